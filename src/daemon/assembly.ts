@@ -20,7 +20,7 @@ import { OverrideBook, overrideSchema } from '../broker/records/override.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import { permissionRules, Permissions, permissionSchema } from '../broker/records/permission.ts';
 import type { Records } from '../broker/records/records.ts';
-import { proxySchema } from '../broker/records/proxy.ts';
+import { proxyRules, proxySchema } from '../broker/records/proxy.ts';
 import { RecordLog } from '../store/record-log.ts';
 import { ServerRests } from '../broker/tokens/server-rests.ts';
 import { Refresher } from '../broker/tokens/refresher.ts';
@@ -67,7 +67,7 @@ export function recordsOf(folder: string, authority: Authority, log?: (line: str
     clients: authority.records('clients', localClientSchema, localClientRules),
     permissions: authority.records('permissions', permissionSchema, permissionRules),
     overrides: authority.records('overrides', overrideSchema),
-    proxies: authority.records('proxies', proxySchema),
+    proxies: authority.records('proxies', proxySchema, proxyRules),
     keys: authority.records('keys', apiKeySchema, apiKeyRules),
   };
 }

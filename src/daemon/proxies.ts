@@ -51,7 +51,6 @@ export function proxiesOf(runtime: Runtime, needed: Needed, socket: () => string
     proxies,
     programs,
     process,
-    removeClient: remove,
   });
   return { desk, stop: () => process.stop() };
 }

@@ -211,7 +211,11 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
     const json = jsonOf(this.path, bytes.toString('utf8'));
     refuseOtherFormat(this.path, json, version);
     const { edition, mac, ...file } = shaped(this.path, fileSchema, json);
-    const { items } = shaped(this.path, z.object({ items: z.array(this.#schema) }), { items: file.items });
+    const { atMost = Number.POSITIVE_INFINITY } = this.#rules;
+    const list = z
+      .array(this.#schema)
+      .max(atMost, `it has more than the ${atMost} records that Keyturn keeps`);
+    const { items } = shaped(this.path, z.object({ items: list }), { items: file.items });
     return { items, edition, proof: { mac, covered: this.#covered(file.items, edition) } };
   }
 }

@@ -12,6 +12,8 @@ export interface ChangeRules<Item> {
   readonly isDenial?: (item: Item) => boolean;
   /** The record without the fields that say nothing about who may do what. */
   readonly essence?: (item: Item) => unknown;
+  /** Keyturn keeps no more records than these: a file with more is another program's, and unreadable. */
+  readonly atMost?: number;
 }
 
 /** Whether an older copy with `before` would allow what `after` no longer does. */

@@ -1,25 +1,46 @@
-/** Another program writes the list of proxies, which is served before the vault was asked. */
+/** Another program writes the list of proxies, whose ports are opened before the vault was asked. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { until } from '../support/home.ts';
-import { allowedProxy } from './proxy-rig.ts';
+import { allowedProxy, call } from './proxy-rig.ts';
 
-it.each([
-  ['a port that there is not', { port: 70_000 }],
-  ['no port', { port: 0 }],
-  ['a path that anybody guesses', { path: 'mcp' }],
-])('starts no process again and again for an entry with %s', async (_what, wrong) => {
-  const { home } = await allowedProxy({ vault: 'keychain' });
-  await home.ok(['daemon', '--stop']);
+interface Listed {
+  readonly items: readonly { readonly port: number }[];
+}
+
+const withMore = (...more: readonly object[]) => {
+  return ({ items, ...list }: Listed): object => ({
+    ...list,
+    items: [...items, ...more.map((one, at) => ({ ...items[0], id: `more-${at}`, ...one }))],
+  });
+};
+
+const lists: readonly (readonly [how: string, change: (list: Listed) => object, words: string])[] = [
+  ['a port that there is not', withMore({ port: 70_000 }), '"items.1.port"'],
+  ['a path that anybody guesses', withMore({ path: 'mcp' }), '"items.1.path"'],
+  ['a name that nobody can type', withMore({ name: 'two words' }), '"items.1.name"'],
+  [
+    'more proxies than Keyturn keeps',
+    withMore(...Array.from({ length: 32 }, (_, at) => ({ name: `more-${at}`, port: 20_000 + at }))),
+    'it has more than the 32 records that Keyturn keeps',
+  ],
+];
+
+it('a list that Keyturn can’t have written is refused whole: status says why, and no port is opened', async () => {
+  const { home, proxy } = await allowedProxy({ vault: 'keychain' });
   const file = path.join(home.paths.state, 'proxies.json');
-  const list = JSON.parse(readFileSync(file, 'utf8')) as { items: object[] };
-  list.items.push({ ...list.items[0], id: 'of-another-program', ...wrong });
-  writeFileSync(file, JSON.stringify(list));
-  const { stderr } = await home.keyturn(['proxy', 'list']);
-  expect(stderr).toContain('proxies.json');
   const log = (): string => readFileSync(path.join(home.paths.state, 'daemon.log'), 'utf8');
-  await until('the broker runs', () => log().match(/started:/g)?.length === 2);
   await home.ok(['daemon', '--stop']);
+  const before = readFileSync(file, 'utf8');
+  for (const [how, change, words] of lists) {
+    writeFileSync(file, JSON.stringify(change(JSON.parse(before))));
+    // Starts a broker.
+    expect((await home.keyturn(['proxy', 'list'])).stderr, how).toContain('proxies.json');
+    const { stdout } = await home.keyturn(['status']);
+    expect(stdout, how).toContain(words);
+    expect(stdout, how).not.toContain('proxies  ');
+    await expect(call(proxy.url), how).rejects.toThrow('fetch failed');
+    await home.ok(['daemon', '--stop']);
+  }
   expect(log()).not.toContain('the process of the proxies ended');
 });

@@ -66,7 +66,8 @@ describe('the process of the proxies', () => {
       const before = await entryAt(taken, 'a');
       const moved = await entryAt(undefined, 'b');
       ports.serve([before]);
-      for (let left = ticks; left > 0; left -= 1) await new Promise<void>(process.nextTick);
+      for (let left = ticks; left > 0; left -= 1)
+        await new Promise<void>((resolve) => process.nextTick(resolve));
       reports.length = 0;
       const done = reported();
       ports.serve([moved]);

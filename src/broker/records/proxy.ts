@@ -8,12 +8,13 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { KeyturnError, quoted } from '../../base/errors.ts';
+import type { ChangeRules } from '../../store/narrowing.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
 
 export const proxySchema = z.object({
   id: z.string(),
-  /** As the person types it. */
-  name: z.string(),
+  /** As the person types it, and as the wire takes it (ipc/protocol/proxy-schema.ts): `status` shows it unverified. */
+  name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/),
   /** Canonical endpoint as the user named it. */
   endpoint: z.string(),
   /** What the process of the proxies couldn't use would end it, again and again: the list is served before it is verified. */
@@ -30,6 +31,9 @@ const pathBytes = 24;
 
 /** A person has a handful; each is a listening port. */
 const maxProxies = 32;
+
+/** Its ports are opened before the list is verified. */
+export const proxyRules: ChangeRules<ProxyRecord> = { atMost: maxProxies };
 
 const unguessable = (): string => randomBytes(pathBytes).toString('base64url');
 
@@ -99,7 +103,9 @@ export class Proxies {
 
   /** A name for a proxy of which the person named none: the host, with a number where it is taken. */
   nameFor(endpoint: string): string {
-    const host = new URL(endpoint).hostname.replace(/[^A-Za-z0-9.-]/g, '').slice(0, 24);
+    const plain = new URL(endpoint).hostname.replace(/[^A-Za-z0-9.-]/g, '').replace(/^[.-]+/, '');
+    // Of the address [::] nothing is left.
+    const host = plain.slice(0, 24) || 'server';
     const isTaken = (name: string): boolean => this.#file.items.some((proxy) => proxy.name === name);
     let name = host;
     for (let number = 2; isTaken(name); number += 1) name = `${host}-${number}`;
@@ -121,6 +127,11 @@ export class Proxies {
     const path = unguessable();
     await this.#file.change((items) => items.map((proxy) => (proxy.id === id ? { ...proxy, path } : proxy)));
     return this.resolve(id);
+  }
+
+  /** Puts a proxy back as it was, whatever became of it since. */
+  async restore(proxy: ProxyRecord): Promise<void> {
+    await this.#file.change((items) => [...items.filter(({ id }) => id !== proxy.id), proxy]);
   }
 
   async remove(id: string): Promise<void> {

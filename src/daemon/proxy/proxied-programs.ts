@@ -63,6 +63,18 @@ export class ProxiedPrograms {
     return { identity: await keys.identityOf(client), socket: socket(), resource: proxy.endpoint, agent };
   }
 
+  /**
+   * Unpairs the programs of a proxy, and then takes the proxy away by `remove`. Nobody is admitted meanwhile: a program that
+   * came in between would be left without a proxy.
+   */
+  async endWith(proxyId: string, remove: () => Promise<void>): Promise<void> {
+    await this.#exclusive(async () => {
+      const { parts, removeClient } = this.#parts;
+      for (const { id } of parts.clients.ofProxy(proxyId)) await removeClient(id);
+      await remove();
+    });
+  }
+
   /** Programs that came in this run, and have no permission now. */
   withoutPermission(): string[] {
     const { leases } = this.#parts.parts;
@@ -94,6 +106,8 @@ export class ProxiedPrograms {
 
   async #clientFor(proxy: ProxyRecord, executable: string | undefined): Promise<LocalClient> {
     const { clients, clock } = this.#parts.parts;
+    // It may have been removed while this request waited for its turn.
+    if (!this.#parts.proxies.byId(proxy.id)) throw gone();
     const known = clients.ofProxy(proxy.id).find((client) => client.executable === executable);
     if (known) return known;
     await this.#makeRoom(proxy);

@@ -1,7 +1,8 @@
 /**
  * What the owner does with proxies: add, list, rotate, remove; and their process, which follows the list.
  *
- * Invariant: the process serves what stands in the list and nothing else. Before the list was verified it is told ports
+ * Invariants: the process serves what stands in the list and nothing else. A change that fails at any step leaves the proxy as
+ * it was; programs that a removal already ended stay ended. Before the list was verified it is told ports
  * and paths alone: no program gets anything before the list counts (proxied-programs.ts).
  */
 import { addressOf } from '../../broker/records/proxy.ts';
@@ -15,10 +16,8 @@ import type { ProxyProcess } from './proxy-process.ts';
 export interface ProxyDeskParts {
   readonly broker: Broker;
   readonly proxies: Proxies;
-  readonly programs: Pick<ProxiedPrograms, 'rerouted' | 'withoutPermission'>;
+  readonly programs: Pick<ProxiedPrograms, 'endWith' | 'rerouted' | 'withoutPermission'>;
   readonly process: ProxyProcess;
-  /** Unpairs a program. */
-  readonly removeClient: (clientId: string) => Promise<void>;
 }
 
 export type ProxyAnswer = ResultOf<'proxy.list'>['proxies'][number];
@@ -72,22 +71,31 @@ export class ProxyDesk {
       port: free,
       createdAt: broker.parts.clock.wall(),
     });
-    return this.#opened(added, 'added');
+    await this.#record(added, 'added', () => proxies.remove(added.id));
+    return this.#opened(added);
   }
 
   /** Throws `not_found`, `conflict`. */
   async rotate(named: string): Promise<ProxyAnswer> {
     const { proxies } = this.#parts;
-    return this.#opened(await proxies.rotate(this.#find(named).id), 'rotated');
+    const before = this.#find(named);
+    const rotated = await proxies.rotate(before.id);
+    await this.#record(rotated, 'rotated', () => proxies.restore(before));
+    return this.#opened(rotated);
   }
 
   /** The programs that came by it end first. Throws `not_found`, `conflict`. */
   async remove(named: string): Promise<void> {
-    const { broker, proxies, removeClient } = this.#parts;
+    const { proxies, programs, process } = this.#parts;
     const proxy = this.#find(named);
-    for (const client of broker.parts.clients.ofProxy(proxy.id)) await removeClient(client.id);
-    await proxies.remove(proxy.id);
-    await this.#done(proxy, 'removed');
+    // Its port closes before anything else: its programs don't come back while they are ended one by one.
+    process.serve(proxies.shown().filter(({ id }) => id !== proxy.id));
+    try {
+      await programs.endWith(proxy.id, () => proxies.remove(proxy.id));
+      await this.#record(proxy, 'removed', () => proxies.restore(proxy));
+    } finally {
+      this.follow();
+    }
   }
 
   #find(named: string): ProxyRecord {
@@ -95,13 +103,20 @@ export class ProxyDesk {
     return proxies.resolve(URL.canParse(named) ? broker.canonical(named) : named);
   }
 
-  async #done({ name, endpoint }: ProxyRecord, outcome: string): Promise<void> {
-    this.follow();
-    await this.#parts.broker.parts.audit.record({ event: 'proxy', outcome: `${outcome}: ${name}`, endpoint });
+  /** A change that the audit log can't take is undone. */
+  async #record({ name, endpoint }: ProxyRecord, outcome: string, undo: () => Promise<void>): Promise<void> {
+    const { audit } = this.#parts.broker.parts;
+    try {
+      await audit.record({ event: 'proxy', outcome: `${outcome}: ${name}`, endpoint });
+    } catch (error) {
+      // Where that fails too, the list shows the change.
+      await undo().catch(() => undefined);
+      throw error;
+    }
   }
 
-  async #opened(proxy: ProxyRecord, outcome: string): Promise<ProxyAnswer> {
-    await this.#done(proxy, outcome);
+  async #opened(proxy: ProxyRecord): Promise<ProxyAnswer> {
+    this.follow();
     await this.#parts.process.settled(proxy.id);
     return this.#answer(proxy);
   }

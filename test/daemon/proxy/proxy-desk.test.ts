@@ -1,0 +1,129 @@
+/** What the owner does with proxies, where a step of it fails: the proxy stays as it was. */
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { KeyturnError } from '../../../src/base/errors.ts';
+import { Proxies, proxyRules, proxySchema } from '../../../src/broker/records/proxy.ts';
+import { ProxiedPrograms } from '../../../src/daemon/proxy/proxied-programs.ts';
+import { ProxyDesk } from '../../../src/daemon/proxy/proxy-desk.ts';
+import { ProxyProcess } from '../../../src/daemon/proxy/proxy-process.ts';
+import type { ProxyEntry, ProxyOrder } from '../../../src/proxy/messages.ts';
+import { brokerRig, testAuthority } from '../../broker/rig.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const endpoint = 'https://notes.example/mcp';
+
+/** Nothing here is fetched, and no page is opened. */
+const nowhere = {
+  endpoint,
+  fetch: () => Promise.reject(new Error('nothing is fetched here')),
+  visit: () => Promise.reject(new Error('no page is opened here')),
+};
+
+const diskFull = new KeyturnError('file_unreadable', 'the disk is full');
+
+/** A desk whose process opens each port that it is told, and notes the paths that it was told. */
+async function newDesk() {
+  const { broker, parts, clock } = await brokerRig(nowhere);
+  const authority = testAuthority(temporaryFolder());
+  const file = authority.records('proxies', proxySchema, proxyRules);
+  await file.load();
+  await authority.verify();
+  const proxies = new Proxies(file);
+  const served: string[][] = [];
+  let hear: (message: unknown) => void = () => undefined;
+  const open = (entries: readonly ProxyEntry[]): void => {
+    served.push(entries.map(({ path }) => path));
+    for (const { id } of entries) queueMicrotask(() => hear({ op: 'state', entry: id, state: 'open' }));
+  };
+  const process = new ProxyProcess({
+    spawn: () => ({
+      post: (order) => {
+        // What ProxyProcess posts.
+        const { op, ...rest } = order as ProxyOrder;
+        if (op === 'serve' && 'entries' in rest) open(rest.entries);
+      },
+      onMessage: (listener) => (hear = listener),
+      onExit: () => undefined,
+      kill: () => served.push([]),
+    }),
+    env: {},
+    clock,
+    log: () => undefined,
+    admit: () => Promise.reject(new Error('nobody comes here')),
+    changed: () => undefined,
+  });
+  const removeClient = async (id: string): Promise<void> => {
+    await parts.permissions.endAllOf(id);
+    await parts.clients.remove(id);
+  };
+  const programs = new ProxiedPrograms({
+    proxies,
+    keys: { identityOf: async ({ id }) => ({ clientId: id, key: 'k', brokerId: 'b' }) },
+    net: { agentFor: async () => ({ reach: 'public' }) },
+    parts,
+    verify: async () => undefined,
+    socket: () => '/nowhere',
+    changed: () => undefined,
+    removeClient,
+  });
+  const desk = new ProxyDesk({ broker, proxies, programs, process });
+  const paths = (): string[] => proxies.all().map(({ path }) => path);
+  return { desk, proxies, programs, parts, served, paths };
+}
+
+afterEach(() => void vi.restoreAllMocks());
+
+describe('a change of the proxies that fails', () => {
+  it('opens no port and leaves no proxy where the audit log can’t take that one was added', async () => {
+    const { desk, parts, served } = await newDesk();
+    vi.spyOn(parts.audit, 'record').mockRejectedValueOnce(diskFull);
+    await expect(desk.add({ resource: endpoint })).rejects.toBe(diskFull);
+    expect(desk.list()).toEqual([]);
+    expect(served).toEqual([]);
+  });
+
+  it('keeps the path where the audit log can’t take that it was changed', async () => {
+    const { desk, parts, served, paths } = await newDesk();
+    const { name, url } = await desk.add({ resource: endpoint });
+    const before = paths();
+    vi.spyOn(parts.audit, 'record').mockRejectedValueOnce(diskFull);
+    await expect(desk.rotate(name)).rejects.toBe(diskFull);
+    expect(desk.list()).toMatchObject([{ name, url }]);
+    expect(served.flat()).toEqual(before);
+  });
+
+  it.each(['a program that can’t be ended', 'its record', 'the audit log'])(
+    'serves the proxy again where its removal fails at %s',
+    async (step) => {
+      const { desk, programs, proxies, parts, served, paths } = await newDesk();
+      const { id, name, url } = await desk.add({ resource: endpoint });
+      await programs.admit(id, undefined);
+      const before = paths();
+      if (step === 'its record') vi.spyOn(proxies, 'remove').mockRejectedValueOnce(diskFull);
+      else if (step === 'the audit log') vi.spyOn(parts.audit, 'record').mockRejectedValueOnce(diskFull);
+      else vi.spyOn(parts.clients, 'remove').mockRejectedValueOnce(diskFull);
+      await expect(desk.remove(name)).rejects.toBe(diskFull);
+      expect(desk.list()).toMatchObject([{ name, url }]);
+      expect(served.at(-1)).toEqual(before);
+      await desk.remove(name);
+      expect([desk.list(), parts.clients.all(), served.at(-1)]).toEqual([[], [], []]);
+    },
+  );
+});
+
+describe('the removal of a proxy', () => {
+  it('closes its port before it ends a program, and leaves none that comes meanwhile', async () => {
+    const { desk, programs, parts, served } = await newDesk();
+    const { id, name } = await desk.add({ resource: endpoint });
+    await programs.admit(id, undefined);
+    const remove = parts.clients.remove.bind(parts.clients);
+    const late: Promise<unknown>[] = [];
+    vi.spyOn(parts.clients, 'remove').mockImplementation(async (client) => {
+      expect(served.at(-1)).toEqual([]);
+      await remove(client);
+      late.push(programs.admit(id, undefined).catch((error: unknown) => error));
+    });
+    await desk.remove(name);
+    expect(await Promise.all(late)).toMatchObject([{ reason: 'not_found' }]);
+    expect(parts.clients.all()).toEqual([]);
+  });
+});
