@@ -56,7 +56,7 @@ export async function startDesktop(options: DesktopOptions): Promise<void> {
     app.exit(2);
     return;
   }
-  // Files that we create are the user's alone.
+  // Only the user may read the files that we create.
   process.umask(0o077);
   try {
     const paths = homePaths(options.env);

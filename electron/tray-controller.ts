@@ -180,7 +180,7 @@ export class TrayController {
     this.#parts.owner.close();
   }
 
-  /** The name alone: the message of a fault may quote anything, and a refusal shows where it was asked. */
+  /** Only the name: the message of a fault may quote anything, and a refusal shows where somebody asked. */
   #failed(error: unknown): void {
     this.#parts.log(`desk: ${error instanceof Error ? error.name : 'not an Error'}`);
   }

@@ -1,2 +1,2 @@
-/** Style sheets are imported for the build alone. */
+/** Imports of style sheets, which only the build reads. */
 declare module '*.css';

@@ -23,11 +23,11 @@ interface SystemLoginItem {
 export interface LoginItemOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform?: NodeJS.Platform;
-  /** Whether the app is a packed one: else the program is Electron itself, which is told what to run. */
+  /** Whether the app is packed: else the program is Electron itself, which gets the file to run as an argument. */
   readonly isPackaged: boolean;
   /** The program that runs. */
   readonly program?: string;
-  /** The file that an Electron which isn't the app's own was told to run. */
+  /** The file that Electron runs where the app isn't packed. */
   readonly script?: string | undefined;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Writes the activity to a file that the person names in a dialog.
  *
- * Invariant: the window never names a path; the file is the person's alone (0600).
+ * Invariant: the window never names a path; only the person may read the file (0600).
  */
 import { randomBytes } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';

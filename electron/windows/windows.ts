@@ -76,10 +76,10 @@ export class Windows {
   }
 
   /**
-   * Brings the card window to what waits. A fresh card comes up by itself, without taking the keyboard from
-   * whoever types, and when it is over the next one does in its place. The window closes with the last one if
-   * the person answered that. If it went away by itself the window stays and says so: a click that was meant for it must
-   * not fall on what lies below.
+   * Shows the open questions in the card window. A new card opens by itself and leaves the keyboard focus where it
+   * is. After an answer the next card takes its place. The window closes after the last card if the person answered
+   * it. If that card ended without an answer, the window stays and says so: a click that was meant for the card must
+   * not hit what lies below.
    */
   updateCard(questions: OpenCards): Promise<void> {
     return this.#exclusive(() => this.#updateCard(questions));
@@ -101,7 +101,7 @@ export class Windows {
     browser.flashFrame(true);
   }
 
-  /** A change of what follows `#` loads nothing anew; the page is told of it. */
+  /** A change of what follows `#` loads nothing anew; the page gets an event. */
   async #load(browser: BrowserWindow, fragment: PageFragment): Promise<void> {
     if (fragment !== '') this.#card = { id: fragment.slice('card/'.length), isAnswered: false };
     try {

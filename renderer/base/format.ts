@@ -63,7 +63,7 @@ export const formatSetting = (value: SettingValue): string =>
 
 interface Meaning {
   readonly words: string;
-  /** Read out of the name alone. */
+  /** A guess from the name only. */
   readonly isGuess: boolean;
 }
 

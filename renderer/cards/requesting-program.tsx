@@ -59,7 +59,7 @@ export function RequestingProgram({ question, name, note, paired, isRead }: Requ
   );
 }
 
-/** The path with its mark; without a path, the mark alone. */
+/** The path with its mark; without a path, only the mark. */
 function File({
   asker,
   paired,

@@ -1,4 +1,4 @@
-/** How something stands: a picture, a word and a colour, never the colour alone. */
+/** How something stands: a picture, a word and a colour, never only the colour. */
 import type { ComponentChildren } from 'preact';
 import { UntrustedText } from './untrusted-text.tsx';
 import { Icon } from './icon.tsx';

@@ -1,7 +1,7 @@
 /** The present moment for everything that is shown relative to it: one clock for the whole page. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-/** Milliseconds. Nothing on the page is told in less than minutes. */
+/** Milliseconds. The page shows no time more precise than a minute. */
 const tick = 20_000;
 
 const seconds = (): number => Math.floor(Date.now() / 1000);

@@ -17,7 +17,7 @@ export interface OperationRequest {
 /** Characters that the message's own words may take; the path keeps as many. Tools have names far shorter than this. */
 const maxCallLength = 128;
 
-/** Bytes. A message beyond that carries data along, and is named by its path and headers alone. */
+/** Bytes. A message beyond that carries data along, and is named by its path and headers only. */
 const maxMessageLength = 256 * 1024;
 
 /** `POST /mcp tools/call search`; `GET /reports` where the request is no message of the protocol. */
@@ -33,7 +33,7 @@ function callInHeaders(headers: Headers): string | undefined {
   return method === null ? undefined : callOf(method, headers.get('mcp-name'));
 }
 
-/** Earlier revisions say it in the JSON-RPC message alone, or in several messages that are sent as one. */
+/** Earlier revisions say it only in the JSON-RPC message, or in several messages that are sent as one. */
 function callInBody(body: Uint8Array | undefined): string | undefined {
   if (body === undefined || body.byteLength > maxMessageLength) return undefined;
   const calls = [messageIn(body)].flat().flatMap((message) => {

@@ -94,7 +94,7 @@ function namedByConnection(raw: readonly string[]): Set<string> {
   return namedIn(values.join(','));
 }
 
-/** Headers that the sender declares to be of this connection alone. */
+/** Headers that the sender declares to belong to this connection only. */
 function namedIn(connection: string): Set<string> {
   return new Set(connection.split(',').map((name) => name.trim().toLowerCase()));
 }

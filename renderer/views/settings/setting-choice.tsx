@@ -15,7 +15,7 @@ interface SettingChoiceProps {
   readonly label: string;
   readonly hint: string;
   readonly options: readonly Option[];
-  /** What the wire is told for an option. */
+  /** The value on the wire of an option. */
   readonly valueOf: (option: string) => SettingValue;
 }
 

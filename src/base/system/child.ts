@@ -1,7 +1,7 @@
 /**
  * A child process of the broker and the channel to it, alike in Node and in Electron.
  *
- * Invariant: what a child is told goes over its channel. Its arguments and its environment hold no secret, because
+ * Invariant: messages to a child go over its channel. Its arguments and its environment hold no secret, because
  * every program of the user can read them.
  */
 import { fork } from 'node:child_process';

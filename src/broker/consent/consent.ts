@@ -73,7 +73,7 @@ export class Consent {
   }
 
   /**
-   * Stores the user's decision before anybody is told. Closes open cards that it answers, and ends leases. Throws
+   * Stores the user's decision before any event leaves. Closes open cards that it answers, and ends leases. Throws
    * `conflict` if `from` is no longer the stored permission.
    */
   async decide(permission: Permission, from?: AsRead): Promise<void> {

@@ -50,7 +50,7 @@ export class PermissionChanges {
   }
 
   /**
-   * Written to disk before anybody is told. Closes the cards that it answers. Throws `conflict` if `from` is no longer
+   * Writes the disk before any event leaves. Closes the cards that it answers. Throws `conflict` if `from` is no longer
    * the stored permission.
    */
   async set(permission: Permission, from?: AsRead): Promise<void> {

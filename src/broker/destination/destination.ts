@@ -190,7 +190,7 @@ function inOrder(
   const settled = offered.find(
     (one) => granted.includes(one) || registrationAt(one)?.source === 'preregistered',
   );
-  // A grant or an entered client decides the server: if it fails, the person is told, and no other server is tried.
+  // A grant or an entered client decides the server: if it fails, the refusal says so, and no other server is tried.
   if (settled !== undefined) return [settled];
   // A registration of our own decides only the order: the sign-in that it was made for may have failed.
   const ours = offered.filter((one) => registrationAt(one) !== undefined);

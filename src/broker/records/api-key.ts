@@ -19,7 +19,7 @@ const placeFields = {
   endpoint: z.string(),
   /** The name of the header, as the owner wrote it. */
   header: z.string(),
-  /** Stands before the key in that header, e.g. `Bearer`; absent: the key stands alone. */
+  /** Stands before the key in that header, e.g. `Bearer`; absent: the header holds only the key. */
   scheme: z.string().optional(),
 };
 

@@ -108,7 +108,7 @@ async function endHere(parts: RevokerParts, grantId: string): Promise<{ grant: G
 
 /**
  * A grant ends even if the index can't be written. The vault records the end; the index is corrected later, and the
- * server is told then. Throws `error`, which says what is wrong with the index.
+ * server gets no request then. Throws `error`, which says what is wrong with the index.
  */
 async function endInVault(
   { refresher, clock }: RevokerParts,

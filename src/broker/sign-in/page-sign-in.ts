@@ -2,7 +2,7 @@
  * A sign-in by a page: in the browser here, or in one elsewhere whose last address the person pastes back.
  *
  * Invariant: every reply passes the same checks of state and issuer, once. A client that the server refuses is replaced
- * once; after that the user is told.
+ * once; after that the refusal says so.
  */
 import { KeyturnError, reasonOf, RuleRefusal, shellWord } from '../../base/errors.ts';
 import { buildAuthorizationRequest } from '../../oauth/grants/authorization.ts';

@@ -135,7 +135,7 @@ export class SignIns {
 
   /**
    * On purpose: no turn to wait for. At a desk a sign-in belongs to who started it: nobody joins another's,
-   * because its address is told to its starter alone. Elsewhere equal requests share one.
+   * because only its starter gets its address. Elsewhere equal requests share one.
    */
   async byUser(asked: UserSignIn, caller: AbortSignal): Promise<Grant> {
     // Two spellings of one endpoint are one sign-in.

@@ -5,8 +5,8 @@
  * token, and is kept even when the rest of the answer is refused; sign-in, refresh and revocation
  * take turns at a grant's tokens, so that none writes over what is newer; only the server's own refusals
  * make a grant `loginRequired` (`invalid_grant` at once, others after a few), and even they delete no token. No request leaves
- * before the grant's record says so durably, and the record says so until the outcome is kept: a
- * crash, or a lost answer, is told truthfully afterwards.
+ * before the grant's record says so durably, and the record says so until the outcome is kept: after a
+ * crash or a lost answer `explain` says what happened.
  */
 import { KeyturnError, reasonOf, Unreachable } from '../../base/errors.ts';
 import type { Http } from '../../oauth/base/http.ts';

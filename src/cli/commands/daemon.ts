@@ -69,7 +69,7 @@ async function restarted(): Promise<number> {
 
 async function start(autoStarted: boolean): Promise<Daemon> {
   refuseExposure();
-  // Files that we create are the user's alone.
+  // Only the user may read the files that we create.
   process.umask(0o077);
   const { startDaemon } = await import('../../daemon/daemon.ts');
   const { openBrowser } = await import('../../daemon/system/browser.ts');
@@ -94,7 +94,7 @@ async function serve(daemon: Daemon, autoStarted = false): Promise<number> {
   for (const signal of ['SIGABRT', 'SIGIOT', 'SIGQUIT'] as const) process.removeAllListeners(signal);
   // Not only once: the first signal waits for rotations under way, and a second one must not cut them off.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void daemon.stop());
-  // The starter waits for this line; a person is told where the broker listens.
+  // The starter waits for this line; it shows a person where the broker listens.
   if (autoStarted) process.stdout.write('ready\n');
   else say(`keyturn: the broker listens on ${daemon.socket}. Interrupt to stop it.`);
   await daemon.stopped;

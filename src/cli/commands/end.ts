@@ -1,4 +1,4 @@
-/** `keyturn end CLIENT RESOURCE`: ends a permission. The server is told nothing, and the person is told so. */
+/** `keyturn end CLIENT RESOURCE`: ends a permission. It sends the server nothing, and says so. */
 import { exitCodes, shellWord } from '../../base/errors.ts';
 import { resourceFrom } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';

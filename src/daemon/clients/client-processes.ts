@@ -113,7 +113,7 @@ function standingOf(seen: Seen, now: Seen): ProcessState {
   return isSame ? 'same' : 'changed';
 }
 
-/** Undefined where the kernel doesn't name the process and its beginning: a pid alone is used again. */
+/** Undefined where the kernel doesn't name the process and its start time: the system uses a pid again. */
 function runOf(peer: PeerFacts): string | undefined {
   if (peer.kind === 'unverified' || peer.startTicks === undefined) return undefined;
   return processOf(peer);

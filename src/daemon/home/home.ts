@@ -64,7 +64,7 @@ export function prepareFolders(paths: HomePaths): void {
 const checkedInConfig = /^(settings\.json|owner\.key)$/;
 const checkedInState = /^(home\.json|vault\.sealed|audit(-\d+)?\.jsonl|daemon\.(lock|log))$/;
 
-/** Throws `file_unreadable` where one isn't the user's alone. */
+/** Throws `file_unreadable` where somebody else may use one. */
 export async function checkFiles(paths: HomePaths): Promise<void> {
   for (const [folder, names] of [
     [paths.config, checkedInConfig],

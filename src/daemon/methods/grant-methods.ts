@@ -39,7 +39,7 @@ export const grantMethods: Pick<
   },
 
   'grant.revoke': async ({ broker }, caller, params) => {
-    // The index alone may call a grant over: ask the vault about those. The others end at once.
+    // Ask the vault about grants that only the index calls ended. The others end at once.
     const over = namedGrants(broker, caller, params).filter(isOver);
     await broker.parts.refresher.compareWithVault(over).catch(() => undefined);
     const grants = namedGrants(broker, caller, params).filter((grant) => !isOver(grant));

@@ -2,9 +2,8 @@
  * The clients of ours at issuers, entered by hand or registered by themselves: what there is, and its end,
  * by removal or by another that takes its place.
  *
- * Invariant: no answer holds a secret. None is removed while a grant needs it: a refresh token is of use
- * to the client that it was issued to and to no other (RFC 6749 §6), and that one alone may revoke it
- * (RFC 7009 §2.1).
+ * Invariant: no answer holds a secret. None is removed while a grant needs it: only the client that a refresh token
+ * was issued to may use it (RFC 6749 §6) or revoke it (RFC 7009 §2.1).
  */
 import type { Grant } from '../../broker/records/grant.ts';
 import type { BrokerParts } from '../../broker/parts.ts';

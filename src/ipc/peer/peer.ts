@@ -23,7 +23,7 @@ export type PeerFacts =
     }
   | { readonly kind: 'unverified' };
 
-/** A pid alone is used again. */
+/** The system uses a pid again, so the start time belongs to it. */
 export interface ProcessName {
   readonly pid: number;
   readonly startTicks: string;
@@ -112,8 +112,8 @@ export function processOf(peer: PeerFacts): string | undefined {
 }
 
 /**
- * True when two readings show one process: a pid alone is used again. Two unverified peers are the same: there is
- * nothing to tell them apart by.
+ * True when two readings show one process: the system uses a pid again, so the start time is compared too. Two
+ * unverified peers count as the same: nothing tells them apart.
  */
 export function sameProcess(a: PeerFacts, b: PeerFacts): boolean {
   if (a.kind === 'unverified' || b.kind === 'unverified') return a.kind === b.kind;

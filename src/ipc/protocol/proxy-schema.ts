@@ -1,7 +1,7 @@
 /**
  * Proxies as schemas of the wire.
  *
- * Invariant: every text is bounded. The address of a proxy goes to the owner alone.
+ * Invariant: every text is bounded. Only the owner gets the address of a proxy.
  */
 import * as z from 'zod';
 

@@ -53,7 +53,7 @@ export interface CredentialGetParams extends TokenGetParams {
 export interface KeyResult {
   readonly kind: 'key';
   readonly header: string;
-  /** Stands before the key in `value`; absent: `value` is the key alone. */
+  /** Stands before the key in `value`; absent: `value` is only the key. */
   readonly scheme?: string;
   /** The whole value of the header. */
   readonly value: string;
