@@ -93,13 +93,9 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
     parts: () => parts,
     over: stopping.signal,
   });
-  // First: in a home that may be another vault's, nothing else is verified.
-  authority.beside(() => homeCheck.verify());
-  authority.afterwards((renew) => homeCheck.mark(renew));
-
   const assembled = partsOf({ options, opened, secrets, records, net, subscribers }, gates);
   parts = assembled;
-  authority.beside(() => assembled.refresher.secrets.open());
+  addSteps(authority, homeCheck, assembled);
   await startRecords(records, parts, { log: log.write, isMismatched: mismatch !== undefined });
 
   const background = backgroundOf(parts);
@@ -122,6 +118,16 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
   const proxies = new Proxies(records.proxies);
   const before = { options, opened, secrets, records, authority, net, proxies, subscribers, stopping };
   return { ...before, ...background, homeCheck, broker, vaultLock, keys };
+}
+
+/** What the first verification does besides, in this order. */
+function addSteps(authority: Authority, homeCheck: HomeCheck, { refresher, keys }: BrokerParts): void {
+  // First: in a home that may be another vault's, nothing else is verified.
+  authority.beside(() => homeCheck.verify());
+  authority.beside(() => refresher.secrets.open());
+  authority.afterwards((renew) => homeCheck.mark(renew));
+  // What can't be removed now stays in the vault's list, and is removed later.
+  authority.afterwards(() => keys.tidy().catch(() => undefined));
 }
 
 function backgroundOf(parts: BrokerParts): Pick<Runtime, 'revocations' | 'sweep' | 'upkeep'> {

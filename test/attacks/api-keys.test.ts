@@ -145,7 +145,7 @@ describe('the owner’s key, in another program’s hands,', () => {
     expect(await owner.call('key.list', {})).toMatchObject({ keys: [{ clients: [] }] });
   });
 
-  it('ends no denial of a key without a yes', async () => {
+  it('ends no denial of a key without a yes, and gives none up', async () => {
     const { line, owner, card, answer } = await openDesk(newHome());
     await owner.call('key.set', set);
     await owner.call('key.permission.set', { ...allow, decision: 'deny' });
@@ -155,6 +155,11 @@ describe('the owner’s key, in another program’s hands,', () => {
     expect(shown).toMatchObject({ command: 'endDenial', client: 'cli', key: { header: 'X-Api-Key' } });
     await answer(id, 'no');
     await expect(ending).rejects.toMatchObject({ reason: 'consent_denied' });
+    const releasing = line.request('permission.release', { resource: endpoint, kinds: ['key'] });
+    await expect(releasing).rejects.toMatchObject({
+      reason: 'not_permitted',
+      hint: `The user ends both with: keyturn end cli ${endpoint} --key`,
+    });
     const asking = line.request('token.get', { resource: endpoint, kinds: ['key'] });
     await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
   });

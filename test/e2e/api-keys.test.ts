@@ -215,8 +215,15 @@ describe('a permission', () => {
     });
   });
 
-  it('of a program that is unpaired ends with it', async () => {
-    const { home, url } = await allowedScene();
+  it('for a key ends when its program gives it up, and when the program is unpaired', async () => {
+    const { home, url, program } = await allowedScene();
+    const release = (more: object = {}) => program.request('permission.release', { resource: url, ...more });
+    await expect(release()).rejects.toMatchObject({ reason: 'not_found' });
+    expect(await home.json('key', 'list')).toMatchObject([{ clients: ['editor'] }]);
+    await release({ kinds });
+    expect(await home.json('key', 'list')).toMatchObject([{ clients: [] }]);
+    await expect(release({ kinds: ['key'] })).rejects.toMatchObject({ reason: 'not_found' });
+    await home.ok(['allow', 'editor', url, '--key']);
     await home.ok(['unpair', 'editor']);
     expect(await home.json('key', 'list')).toMatchObject([{ resource: url, clients: [] }]);
     const again = await pairedProgram(home, 'editor');
@@ -261,6 +268,26 @@ describe('a server', () => {
     expect(await home.ok(['explain', url])).toMatch(
       /API key +https[^]*goes in +X-Api-Key: …[^]*programs +editor[^]*refused +The server[^]*key +refused by the server +editor/,
     );
+    expect(await home.json('explain', url)).toEqual([
+      {
+        key: {
+          resource: url,
+          header: 'X-Api-Key',
+          setAt: expect.any(Number) as number,
+          refusedAt: expect.any(Number) as number,
+          clients: ['editor'],
+        },
+        timeline: expect.arrayContaining([
+          { at: expect.any(Number) as number, event: 'key', outcome: 'set' },
+          {
+            at: expect.any(Number) as number,
+            event: 'key',
+            outcome: 'refused by the server',
+            client: 'editor',
+          },
+        ]) as unknown,
+      },
+    ]);
     const challenge = { status: 401 } as const;
     await expect(program.getCredential({ resource: url, kinds, challenge })).rejects.toMatchObject({
       reason: 'key_refused',

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { keychainVault } from '../../src/vault/keychain/keychain.ts';
+import { openHeadless } from '../support/homes/desk-home.ts';
 import { filesBelow, homeInWorld, newHome, type TestHome, userAgent } from '../support/home.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld } from '../support/world.ts';
@@ -105,6 +106,27 @@ describe('no secret', () => {
     expect(new Set(secrets).size).toBe(8);
     for (const secret of secrets) expect(secret.length).toBeGreaterThan(20);
     expect(placesOf(home, secrets)).toEqual([]);
+  });
+
+  it('loses the value of an API key that no record names, as a killed broker leaves it, at its next use', async () => {
+    const home = newHome({ vault: 'keychain' });
+    const first = await openHeadless(home);
+    const set = { resource: 'https://tickets.example/mcp', header: 'X-Api-Key', unchecked: true };
+    await first.line.request('key.set', { ...set, value: 'ak_of-this-server' });
+    await first.stop();
+    const { homeId } = JSON.parse(readFileSync(path.join(home.paths.state, 'home.json'), 'utf8')) as {
+      homeId: string;
+    };
+    const vault = keychainVault({ service: `keyturn/${homeId}` });
+    onTestFinished(() => vault.close());
+    const list = await vault.read('keys');
+    await vault.write('keys', list.replace('[', '["0123456789abcdef",'));
+    await vault.write('key.0123456789abcdef', 'as of a change that was cut short');
+    const { line } = await openHeadless(home);
+    expect(await line.request('proxy.list')).toEqual({ proxies: [] });
+    expect(await vault.find('key.0123456789abcdef')).toBeUndefined();
+    expect(await vault.read('keys')).toBe(list);
+    await line.request('key.remove', { resource: set.resource });
   });
 });
 

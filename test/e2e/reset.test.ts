@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInBentWorld } from '../support/bent/home.ts';
 import { builtBin } from '../support/built.ts';
-import { filesBelow, homeInWorld, isAlive, type TestHome, until } from '../support/home.ts';
+import { filesBelow, homeInWorld, isAlive, newHome, type TestHome, until } from '../support/home.ts';
 import { ownKeyring, rawItems } from '../vault/keychain/keyring.ts';
 
 const homeIdOf = (home: TestHome): string =>
@@ -92,6 +92,27 @@ describe('keyturn reset', () => {
     expect(await home.json('list')).toEqual([]);
     expect(homeIdOf(home)).not.toBe(homeId);
     await reset(home);
+  });
+
+  it('removes each API key, though the list of keys is an older copy that does not name it', async () => {
+    const home = newHome({ vault: 'keychain' });
+    const list = path.join(home.paths.state, 'keys.json');
+    const setKey = (url: string) =>
+      home.ok(['key', 'set', url, '--unchecked', '--stdin'], { stdin: 'ak_of-this-server' });
+    await setKey('https://tickets.example/mcp');
+    const older = readFileSync(list);
+    await setKey('https://maps.example/mcp');
+    const { items: records } = JSON.parse(readFileSync(list, 'utf8')) as { items: { id: string }[] };
+    const items = rawItems(`keyturn/${homeIdOf(home)}`);
+    onTestFinished(() => items.close());
+    const heads = records.flatMap(({ id }) => [`key.${id}/a/head`, `key.${id}/b/head`]);
+    const present = async (): Promise<unknown[]> =>
+      (await Promise.all(heads.map((account) => items.get(account)))).filter((text) => text !== undefined);
+    expect(await present()).toHaveLength(2);
+    await home.ok(['daemon', '--stop']);
+    writeFileSync(list, older);
+    expect(await reset(home)).toMatchObject({ unreadable: [list] });
+    expect(await present()).toEqual([]);
   });
 
   it('asks, and does nothing without a clear yes', async () => {

@@ -3,15 +3,18 @@
  *
  * Invariants: the value lies in the vault only, in one item with what decides where it goes: endpoint, header and scheme.
  * Where a record says something else than its item, the key is refused. One key an endpoint. A key under another header
- * or scheme has another id, and a permission names the id, so that it never gives a later key.
+ * or scheme has another id, and a permission names the id, so that it never gives a later key. A value is in the vault only while the vault's list
+ * (key-roster.ts) has its id, so that a broker that was killed leaves none that nothing names.
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
+import { mutex } from '../../base/mutex.ts';
 import type { ChangeRules } from '../../store/narrowing.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
 import { VaultError } from '../../vault/base/trouble.ts';
 import type { Vault } from '../../vault/base/vault.ts';
+import { KeyRoster } from './key-roster.ts';
 
 /** Where a key goes. */
 const placeFields = {
@@ -38,7 +41,7 @@ export const apiKeySchema = z.object({
 
 export type ApiKey = z.infer<typeof apiKeySchema>;
 
-/** Every change begins a new edition: in an older copy without a key, `keyturn reset` would not find its item in the vault. */
+/** Every change begins a new edition: an older copy would bring back a key that the owner removed, or hide one. */
 export const apiKeyRules: ChangeRules<ApiKey> = { isDenial: () => true };
 
 const itemSchema = z.object({ version: z.literal(1), ...placeFields, value: z.string().min(1) });
@@ -68,6 +71,9 @@ export const shownKey = ({ header, scheme }: Pick<KeyPlace, 'header' | 'scheme'>
 export class ApiKeys {
   readonly #file: AuthorityStore<ApiKey>;
   readonly #vault: Vault;
+  readonly #roster: KeyRoster;
+  /** One change at a time: what no record names yet must not be tidied away. */
+  readonly #exclusive = mutex();
   /** By id, the values that were read since the vault was opened. */
   readonly #values = new Map<string, string>();
   #clearings = 0;
@@ -77,6 +83,7 @@ export class ApiKeys {
   constructor(file: AuthorityStore<ApiKey>, vault: Vault) {
     this.#file = file;
     this.#vault = vault;
+    this.#roster = new KeyRoster(vault);
   }
 
   /** To list: verified or not. */
@@ -112,23 +119,56 @@ export class ApiKeys {
     if (clearings === this.#clearings && this.byId(key.id) === key) this.#values.set(key.id, value);
   }
 
-  /** The value is in the vault before a record names it. The same place keeps its id; another one ends the key that was there. */
+  /**
+   * The list in the vault has the id before the vault has the value, and the value is there before a record names it. The
+   * same place keeps its id; another one ends the key that was there.
+   */
   async set(place: KeyPlace, value: string, more: Pick<ApiKey, 'isUnchecked' | 'setAt'>): Promise<ApiKey> {
+    // Before the turn begins: the first verification tidies up, which takes a turn too.
     await this.#file.verify();
-    const before = this.for(place.endpoint);
-    const id = before && isSamePlace(before, place) ? before.id : randomBytes(8).toString('hex');
-    const key = { id, ...place, ...more };
-    await this.#vault.write(apiKeyVaultId(id), JSON.stringify({ version: 1, ...place, value }));
-    await this.#file.change((items) => [...items.filter(({ endpoint }) => endpoint !== place.endpoint), key]);
-    // Only now: until the record is another one, a read may still bring the former value.
-    this.#forget(id);
-    if (before && before.id !== id) await this.#removeValue(before.id);
-    return key;
+    return this.#exclusive(async () => {
+      const before = this.for(place.endpoint);
+      const id = before && isSamePlace(before, place) ? before.id : randomBytes(8).toString('hex');
+      const key = { id, ...place, ...more };
+      await this.#roster.add([...this.#ids(), id]);
+      await this.#vault.write(apiKeyVaultId(id), JSON.stringify({ version: 1, ...place, value }));
+      await this.#file.change((items) => [
+        ...items.filter(({ endpoint }) => endpoint !== place.endpoint),
+        key,
+      ]);
+      // Only now: until the record is another one, a read may still bring the former value.
+      this.#forget(id);
+      await this.#removeUnnamed();
+      return key;
+    });
   }
 
   async remove({ id }: ApiKey): Promise<void> {
-    await this.#file.change((items) => items.filter((key) => key.id !== id));
-    await this.#removeValue(id);
+    await this.#file.verify();
+    await this.#exclusive(async () => {
+      await this.#roster.add(this.#ids());
+      await this.#file.change((items) => items.filter((key) => key.id !== id));
+      await this.#removeUnnamed();
+    });
+  }
+
+  /**
+   * Removes the values that no record names: those of a change that a kill cut short. The records were verified. Throws
+   * `file_unreadable` and what the vault throws.
+   */
+  async tidy(): Promise<void> {
+    await this.#exclusive(() => this.#removeUnnamed());
+  }
+
+  /**
+   * For the end of the home: the ids of all values that the vault may hold. `isWhole`: it is certain that there are no
+   * others.
+   */
+  async known(): Promise<{ readonly ids: readonly string[]; readonly isWhole: boolean }> {
+    const listed = await this.#roster.ids().catch(() => undefined);
+    const named = this.#file.isLoaded ? this.#file.shown.map(({ id }) => id) : [];
+    const isWhole = listed !== undefined || this.#file.isLoaded;
+    return { ids: [...new Set([...(listed ?? []), ...named])], isWhole };
   }
 
   /** A program says that the server refused it. True for the first time since it was set. */
@@ -148,9 +188,19 @@ export class ApiKeys {
     this.#values.clear();
   }
 
-  async #removeValue(id: string): Promise<void> {
-    this.#forget(id);
-    await this.#vault.remove(apiKeyVaultId(id));
+  #ids(): string[] {
+    return this.#file.items.map(({ id }) => id);
+  }
+
+  async #removeUnnamed(): Promise<void> {
+    const named = this.#ids();
+    const unnamed = ((await this.#roster.ids()) ?? []).filter((id) => !named.includes(id));
+    if (unnamed.length === 0) return;
+    for (const id of unnamed) {
+      this.#forget(id);
+      await this.#vault.remove(apiKeyVaultId(id));
+    }
+    await this.#roster.drop(unnamed);
   }
 
   #forget(id: string): void {
@@ -159,7 +209,8 @@ export class ApiKeys {
   }
 }
 
-function isSamePlace(one: KeyPlace, other: KeyPlace): boolean {
+/** Whether a key keeps its id, and so its permissions. */
+export function isSamePlace(one: KeyPlace, other: KeyPlace): boolean {
   return one.endpoint === other.endpoint && one.header === other.header && one.scheme === other.scheme;
 }
 

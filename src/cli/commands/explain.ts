@@ -5,7 +5,6 @@ import { defineCommand } from '../terminal/command.ts';
 import { withGrant } from '../broker/named-grant.ts';
 import { keyPlaceWords } from '../terminal/key-rows.ts';
 import type { ListedKey } from '../terminal/key-rows.ts';
-import { tailRows } from '../terminal/audit-rows.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { print, printJson, printTable, when } from '../terminal/output.ts';
 
@@ -25,19 +24,28 @@ export const command = defineCommand(
     examples: ['keyturn explain https://notes.example/mcp'],
   },
   async ({ options, operands: [name] }) => {
-    const key = options.json || options.account !== undefined ? undefined : await keyAt(name);
-    if (key) await showKey(key);
-    try {
-      const { grants } = await withGrant(name, options.account, (named) => ask('grant.explain', named));
-      if (options.json) printJson(grants);
-      else for (const explanation of grants) show(explanation);
-    } catch (error) {
-      // A server that takes an API key mostly has no grant.
-      if (!key || reasonOf(error) !== 'not_found') throw error;
-    }
+    const key = options.account === undefined ? await keyAt(name) : undefined;
+    if (key && !options.json) showKey(key);
+    const grants = await explained(name, options.account, key !== undefined);
+    if (options.json) printJson([...(key ? [key] : []), ...grants]);
+    else for (const explanation of grants) show(explanation);
     return exitCodes.ok;
   },
 );
+
+async function explained(
+  name: string,
+  account: string | undefined,
+  hasKey: boolean,
+): Promise<readonly Explanation[]> {
+  try {
+    return (await withGrant(name, account, (named) => ask('grant.explain', named))).grants;
+  } catch (error) {
+    // A server that takes an API key mostly has no grant.
+    if (hasKey && reasonOf(error) === 'not_found') return [];
+    throw error;
+  }
+}
 
 function show({
   grant,
@@ -63,30 +71,50 @@ function show({
       `refused    The server refused several tokens of ${client}${use}; the next one after ${when(until)}`,
     );
   }
-  if (timeline.length === 0) return;
-  printTable(
-    ['WHEN', 'EVENT', 'OUTCOME', 'PROGRAM'],
-    timeline.map(({ at, event, outcome, client, count }) => [
-      when(at),
-      count === undefined ? event : `${event} ×${count}`,
-      outcome,
-      client ?? '-',
-    ]),
-  );
+  showTimeline(timeline);
+}
+
+/** A key, and the newest rows of the log about it. */
+interface ExplainedKey {
+  readonly key: ListedKey;
+  /** As in the explanation of a grant; oldest first. */
+  readonly timeline: Explanation['timeline'];
 }
 
 /** The API key of a server that is named by its endpoint; none for a name of any other form. */
-async function keyAt(name: string): Promise<ListedKey | undefined> {
+async function keyAt(name: string): Promise<ExplainedKey | undefined> {
   if (!URL.canParse(name)) return undefined;
   const endpoint = canonicalResource(name, { allowInsecureLoopback: true });
   const { keys } = await ask('key.list', {});
-  return keys.find(({ resource }) => resource === endpoint);
+  const key = keys.find(({ resource }) => resource === endpoint);
+  return key && { key, timeline: await timelineOf(key) };
 }
 
 /** Rows of the log that are looked through, and rows that are shown. */
 const [searched, shown] = [1000, 40] as const;
 
-async function showKey(key: ListedKey): Promise<void> {
+async function timelineOf({ resource }: ListedKey): Promise<ExplainedKey['timeline']> {
+  const { rows } = await ask('audit.tail', { count: searched });
+  return (
+    rows
+      .filter(
+        ({ endpoint, event, outcome = '' }) =>
+          endpoint === resource && (event === 'key' || outcome.startsWith('key: ')),
+      )
+      // A row for repeats is written after their minute, and stands where the last of them was.
+      .toSorted((one, other) => one.time - other.time)
+      .slice(-shown)
+      .map(({ time, event, outcome = '', client, count }) => ({
+        at: Math.floor(time / 1000),
+        event,
+        outcome,
+        ...(client === undefined ? {} : { client }),
+        ...(count === undefined ? {} : { count }),
+      }))
+  );
+}
+
+function showKey({ key, timeline }: ExplainedKey): void {
   const { resource, setAt, refusedAt, unchecked, clients } = key;
   print(`API key    ${resource}`);
   print(
@@ -99,10 +127,18 @@ async function showKey(key: ListedKey): Promise<void> {
       ? 'now        Programs that may have it get it. It has no end that Keyturn knows of.'
       : `refused    The server refused it ${when(refusedAt)}. Make a new one there, and set it: keyturn key set`,
   );
-  const { rows } = await ask('audit.tail', { count: searched });
-  const about = rows.filter(
-    ({ endpoint, event, outcome = '' }) =>
-      endpoint === resource && (event === 'key' || outcome.startsWith('key: ')),
+  showTimeline(timeline);
+}
+
+function showTimeline(timeline: Explanation['timeline']): void {
+  if (timeline.length === 0) return;
+  printTable(
+    ['WHEN', 'EVENT', 'OUTCOME', 'PROGRAM'],
+    timeline.map(({ at, event, outcome, client, count }) => [
+      when(at),
+      count === undefined ? event : `${event} ×${count}`,
+      outcome,
+      client ?? '-',
+    ]),
   );
-  if (about.length > 0) tailRows(about.slice(-shown));
 }

@@ -5,7 +5,7 @@
  * asked not to look. What ends a key ends the permissions for it.
  */
 import type { Broker } from '../../broker/broker.ts';
-import { keySubject, shownKey } from '../../broker/records/api-key.ts';
+import { isSamePlace, keySubject, shownKey } from '../../broker/records/api-key.ts';
 import type { ApiKey } from '../../broker/records/api-key.ts';
 import { requireKeyHeader } from '../../broker/records/key-header.ts';
 import { KeyturnError, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
@@ -25,6 +25,8 @@ export const keyMethods: Pick<
 
   'key.remove': async ({ broker }, _caller, { resource }) => {
     const { keys, audit } = broker.parts;
+    // A kill, or a vault that failed, may have cut an earlier removal short: then no record names that key any more.
+    await keys.tidy();
     const key = requireKey(broker, resource);
     await endPermissionsFor(broker, key);
     await keys.remove(key);
@@ -56,12 +58,15 @@ async function setKey(broker: Broker, params: ParamsOf<'key.set'>): Promise<Resu
   const before = keys.for(endpoint);
   const place = { endpoint, header, ...(scheme === undefined ? {} : { scheme }) };
   const more = { setAt: clock.wall(), ...(unchecked ? { isUnchecked: true } : {}) };
-  const key = await keys.set(place, value, more);
-  const permissionsStay = before?.id === key.id;
-  if (before && !permissionsStay) await endPermissionsFor(broker, before);
+  const ends = before && !isSamePlace(before, place) ? before : undefined;
+  // First: a broker that is killed later must leave no permission for a key that is no more, since no list shows one.
+  if (ends) await endPermissionsFor(broker, ends);
+  await keys.set(place, value, more);
+  // Race: a program may have been allowed that key in the meantime.
+  if (ends) await endPermissionsFor(broker, ends);
   const outcome = `${before ? 'replaced' : 'set'}${unchecked ? ', unchecked' : ''}`;
   await audit.record({ event: 'key', outcome, endpoint: broker.canonical(resource) });
-  return { replaced: before !== undefined, permissionsStay };
+  return { replaced: before !== undefined, permissionsStay: before !== undefined && !ends };
 }
 
 /** Changes nothing, asks no server. The canonical endpoint. Throws `invalid_resource`, `invalid_request`, `insecure_url`. */

@@ -11,6 +11,7 @@ import { rosterItem } from '../../broker/grants/grant-roster.ts';
 import { grantVaultId } from '../../broker/records/grant.ts';
 import type { Grant } from '../../broker/records/grant.ts';
 import { apiKeyVaultId } from '../../broker/records/api-key.ts';
+import { keyRosterItem } from '../../broker/records/key-roster.ts';
 import { registrationVaultId } from '../../broker/records/registrations.ts';
 import { abandonRevocation, isPending, revokeGrant } from '../../broker/revocation/revoker.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
@@ -124,17 +125,19 @@ async function emptyVault({
   const { vault } = broker.parts;
   const grants = records.grants.isLoaded ? records.grants.items : [];
   const registrations = records.registrations.isLoaded ? records.registrations.shown : [];
+  const keys = await broker.parts.keys.known();
   const ids = [
     ...new Set([...grants.map(({ id }) => id), ...broker.parts.refresher.secrets.known].map(grantVaultId)),
     ...registrations.filter(({ hasSecret }) => hasSecret).map(({ id }) => registrationVaultId(id)),
-    ...(records.keys.isLoaded ? records.keys.shown : []).map(({ id }) => apiKeyVaultId(id)),
+    ...keys.ids.map(apiKeyVaultId),
     anchorItem,
     recordsItem,
     rosterItem,
+    keyRosterItem,
     homeItem,
     masterItem,
   ];
-  const unlisted = [records.grants, records.registrations, records.keys].some(({ isLoaded }) => !isLoaded);
+  const unlisted = !keys.isWhole || !records.grants.isLoaded || !records.registrations.isLoaded;
   try {
     await vault.destroy(ids);
     if (isMismatched)

@@ -7,12 +7,13 @@ import type {
   Token,
   TokenRequest,
 } from '../../broker/questions/token-request.ts';
+import { isKeySubject, keySubject } from '../../broker/records/api-key.ts';
 import { cliClientId } from '../../broker/records/local-client.ts';
 import { toWall } from '../../base/clock.ts';
 import type { ProcessName } from '../../ipc/peer/peer.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
-import { KeyturnError, shellWord } from '../../base/errors.ts';
+import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
 import { bearerChallenge } from '../../oauth/discovery/challenge.ts';
 import { formatScope, parseScope } from '../../oauth/base/scope.ts';
 import type { Handlers } from './services.ts';
@@ -77,14 +78,41 @@ export const tokenMethods: Pick<Handlers, 'token.get' | 'token.reject' | 'url.sh
       };
     },
 
-    'permission.release': async ({ broker }, caller, { resource }) => {
+    'permission.release': async ({ broker }, caller, { resource, kinds = ['token'] }) => {
       const clientId = brokerClientId(caller);
       const endpoint = broker.canonical(resource);
-      if (refusalOf(broker, clientId, endpoint)) throw refusedByPerson(broker, clientId, endpoint);
-      await endPermission(broker, clientId, endpoint, 'released');
+      const subjects = subjectsAt(broker, endpoint, kinds);
+      if (subjects.length === 0) throw noKey(endpoint);
+      const refused = subjects.find((subject) => refusalOf(broker, clientId, subject));
+      if (refused !== undefined) throw refusedByPerson(broker, clientId, { endpoint, subject: refused });
+      await releaseAll(broker, clientId, subjects);
       return {};
     },
   };
+
+/** What permissions of these kinds stand under; none for a key where there is no key. */
+function subjectsAt(
+  { parts }: Broker,
+  endpoint: string,
+  kinds: NonNullable<ParamsOf<'permission.release'>['kinds']>,
+): string[] {
+  const key = kinds.includes('key') ? parts.keys.for(endpoint) : undefined;
+  return [...(kinds.includes('token') ? [endpoint] : []), ...(key ? [keySubject(key)] : [])];
+}
+
+/** Throws `not_found` where the program has none of them. */
+async function releaseAll(broker: Broker, clientId: string, subjects: readonly string[]): Promise<void> {
+  const missing: unknown[] = [];
+  for (const subject of subjects) {
+    try {
+      await endPermission(broker, clientId, subject, 'released');
+    } catch (error) {
+      if (reasonOf(error) !== 'not_found') throw error;
+      missing.push(error);
+    }
+  }
+  if (missing.length === subjects.length) throw missing[0];
+}
 
 /** Whom the proxy's process asks for. Throws `not_permitted` where another program says such a thing. */
 function behindOf(
@@ -130,11 +158,16 @@ function tokenAnswer(broker: Broker, token: Token): ResultOf<'token.get'> {
   };
 }
 
-function refusedByPerson({ parts }: Broker, clientId: string, endpoint: string): KeyturnError {
+function refusedByPerson(
+  { parts }: Broker,
+  clientId: string,
+  { endpoint, subject }: { readonly endpoint: string; readonly subject: string },
+): KeyturnError {
   const name = parts.clients.nameOf(clientId);
-  return new KeyturnError('not_permitted', `The user refused ${name} something at ${endpoint}.`, {
+  const [what, option] = isKeySubject(subject) ? ['the API key for', ' --key'] : ['something at', ''];
+  return new KeyturnError('not_permitted', `The user refused ${name} ${what} ${endpoint}.`, {
     rule: 'A denial is remembered until the user ends it; ending the permission would end it too',
-    hint: `The user ends both with: keyturn end ${shellWord(name)} ${shellWord(endpoint)}`,
+    hint: `The user ends both with: keyturn end ${shellWord(name)} ${shellWord(endpoint)}${option}`,
   });
 }
 

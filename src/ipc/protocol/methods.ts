@@ -19,6 +19,7 @@ import { keyListed, keySet } from './key-schema.ts';
 import { status } from './status-schema.ts';
 import {
   keyResult,
+  permissionRelease,
   tokenGet,
   tokenReject,
   tokenRejectResult,
@@ -90,7 +91,7 @@ export const methods = {
     who: 'client',
     effect: 'narrows',
     usesRecords: true,
-    params: z.object({ resource: url }),
+    params: permissionRelease,
     result: empty,
   },
 

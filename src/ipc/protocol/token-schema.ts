@@ -38,14 +38,17 @@ export const keyResult = keyPlace.extend({
   keyId: id,
 });
 
+/** Without it, tokens only. */
+const kinds = z
+  .array(z.literal(['token', 'key']))
+  .min(1)
+  .max(2)
+  .optional();
+
 export const tokenGet = z.object({
   resource: url,
-  /** What the program can use; without it, tokens only. */
-  kinds: z
-    .array(z.literal(['token', 'key']))
-    .min(1)
-    .max(2)
-    .optional(),
+  /** What the program can use. */
+  kinds,
   scope: scope.min(1).optional(),
   account: account.optional(),
   minimumValidity: seconds.optional(),
@@ -56,6 +59,9 @@ export const tokenGet = z.object({
   /** From the broker's own proxy only: the process behind it. */
   process: z.object({ pid: z.int().positive(), startTicks: z.string().max(maxLength.id) }).optional(),
 });
+
+/** What the program gives up there. */
+export const permissionRelease = z.object({ resource: url, kinds });
 
 export const tokenReject = z
   .object({

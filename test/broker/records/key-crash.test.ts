@@ -1,0 +1,98 @@
+/**
+ * Brokers that stop in the middle of a change of an API key, before each call of the vault in turn: no value is left that a
+ * reset would miss, or that stays when the next broker has tidied up.
+ */
+import { describe, expect, it } from 'vitest';
+import { ApiKeys, apiKeyVaultId } from '../../../src/broker/records/api-key.ts';
+import type { Vault } from '../../../src/vault/base/vault.ts';
+import { lastingVault, startOn } from '../../support/homes/authority-home.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const place = { endpoint: 'https://tickets.example/mcp', header: 'X-Api-Key' };
+const elsewhere = { ...place, header: 'Authorization' };
+
+/** A vault that outlives its brokers, and the names of its items with API keys. */
+function watchedVault() {
+  const vault = lastingVault();
+  const items = new Set<string>();
+  const noting: Vault = {
+    ...vault,
+    write: async (id, text) => {
+      await vault.write(id, text);
+      items.add(id);
+    },
+    remove: async (id) => {
+      await vault.remove(id);
+      items.delete(id);
+    },
+  };
+  return { vault: noting, values: () => [...items].filter((id) => id.startsWith('key.')).toSorted() };
+}
+
+/** The vault for a broker that stops: after `arm`, before its call number `calls`. `stopped` resolves then. */
+function vaultFor(calls: number, vault: Vault) {
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<'stopped'>();
+  let left = Infinity;
+  const counted = async <R>(call: () => Promise<R>): Promise<R> => {
+    left -= 1;
+    if (left >= 0) return call();
+    stop('stopped');
+    return new Promise(() => undefined);
+  };
+  const broken: Vault = {
+    ...vault,
+    find: (id) => counted(() => vault.find(id)),
+    read: (id) => counted(() => vault.read(id)),
+    write: (id, text) => counted(() => vault.write(id, text)),
+    remove: (id) => counted(() => vault.remove(id)),
+  };
+  return { broken, stopped, arm: () => (left = calls) };
+}
+
+/** A broker's keys, after the first verification. */
+async function keysOn(folder: string, vault: Vault): Promise<ApiKeys> {
+  const broker = await startOn(folder, vault);
+  expect(broker.troubles()).toEqual([]);
+  return new ApiKeys(broker.records.keys, vault);
+}
+
+type Change = (keys: ApiKeys) => Promise<unknown>;
+
+const set: Change = (keys) => keys.set(place, 'first', { setAt: 1 });
+const replace: Change = (keys) => keys.set(elsewhere, 'second', { setAt: 2 });
+const remove: Change = async (keys) => {
+  const key = keys.for(place.endpoint);
+  if (key) await keys.remove(key);
+};
+
+describe('a broker that stops', () => {
+  it.each<[string, Change[], Change]>([
+    ['the first key is set', [], set],
+    ['a key is set anew', [set], set],
+    ['a key is set in another header', [set], replace],
+    ['a key is removed', [set], remove],
+  ])(
+    'while %s leaves no value that a reset misses or the next broker keeps',
+    async (_when, before, change) => {
+      for (let calls = 0; ; calls += 1) {
+        const [folder, { vault, values }] = [temporaryFolder(), watchedVault()];
+        for (const earlier of before) await earlier(await keysOn(folder, vault));
+        const { broken, stopped, arm } = vaultFor(calls, vault);
+        const keys = await keysOn(folder, broken);
+        arm();
+        const isDone = change(keys).then(() => 'done' as const);
+        const end = await Promise.race([isDone, stopped]);
+        const next = await keysOn(folder, vault);
+        const { ids, isWhole } = await next.known();
+        expect([isWhole, ids.map(apiKeyVaultId)], `before call ${calls + 1}`).toEqual([
+          true,
+          expect.arrayContaining(values()),
+        ]);
+        await next.tidy();
+        expect(values(), `before call ${calls + 1}`).toEqual(next.shown().map(({ id }) => apiKeyVaultId(id)));
+        for (const key of next.shown()) await next.read(key);
+        if (end === 'done') return expect(calls).toBeGreaterThan(2);
+      }
+    },
+  );
+});
