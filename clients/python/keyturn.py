@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import errno
 import hashlib
 import hmac
 import json
@@ -61,6 +62,7 @@ PAIRING_TIMEOUT = 150.0  # the person has two minutes, which the broker counts
 AFTER_STOP, AFTER_LOSS = 15.0, 10.0  # seconds to look for the next broker
 MAX_TRIES = 3  # a request that three brokers died of is not sent to a fourth
 POLL = 0.05
+MAX_WAIT = 86_400  # seconds that a refusal may ask for
 
 Environment = Mapping[str, str]
 
@@ -134,7 +136,9 @@ def _refusal(body: Any, proven: bool) -> KeyturnError:
     if not isinstance(reason, str) or not re.fullmatch(r"[a-z_]{1,64}", reason):
         reason = "internal"
     wait = data.get("retryAfter")
-    retry_after = float(wait) if isinstance(wait, (int, float)) and not isinstance(wait, bool) else None
+    # Bounded: a number of a thousand digits is JSON too.
+    is_wait = isinstance(wait, (int, float)) and not isinstance(wait, bool) and 0 <= wait <= MAX_WAIT
+    retry_after = float(wait) if is_wait else None
     if not proven:
         message, hint = f"what listens on the socket refused: {reason}", _UNPROVEN_HINTS.get(reason)
         return _error(reason, message, hint=hint, retry_after=retry_after)
@@ -241,18 +245,17 @@ def _socket_path(env: Environment) -> str:
         raise _no_broker(path) from None
     except (OSError, ValueError) as error:
         raise _error("file_unreadable", f"{run / 'broker.path'} can't be read") from error
-    if lines and os.path.isabs(lines[0]) and len(os.fsencode(lines[0])) <= MAX_SOCKET_PATH:
-        return lines[0]
+    named = lines[0] if lines else ""
+    if os.path.isabs(named) and "\0" not in named and len(os.fsencode(named)) <= MAX_SOCKET_PATH:
+        return named
     raise _error("file_unreadable", f"{run / 'broker.path'} does not hold the path of a socket")
 
 
 def _look(path: str) -> os.stat_result:
     try:
         return os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        raise _no_broker(path) from None
     except OSError as error:
-        raise _error("socket_unsafe", f"{path} can't be looked at") from error
+        raise _not_reached(path, error) from error
 
 
 def _check(found: os.stat_result, path: str, is_kind: Callable[[int], bool], mode: int) -> None:
@@ -270,6 +273,18 @@ def _check(found: os.stat_result, path: str, is_kind: Callable[[int], bool], mod
 def _no_broker(path: str) -> KeyturnError:
     hint = "Start the app, or a command that starts a broker: keyturn list"
     return _error("broker_unreachable", f"no broker listens on {path}", hint=hint)
+
+
+def _not_reached(path: str, error: OSError) -> KeyturnError:
+    if isinstance(error, (FileNotFoundError, NotADirectoryError, ConnectionRefusedError)):
+        return _no_broker(path)
+    words = f"{path} can't be used: {error.strerror or error}"
+    if isinstance(error, PermissionError):
+        hint = "A sandbox may keep this program away; or a folder above belongs to somebody else."
+        return _error("socket_unsafe", words, hint=hint)
+    if error.errno == errno.ENAMETOOLONG:
+        return _error("invalid_request", words, hint="Set KEYTURN_HOME to a shorter path.")
+    return _error("broker_unreachable", words)
 
 
 def _dial(env: Environment) -> Tuple[socket.socket, str]:
@@ -296,7 +311,7 @@ def _dial(env: Environment) -> Tuple[socket.socket, str]:
                 raise _error("socket_unsafe", f"{path} was exchanged meanwhile")
     except OSError as error:
         line.close()
-        raise _no_broker(path) from error
+        raise _not_reached(path, error) from error
     except BaseException:
         line.close()
         raise
@@ -387,7 +402,8 @@ def _parsed(data: bytes) -> Any:
     """None where it is no JSON: the parser's error would repeat a piece of the text."""
     try:
         return json.loads(data.decode("utf-8"))
-    except ValueError:
+    except (ValueError, RecursionError):
+        # RecursionError: lists within lists, thousands deep.
         return None
 
 
@@ -498,9 +514,8 @@ def _prove(channel: _Channel, identity: Identity) -> None:
         "capabilities": [],
     }
     frame, offer = channel.call("hello", params, HANDSHAKE_TIMEOUT)
-    texts = ("brokerId", "nonce", "proof")
-    whole = isinstance(offer, dict) and all(isinstance(offer.get(name), str) for name in texts)
-    if not whole or not _are_capabilities(offer.get("capabilities")):
+    whole = isinstance(offer, dict) and all(_bytes(offer.get(name)) for name in ("nonce", "proof"))
+    if not whole or not _is_id(offer.get("brokerId")) or not _are_capabilities(offer.get("capabilities")):
         raise _error("handshake_failed", "the broker's hello is malformed", hint=hint)
     if type(offer.get("version")) is not int or offer["version"] != VERSION:
         raise _error("handshake_failed", "the broker chose a version that was not offered", hint=hint)

@@ -139,6 +139,72 @@ describe('a program in the broker’s place', () => {
     expect(squatter.heard().trim().split('\n')).toHaveLength(1);
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
+
+  const half = String.raw`\ud800`;
+  test.each<[string, string]>([
+    ['lists within lists', `"result":${'['.repeat(7000)}${']'.repeat(7000)}`],
+    ['half a character as its proof', `"result":${JSON.stringify(offer).replaceAll('A'.repeat(43), half)}`],
+    ['half a character as its name', `"result":${JSON.stringify(offer).replace(homeId, half)}`],
+    ['a pause without end', `"error":{"data":{"reason":"locked","retryAfter":1${'0'.repeat(400)}}}`],
+  ])('ends the program with no error but Keyturn’s own when it sends %s', async (_what, answer) => {
+    const paths = temporaryHome();
+    enrolled(paths);
+    await squat(paths, () => `{"jsonrpc":"2.0","id":1,${answer}}`);
+    const { code, stderr } = await ask(paths);
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.not.stringContaining('Traceback') });
+    expect(stderr).toMatch(/reason: (handshake_failed|locked|frame_invalid)\n$/);
+  });
+});
+
+describe('a socket that can’t be reached', () => {
+  const asking = `
+import keyturn, os, resource, sys
+def ask(**more):
+    try:
+        keyturn.connect(keyturn.Identity("abc", "A" * 43, "b"), {**os.environ, **more})
+    except keyturn.KeyturnError as error:
+        print(error.reason, error, sep=": ")
+`;
+
+  test('is told apart from one that nobody listens on: its path is too long, or its folder is closed to the program', async () => {
+    const paths = temporaryHome();
+    await squat(paths, () => '{}');
+    const { stdout, stderr } = await pythonProgram(
+      `${asking}
+ask(KEYTURN_HOME="/tmp/" + "x" * 300)
+ask(KEYTURN_HOME="/tmp/nowhere")
+home, isRoot = os.environ["KEYTURN_HOME"], os.getuid() == 0
+os.chmod(home, 0)
+if isRoot: os.seteuid(65534)
+ask()
+if isRoot: os.seteuid(0)
+os.chmod(home, 0o700)
+`,
+      [],
+      homeOf(paths),
+    );
+    expect({ stdout, stderr }).toMatchObject({ stderr: '' });
+    expect(stdout.split('\n')).toEqual([
+      expect.stringMatching(/^invalid_request: .* can't be used: File name too long$/),
+      'broker_unreachable: no broker listens on /tmp/nowhere/run',
+      expect.stringMatching(/^socket_unsafe: .*Permission denied$/),
+      '',
+    ]);
+  });
+
+  test('for want of descriptors says so, and not that nobody listens', async () => {
+    const paths = temporaryHome();
+    await squat(paths, () => '{}');
+    const { stdout } = await pythonProgram(
+      `${asking}
+resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))
+ask()
+`,
+      [],
+      homeOf(paths),
+    );
+    expect(stdout).toMatch(/^broker_unreachable: .*broker\.sock can't be used: Too many open files\n$/);
+  });
 });
 
 test('leaves no half of a key where the disk is full', async () => {
