@@ -1,24 +1,24 @@
 /**
- * The guard in front of every kind of vault. It refuses each call while the vault is locked, lets the watch see how
- * the calls end, and tells a listener when the vault begins to answer and when it stops.
+ * The guard in front of every kind of vault. It refuses each call while the vault is locked, reports the result of
+ * each call to the watch, and tells a listener when the vault begins to answer and when it stops.
  *
- * Invariants: while it is shut nothing reaches the vault but its end, and `shut` resolves only when what had passed
- * before has ended. It reads no answer and keeps none, and asks the vault nothing by itself.
+ * Invariants: while the guard is shut, only `destroy` and `close` reach the vault. `shut` resolves only when the calls
+ * that it had admitted before have ended. The guard keeps no secret, and makes no call to the vault by itself.
  */
 import { reasonOf } from '../base/errors.ts';
 import { personIsAsked, VaultError } from './base/trouble.ts';
 import type { Vault, VaultKind } from './base/vault.ts';
 import type { VaultWatch } from './base/watch.ts';
 
-/** For work that needs a secret and must not be the first to ask for one. */
+/** For work that needs a secret, but should wait until another call has shown that the vault answers. */
 export interface VaultListener {
-  /** It answered, for the first time or for the first time after trouble. */
+  /** The vault answered a call: the first one, or the first one after trouble. */
   answered(): void;
-  /** It is locked, or nobody answers. */
+  /** The vault is locked or unavailable. */
   failed(): void;
 }
 
-/** Calls each of them, in this order. */
+/** One listener that calls each of these in order. */
 export function inOrder(...listeners: readonly VaultListener[]): VaultListener {
   return {
     answered: () => listeners.forEach((listener) => listener.answered()),
@@ -61,7 +61,7 @@ export class VaultGuard implements Vault {
     return this.#pass('write', 'probe', () => this.#vault.probe());
   }
 
-  /** Shut or not: what is destroyed gives nothing away. */
+  /** Works while the guard is shut, too: it returns no secret. */
   destroy(ids: readonly string[]): Promise<void> {
     return this.#vault.destroy(ids);
   }
@@ -70,35 +70,39 @@ export class VaultGuard implements Vault {
     return this.#vault.close();
   }
 
-  /** Nothing passes from now on. `isNew`: nobody has chosen a passphrase yet. */
+  /** Refuses every call from now on. `isNew`: nobody has chosen a passphrase yet. */
   async shut({ isNew = false } = {}): Promise<void> {
-    this.#watch.bar = { state: isNew ? 'new' : 'locked', error: isNew ? neverOpened() : lockedVault() };
+    this.#watch.block = { state: isNew ? 'new' : 'locked', error: isNew ? neverOpened() : lockedVault() };
     await Promise.allSettled(this.#underWay);
   }
 
-  /** Nothing passes while a person is asked. The function it returns puts things back as they were. */
+  /**
+   * While a person is asked to unlock the vault: refuses every call, unless the vault is open. The returned function
+   * restores the state of before.
+   */
   hold(): () => void {
-    const before = this.#watch.bar;
-    if (!this.#watch.isOpen) this.#watch.bar = { state: before?.state ?? 'waiting', error: personIsAsked() };
+    const before = this.#watch.block;
+    if (!this.#watch.isOpen)
+      this.#watch.block = { state: before?.state ?? 'waiting', error: personIsAsked() };
     return () => {
-      this.#watch.bar = before;
+      this.#watch.block = before;
     };
   }
 
   open(): void {
-    this.#watch.bar = undefined;
+    this.#watch.block = undefined;
   }
 
   async #pass<T>(did: 'read' | 'write', item: string, call: () => Promise<T>): Promise<T> {
     try {
-      if (this.#watch.bar) throw this.#watch.bar.error;
+      if (this.#watch.block) throw this.#watch.block.error;
       const value = await this.#awaited(call());
       this.#watch.passed(did, item);
       this.#tell(true);
       return value;
     } catch (error) {
       this.#watch.failed(error);
-      // A damaged item says nothing about the others.
+      // For a damaged item the listener isn't called: the vault still serves the other items.
       if (['locked', 'vault_unavailable'].includes(reasonOf(error))) this.#tell(false);
       throw error;
     }
@@ -121,7 +125,7 @@ export class VaultGuard implements Vault {
   }
 }
 
-/** The answer to every call while the vault is locked. */
+/** The error of every call while the vault is locked. */
 export function lockedVault(): VaultError {
   return new VaultError('locked', 'the vault is locked', {
     rule: 'vault: a locked vault gives nothing until you unlock it',

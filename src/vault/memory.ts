@@ -1,7 +1,8 @@
 /**
- * The vault that forgets at exit: for a first try, for machines without a keychain, and for tests.
+ * The vault in memory, which is empty again after a restart: for a first try, for machines without a keychain, and
+ * for tests.
  *
- * Invariant: nothing leaves this process's memory, and the edge refuses what any other vault refuses.
+ * Invariant: no secret leaves this process's memory. It refuses the same ids and secrets as every other vault.
  */
 import { quoted } from '../base/errors.ts';
 import { VaultError } from './base/trouble.ts';

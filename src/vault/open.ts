@@ -1,7 +1,7 @@
 /**
- * Opens the vault that a home was created with, together with how a person unlocks and locks it.
+ * Opens a home's vault, with the functions that lock and unlock it.
  *
- * Invariant: the kind asked for or an error; never another kind in its place.
+ * Invariant: the caller gets the kind that it asked for, or an error, and never another kind instead.
  */
 import { KeyturnError } from '../base/errors.ts';
 import { keychainVault } from './keychain/keychain.ts';
@@ -13,7 +13,7 @@ import type { SealedFileVault } from './sealed/sealed-file.ts';
 import type { Vault, VaultKind } from './base/vault.ts';
 import type { VaultWatch } from './base/watch.ts';
 
-/** What opens a sealed file. */
+/** Where the key of a sealed file comes from. */
 export type SealedKey = 'passphrase' | 'keychain';
 
 export interface OpenOptions {
@@ -21,31 +21,31 @@ export interface OpenOptions {
   readonly service: string;
   /** How to start the keychain's worker; by default with Node. */
   readonly spawnWorker?: SpawnWorker;
-  /** Sees how the keychain's calls end, and says when it may be asked again. */
+  /** Gets the result of each keychain call, and decides when the keychain may be asked again. */
   readonly watch?: VaultWatch;
-  /** For `sealed-file`, which needs it. */
+  /** Required for `sealed-file`. */
   readonly sealedFile?: {
     /** Absolute path, e.g. `vault.sealed` in the state folder. */
     readonly file: string;
-    /** What opens it: a passphrase, or one item of the keychain under `service`. */
+    /** A passphrase, or one item of the keychain under `service`. */
     readonly key: SealedKey;
     /** Gets lines for the broker's log; none holds a secret. */
     readonly report?: (line: string) => void;
   };
 }
 
-/** A vault, and what a person does to it. It refuses nobody's call for being locked by us: the guard does that. */
+/** A vault, and the owner's commands for it. Put a VaultGuard in front: a keychain or memory vault has no lock itself. */
 export interface LockableVault {
   readonly vault: Vault;
-  /** It begins locked, and only a passphrase opens it. */
+  /** True if the vault begins locked and only a passphrase opens it. */
   readonly hasPassphrase: boolean;
-  /** True where no passphrase was ever chosen: the next `unlock` chooses it. Throws `vault_unreadable`. */
+  /** True if nobody has chosen a passphrase: the next `unlock` sets it. Throws `vault_unreadable`. */
   isNew(): Promise<boolean>;
-  /** `timeout`: milliseconds that the person may take to answer the keychain's question. Throws as `Lockable.unlock`. */
+  /** `timeout`: milliseconds for the person to answer the keychain's question. Throws as `Lockable.unlock`. */
   unlock(timeout: number, passphrase?: string): Promise<void>;
-  /** Drops what keys the vault holds, after the calls under way. */
+  /** Forgets the keys that the vault holds, once the running calls have ended. */
   lock(): Promise<void>;
-  /** Throws `invalid_request` where there is no passphrase to change, and as `Lockable.changePassphrase`. */
+  /** Throws `invalid_request` if the vault has no passphrase; else as `Lockable.changePassphrase`. */
   changePassphrase(current: string, next: string): Promise<void>;
 }
 
@@ -56,8 +56,8 @@ const openers = {
 } as const satisfies Record<VaultKind, (options: OpenOptions) => LockableVault>;
 
 /**
- * A vault of this kind. Nothing is read yet, and no keychain is touched. A `sealed-file` with a
- * passphrase begins locked. Throws `invalid_request` where it has no file.
+ * A vault of this kind. Reads no file and no keychain yet. A `sealed-file` with a passphrase begins locked. Throws
+ * `invalid_request` for a `sealed-file` without `sealedFile`.
  */
 export function openVault(kind: VaultKind, options: OpenOptions): LockableVault {
   return openers[kind](options);
@@ -98,7 +98,7 @@ function withPassphrase(vault: SealedFileVault): LockableVault {
     vault,
     hasPassphrase: true,
     isNew: async () => (await vault.condition()).state === 'new',
-    unlock: (_patience, passphrase) => vault.unlock(passphrase),
+    unlock: (_timeout, passphrase) => vault.unlock(passphrase),
     lock: () => vault.lock(),
     changePassphrase: (current, next) => vault.changePassphrase(current, next),
   };

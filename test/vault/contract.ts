@@ -21,7 +21,7 @@ export function vaultContract(name: string, open: () => Vault): void {
     });
     afterEach(() => vault.close());
 
-    test('says which kind it is', () => {
+    test('has the kind that its name says', () => {
       expect(vault.kind).toBe(name);
     });
 
@@ -32,7 +32,7 @@ export function vaultContract(name: string, open: () => Vault): void {
       ['one byte less than a chunk', 'a'.repeat(chunkBytes - 1)],
       ['a chunk exactly', 'b'.repeat(chunkBytes)],
       ['one byte more than a chunk', 'c'.repeat(chunkBytes + 1)],
-      ['a character across a border', `${'d'.repeat(chunkBytes - 2)}🔑${'e'.repeat(chunkBytes)}`],
+      ['a character across the border of two chunks', `${'d'.repeat(chunkBytes - 2)}🔑${'e'.repeat(chunkBytes)}`],
       ['100 kB', '0123456789'.repeat(10_000)],
     ])('gives back %s unchanged', async (_, secret) => {
       await vault.write(id, secret);
@@ -41,7 +41,7 @@ export function vaultContract(name: string, open: () => Vault): void {
       await vault.remove(id);
     });
 
-    test('gives back whatever well-formed text it was given', async () => {
+    test('gives back any well-formed text unchanged', async () => {
       const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 1500 });
       const secrets = text.filter((secret) => !secret.includes('\0'));
       await fc.assert(
@@ -54,7 +54,7 @@ export function vaultContract(name: string, open: () => Vault): void {
       await vault.remove(id);
     });
 
-    test('keeps the last of several writes, longer or shorter', async () => {
+    test('keeps the last of several values, whether longer or shorter', async () => {
       for (const secret of ['first', 'x'.repeat(3 * chunkBytes), 'third']) await vault.write(id, secret);
       expect(await vault.read(id)).toBe('third');
       await vault.remove(id);
@@ -73,7 +73,7 @@ export function vaultContract(name: string, open: () => Vault): void {
       await vault.remove(id);
     });
 
-    test('keeps items apart, also where one id begins another', async () => {
+    test('keeps two items apart, even if one id begins with the other', async () => {
       await vault.write('grant', 'outer');
       await vault.write('grant.a', 'inner');
       await vault.remove('grant');
@@ -82,12 +82,12 @@ export function vaultContract(name: string, open: () => Vault): void {
       await vault.remove('grant.a');
     });
 
-    test('finds nothing under an id that was never written, and calls it unreadable where it must exist', async () => {
+    test('finds nothing under an id that was never written, and a read of that id fails as unreadable', async () => {
       expect(await vault.find('never')).toBeUndefined();
       await expect(vault.read('never')).rejects.toMatchObject({ reason: 'vault_unreadable' });
     });
 
-    test('removes for good, and twice without complaint', async () => {
+    test('removes an item for good, and allows a second removal', async () => {
       await vault.write(id, 'gone soon');
       await vault.remove(id);
       await vault.remove(id);
@@ -95,7 +95,7 @@ export function vaultContract(name: string, open: () => Vault): void {
     });
 
     test.each(['', 'A', '-a', '.a', '_witness', 'a/b', 'a b', 'a\n', 'é', 'a'.repeat(129)])(
-      'refuses the id %j everywhere',
+      'refuses the id %j in every call',
       async (bad) => {
         const refused = { reason: 'invalid_request' };
         await expect(vault.find(bad)).rejects.toMatchObject(refused);
@@ -106,23 +106,23 @@ export function vaultContract(name: string, open: () => Vault): void {
     );
 
     test.each([
-      ['an empty one', ''],
-      ['one with NUL', 'hidden\0tail'],
-      ['one with half a character', 'hidden\ud800'],
-      ['one beyond 1 MiB', 'hidden'.padEnd(maxSecretLength + 1, 'x')],
-    ])('refuses a secret it could not keep, %s, without repeating it', async (_, secret) => {
+      ['is empty', ''],
+      ['contains NUL', 'hidden\0tail'],
+      ['contains half a character', 'hidden\ud800'],
+      ['is longer than 1 MiB', 'hidden'.padEnd(maxSecretLength + 1, 'x')],
+    ])('refuses a secret that %s, without repeating it', async (_, secret) => {
       const error: unknown = await vault.write(id, secret).catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({ reason: 'invalid_request' });
       expect(String(error)).not.toContain('hidden');
       expect(await vault.find(id)).toBeUndefined();
     });
 
-    test('passes its own probe, also several at once, and leaves nothing that changes an answer', async () => {
+    test('several probes of a working vault succeed at once, and leave no item', async () => {
       await Promise.all([vault.probe(), vault.probe(), vault.probe()]);
       expect(await vault.find('probe')).toBeUndefined();
     });
 
-    test('is gone once it is destroyed, with all that was named, and refuses everything', async () => {
+    test('a destroyed vault refuses every call', async () => {
       await vault.write(id, 'soon gone');
       await vault.write('master', 'x'.repeat(3 * chunkBytes));
       await vault.destroy([id, 'master', 'never']);
@@ -133,14 +133,14 @@ export function vaultContract(name: string, open: () => Vault): void {
       await expect(vault.probe()).rejects.toMatchObject(refused);
     });
 
-    test('destroys nothing for an id that no vault takes', async () => {
+    test('destroys nothing if one of the ids is invalid', async () => {
       await vault.write(id, 'kept');
       await expect(vault.destroy([id, '_witness'])).rejects.toMatchObject({ reason: 'invalid_request' });
       expect(await vault.read(id)).toBe('kept');
       await vault.remove(id);
     });
 
-    test('refuses everything once it is closed', async () => {
+    test('a closed vault refuses every call', async () => {
       await vault.close();
       const refused = { reason: 'vault_unavailable' };
       await expect(vault.find(id)).rejects.toMatchObject(refused);

@@ -23,7 +23,7 @@ const calls: [string, (vault: Vault) => Promise<unknown>][] = [
 ];
 
 describe('a guard that is shut', () => {
-  test.each(calls)('refuses %s with locked, and asks the vault nothing', async (_, call) => {
+  test.each(calls)('a shut guard refuses %s as locked, without a call to the vault', async (_, call) => {
     let asked = 0;
     const counting = new Proxy(memoryVault(), {
       get: (vault, name) => {
@@ -39,14 +39,14 @@ describe('a guard that is shut', () => {
     expect(watch.state).toMatchObject({ state: 'locked', what: 'the vault is locked' });
   });
 
-  test('says that a vault without a passphrase is new', async () => {
+  test('a guard that is shut before a passphrase was chosen shows the vault as new', async () => {
     const { guard, watch } = guarded();
     await guard.shut({ isNew: true });
     await expect(guard.find('a')).rejects.toMatchObject({ reason: 'locked' });
     expect(watch.state.state).toBe('new');
   });
 
-  test('waits for the calls that it had admitted before it shut', async () => {
+  test('a guard shuts once the calls that it had admitted have ended', async () => {
     const vault = memoryVault();
     const held = Promise.withResolvers<void>();
     const { guard } = guarded({
@@ -67,7 +67,7 @@ describe('a guard that is shut', () => {
     expect(await found).toBeUndefined();
   });
 
-  test('gives back what the vault held, once it opens', async () => {
+  test('a guard that opens gives back what the vault held before', async () => {
     const { guard, watch } = guarded();
     await guard.write('a', 'kept');
     await guard.shut();
@@ -78,7 +78,7 @@ describe('a guard that is shut', () => {
 });
 
 describe('while a person is asked to unlock the vault', () => {
-  test('all other calls are refused at once, and are served again afterwards', async () => {
+  test('while a person is asked to unlock the vault, other calls fail at once, and succeed afterwards', async () => {
     const { guard, watch } = guarded();
     const putBack = guard.hold();
     await expect(guard.find('a')).rejects.toMatchObject({ reason: 'locked', trouble: 'waiting' });
@@ -87,7 +87,7 @@ describe('while a person is asked to unlock the vault', () => {
     expect(await guard.find('a')).toBeUndefined();
   });
 
-  test('an open vault goes on serving', async () => {
+  test('while a person is asked to unlock a vault that is open, it still serves other calls', async () => {
     const { guard } = guarded();
     await guard.write('a', 'kept');
     guard.hold();
@@ -121,7 +121,7 @@ describe('the listener of a guard', () => {
     return { guard, answers, said };
   }
 
-  test('is called at the first answer, and not at later ones', async () => {
+  test('calls the listener at the first answer, and not at later ones', async () => {
     const { guard, said } = heard();
     expect(said).toEqual([]);
     await guard.find('a');
@@ -129,7 +129,7 @@ describe('the listener of a guard', () => {
     expect(said).toEqual(['answered']);
   });
 
-  test('is called once when the vault stops answering, and once when it answers again', async () => {
+  test('calls the listener once when the vault stops answering, and once when it answers again', async () => {
     const { guard, answers, said } = heard();
     answers.trouble = new VaultError('crashed', 'gone');
     await expect(guard.find('a')).rejects.toThrow('gone');
@@ -144,7 +144,7 @@ describe('the listener of a guard', () => {
     expect(said).toEqual(['answered', 'failed', 'answered']);
   });
 
-  test('is called at the first call that a locked vault refuses', async () => {
+  test('calls the listener at the first call that a locked vault refuses', async () => {
     const { guard, said } = heard();
     await guard.find('a');
     await guard.shut();
@@ -155,7 +155,7 @@ describe('the listener of a guard', () => {
     expect(said).toEqual(['answered', 'failed', 'answered']);
   });
 
-  test('is not called for a damaged item', async () => {
+  test('does not call the listener for a damaged item', async () => {
     const { guard, answers, said } = heard();
     await guard.find('a');
     answers.trouble = new VaultError('damaged', 'torn', { item: 'a' });

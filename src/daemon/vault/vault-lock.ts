@@ -78,13 +78,13 @@ export class VaultLock {
   admit({ role }: Pick<Caller, 'role'>, method: MethodName): void {
     const { who, mayPrompt, isPolled } = methodRow(method);
     if (role === 'client' || who === 'client') this.refuseIfLocked();
-    if (role === 'owner' && mayPrompt) this.#parts.secrets.watch.lift();
+    if (role === 'owner' && mayPrompt) this.#parts.secrets.watch.endPause();
     if (role === 'client' || !isPolled) this.#idle?.touch();
   }
 
   /** For whom no key could be made now: handshakes and pairings of local programs. */
   refuseIfLocked(): void {
-    if (this.#isLocked) throw this.#parts.secrets.watch.bar?.error ?? lockedVault();
+    if (this.#isLocked) throw this.#parts.secrets.watch.block?.error ?? lockedVault();
   }
 
   /** For `status`. */
@@ -210,7 +210,7 @@ export class VaultLock {
   /** Once more with the caller's session, where the broker itself has none that works. */
   async #openDoor(passphrase: string | undefined, session: Unlocking['session']): Promise<void> {
     const { lockable, watch, bus } = this.#parts.secrets;
-    watch.lift();
+    watch.endPause();
     try {
       await lockable.unlock(personTimeout, passphrase);
     } catch (error) {

@@ -8,9 +8,10 @@ import { KeyturnError } from '../../base/errors.ts';
 import type { ErrorDetails, Reason } from '../../base/errors.ts';
 
 /**
- * `locked`: by us. `keychainLocked`: the keychain says that it is. `waiting`: it asked the person, and nobody
- * answers. `absent`: no D-Bus, no Secret Service, no module. `crashed`: the helper process died. `full`: the
- * store reads, and refuses to keep. `damaged`: an item, or the whole file, is missing or not readable.
+ * `locked`: Keyturn locked the vault. `keychainLocked`: the keychain says that it is locked. `waiting`: the keychain
+ * asked the person, who has not answered. `absent`: there is no D-Bus, Secret Service or keytar. `crashed`: the
+ * keychain's worker process failed. `full`: the store can be read but not written. `damaged`: an item, or the whole
+ * file, is missing or unreadable.
  */
 export type VaultTrouble =
   | 'locked'
@@ -32,7 +33,7 @@ const reasonOfTrouble: Readonly<Record<VaultTrouble, Reason>> = {
 };
 
 export interface VaultErrorDetails extends ErrorDetails {
-  /** The vault item that it is about. */
+  /** The vault item with the trouble; absent for the whole vault. */
   readonly item?: string;
 }
 
@@ -47,7 +48,7 @@ export class VaultError extends KeyturnError {
   }
 }
 
-/** The answer to all other calls while one unlock waits for the person. */
+/** The error of every other call while one unlock waits for the person. */
 export function personIsAsked(): VaultError {
   return new VaultError('waiting', 'the vault is being unlocked', {
     rule: 'vault: a person is asked once, however many programs wait',

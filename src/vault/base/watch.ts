@@ -1,48 +1,49 @@
 /**
- * The state of the vault, and when it may be asked again. Both are derived here from what the last calls threw and
- * how long they took.
+ * The state of the vault, and when the keychain may be asked again. Both follow from the errors and the durations of
+ * the last calls.
  *
- * Invariants: nothing here asks the vault. What a person has to answer is asked for once; after that
- * automatic calls are refused during a growing pause, and only a person's own act (`lift`) ends it early.
+ * Invariants: this file never calls the vault. If the keychain needs an answer from a person, the broker asks it once.
+ * After that, automatic calls are refused during a pause that grows each time, and only a person's action (`endPause`)
+ * ends the pause early.
  */
 import { doubled } from '../../base/backoff.ts';
 import type { VaultTrouble } from './trouble.ts';
 import { VaultError } from './trouble.ts';
 
-/** `unused`: not asked yet. `slow`: answers, and takes long. `new`: no passphrase was ever chosen. */
+/** `unused`: no call yet. `slow`: the last answer took long. `new`: nobody has chosen a passphrase. */
 export type VaultStateName = 'unused' | 'open' | 'slow' | 'new' | VaultTrouble;
 
 export interface VaultState {
   readonly state: VaultStateName;
   /** Milliseconds since 1970. */
   readonly since: number;
-  /** What is wrong, and what a person can do, as sentences. */
+  /** The trouble, and what the owner can do about it, as text. */
   readonly what?: string;
   readonly hint?: string;
 }
 
-/** The answer to every call instead of the vault's. */
-export interface Bar {
+/** While the vault is blocked: its state, and the error of every call. */
+export interface Block {
   readonly state: VaultStateName;
   readonly error: VaultError;
 }
 
-/** Milliseconds for one keychain call. The slowest one measured takes 1.5 s, among 10,000 items. */
+/** Milliseconds. A longer keychain call counts as slow. The slowest one measured took 1.5 s, with 10,000 items. */
 const slowCall = 3000;
 
-/** Milliseconds: 5 s lets a person type, and doubling to 5 min keeps the prompts few while the person is away. */
+/** Milliseconds. 5 s lets a person type. The pause doubles up to 5 min, so that few prompts open while nobody is there. */
 const firstPause = 5000;
 const maxPause = 300_000;
 
-/** Troubles that only a person ends, by answering what the keychain asks. */
+/** Troubles that end only when a person answers the keychain. */
 const asksPerson: readonly VaultTrouble[] = ['keychainLocked', 'waiting'];
 
 export class VaultWatch {
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  #bar: Bar | undefined;
+  #block: Block | undefined;
   #trouble: VaultError | undefined;
-  /** By item; '' for the whole vault. */
+  /** The errors by item; '' stands for the whole vault. */
   readonly #damaged = new Map<string, VaultError>();
   #slowest: number | undefined;
   #isUsed = false;
@@ -59,22 +60,22 @@ export class VaultWatch {
     return this.#shown;
   }
 
-  /** True while the vault's last call passed, or none that matters failed since. */
+  /** True after a successful call, until the vault is blocked or a call shows trouble. A damaged item changes nothing. */
   get isOpen(): boolean {
-    return this.#isUsed && !this.#trouble && !this.#bar;
+    return this.#isUsed && !this.#trouble && !this.#block;
   }
 
-  /** While it is set, every call gets its error. */
-  set bar(bar: Bar | undefined) {
-    this.#bar = bar;
+  /** While it is set, every call fails with its error. */
+  set block(block: Block | undefined) {
+    this.#block = block;
     this.#show();
   }
 
-  get bar(): Bar | undefined {
-    return this.#bar;
+  get block(): Block | undefined {
+    return this.#block;
   }
 
-  /** A call of the vault passed. `item`: what it was about; a read doesn't prove that the store keeps. */
+  /** A call for `item` succeeded. A successful read doesn't end `full`: only a write proves that the store has space. */
   passed(did: 'read' | 'write', item: string): void {
     this.#isUsed = true;
     this.#pauses = 0;
@@ -85,22 +86,22 @@ export class VaultWatch {
     this.#show();
   }
 
-  /** Something threw. What isn't the vault's trouble changes nothing. */
+  /** A call failed. Only a VaultError changes the state. */
   failed(error: unknown): void {
-    // What the bar says isn't news, and who may not pass it learns nothing of the vault.
-    if (!(error instanceof VaultError) || error.trouble === 'locked' || error === this.#bar?.error) return;
+    // A call that the block refused never reached the vault, so its error says nothing new about the vault.
+    if (!(error instanceof VaultError) || error.trouble === 'locked' || error === this.#block?.error) return;
     if (error.trouble === 'damaged') this.#damaged.set(error.item ?? '', error);
     else this.#trouble = error;
     this.#show();
   }
 
-  /** The keychain answered one call, after so many milliseconds. */
+  /** The keychain answered one call after this many milliseconds. */
   answered(milliseconds: number): void {
     this.#slowest = milliseconds > slowCall ? milliseconds : undefined;
     this.#show();
   }
 
-  /** The keychain refused one call, or never answered it. */
+  /** The keychain refused one call, or did not answer it in time. */
   refused(error: VaultError): void {
     if (!asksPerson.includes(error.trouble)) return;
     this.#trouble = error;
@@ -112,7 +113,7 @@ export class VaultWatch {
   /** Throws, with seconds in `retryAfter`, while the keychain must not be asked again. */
   mayAsk(): void {
     const left = this.#pausedUntil - this.now();
-    // More than a whole pause: the machine's clock was put back.
+    // More than the longest pause: the machine's clock was set back.
     if (!this.#trouble || left <= 0 || left > maxPause) return;
     const { trouble, message } = this.#trouble;
     throw new VaultError(trouble, message, {
@@ -122,8 +123,8 @@ export class VaultWatch {
     });
   }
 
-  /** A person acts: the next call asks at once. If that fails, the pause goes on growing. */
-  lift(): void {
+  /** For an action of a person: the next call asks the keychain at once. If that fails, the next pause is longer. */
+  endPause(): void {
     this.#pausedUntil = 0;
   }
 
@@ -139,10 +140,10 @@ export class VaultWatch {
   }
 
   #derived(): { state: VaultStateName; error?: Pick<VaultError, 'message' | 'hint'> } {
-    // A file that can't be read as a whole says more than that it is locked.
+    // If the whole file is unreadable, the owner needs to know that rather than that it is locked.
     const whole = this.#damaged.get('');
-    if (whole && this.#bar?.state === 'locked') return { state: 'damaged', error: whole };
-    if (this.#bar) return this.#bar;
+    if (whole && this.#block?.state === 'locked') return { state: 'damaged', error: whole };
+    if (this.#block) return this.#block;
     if (this.#trouble) return { state: this.#trouble.trouble, error: this.#trouble };
     const [damage] = this.#damaged.values();
     if (damage) return { state: 'damaged', error: damage };

@@ -1,11 +1,11 @@
 /**
- * What the broker and its keychain worker say to each other.
+ * The messages between the broker and its keychain worker.
  *
  * Invariant: each side parses each message with these schemas before it uses a field.
  */
 import { z } from 'zod';
 
-/** Matches one answer to one request. */
+/** An answer has the id of its request. */
 const id = z.int().positive();
 
 const item = { id, service: z.string().min(1), account: z.string().min(1) };
@@ -23,9 +23,9 @@ export const answerSchema = z.discriminatedUnion('ok', [
   z.object({
     id,
     ok: z.literal(false),
-    /** `module`: keytar isn't there or doesn't load. `keychain`: the keychain itself refused. */
+    /** `module`: keytar is missing or doesn't load. `keychain`: the keychain itself refused. */
     failure: z.enum(['module', 'keychain']),
-    /** Already passed through `quoted`, which bounds it. */
+    /** Output of `quoted`, which limits its length. */
     message: z.string(),
   }),
 ]);

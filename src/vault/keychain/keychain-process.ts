@@ -1,9 +1,9 @@
 /**
- * The broker's side of the keychain worker: starts it, asks it, and gives up on it.
+ * The broker's side of the keychain worker: it starts the worker, sends the requests, and kills a worker that fails.
  *
- * Invariant: one request is with the worker at a time, and every call settles: by an answer, by the
- * worker's death, or by the time-out, after which the worker is killed and every other call that waits fails with
- * it. A worker that failed in any way isn't asked again: the next call starts a new one.
+ * Invariants: the worker has one request at a time. Every call settles: with an answer, when the worker exits, or at
+ * the time-out. After an exit or a time-out all queued calls fail too. A worker that failed in any way gets no further
+ * request: the next call starts a new one.
  */
 import type { KeyturnError } from '../../base/errors.ts';
 import { fileBeside, forkChild } from '../../base/system/child.ts';
@@ -16,12 +16,12 @@ import type { VaultWatch } from '../base/watch.ts';
 
 export type KeychainWorker = Child;
 
-/** `env`: the worker's whole environment; by default ours. */
+/** `env`: the worker's whole environment; by default the broker's. */
 export type SpawnWorker = SpawnChild;
 
 export const keychainWorkerFile = fileBeside(import.meta.url, 'keychain-worker');
 
-/** Starts the worker with Node. While a call waits, its time-out keeps the broker alive. */
+/** Starts the worker with Node. The worker itself doesn't keep this process alive; the time-out of a waiting call does. */
 export const forkWorker: SpawnWorker = (env) => forkChild(keychainWorkerFile, env);
 
 /** Hints for the person whose keychain doesn't answer. */
@@ -30,7 +30,7 @@ const orSealedFile =
 const needsKeyring = `install, start or unlock a keyring (gnome-keyring, KWallet or another Secret Service), ${orSealedFile}`;
 const needsModule = `install a C++ compiler and the libsecret headers and run "npm rebuild keytar", ${orSealedFile}`;
 
-/** How keychains say, on Linux and macOS, that they are locked or that the person closed their question. */
+/** The words with which keychains on Linux and macOS report that they are locked, or that the person closed the prompt. */
 const lockedText = /\b(locked|unlock|dismissed|cancell?ed|interaction is not allowed)\b/i;
 
 function refusal(answer: KeychainAnswer & { ok: false }): VaultError {
@@ -47,7 +47,7 @@ function refusal(answer: KeychainAnswer & { ok: false }): VaultError {
   });
 }
 
-/** A request before it has its number; distributed over the union, so that `set` keeps its value. */
+/** A request without its id. The condition distributes over the union, so that the type of `set` keeps its `value`. */
 type Unnumbered<T> = T extends unknown ? Omit<T, 'id'> : never;
 
 interface Call {
@@ -61,7 +61,7 @@ export class KeychainProcess {
   readonly #watch: VaultWatch | undefined;
   /** Milliseconds. */
   readonly #timeout: number;
-  /** Milliseconds, while a person is given more time. */
+  /** Milliseconds, while `withTimeout` gives the person more time. */
   #promptTimeout: number | undefined;
   #askedAt = 0;
   readonly #calls: Call[] = [];
@@ -70,14 +70,14 @@ export class KeychainProcess {
   #lastId = 0;
   #closed = false;
 
-  /** `timeout` in milliseconds, for each call from when the worker gets it. Starts nothing yet. */
+  /** `timeout`: milliseconds for each call, from when the worker gets it. The first call starts the worker. */
   constructor(spawn: SpawnWorker, timeout: number, watch?: VaultWatch) {
     this.#spawn = spawn;
     this.#timeout = timeout;
     this.#watch = watch;
   }
 
-  /** The worker's answer to one request, not yet typed. Rejects with `vault_unavailable` or `locked`. */
+  /** The worker's answer to one request; the caller checks its type. Rejects with `vault_unavailable` or `locked`. */
   async ask(request: Unnumbered<KeychainRequest>): Promise<unknown> {
     if (this.#closed) throw closedVault();
     if (this.#promptTimeout === undefined) this.#watch?.mayAsk();
@@ -88,8 +88,8 @@ export class KeychainProcess {
   }
 
   /**
-   * Runs `work` with `timeout` milliseconds for each call, the one under way included. What only stands in
-   * line fails at once: it would wait behind the person. One at a time.
+   * Runs `work` with `timeout` milliseconds for each call, including the running one. Queued calls fail at once, since
+   * they would wait for the person too. The caller runs one `withTimeout` at a time.
    */
   async withTimeout<T>(timeout: number, work: () => Promise<T>): Promise<T> {
     this.#promptTimeout = timeout;
@@ -102,7 +102,7 @@ export class KeychainProcess {
     }
   }
 
-  /** Kills the worker; what waits fails. */
+  /** Kills the worker. The running call and the queued ones fail. */
   close(): void {
     this.#closed = true;
     this.#abandon(closedVault());
@@ -127,7 +127,7 @@ export class KeychainProcess {
 
   #start(): KeychainWorker {
     const worker = this.#spawn();
-    // A killed worker's last words and its exit come later, when another one is at work.
+    // The last messages and the exit of a killed worker can arrive after a new worker has started.
     worker.onMessage((message) => {
       if (worker === this.#worker) this.#settle(message);
     });
@@ -163,7 +163,7 @@ export class KeychainProcess {
   }
 
   #refused(call: Call, error: VaultError): void {
-    // Each of those in line would ask the person the same question again.
+    // Each queued call would open the same prompt again.
     if (error.trouble === 'keychainLocked') {
       this.#abandon(error);
       return;
@@ -171,7 +171,7 @@ export class KeychainProcess {
     clearTimeout(this.#timer);
     this.#calls.shift();
     call.reject(error);
-    // libsecret holds on to the keyring daemon it met first, so a worker never recovers when that one restarts.
+    // libsecret keeps its first connection to the keyring daemon, so this worker would fail after the daemon restarts.
     this.#dropWorker();
     this.#send();
   }
@@ -183,7 +183,7 @@ export class KeychainProcess {
     for (const call of this.#calls.splice(0)) call.reject(error);
   }
 
-  /** The next call starts a new one. */
+  /** The next call starts a new worker. */
   #dropWorker(): void {
     const worker = this.#worker;
     this.#worker = undefined;

@@ -1,10 +1,10 @@
 /**
- * The child process that talks to the OS keychain: the only file that knows keytar.
+ * The child process that talks to the OS keychain: the only file that uses keytar.
  *
- * keytar can crash and can wait without end, so it runs apart from the broker, which kills this
- * process and starts another. `findCredentials` is never called: it crashes on locked items.
- * Invariant: one keytar call at a time, since each blocks a thread of the pool and four of them would
- * stop every file read; and this process never outlives its broker.
+ * keytar can crash, and can wait without end. So it runs in a process of its own, which the broker can kill and start
+ * again. `findCredentials` is never called, because it crashes on locked items.
+ * Invariant: one keytar call runs at a time, since each blocks a thread of Node's pool, and four would stop every file
+ * read. This process ends with its broker.
  */
 import { quoted } from '../../base/errors.ts';
 import { mutex } from '../../base/mutex.ts';
@@ -13,7 +13,7 @@ import { hearParent, tellParent } from '../../base/system/parent.ts';
 import type { KeychainAnswer, KeychainRequest } from './keychain-messages.ts';
 import { requestSchema } from './keychain-messages.ts';
 
-/** The part of keytar that we use. Described here, since an optional dependency may be missing when this is compiled. */
+/** The part of keytar that we use. Its own types may be missing at compile time, since keytar is optional. */
 interface Keytar {
   getPassword(service: string, account: string): Promise<string | null>;
   setPassword(service: string, account: string, password: string): Promise<void>;
@@ -60,12 +60,12 @@ async function answer(request: KeychainRequest): Promise<KeychainAnswer> {
 }
 
 async function serve(message: unknown): Promise<void> {
-  // A request that doesn't parse has no id to answer to: the throw ends this process, which the broker notices.
+  // A request that doesn't parse has no id for an answer. The exception ends this process, which the broker notices.
   const request = requestSchema.parse(message);
   tellParent(await answer(request));
 }
 
-// The first request waits for it. What it can't do the broker's own process can't do either, and says so.
+// The first request waits for the shield. A failed step isn't reported here: the broker shields itself and reports it.
 const exclusive = mutex();
 const shielded = exclusive(shieldProcess);
 function hear(message: unknown): void {

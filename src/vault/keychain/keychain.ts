@@ -1,17 +1,17 @@
 /**
  * The OS keychain as a vault.
  *
- * A locked keyring answers "nothing there" to a question about an item it holds, and "nothing removed"
- * to a removal. So no such answer is believed by itself. One witness item per service is stored at first
- * use. We draw a conclusion from what the keychain shows only between two sightings of the witness:
+ * A locked keyring reports an item that it holds as absent, and a removal as "nothing to remove". So these answers
+ * prove nothing by themselves. At first use this vault stores one witness item for each service. It trusts what the
+ * keychain shows only if it could read the witness before and after:
  *
- *   witness seen              the keychain answers, and "nothing there" means absent
- *   witness not seen          store it: a new home's keychain takes it and shows it; a locked one refuses
- *                             or hangs (`locked`), or takes it and doesn't show it (`vault_unreadable`)
+ *   witness found             the keychain is open, and an item that it doesn't show is absent
+ *   witness not found         store it: the keychain of a new home stores it and shows it; a locked one refuses or
+ *                             hangs (`locked`), or accepts it and doesn't show it (`vault_unreadable`)
  *
- * What this can't see: a keyring that was exchanged for another, open one. It does answer, and it has no
- * such item; so for what our records say exists callers use `read`, which never answers "absent".
- * Invariant: operations on one id run one after another, and none concludes absence without the witness.
+ * This doesn't detect a keyring that was replaced by another open one, which lacks the item. So if our own records
+ * name an item, callers use `read`, which never answers "absent".
+ * Invariants: operations on one id run one after another. None reports absence without the witness.
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
@@ -27,23 +27,23 @@ import type { Vault } from '../base/vault.ts';
 import type { VaultWatch } from '../base/watch.ts';
 
 export interface KeychainVaultOptions {
-  /** Names this home's items in the keychain, e.g. `keyturn/HOMEID`: two homes never share one. */
+  /** The keychain's service name of this home's items, e.g. `keyturn/HOMEID`. Two homes never share one. */
   readonly service: string;
   /** How to start the worker; by default with Node. */
   readonly spawnWorker?: SpawnWorker;
-  /** Sees how its calls end, and says when it may be asked again; absent: it is always asked. */
+  /** Gets the result of each keychain call, and decides when the keychain may be asked again; without it, always. */
   readonly watch?: VaultWatch;
   /** Milliseconds. */
   readonly timeouts?: { readonly call: number };
 }
 
 /**
- * Milliseconds for one keychain call. The slowest one measured takes 1.5 s, in a keyring of 10,000
- * items; what takes longer than this waits for a person, and callers shouldn't wait with it.
+ * Milliseconds for one keychain call. The slowest one measured took 1.5 s, with 10,000 items. A longer call probably
+ * waits for a person, and its callers shouldn't wait too.
  */
 const callTimeout = 10_000;
 
-/** Account names that no id can have, for "_" can't start an id. */
+/** Account names that differ from every id, since an id can't start with "_". */
 const witnessAccount = '_witness';
 const probeAccount = '_probe';
 
@@ -102,7 +102,7 @@ export class KeychainVault implements Vault {
     this.#checkOpen();
     await this.#exclusive(probeAccount, async () => {
       await this.#seeWitness();
-      // Fresh each time, so that what an earlier probe left can't pass for this one's.
+      // Random, so that an item that an earlier probe left doesn't count as this one's.
       const value = randomBytes(16).toString('base64url');
       await this.#items.set(probeAccount, value);
       if ((await this.#items.get(probeAccount)) !== value) throw notShown();
@@ -111,8 +111,8 @@ export class KeychainVault implements Vault {
   }
 
   /**
-   * Lets the person answer what the keychain asks: `timeout` milliseconds for each call, the one under
-   * way included. Resolves when a secret could be kept; throws as `probe` does.
+   * Gives the person time to answer the keychain's prompt: `timeout` milliseconds for each call, including the running
+   * one. Resolves if the keychain can store a secret; throws as `probe` does.
    */
   async unlock(timeout: number): Promise<void> {
     await this.#process.withTimeout(timeout, () => this.probe());
@@ -123,7 +123,7 @@ export class KeychainVault implements Vault {
     this.#isEnding = true;
     try {
       for (const id of ids) await this.#exclusive(id, () => this.#clear(id));
-      // Last: until here it tells an absent item from a locked keyring.
+      // The witness goes last: `#clear` needs it to tell an absent item from a locked keyring.
       for (const account of [probeAccount, witnessAccount]) await this.#items.remove(account);
     } finally {
       this.#process.close();
@@ -141,12 +141,12 @@ export class KeychainVault implements Vault {
     if (exists) throw notRemoved(id);
   }
 
-  /** Nothing may be written behind the back of `destroy`. */
+  /** A write during `destroy` would leave an item behind. */
   #checkOpen(): void {
     if (this.#isEnding) throw closedVault();
   }
 
-  /** What the keychain shows under `id`, while it is known to show what it holds. */
+  /** The slots of `id`, read between two sightings of the witness. */
   async #look(id: string): Promise<Slots> {
     await this.#seeWitness();
     const slots = await readSlots(this.#items, id);
@@ -177,14 +177,17 @@ function keychainItems(process: KeychainProcess, service: string): Items {
   };
 }
 
-/** The value in the form that this request is answered with. The schema's own error would repeat it. */
+/** The value, checked against the schema. Doesn't throw the schema's own error, which may contain the value. */
 function asAnswered<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new VaultError('crashed', 'the keychain helper process answered in a wrong form');
 }
 
-/** A keychain that reads, and doesn't store, isn't absent: it is full, or read-only. Told by asking, not by its words. */
+/**
+ * The error of a refused write: `full` if the keychain can still be read. A read decides that, since the text of the
+ * refusal differs between keychains.
+ */
 async function storeRefused(process: KeychainProcess, service: string, error: unknown): Promise<never> {
   if (!(error instanceof VaultError) || error.trouble !== 'absent') throw error;
   const reads = await process.ask({ op: 'get', service, account: witnessAccount }).then(
@@ -210,7 +213,7 @@ function notRemoved(id: string): VaultError {
   });
 }
 
-/** The OS keychain under `service`. Starts nothing and touches no keychain until the first call. */
+/** The OS keychain under `service`. The first call starts the worker; before it no keychain is touched. */
 export function keychainVault(options: KeychainVaultOptions): KeychainVault {
   return new KeychainVault(options);
 }

@@ -1,13 +1,16 @@
 /**
- * The D-Bus session that the keychain's worker speaks to, and the worker's environment for it.
+ * The environment of the keychain's worker, with the D-Bus session that the worker should connect to.
  *
- * Invariants: our own environment goes first; what a caller hands over is used for the worker only, and
- * is forgotten when it doesn't work. A socket of another user is never taken.
+ * Invariants: without a session from a caller, the broker's own environment counts. A caller's session is used for
+ * the worker only. A socket of another user is never used.
  */
 import { lstatSync } from 'node:fs';
 import path from 'node:path';
 
-/** What a program on the desktop has and a broker started by ssh or cron lacks. Checked by the wire's schema. */
+/**
+ * The variables of a desktop session, which a broker that ssh or cron started doesn't have. The schema of the socket's
+ * method has checked them.
+ */
 export interface DesktopSession {
   readonly DBUS_SESSION_BUS_ADDRESS: string;
   readonly DISPLAY?: string | undefined;
@@ -20,12 +23,12 @@ export class SessionBus {
   readonly #env: NodeJS.ProcessEnv;
   #handed: DesktopSession | undefined;
 
-  /** `env`: the broker's own. */
+  /** `env`: the broker's own environment. */
   constructor(env: NodeJS.ProcessEnv) {
     this.#env = env;
   }
 
-  /** From now on, for the worker that is started next. */
+  /** Uses `session` for every worker that starts from now on. */
   adopt(session: DesktopSession): void {
     this.#handed = session;
   }
@@ -45,7 +48,7 @@ export class SessionBus {
   }
 }
 
-/** Where systemd puts the user's bus (pam_systemd(8)); ssh and cron may not set the variable. */
+/** The folder where systemd puts the user's bus (pam_systemd(8)); ssh and cron may not set the variable. */
 function runtimeFolder(env: NodeJS.ProcessEnv): string {
   return env['XDG_RUNTIME_DIR'] || `/run/user/${process.getuid?.() ?? ''}`;
 }

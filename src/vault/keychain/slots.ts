@@ -1,10 +1,12 @@
 /**
- * One secret in a store of small items, kept in two slots, so that a crash at any point loses nothing.
+ * Stores one secret in several small items, in two slots, so that a crash at any point loses nothing.
  *
- * Layout under an id: `ID/a/head`, `ID/a/0`, `ID/a/1`… and the same under `b`. A slot is valid when its
- * head parses, all its chunks are there, and length and hash agree. Invariant: the highest valid
- * generation is never touched until a higher one was read back; heads are written last and removed last,
- * so that what a crash leaves is either found again by its head or lies in one run from chunk 0.
+ * The items of an id are `ID/a/head`, `ID/a/0`, `ID/a/1`… and the same with `b`. A slot is valid if its head parses,
+ * all its chunks exist, and length and hash match. The valid slot with the highest generation counts.
+ *
+ * Invariants: a write changes that slot only after it has read back the next generation from the other one. The head
+ * of a slot is written last and removed last. So after a crash every chunk that is left over can be found: the head
+ * counts it, or it is one of an unbroken row from chunk 0.
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
@@ -12,21 +14,22 @@ import { quoted } from '../../base/errors.ts';
 import { VaultError } from '../base/trouble.ts';
 import { maxSecretLength } from '../base/vault.ts';
 
-/** The store below. `get` answers undefined for what it can't see, be it absent or locked. */
+/** The store of small items. */
 export interface Items {
+  /** Undefined for an item that is absent, and for one that is locked. */
   get(account: string): Promise<string | undefined>;
   set(account: string, value: string): Promise<void>;
-  /** Whether there was something to remove. */
+  /** True if the store removed an item. */
   remove(account: string): Promise<boolean>;
 }
 
 /**
- * Characters of base64url an item. Windows takes 2,560 bytes an item and may count two a character;
- * 1,200 stays below with room to spare. One size everywhere: one layout to test and to explain.
+ * Characters of base64url in each item. Windows stores up to 2,560 bytes in an item, and may count two bytes for each
+ * character. All systems use the same size, so that there is one layout to test.
  */
 export const chunkLength = 1200;
 
-/** What the longest secret needs, in base64 (4 characters for 3 bytes); a head that says more is damaged. */
+/** The chunks of the longest secret, in base64url (4 characters for 3 bytes). A head with more chunks is damaged. */
 const maxChunks = Math.ceil((maxSecretLength * 4) / 3 / chunkLength) + 1;
 
 const slotNames = ['a', 'b'] as const;
@@ -35,14 +38,14 @@ type SlotName = (typeof slotNames)[number];
 const headSchema = z.object({
   generation: z.int().positive(),
   chunks: z.int().positive().max(maxChunks),
-  /** Bytes of UTF-8 of the secret. */
+  /** Of the secret, in bytes of UTF-8. */
   length: z.int().positive(),
-  /** Of those bytes, base64url. */
+  /** The hash of those bytes, base64url. */
   sha256: z.string(),
 });
 type Head = z.infer<typeof headSchema>;
 
-/** The newest whole copy of a secret. */
+/** The secret of a valid slot. */
 interface Copy {
   readonly slot: SlotName;
   readonly generation: number;
@@ -50,13 +53,13 @@ interface Copy {
 }
 
 export interface Slots {
-  /** False when neither slot has a head: there is no such item, as far as the store could see. */
+  /** False if the store shows no head in either slot. */
   readonly exists: boolean;
-  /** Undefined although `exists`: no slot is whole. */
+  /** The valid copy with the highest generation. If it is undefined although `exists`, the item is damaged. */
   readonly newest: Copy | undefined;
 }
 
-/** What the store shows under `id`. Errors of the store pass through. */
+/** The slots of `id`, as the store shows them. Throws the errors of the store. */
 export async function readSlots(items: Items, id: string): Promise<Slots> {
   const heads: { readonly slot: SlotName; readonly head: Head }[] = [];
   let exists = false;
@@ -76,8 +79,8 @@ export async function readSlots(items: Items, id: string): Promise<Slots> {
 }
 
 /**
- * Keeps `secret` as the generation after `newest`, reads it back, and only then removes the old slot.
- * Throws `vault_unreadable` if the store gives back something else; the old generation stays then.
+ * Stores `secret` as the generation after `newest`, reads it back, and only then removes the old slot. Throws
+ * `vault_unreadable` if the store returns anything else; the old slot stays then.
  */
 export async function writeSlot(
   items: Items,
@@ -96,11 +99,11 @@ export async function writeSlot(
       rule: 'vault: a value counts as kept only when it was read back',
       hint: 'check that your keyring is unlocked and not full',
     });
-  // The new value is durable: leftovers of the old one are no reason to call the write failed. The next write clears them.
+  // The new value is durable, so the write succeeded even if the old slot can't be removed. The next write removes it.
   await clearSlot(items, id, slot === 'a' ? 'b' : 'a').catch(() => undefined);
 }
 
-/** Removes both slots, the one with the newest copy last: a crash in between brings nothing old back. */
+/** Removes both slots, the one with the newest copy last, so that a crash in between doesn't bring back an older copy. */
 export async function removeSlots(items: Items, id: string, newest: Copy | undefined): Promise<void> {
   for (const slot of newest?.slot === 'a' ? (['b', 'a'] as const) : slotNames)
     await clearSlot(items, id, slot);
@@ -125,7 +128,7 @@ async function fillSlot(
 async function clearSlot(items: Items, id: string, slot: SlotName): Promise<void> {
   const text = await items.get(headAccount(id, slot));
   const known = (text === undefined ? undefined : parseHead(text)?.chunks) ?? 0;
-  // On past the head's count: a write that ended before its head left a run of chunks from 0.
+  // A crashed write can leave chunks that no head counts, in a row from 0: go on until a removal finds no item.
   for (let n = 0, removed = true; n < known || removed; n++)
     removed = await items.remove(chunkAccount(id, slot, n));
   if (text !== undefined) await items.remove(headAccount(id, slot));

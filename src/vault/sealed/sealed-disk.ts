@@ -1,8 +1,8 @@
 /**
- * A sealed file on the disk: how it is opened and removed, and which trouble of the vault an error of the disk is.
+ * Opens and removes a sealed file, and turns the disk's errors into errors of the vault.
  *
- * Invariants: a file or folder that others can read or write is refused, never mended silently. No message
- * holds a byte of the file.
+ * Invariants: a file or folder that other users can read or write is refused; its mode is never changed. No message
+ * contains a byte of the file.
  */
 import { constants } from 'node:fs';
 import { lstat, mkdir, readdir, rm } from 'node:fs/promises';
@@ -15,12 +15,12 @@ import { systemCode } from '../../base/system-error.ts';
 import { unreadable } from './sealed-header.ts';
 import { VaultError } from '../base/trouble.ts';
 
-/** Bytes. Ten thousand grants take 30 MB; far more isn't ours, and would be read into memory whole. */
+/** Bytes. Ten thousand grants take 30 MB. A much larger file isn't ours, and we would read all of it into memory. */
 const maxFileLength = 1024 * 1024 * 1024;
 
 /**
- * Opens the file for reading and writing, and makes its folder where that is missing; undefined where the file
- * is certainly absent. Throws `vault_unreadable`, and `vault_unavailable` where the folder can't be made.
+ * Opens the file for reading and writing, and creates its folder if that is missing. Undefined only if the file is
+ * certainly absent. Throws `vault_unreadable`, or `vault_unavailable` if the folder can't be created.
  */
 export async function openSealed(file: string): Promise<FileHandle | undefined> {
   const folder = path.dirname(file);
@@ -39,8 +39,8 @@ export async function openSealed(file: string): Promise<FileHandle | undefined> 
 }
 
 /**
- * Removes the file, its draft, and the torn tails that were kept beside it. Throws `vault_unavailable`.
- * What the bytes held is as unreadable as it was: each was sealed.
+ * Removes the file, its draft, and the torn tails that were kept beside it. Throws `vault_unavailable`. The bytes are
+ * not overwritten, since they are encrypted.
  */
 export async function removeSealed(file: string): Promise<void> {
   const { dir, base } = path.parse(file);
@@ -53,7 +53,7 @@ export async function removeSealed(file: string): Promise<void> {
   }
 }
 
-/** `length` bytes, or fewer where the file ends. */
+/** `length` bytes from `position`, or fewer if the file ends before. */
 export async function readAll(handle: FileHandle, position: number, length: number): Promise<Buffer> {
   const bytes = Buffer.alloc(length);
   let done = 0;
@@ -66,12 +66,12 @@ export async function readAll(handle: FileHandle, position: number, length: numb
 }
 
 /**
- * The trouble that something thrown is for the vault. The system's own error holds paths and a code, none of the
- * file's bytes: the disk did not do as asked.
+ * The vault's error for `error`. A system error counts as `full`. It is safe as the `cause`: it contains a path and a
+ * code, but no bytes of the file.
  */
 export function troubleOf(file: string, error: unknown): KeyturnError {
   if (error instanceof VaultError) return error;
-  // To callers of the vault, a file that fails the check of private files is a vault that can't be read.
+  // A file that fails the check of private files makes the vault unreadable for its callers.
   if (error instanceof KeyturnError && error.reason === 'file_unreadable') {
     const { message, rule = 'vault: a sealed file is yours alone (0600, in a folder 0700)', hint } = error;
     return new VaultError('damaged', message, { rule, ...(hint === undefined ? {} : { hint }) });

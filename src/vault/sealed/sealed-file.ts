@@ -1,15 +1,17 @@
 /**
- * A vault in one file, for machines without a keychain and for thousands of grants: an append-only log
- * of sealed records (sealed-log.ts) under a key that a passphrase or one keychain item opens.
+ * A vault in one file, for machines without a keychain and for thousands of grants: an append-only log of encrypted
+ * records (sealed-log.ts). A passphrase or one keychain item decrypts the log's key.
  *
- * Invariants: locked means that no key is in reach and every call says so. No plaintext is kept between
- * calls: each read opens its record from the disk. A wrong passphrase changes nothing.
+ * Invariants: while the vault is locked it holds no key, and every call for an item is refused. No plaintext is kept
+ * between calls: each read decrypts its record from the disk. A wrong passphrase changes nothing.
  *
- * A file that was put back to an older one, or cut off after a whole record, is an honest file of an earlier
- * time, and nothing in it can say that there was a later one. With its key in the keychain its head lies
- * there too (sealed-head.ts), and such a file is refused, as a missing one is. With a passphrase this can't be
- * seen. So for what our records say exists callers use `read`, which never answers "absent". Nor is it a
- * lock between two brokers (the home's is); a foreign change is noticed, after which nothing is written.
+ * An older copy of the file, or a file that was cut off after a whole record, is valid in itself: nothing in it shows
+ * that there was a newer one. If the key is in the keychain, the keychain also names the newest record (sealed-head.ts),
+ * and such a file is refused, like a missing one. With a passphrase an older copy can't be detected. So if our own
+ * records name an item, callers use `read`, which never answers "absent".
+ *
+ * The home's lock keeps a second broker away, not this file. If another program changes the file, the vault notices
+ * that before its next call and writes nothing more.
  */
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
@@ -32,17 +34,17 @@ import type { Lockable, Vault, VaultCondition } from '../base/vault.ts';
 export type { KeySource } from './sealed-key.ts';
 
 export interface SealedFileOptions {
-  /** Absolute path. Its folder is the user's alone (0700), and is made so where it is missing. */
+  /** Absolute path. Its folder must have mode 0700, and is created if it is missing. */
   readonly file: string;
   readonly key: KeySource;
-  /** Gets a line for the broker's log: a torn tail kept aside, damage, a failed compaction. No line holds a secret. */
+  /** Gets lines for the broker's log: a torn tail, damage, a failed compaction. No line contains a secret. */
   readonly report?: (line: string) => void;
 }
 
 export type SealedFileVault = Vault & Lockable;
 
 type State =
-  /** Not asked for anything yet; the first call opens it with the keychain. */
+  /** Before the first call, which opens the file with the key in the keychain. */
   | { readonly kind: 'resting' }
   | { readonly kind: 'locked' }
   | { readonly kind: 'open'; readonly log: SealedLog }
@@ -55,7 +57,7 @@ class SealedFile implements Vault, Lockable {
   readonly #report: (line: string) => void;
   /** The log takes one call at a time. */
   readonly #exclusive = mutex();
-  /** Only where the key lies in the keychain. */
+  /** Only if the key is in the keychain. */
   readonly #head: SealedHead | undefined;
   #state: State;
 
@@ -129,9 +131,9 @@ class SealedFile implements Vault, Lockable {
         "this vault's key lies in the keychain: it has no passphrase",
       );
     await this.#withLog(async () => {
-      // Opened anew: proves that the current passphrase is known, and that the file is readable as it lies there.
+      // Opening it again checks the current passphrase, and that the file on the disk is readable.
       const log = await this.#open(current);
-      // Another log key, too: who has an old copy of the file and the old passphrase reads nothing newer.
+      // A new log key too, so that the key in an older copy of the file, with the old passphrase, decrypts no newer record.
       const { header, log: key } = await newLogKey(this.#source, next, log.id);
       await log.rewrite(encodeHeader(header), key);
     });
@@ -143,7 +145,7 @@ class SealedFile implements Vault, Lockable {
       await this.#leave('closed');
       await removeSealed(this.#file);
     });
-    // The key after the file: what a crash in between leaves is a key to nothing.
+    // The key goes after the file: a crash in between leaves only a key without a file.
     if (this.#source.kind === 'keychain') await this.#source.vault.destroy([keychainItem, headItem]);
   }
 
@@ -156,7 +158,7 @@ class SealedFile implements Vault, Lockable {
     return this.#exclusive(async () => work(await this.#log()));
   }
 
-  /** Done when the head names it too. Compacts afterwards where that is due, in a turn of its own, for which nobody waits. */
+  /** Resolves when the head names the change too. If a compaction is due, it runs later, and the caller doesn't wait for it. */
   async #changeLog(work: (log: SealedLog) => Promise<void>): Promise<void> {
     const newest = await this.#withLog(async (log) => {
       await work(log);
@@ -170,7 +172,7 @@ class SealedFile implements Vault, Lockable {
     if (this.#state.kind !== 'open' || this.#state.log !== log) return;
     const head = this.#head;
     await log.compact(head && ((tag) => head.announce(tag)));
-    // Where the keychain fails the head goes on naming both; the next change tries again.
+    // If the keychain fails, the head still names both files, and the next change writes it again.
     if (head && log.newest !== undefined) await head.replaced(log.newest).catch(() => undefined);
   }
 
@@ -187,7 +189,7 @@ class SealedFile implements Vault, Lockable {
     }
   }
 
-  /** Opens or makes the file; only then what was open before is left. */
+  /** Opens the file, or creates it; only then closes the log that was open before. */
   async #open(passphrase: string | undefined): Promise<SealedLog> {
     const handle = (await openSealed(this.#file)) ?? (await this.#create(passphrase));
     const name = quoted(this.#file);
@@ -222,7 +224,7 @@ class SealedFile implements Vault, Lockable {
     if (before.kind === 'open') await before.log.close();
   }
 
-  /** A new, empty file, whole and durable before it is opened like any other. */
+  /** A new, empty file. It is complete and durable before `#open` reads it. */
   async #create(passphrase: string | undefined): Promise<FileHandle> {
     await this.#head?.refuseMissing(quoted(this.#file));
     const { header, log } = await newLogKey(this.#source, passphrase);
@@ -240,7 +242,7 @@ class SealedFile implements Vault, Lockable {
   }
 }
 
-/** The vault in `options.file`. Nothing is read yet. */
+/** The vault in `options.file`. It reads nothing before its first call. */
 export function sealedFileVault(options: SealedFileOptions): SealedFileVault {
   return new SealedFile(options);
 }

@@ -1,15 +1,15 @@
 /**
- * The head of a sealed file whose key lies in the keychain: which record is its newest, kept in the keychain
- * beside the key, so that an older copy of the file is noticed.
+ * The head of a sealed file whose key is in the keychain. It names the newest record of the file, and is stored in the
+ * keychain beside the key, so that Keyturn detects an older copy of the file.
  *
- *   a record is written     the file first, then the head, then the answer; writers that come together share
- *                           one write of the head
- *   the file is rewritten   the head names the new file's newest record beside the old one's before the new
- *                           file takes the old one's place, and only the new one afterwards
+ *   a record is written     the file first, then the head, then the caller's answer; writes that wait at the same
+ *                           time share one write of the head
+ *   the file is rewritten   before the new file replaces the old one, the head names the newest records of both;
+ *                           afterwards it names only the new file's
  *
- * Invariants: a file counts where it holds a record that the head names, so one that is ahead of its head
- * counts, which is all that a crash leaves. Of two files that follow the same record only the one whose
- * record the head names counts. A probe changes nothing, and the head passes over it.
+ * Invariants: a file counts if it holds a record that the head names. So a file with newer records than the head names
+ * counts too: a crash can leave one. Of two files that continue from the same record, only the one counts that has the
+ * record named by the head. A probe changes no item, so the head never names one.
  */
 import { z } from 'zod';
 import { mutex } from '../../base/mutex.ts';
@@ -17,34 +17,34 @@ import { unreadable } from './sealed-header.ts';
 import { VaultError } from '../base/trouble.ts';
 import type { Vault } from '../base/vault.ts';
 
-/** The keychain's item. */
+/** The id of the keychain's item. */
 export const headItem = 'sealed-file-head';
 
 const headSchema = z.object({
   version: z.literal(1),
   /** Base64url, as in the file's header. */
   logId: z.string(),
-  /** Tags of records, base64url; the newest one's, and that of a file which is about to take this one's place. */
+  /** Tags of newest records, base64url: the one of this file, and the one of a file that is about to replace it. */
   tags: z.array(z.string()).min(1).max(2),
 });
 
 type Head = z.infer<typeof headSchema>;
 
-/** What a file says of itself. */
+/** The facts about a file that `check` compares with the head. */
 export interface HeadOfLog {
   readonly id: Buffer;
-  /** The tag of its newest record; undefined where damage hides which one that is. */
+  /** The tag of its newest record; undefined if damage hides which one that is. */
   readonly newest: string | undefined;
-  /** Whether it holds the record of this tag. */
+  /** True if the file holds the record with this tag. */
   holds(tag: string): boolean;
-  /** What of it can't be read, as a sentence; undefined where everything can. */
+  /** The unreadable part, as text for the owner; undefined if all of the file is readable. */
   readonly damage: string | undefined;
 }
 
 export class SealedHead {
   readonly #vault: Vault;
   #logId = '';
-  /** What the keychain is to name. */
+  /** The newest record of the file, which the next write of the head names. */
   #newest = '';
   #replacement: string | undefined;
   readonly #exclusive = mutex();
@@ -54,32 +54,32 @@ export class SealedHead {
     this.#vault = vault;
   }
 
-  /** What the keychain names; undefined where it certainly names nothing. Throws what the keychain throws. */
+  /** The head in the keychain; undefined only if there certainly is none. Throws the keychain's errors. */
   async read(): Promise<Head | undefined> {
     const text = await this.#vault.find(headItem);
     return text === undefined ? undefined : headIn(text);
   }
 
-  /** Throws `vault_unreadable` where the keychain knows a file, and there is none. `name` is the file's. */
+  /** Throws `vault_unreadable` if the keychain has a head. Call it if the file is missing. `name` is the file's. */
   async refuseMissing(name: string): Promise<void> {
     if (!(await this.read())) return;
-    throw unreadable(name, 'it is gone, though the keychain has recorded it', waysOn);
+    throw unreadable(name, 'it is gone, though the keychain has recorded it', nextSteps);
   }
 
   /**
-   * Throws `vault_unreadable` for an older copy or another file; else the keychain names this file's newest
-   * record when it resolves. A file that no head names is of an older Keyturn, and gets one.
+   * Throws `vault_unreadable` if `log` is an older copy or another file. Otherwise it resolves when the head names the
+   * newest record of `log`. Without a head the file is one of an older Keyturn, and gets a head.
    */
   async check(head: Head | undefined, log: HeadOfLog, name: string): Promise<void> {
     const logId = log.id.toString('base64url');
     if (head && head.logId !== logId)
-      throw unreadable(name, 'it is another file than the keychain knows', waysOn);
-    // However damaged: with the damage cut out, and the next record behind it, an older copy would hold the newest record.
+      throw unreadable(name, 'it is another file than the keychain knows', nextSteps);
+    // A damaged file is refused too: an older copy could otherwise pass if its end was damaged on purpose.
     if (head && !head.tags.some((tag) => log.holds(tag)))
       throw unreadable(
         name,
         `it is an older copy${log.damage === undefined ? '' : ', or damaged'}: it lacks the newest change that the keychain knows`,
-        waysOn,
+        nextSteps,
       );
     this.#logId = logId;
     if (log.newest === undefined) return;
@@ -87,19 +87,19 @@ export class SealedHead {
     if (head?.tags.length !== 1 || head.tags[0] !== log.newest) await this.#flush();
   }
 
-  /** The file's newest record is this one: the keychain names it, or a newer one, when this resolves. */
+  /** The file has a new record. Resolves when the keychain names this record or a newer one. */
   async advance(tag: string): Promise<void> {
     this.#newest = tag;
     await this.#flush();
   }
 
-  /** A file with this newest record is about to take the file's place. */
+  /** A file with this newest record is about to replace the file. */
   async announce(tag: string): Promise<void> {
     this.#replacement = tag;
     await this.#flush();
   }
 
-  /** It took the place. */
+  /** The file with this newest record has replaced the old one. */
   async replaced(tag: string): Promise<void> {
     [this.#newest, this.#replacement] = [tag, undefined];
     await this.#flush();
@@ -120,7 +120,7 @@ export class SealedHead {
   }
 }
 
-const waysOn =
+const nextSteps =
   'it was left as it is. Put the newest copy back; if that is lost, `keyturn reset --yes` begins a new home';
 
 function headIn(text: string): Head {

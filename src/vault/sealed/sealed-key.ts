@@ -1,9 +1,9 @@
 /**
- * The key of a sealed file: random, and wrapped by another key that comes from a passphrase or lies in
- * the keychain.
+ * The key of a sealed file. It is random, and encrypted (wrapped) by another key, which comes from a passphrase or is
+ * stored in the keychain.
  *
- * Invariant: neither passphrase nor key enters a message. Only GCM's tag shows that a passphrase
- * doesn't fit, in constant time; the pause that grows with each failure is the caller's.
+ * Invariants: no message contains a passphrase or a key. Only GCM's tag, compared in constant time, shows that a
+ * passphrase is wrong. The caller makes the person wait longer after each wrong one.
  */
 import {
   createCipheriv,
@@ -22,39 +22,42 @@ import type { Vault } from '../base/vault.ts';
 
 const scrypt = promisify<string, Buffer, number, ScryptOptions, Buffer>(scryptCallback);
 
-/** What wraps the file's key. */
+/** Where the key comes from that wraps the file's key. */
 export type KeySource =
   | {
       readonly kind: 'passphrase';
-      /** For a file that is made anew; by default what a desktop machine does in about a third of a second. */
+      /** For a new file or a new passphrase. The default takes a desktop machine about a third of a second. */
       readonly cost?: ScryptCost;
     }
-  /** One item of this vault. It belongs to the sealed file from now on, which closes it. */
+  /** One item of `vault`. The sealed file owns `vault` from now on, and closes it. */
   | { readonly kind: 'keychain'; readonly vault: Vault };
 
-/** 128 MiB and a third of a second a guess: the strongest of OWASP's equal choices for scrypt (2^17, 8, 1). */
+/** One guess takes 128 MiB and a third of a second. OWASP's list of scrypt parameters begins with this choice. */
 const defaultCost: ScryptCost = { N: 2 ** 17, r: 8, p: 1 };
 
 /** Bytes: AES-256. */
 const keyLength = 32;
-/** Bytes: what GCM takes without hashing (NIST SP 800-38D §5.2.1.1). One use a wrapping key, so random is safe. */
+/**
+ * Bytes: the length that GCM uses without hashing (NIST SP 800-38D §5.2.1.1). So few keys are wrapped that random
+ * nonces don't repeat.
+ */
 const nonceLength = 12;
 const tagLength = 16;
 
-/** Characters. Nobody types more; a bound keeps a whole file from passing as a passphrase. */
+/** Characters. Nobody types more. The limit refuses a whole file that was passed as a passphrase by mistake. */
 const maxPassphraseLength = 1024;
 
-/** The keychain's item. */
+/** The id of the keychain's item. */
 export const keychainItem = 'sealed-file-key';
 
-/** The key of one log, and the random id that everything in it is bound to. */
+/** The key of one log, and the log's random id, to which the wrapped key and every record are bound. */
 export interface LogKey {
   /** 16 bytes. */
   readonly id: Buffer;
   readonly key: KeyObject;
 }
 
-/** A new key under the source; `id` where the log has one already. Throws `invalid_request`, and what the keychain throws. */
+/** A new log key, wrapped. `id`: of a log that exists already. Throws `invalid_request`, and the keychain's errors. */
 export async function newLogKey(
   source: KeySource,
   passphrase: string | undefined,
@@ -77,8 +80,8 @@ export async function newLogKey(
 }
 
 /**
- * The key that `header` holds. Throws `locked` for another passphrase, `vault_unreadable` where source or
- * keychain item isn't the file's, and what the keychain throws. `name` is the file's, for the message.
+ * The log key in `header`, unwrapped. Throws `locked` for a wrong passphrase, `vault_unreadable` if the file was made
+ * with another source or keychain item, and the keychain's errors. `name` is the file's, for the message.
  */
 export async function openLogKey(
   header: SealedHeader,
@@ -113,9 +116,9 @@ async function passphraseKey(
       rule: `vault: a passphrase has 1 to ${maxPassphraseLength} characters`,
       hint: 'keyturn unlock',
     });
-  // One form of letters that can be written in two ways (RFC 8265 §4.2.2), or another keyboard locks its owner out.
+  // Some letters have two forms in Unicode (RFC 8265 §4.2.2). With another keyboard the owner may type the other form.
   const text = passphrase.normalize('NFC');
-  // Node's own bound is 32 MiB; the header's schema has bounded what is asked for, and the rest is its bookkeeping.
+  // Node's default limit is 32 MiB. The header's schema has already limited N and r; 1 MiB more covers scrypt's overhead.
   const maxmem = 128 * cost.N * cost.r + 1024 * 1024;
   return secretKey(await scrypt(text, salt, keyLength, { ...cost, maxmem }));
 }

@@ -1,12 +1,13 @@
 /**
- * The log of a sealed file: found by id, added to at the end, rewritten when most of it is dead.
+ * The log of a sealed file. It finds items by id, appends records, and rewrites the file when most of it is dead:
+ * records that later ones have replaced.
  *
- * Invariants: an append resolves only when its bytes are durable and were read back. After one that
- * failed, the file is cut back to what was acknowledged, and its segment (hence its key) is never used
- * again, so no nonce is used twice. While anything is unreadable the file is never rewritten: what is
- * damaged is kept. One writer: a file that is no longer as we left it gets no byte more.
+ * Invariants: an append resolves only when its bytes are durable and were read back. After a failed append the file is
+ * cut back to the last acknowledged record, and the segment (and with it the key) is never used again, so that no nonce
+ * is used twice. A file with an unreadable part is never rewritten, so that the damaged bytes are kept. If another
+ * program changed the file, nothing more is written to it.
  *
- * The caller lets one call run at a time.
+ * The caller runs one call at a time.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { stat } from 'node:fs/promises';
@@ -26,15 +27,15 @@ import { noteRemoved, replay } from './sealed-replay.ts';
 import type { Contents, Place, Replayed } from './sealed-replay.ts';
 
 /**
- * Bytes. A rewrite costs some ten appends; a smaller file isn't worth it. Also how much a file grows
- * until its dead part is measured again.
+ * Bytes. A rewrite costs about as much as ten appends, so a smaller file isn't rewritten. After each measurement of the
+ * dead part, the file grows by this much before the next one.
  */
 const rewriteStep = 256 * 1024;
 
 /** Bytes that a rewrite collects before it writes them. */
 const batchLength = 1024 * 1024;
 
-/** The file as we know it. */
+/** The file that we opened or wrote. */
 interface OnDisk {
   readonly handle: FileHandle;
   readonly device: bigint;
@@ -49,9 +50,9 @@ export interface OpenLog {
   /** Its first line. */
   readonly header: Buffer;
   readonly key: LogKey;
-  /** Gets a line for the broker's log: what was found and done. Lines hold no secret. */
+  /** Gets lines for the broker's log. No line contains a secret. */
   readonly report: (line: string) => void;
-  /** Tags of records that it may hold. */
+  /** Tags of records: `holds` answers for these. */
   readonly sought?: readonly string[];
 }
 
@@ -64,11 +65,11 @@ export class SealedLog {
   #disk: OnDisk;
   #key: LogKey;
   #end: AppendOnlyEnd;
-  /** Of this opening; undefined until its first append. */
+  /** The segment for new records; undefined before the first append and after a failed one. */
   #segment: Segment | undefined;
-  /** A replacement is in place, and a power cut might still undo it. */
+  /** True after a rewrite until the folder is synced: before that, a power cut could bring the old file back. */
   #owesFolderSync = false;
-  /** Bytes from which the dead part is measured. */
+  /** The size of the file, in bytes, from which its dead part is measured. */
   #measureFrom = rewriteStep;
 
   private constructor(options: OpenLog, disk: OnDisk, { whole, foundTags, ...contents }: Replayed) {
@@ -82,7 +83,7 @@ export class SealedLog {
     this.#end = new AppendOnlyEnd(whole);
   }
 
-  /** Reads the log, and puts a torn tail aside. Throws `vault_unavailable` where that can't be kept. */
+  /** Reads the log, and moves a torn tail to a file beside it. Throws `vault_unavailable` if the disk refuses that. */
   static async open(options: OpenLog): Promise<SealedLog> {
     const { file, handle, bytes, header, key, report } = options;
     const replayed = replay(bytes, header.length, key, options.sought);
@@ -94,7 +95,7 @@ export class SealedLog {
           `${quoted(file)} ended in a write that a crash had cut short: its ${bytes.length - whole} bytes are kept in ${quoted(aside)}`,
         );
       }
-      // What was read may still be on its way to the disk: it was written by a broker that a crash ended.
+      // A broker that crashed may have written these bytes without a sync.
       await handle.sync();
     } catch (error) {
       throw troubleOf(file, error);
@@ -109,17 +110,17 @@ export class SealedLog {
     return this.#key.id;
   }
 
-  /** The tag of its newest record; undefined where damage hides which one that is. */
+  /** The tag of its newest record; undefined if damage hides which one that is. */
   get newest(): string | undefined {
     return this.#contents.newest;
   }
 
-  /** Whether it held the record of this tag when it was opened, if that was one of those sought. */
+  /** True if the tag was in `sought`, and the file held its record when it was opened. */
   holds(tag: string): boolean {
     return this.#foundTags.has(tag);
   }
 
-  /** What can't be read, as a sentence; undefined where everything can. */
+  /** The unreadable part, as text for the owner; undefined if all of the file is readable. */
   get damage(): string | undefined {
     const lost = [...this.#contents.items].filter(([, item]) => item.state === 'lost').map(([id]) => id);
     if (this.#contents.doubt)
@@ -127,7 +128,7 @@ export class SealedLog {
     return lost.length === 0 ? undefined : `damaged: ${lost.map(quoted).join(', ')}`;
   }
 
-  /** The secret; undefined where there is certainly none. Throws `vault_unreadable`. */
+  /** The secret; undefined only if there certainly is none. Throws `vault_unreadable`. */
   async find(id: string): Promise<string | undefined> {
     await this.#checkOurs();
     const item = this.#contents.items.get(id);
@@ -136,12 +137,12 @@ export class SealedLog {
     return undefined;
   }
 
-  /** Throws `vault_unavailable` (the disk takes no more), `vault_unreadable` (somebody else wrote). */
+  /** Throws `vault_unavailable` (the disk refused) or `vault_unreadable` (another program changed the file). */
   async put(id: string, secret: string): Promise<void> {
     this.#contents.items.set(id, await this.#append('value', id, secret));
   }
 
-  /** As `put`. Writes nothing where there is certainly nothing under `id`. */
+  /** Throws as `put`. Writes nothing if there certainly is no item under `id`. */
   async remove(id: string): Promise<void> {
     await this.#checkOurs();
     const item = this.#contents.items.get(id);
@@ -150,15 +151,15 @@ export class SealedLog {
     noteRemoved(this.#contents, id);
   }
 
-  /** As `put`, of a record that holds nothing. */
+  /** Appends a record without an item. Throws as `put`. */
   async probe(): Promise<void> {
     await this.#append('probe', '', '');
   }
 
   /**
-   * Replaces the file by one with this first line, everything under `key` and nothing dead. `announce` is called
-   * with the tag of its newest record before it takes the file's place. Throws `vault_unreadable` where something
-   * is damaged: the file stays then, as it does on any failure.
+   * Replaces the file by one with the first line `header` and only the live records, encrypted under `key`. Calls
+   * `announce` with the tag of the new file's newest record before the new file replaces the old one. Throws
+   * `vault_unreadable` if a part is damaged. The old file stays after any failure before the replacement.
    */
   async rewrite(
     header: Buffer,
@@ -191,7 +192,7 @@ export class SealedLog {
     await this.#settleFolder();
   }
 
-  /** True when more of the file is dead than alive, and all of it can be read. */
+  /** True if more than half of the file is dead and all of it is readable. Measures only once in each `rewriteStep`. */
   get isMostlyDead(): boolean {
     const { size } = this.#end;
     if (size < this.#measureFrom || this.damage !== undefined) return false;
@@ -201,7 +202,7 @@ export class SealedLog {
     return size > 2 * live;
   }
 
-  /** Rewrites the file without what is dead. A failure is reported, harms nothing, and is tried again later. */
+  /** Rewrites the file without its dead records. A failure is reported and loses nothing; a later call tries again. */
   async compact(announce?: (tag: string) => Promise<void>): Promise<void> {
     try {
       await this.rewrite(this.#header, this.#key, announce);
@@ -242,7 +243,10 @@ export class SealedLog {
     throw unreadable(quoted(this.#file), 'what was written is not what is read back', 'check the disk');
   }
 
-  /** Before anything is added to a replacement: a power cut could still bring the old file back. Throws `vault_unavailable`. */
+  /**
+   * Syncs the folder after a rewrite, before anything is appended to the new file: until then a power cut could bring
+   * the old file back. Throws `vault_unavailable`.
+   */
   async #settleFolder(): Promise<void> {
     if (!this.#owesFolderSync) return;
     try {
@@ -299,8 +303,8 @@ export class SealedLog {
   }
 
   /**
-   * Throws `vault_unreadable` where the file isn't as we left it: another one in its place, or longer or
-   * shorter. What was changed in between, at the same length, fails its tag when it is read.
+   * Throws `vault_unreadable` if the file was replaced or has another length than we left. A change that keeps the
+   * length is found when the record is read, because its tag fails.
    */
   async #checkOurs(): Promise<void> {
     const found = await stat(this.#file, { bigint: true }).catch(() => undefined);

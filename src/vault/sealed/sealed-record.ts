@@ -1,14 +1,14 @@
 /**
- * What a sealed log is made of: segments, and records sealed under a segment's key.
+ * The format of a sealed log: segments, and records that are encrypted under their segment's key.
  *
  *   segment  magic 4 | base 1 | sequence 8 | salt 32 | tag 16
  *   record   head: magic 4 | body's length 4 | sequence 8 | kind 1 | id 128 | tag 16
  *            body: ciphertext | tag 16
  *
- * Invariants: a segment's keys come from the log's key and a random salt (HKDF), so no two openings
- * share one; within a segment the sequence is the nonce and is used once. The head has a tag of its own,
- * so that a damaged body still tells whose it was, and a head that passes tells where its record ends.
- * Ids therefore stand in the clear, as they do in the grants' own records: they are names, not secrets.
+ * Invariants: a segment's keys come from the log's key and a random salt (HKDF), so no two segments share a key. Within
+ * a segment the sequence number is the nonce, and is used once. The head has a tag of its own: if only the body is
+ * damaged, the head still shows which item is lost and where the next record begins. So ids are not encrypted. They
+ * are no secrets, and the grants' records contain them too.
  */
 import {
   createCipheriv,
@@ -30,7 +30,7 @@ const magicLength = 4;
 /** Bytes of each tag: GCM's full one, and HMAC-SHA-256 cut to the same strength. */
 export const tagLength = 16;
 const saltLength = 32;
-/** Bytes: the longest id that a vault takes. Of fixed size, so that no damaged length misplaces the head's tag. */
+/** Bytes: the longest id that a vault accepts. The size is fixed, so that the tag of the head is always at one offset. */
 const idLength = 128;
 
 const segmentTagAt = magicLength + 1 + 8 + saltLength;
@@ -38,30 +38,32 @@ export const segmentLength = segmentTagAt + tagLength;
 const headTagAt = magicLength + 4 + 8 + 1 + idLength;
 export const headLength = headTagAt + tagLength;
 
-/** What a record says of its id. A probe says nothing: it proves that the log takes a record. */
+/** A record sets or removes an item. A probe has no item: it only proves that the log can be written. */
 const kinds = { value: 1, removal: 2, probe: 3 } as const;
 export type RecordKind = keyof typeof kinds;
 
 export interface Segment {
   readonly header: Buffer;
-  /** The first segment of a file: what came before it is gone on purpose. */
+  /** True for the first segment of a file. Older records, with lower sequence numbers, were removed on purpose. */
   readonly isBase: boolean;
-  /** Of its first record. */
+  /** The sequence number of its first record. */
   readonly sequence: number;
   readonly logId: Buffer;
-  readonly sealing: KeyObject;
-  readonly heading: KeyObject;
+  /** Encrypts the bodies of records. */
+  readonly bodyKey: KeyObject;
+  /** Makes the tags of the segment's header and of its records' heads. */
+  readonly headKey: KeyObject;
 }
 
 export interface Head {
   readonly kind: RecordKind;
   readonly id: string;
   readonly sequence: number;
-  /** Bytes of head and body. */
+  /** Of head and body, in bytes. */
   readonly length: number;
 }
 
-/** A segment that begins with `sequence`, under a salt never used before. */
+/** A segment that begins with `sequence`, with a new random salt. */
 export function newSegment(log: LogKey, sequence: number, isBase: boolean): Segment {
   const header = Buffer.alloc(segmentLength);
   segmentMagic.copy(header);
@@ -70,18 +72,18 @@ export function newSegment(log: LogKey, sequence: number, isBase: boolean): Segm
   const salt = randomBytes(saltLength);
   salt.copy(header, segmentTagAt - saltLength);
   const segment = { header, isBase, sequence, ...segmentKeys(log, salt) };
-  tag(segment.heading, header.subarray(0, segmentTagAt)).copy(header, segmentTagAt);
+  tag(segment.headKey, header.subarray(0, segmentTagAt)).copy(header, segmentTagAt);
   return segment;
 }
 
-/** The segment that begins at `offset`; undefined where none does, or its tag fails. */
+/** The segment that begins at `offset`; undefined if there is none, or its tag fails. */
 export function segmentAt(bytes: Buffer, offset: number, log: LogKey): Segment | undefined {
   const header = bytes.subarray(offset, offset + segmentLength);
   if (header.length < segmentLength || !startsWith(header, segmentMagic)) return undefined;
   const keys = segmentKeys(log, header.subarray(segmentTagAt - saltLength, segmentTagAt));
-  if (!hasTag(keys.heading, header, segmentTagAt)) return undefined;
+  if (!hasTag(keys.headKey, header, segmentTagAt)) return undefined;
   return {
-    // A copy: a view would keep the whole file in memory for as long as the segment is known.
+    // A copy, since a view would keep the whole file in memory as long as the segment.
     header: Buffer.from(header),
     isBase: header.readUInt8(magicLength) === 1,
     sequence: Number(header.readBigUInt64BE(magicLength + 1)),
@@ -89,7 +91,7 @@ export function segmentAt(bytes: Buffer, offset: number, log: LogKey): Segment |
   };
 }
 
-/** A record, ready to be appended. `secret` is empty for a removal and a probe. */
+/** The bytes of a record. `secret` is empty for a removal and a probe. */
 export function sealRecord(
   segment: Segment,
   { kind, id, sequence }: Omit<Head, 'length'>,
@@ -103,19 +105,19 @@ export function sealRecord(
   head.writeUInt8(kinds[kind], magicLength + 12);
   head.write(id, magicLength + 13, idLength, 'latin1');
   const named = head.subarray(0, headTagAt);
-  tag(segment.heading, named).copy(head, headTagAt);
-  const cipher = createCipheriv('aes-256-gcm', segment.sealing, nonce(sequence));
+  tag(segment.headKey, named).copy(head, headTagAt);
+  const cipher = createCipheriv('aes-256-gcm', segment.bodyKey, nonce(sequence));
   cipher.setAAD(Buffer.concat([segment.logId, named]));
   const record = Buffer.concat([head, cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
   plaintext.fill(0);
   return record;
 }
 
-/** The head that begins at `offset`; undefined where none of this segment does. Its body may be cut off. */
+/** The head of this segment's record at `offset`; undefined if there is none. The record's body may be cut off. */
 export function headAt(bytes: Buffer, offset: number, segment: Segment): Head | undefined {
   const head = bytes.subarray(offset, offset + headLength);
   if (head.length < headLength || !startsWith(head, recordMagic)) return undefined;
-  if (!hasTag(segment.heading, head, headTagAt)) return undefined;
+  if (!hasTag(segment.headKey, head, headTagAt)) return undefined;
   const body = head.readUInt32BE(magicLength);
   const kind = kindOf(head.readUInt8(magicLength + 12));
   if (!kind || body < tagLength || body > maxSecretLength + tagLength) return undefined;
@@ -128,17 +130,17 @@ export function headAt(bytes: Buffer, offset: number, segment: Segment): Head | 
   };
 }
 
-/** What tells a segment or a record from every other: the tag of its head, base64url. `bytes` begins with it. */
+/** The tag of the segment or record that `bytes` begins with, base64url. No two segments or records share one. */
 export function tagOf(bytes: Buffer): string {
   const at = startsWith(bytes, segmentMagic) ? segmentTagAt : headTagAt;
   return bytes.subarray(at, at + tagLength).toString('base64url');
 }
 
-/** The plaintext of a whole record; undefined where it fails authentication. The caller clears it. */
+/** The plaintext of a whole record; undefined if it fails authentication. The caller clears it. */
 export function openRecord(record: Buffer, segment: Segment, sequence: number): Buffer | undefined {
   const tagAt = record.length - tagLength;
   if (tagAt < headLength) return undefined;
-  const decipher = createDecipheriv('aes-256-gcm', segment.sealing, nonce(sequence), {
+  const decipher = createDecipheriv('aes-256-gcm', segment.bodyKey, nonce(sequence), {
     authTagLength: tagLength,
   });
   decipher.setAAD(Buffer.concat([segment.logId, record.subarray(0, headTagAt)]));
@@ -153,16 +155,16 @@ export function openRecord(record: Buffer, segment: Segment, sequence: number): 
   return plaintext;
 }
 
-function segmentKeys(log: LogKey, salt: Buffer): Pick<Segment, 'logId' | 'sealing' | 'heading'> {
+function segmentKeys(log: LogKey, salt: Buffer): Pick<Segment, 'logId' | 'bodyKey' | 'headKey'> {
   const context = Buffer.concat([Buffer.from('keyturn/1 sealed-file segment\n'), log.id]);
   const keys = Buffer.from(hkdfSync('sha256', log.key, salt, context, 64));
-  const sealing = createSecretKey(keys.subarray(0, 32));
-  const heading = createSecretKey(keys.subarray(32));
+  const bodyKey = createSecretKey(keys.subarray(0, 32));
+  const headKey = createSecretKey(keys.subarray(32));
   keys.fill(0);
-  return { logId: log.id, sealing, heading };
+  return { logId: log.id, bodyKey, headKey };
 }
 
-/** Twelve bytes, NIST SP 800-38D §8.2.1: no other segment has this key, so the counter is the whole nonce. */
+/** Twelve bytes. No other segment has this key, so a counter suffices as nonce (NIST SP 800-38D §8.2.1). */
 function nonce(sequence: number): Buffer {
   const bytes = Buffer.alloc(12);
   bytes.writeBigUInt64BE(BigInt(sequence), 4);

@@ -1,16 +1,16 @@
 /**
- * What the bytes of a sealed log say. Pure.
+ * Reads the bytes of a sealed log into the items that they hold. Pure functions.
  *
- * Invariants: only what authenticates, in unbroken sequence from the base segment, counts.
+ * Invariant: a record counts only if it is authentic and follows the base segment in unbroken sequence. Otherwise:
  *
- *   the file's end cuts a record short    torn: a write that nobody was told had succeeded
- *   a body fails under a good head        that id is lost until it is written or removed again
- *   anything else                         doubt: it may have held any id, so of the ids that no later
- *                                         record names nothing is known any more
+ *   the file ends within a record         torn: a write that was never acknowledged
+ *   a body fails under a valid head       that item is lost until it is written or removed again
+ *   anything else                         doubt: the damaged piece may have held any item, so an item that no
+ *                                         later record names is neither known nor absent
  *
- * "Absent" is said only where there is no doubt. A whole record cut off at the end, or the whole file put
- * back to an older one, can't be seen here: the bytes are those of an honest, earlier time. Where the
- * keychain holds the head (sealed-head.ts), the tag that it names is missing then.
+ * "Absent" is the answer only if there is no doubt. An older copy of the file, or a file that was cut off after a whole
+ * record, can't be detected here: its bytes are valid. If the keychain holds the head (sealed-head.ts), the record that
+ * it names is then missing.
  */
 import type { LogKey } from './sealed-key.ts';
 import {
@@ -27,7 +27,7 @@ import {
 import type { Head, Segment } from './sealed-record.ts';
 import { maxSecretLength } from '../base/vault.ts';
 
-/** Where a value lies. */
+/** The place of a value in the file. */
 export interface Place {
   readonly state: 'live';
   readonly segment: Segment;
@@ -37,35 +37,35 @@ export interface Place {
   readonly length: number;
 }
 
-/** `removed` is noted only in doubt, where silence no longer means absent. */
+/** `removed` is noted only after doubt. Without doubt, an id that isn't in the map is absent. */
 export type Item = Place | { readonly state: 'lost' } | { readonly state: 'removed' };
 
 export interface Contents {
   readonly items: Map<string, Item>;
-  /** An id that `items` doesn't name may have been in a piece that can't be read. */
+  /** True if an id that is missing in `items` may have been in an unreadable piece. */
   doubt: boolean;
-  /** Of the next record. */
+  /** The sequence number of the next record. */
   sequence: number;
-  /** The tag of the newest record that says something, or of the base segment; undefined after damage. */
+  /** The tag of the newest record that isn't a probe, or of the base segment; undefined after damage. */
   newest: string | undefined;
 }
 
 export interface Replayed extends Contents {
-  /** Bytes from the beginning that stay; what follows is a torn tail. */
+  /** The bytes from the beginning that stay. The rest of the file is a torn tail. */
   readonly whole: number;
-  /** Which of the sought tags it holds. */
+  /** The sought tags whose records the file holds. */
   readonly foundTags: ReadonlySet<string>;
 }
 
-/** A whole piece of the log, whose segment tag or head passes; a record's body need not. */
+/** A whole segment header or record with a valid tag of its head. The body of a record may be damaged. */
 type Unit =
   | { readonly segment: Segment; readonly sequence: number; readonly length: number }
   | { readonly head: Head; readonly sequence: number; readonly length: number };
 
-/** Bytes of the longest write: a segment and a record. A tail of zeros beyond it is no torn write. */
+/** Bytes of the longest write: a segment and a record. A longer tail of zeros can't come from one torn write. */
 const maxWriteLength = segmentLength + headLength + maxSecretLength + tagLength;
 
-/** `bytes` is the whole file, `start` where its log begins; `sought` are tags that may be in it. */
+/** `bytes`: the whole file. `start`: where its log begins. `sought`: the tags to look for. */
 export function replay(bytes: Buffer, start: number, log: LogKey, sought: readonly string[] = []): Replayed {
   const contents: Contents = { items: new Map(), doubt: false, sequence: 0, newest: undefined };
   const foundTags = new Set<string>();
@@ -115,7 +115,7 @@ function unitAt(bytes: Buffer, offset: number, log: LogKey, current: Segment | u
   return segment && { segment, sequence: segment.sequence, length: segmentLength };
 }
 
-/** Where the log goes on after a damaged piece. */
+/** The offset of the first valid unit from `from` on, after a damaged piece; undefined if there is none. */
 function nextUnit(
   bytes: Buffer,
   from: number,
@@ -137,7 +137,7 @@ function nextUnit(
   return undefined;
 }
 
-/** True for what the log goes on with. A gap is doubt; what was there before, or a second base, is passed over. */
+/** True if `unit` is in sequence, or follows a gap, which is doubt. A repeated unit or a second base is doubt and skipped. */
 function isNext(contents: Contents, unit: Unit): boolean {
   const isOld = unit.sequence < contents.sequence || ('segment' in unit && unit.segment.isBase);
   if (isOld || unit.sequence > contents.sequence) enterDoubt(contents);
@@ -146,7 +146,7 @@ function isNext(contents: Contents, unit: Unit): boolean {
   return true;
 }
 
-/** Notes what a record says; false for one that the file's end shows to be torn. */
+/** Applies a record to `contents`. False if it is the last one and torn. */
 function take(
   contents: Contents,
   record: Buffer,
@@ -168,7 +168,7 @@ function take(
   return true;
 }
 
-/** Absent from now on, and known to be. */
+/** From now on the item is certainly absent. */
 export function noteRemoved(contents: Contents, id: string): void {
   if (contents.doubt) contents.items.set(id, { state: 'removed' });
   else contents.items.delete(id);
@@ -180,7 +180,7 @@ function enterDoubt(contents: Contents): void {
   contents.newest = undefined;
 }
 
-/** Whether the file's last bytes are what a crash leaves of a write: its beginning, or zeros in its place. */
+/** True if a crash can leave these last bytes of a write: its beginning, or zeros in its place. */
 function isTorn(rest: Buffer, segment: Segment): boolean {
   const head = headAt(rest, 0, segment);
   if (head) return rest.length < head.length;
@@ -194,7 +194,7 @@ function beginsAs(rest: Buffer, magic: Buffer): boolean {
   return rest.subarray(0, length).equals(magic.subarray(0, length));
 }
 
-/** A file system may grow a file before it writes the bytes. A record ends with a tag, which is never all zeros. */
+/** A file system may lengthen a file before it writes the bytes. A whole record ends with a tag, never with 16 zeros. */
 function endsUnwritten(bytes: Buffer): boolean {
   return bytes.subarray(-tagLength).every((byte) => byte === 0);
 }

@@ -24,7 +24,7 @@ function pause(watch: VaultWatch): number {
 }
 
 describe('the state of the vault', () => {
-  test('is unused until the vault has answered, and open afterwards', () => {
+  test('the vault is unused until its first answer, and open afterwards', () => {
     const { watch } = watched();
     expect(watch.state.state).toBe('unused');
     watch.passed('read', 'grant.1');
@@ -33,7 +33,7 @@ describe('the state of the vault', () => {
   });
 
   test.each(['keychainLocked', 'waiting', 'absent', 'crashed', 'full'] as const)(
-    'is %s with its message, hint and start time, until the next call succeeds',
+    'the vault is %s, with message, hint and start time, until the next call succeeds',
     (kind) => {
       const { watch, clock } = watched();
       watch.passed('read', 'grant.1');
@@ -48,7 +48,7 @@ describe('the state of the vault', () => {
     },
   );
 
-  test('stays full while only reads succeed', () => {
+  test('a full vault stays full while only reads succeed', () => {
     const { watch } = watched();
     watch.failed(trouble('full'));
     watch.passed('read', 'grant.1');
@@ -57,7 +57,7 @@ describe('the state of the vault', () => {
     expect(watch.state.state).toBe('open');
   });
 
-  test('stays damaged, and names the item, until that item is whole again', () => {
+  test('a vault with a damaged item stays damaged, and names the item, until that item is whole again', () => {
     const { watch } = watched();
     watch.failed(trouble('damaged', 'grant.1'));
     watch.passed('write', 'grant.2');
@@ -66,16 +66,16 @@ describe('the state of the vault', () => {
     expect(watch.state.state).toBe('open');
   });
 
-  test('is damaged, not locked, if the whole file can’t be read', () => {
+  test('a vault whose whole file can’t be read is damaged, even while it is locked', () => {
     const { watch } = watched();
-    watch.bar = { state: 'locked', error: trouble('locked') };
+    watch.block = { state: 'locked', error: trouble('locked') };
     watch.failed(trouble('damaged'));
     expect(watch.state).toMatchObject({ state: 'damaged', what: 'it is damaged' });
     watch.passed('write', 'unlock');
     expect(watch.state.state).toBe('locked');
   });
 
-  test('is slow after a call that took more than three seconds, until one is quick', () => {
+  test('the vault is slow after a call of more than three seconds, until a call is quick', () => {
     const { watch } = watched();
     watch.passed('read', 'grant.1');
     watch.answered(4200);
@@ -84,7 +84,7 @@ describe('the state of the vault', () => {
     expect(watch.state.state).toBe('open');
   });
 
-  test('does not change after a mistake of the caller', () => {
+  test('the state of the vault does not change after a mistake of the caller', () => {
     const { watch } = watched();
     watch.failed(new Error('a fault'));
     watch.failed(trouble('locked'));
@@ -93,7 +93,7 @@ describe('the state of the vault', () => {
 });
 
 describe('the pause between questions to a person', () => {
-  test('doubles from 5 s to 5 min, each time that the person does not answer', () => {
+  test('the pause between two prompts doubles from 5 s to 5 min, each time that the person does not answer', () => {
     const { watch, clock } = watched();
     const pauses = Array.from({ length: 9 }, () => {
       watch.refused(trouble('waiting'));
@@ -105,7 +105,7 @@ describe('the pause between questions to a person', () => {
     expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
   });
 
-  test('starts again at 5 s once the vault has answered', () => {
+  test('the pause between two prompts starts again at 5 s once the vault has answered', () => {
     const { watch } = watched();
     watch.refused(trouble('keychainLocked'));
     watch.refused(trouble('keychainLocked'));
@@ -116,22 +116,22 @@ describe('the pause between questions to a person', () => {
     expect(pause(watch)).toBe(5);
   });
 
-  test('ends when a person acts, and goes on growing if that attempt fails too', () => {
+  test('the pause between two prompts ends when a person acts, and the next is longer if that attempt fails too', () => {
     const { watch } = watched();
     watch.refused(trouble('waiting'));
-    watch.lift();
+    watch.endPause();
     expect(pause(watch)).toBe(0);
     watch.refused(trouble('waiting'));
     expect(pause(watch)).toBe(10);
   });
 
-  test('applies only to troubles that need a person: others are tried again at once', () => {
+  test('no pause follows a trouble that needs no person', () => {
     const { watch } = watched();
     for (const kind of ['absent', 'crashed', 'full', 'damaged'] as const) watch.refused(trouble(kind));
     expect(pause(watch)).toBe(0);
   });
 
-  test('ends if the clock is set back', () => {
+  test('the pause between two prompts ends if the clock is set back', () => {
     const { watch, clock } = watched();
     watch.refused(trouble('waiting'));
     clock.advance(-3_600_000);

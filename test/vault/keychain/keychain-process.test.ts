@@ -34,7 +34,7 @@ function standIn(answer: (request: { id: number }) => unknown): KeychainWorker &
   };
 }
 
-test('starts no worker before the first call', async () => {
+test('the keychain vault starts no worker before its first call', async () => {
   const spawnWorker = vi.fn(forkWorker);
   const vault = keychainVault({ service: freshService(), spawnWorker: () => spawnWorker() });
   expect(spawnWorker).not.toHaveBeenCalled();

@@ -42,7 +42,7 @@ describe('a real keyring', () => {
     return { session, spawn: () => forkWorker(session.env) };
   }
 
-  test('that locks is keychainLocked: it asks for a person, not for programs, and keeps the item', async () => {
+  test('a keyring that locks is keychainLocked: only a person can open its prompt again, and it keeps the item', async () => {
     const { session, spawn } = await own();
     const started = vi.fn(spawn);
     const { guard, keychain, watch, clock } = watched(() => started());
@@ -56,14 +56,14 @@ describe('a real keyring', () => {
     expect(started.mock.calls.length).toBe(before);
 
     await session.restartUnlocked();
-    watch.lift();
+    watch.endPause();
     await keychain.unlock(20_000);
     clock.advance(5000);
     expect(await guard.read('grant')).toBe('kept');
     expect(watch.state.state).toBe('open');
   });
 
-  test('whose daemon is killed is no longer open, and works again when a new daemon runs', async () => {
+  test('a keyring whose daemon is killed is no longer open, and works again when a new daemon runs', async () => {
     const { session, spawn } = await own();
     const { guard, watch, clock } = watched(spawn);
     await guard.write('grant', 'kept');
@@ -81,7 +81,7 @@ describe('a real keyring', () => {
     expect(watch.state.state).toBe('open');
   });
 
-  test('whose helper process is killed has crashed, and the next call starts another', async () => {
+  test('a keychain whose worker is killed is crashed, and the next call starts a new worker', async () => {
     const workers: KeychainWorker[] = [];
     let killNext = false;
     const { guard, watch } = watched(() => {
@@ -108,7 +108,7 @@ describe('a real keyring', () => {
     expect(workers).toHaveLength(2);
   });
 
-  test('is damaged if another program deletes an item: it names that item and serves the others', async () => {
+  test('a keyring is damaged if another program deletes an item: the state names that item, and the others are served', async () => {
     const service = freshService();
     const { guard, watch } = watched(() => forkWorker(), service);
     const items = rawItems(service);
@@ -126,7 +126,7 @@ describe('a real keyring', () => {
     expect(watch.state.state).toBe('open');
   });
 
-  test('is damaged if an item holds something else: it names that item and deletes nothing', async () => {
+  test('a keyring is damaged if an item holds something else: the state names that item, and nothing is deleted', async () => {
     const service = freshService();
     const { guard, watch } = watched(() => forkWorker(), service);
     const items = rawItems(service);
@@ -140,9 +140,9 @@ describe('a real keyring', () => {
   });
 
   test.each([
-    ['at an address where nobody listens', { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' }],
-    ['without any', { DBUS_SESSION_BUS_ADDRESS: undefined, XDG_RUNTIME_DIR: '/nonexistent' }],
-  ])('is absent on a D-Bus %s, and the hint says what to do', async (_, changed) => {
+    ['if nothing listens at the address of D-Bus', { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' }],
+    ['without D-Bus', { DBUS_SESSION_BUS_ADDRESS: undefined, XDG_RUNTIME_DIR: '/nonexistent' }],
+  ])('the keychain is absent %s, and the hint says what to do', async (_, changed) => {
     const env = { ...process.env, DISPLAY: undefined, ...changed };
     const clean = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
     const { guard, watch } = watched(() => forkWorker(clean));
@@ -168,7 +168,7 @@ describe('a keychain by script', () => {
     readonly scripted: ScriptedKeychain;
   }
 
-  test('is waiting while it asks a person, and gets only one of 20 requests of programs', async () => {
+  test('a keychain that asks a person is waiting, and gets only one of 20 requests of programs', async () => {
     const { guard, watch, scripted, clock } = await inTrouble(() => 'hang');
     const asking = Array.from({ length: 20 }, () => guard.read('grant'));
     for (const outcome of await Promise.allSettled(asking)) {
@@ -188,7 +188,7 @@ describe('a keychain by script', () => {
     expect(watch.state.state).toBe('open');
   });
 
-  test('is keychainLocked after the person closes its dialog, and 20 requests of programs open one dialog', async () => {
+  test('a keychain whose prompt the person closed is keychainLocked, and 20 requests of programs open one prompt', async () => {
     let isLocked = true;
     const { guard, watch, scripted } = await inTrouble(({ op }) =>
       isLocked && op === 'get' ? { refuse: '"The prompt was dismissed"' } : 'obey',
@@ -199,11 +199,11 @@ describe('a keychain by script', () => {
     expect(scripted.asked).toHaveLength(1);
     expect(watch.state.state).toBe('keychainLocked');
     isLocked = false;
-    watch.lift();
+    watch.endPause();
     expect(await guard.read('grant')).toBe('kept');
   });
 
-  test('gives a person who unlocks the time to type, and refuses the programs that stand in line', async () => {
+  test('an unlock gives the person time to type, and queued requests of programs fail', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const { guard, keychain, scripted } = await inTrouble(() => 'hang', 10_000);
@@ -221,7 +221,7 @@ describe('a keychain by script', () => {
     expect(await first).toBe('kept');
   });
 
-  test('is reported as slow when it is, and still serves', async () => {
+  test('a slow keychain is reported as slow, and still serves', async () => {
     const { guard, watch, clock } = await inTrouble(() => {
       clock.advance(4000);
       return 'obey';
@@ -230,7 +230,7 @@ describe('a keychain by script', () => {
     expect(watch.state).toMatchObject({ state: 'slow', what: expect.stringContaining('4 s') });
   });
 
-  test('is reported as full, not as absent, and still reads its items', async () => {
+  test('a full keychain is reported as full, not as absent, and its items can be read', async () => {
     const { guard, watch } = await inTrouble(({ op }) =>
       op === 'set' ? { refuse: '"No space left on device"' } : 'obey',
     );
@@ -240,7 +240,7 @@ describe('a keychain by script', () => {
     expect(watch.state.state).toBe('full');
   });
 
-  test('is reported as crashed at every call if its helper process dies each time', async () => {
+  test('a keychain whose worker dies at each call is reported as crashed each time', async () => {
     const { guard, watch, scripted } = await inTrouble(() => 'die');
     await expect(guard.read('grant')).rejects.toMatchObject({ trouble: 'crashed' });
     await expect(guard.read('grant')).rejects.toMatchObject({ trouble: 'crashed' });
@@ -248,7 +248,7 @@ describe('a keychain by script', () => {
     expect(watch.state.state).toBe('crashed');
   });
 
-  test('shows no secret in its state', async () => {
+  test('the state of a keychain in trouble contains no secret', async () => {
     const { guard, watch } = await inTrouble(({ op }) => (op === 'set' ? { refuse: '"no"' } : 'obey'));
     await guard.write('grant', 'c2VjcmV0').catch(() => undefined);
     expect(JSON.stringify(watch.state)).not.toContain('c2VjcmV0');

@@ -61,7 +61,7 @@ describe('two slots', () => {
     expect(await accountsOf(items, 'grant')).toEqual([]);
   });
 
-  test('no item is larger than the smallest store accepts', async () => {
+  test('no item of a long secret is larger than the smallest store accepts', async () => {
     const { vault, items } = vaultAndItems();
     await vault.write('grant', long);
     for (const account of await accountsOf(items, 'grant'))
@@ -106,7 +106,7 @@ describe('two slots', () => {
     expect(await vault.read('grant')).toBe(old);
   });
 
-  test('where no slot is whole, the item is unreadable, stays, and a new write mends it', async () => {
+  test('if no slot is valid, the item is unreadable and stays, and a new write replaces it', async () => {
     const { vault, items } = vaultAndItems();
     await vault.write('grant', long);
     await items.set('grant/a/0', 'damaged');
@@ -141,7 +141,7 @@ describe('two slots', () => {
     expect(await items.get('_probe')).toBeUndefined();
   });
 
-  test('another home on the same keychain sees nothing of it', async () => {
+  test('another home on the same keychain finds none of these items', async () => {
     const { vault } = vaultAndItems();
     await vault.write('grant', old);
     expect(await vaultAndItems().vault.find('grant')).toBeUndefined();
@@ -160,7 +160,7 @@ describe('a locked keyring', () => {
     await work(session, () => forkWorker(session.env));
   }
 
-  test('is never taken for an empty one: every call says locked or unreadable', async () => {
+  test('a locked keyring never counts as empty: every call is locked or unreadable', async () => {
     await withOwnKeyring(async (session, spawnWorker) => {
       const vault = closedLater(keychainVault({ service: freshService(), spawnWorker }));
       await vault.write('grant', 'kept');
@@ -176,7 +176,7 @@ describe('a locked keyring', () => {
     });
   });
 
-  test('is not taken for an empty one when a vault is destroyed: the removal can be repeated later', async () => {
+  test("a vault whose keyring is locked can't be destroyed, and can be destroyed after unlocking", async () => {
     await withOwnKeyring(async (session, spawnWorker) => {
       const service = freshService();
       const open = () => closedLater(keychainVault({ service, spawnWorker }));
@@ -191,7 +191,7 @@ describe('a locked keyring', () => {
     });
   });
 
-  test('is also noticed in a home that never stored anything', async () => {
+  test('a locked keyring is noticed even in a home that never stored anything', async () => {
     await withOwnKeyring(async (session, spawnWorker) => {
       const vault = closedLater(keychainVault({ service: freshService(), spawnWorker }));
       await session.lock();
@@ -199,7 +199,7 @@ describe('a locked keyring', () => {
     });
   });
 
-  test('fails a write if it locks in the middle, and has the old value after unlocking', async () => {
+  test('a write fails if the keyring locks in the middle, and the old value is there after unlocking', async () => {
     await withOwnKeyring(async (session, spawnWorker) => {
       const service = freshService();
       const before = closedLater(keychainVault({ service, spawnWorker }));

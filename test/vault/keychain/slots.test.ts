@@ -85,7 +85,7 @@ test('the head is the last thing written', async () => {
   expect([...entries.keys()]).toEqual(['id/a/0', 'id/a/1', 'id/a/2']);
 });
 
-test('a removal that fails at any step never shows an older value, and can be finished', async () => {
+test('a removal that fails at any step never brings back an older value, and can be repeated', async () => {
   const before = await holding(older);
   for (const [account, value] of await holding('first', newer)) before.set(account, value);
   const places = await countChanges(before, remove);

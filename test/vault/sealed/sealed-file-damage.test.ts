@@ -126,7 +126,7 @@ function wrong(answers: Record<string, string>, where: string): string[] {
 const stride = 13;
 
 describe('a file that ends early', () => {
-  test('is read up to its last whole record, wherever its last two records are cut', async () => {
+  test('a file that is cut anywhere in its last two records is read up to its last whole record', async () => {
     const sampled = await sample();
     const read = readings(sampled);
     const [c, d] = [recordAt(sampled, -2), recordAt(sampled, -1)];
@@ -139,7 +139,7 @@ describe('a file that ends early', () => {
     }
   });
 
-  test('goes on with its whole records, and the torn rest is kept aside', async () => {
+  test('a file that ends in a torn record keeps its whole records, and the torn rest is kept beside it', async () => {
     const sampled = await sample();
     const [c, d] = [recordAt(sampled, -2), recordAt(sampled, -1)];
     for (let length = c; length < sampled.bytes.length; length += stride) {
@@ -159,7 +159,7 @@ describe('a file that ends early', () => {
     }
   });
 
-  test('is unreadable, not empty, if it ends within its first line or first segment', async () => {
+  test('a file that ends within its first line or first segment is unreadable, not empty', async () => {
     const sampled = await sample();
     const [base = 0] = positions(sampled.bytes, segmentMagic);
     const unreadable = Object.fromEntries(ids.map((id) => [id, 'vault_unreadable']));
@@ -172,7 +172,7 @@ describe('a file that ends early', () => {
     }
   });
 
-  test('is treated as torn if it ends in zeros', async () => {
+  test('a file that ends in zeros counts as torn', async () => {
     const sampled = await sample();
     const d = recordAt(sampled, -1);
     for (const written of [0, 3, headLength, headLength + 4]) {
@@ -183,7 +183,7 @@ describe('a file that ends early', () => {
 });
 
 describe('a flipped bit', () => {
-  test('anywhere in the log gives the newest value or none, and never "absent" for what is there', async () => {
+  test('a flipped bit in the log never makes an item absent, and never brings back an older value', async () => {
     const sampled = await sample();
     const read = readings(sampled);
     const [base = 0] = positions(sampled.bytes, segmentMagic);
@@ -193,7 +193,7 @@ describe('a flipped bit', () => {
     expect(found).toEqual([]);
   });
 
-  test('anywhere in the file is reported if it costs an item', async () => {
+  test('a flipped bit anywhere in the file is reported if an item is lost', async () => {
     const sampled = await sample();
     for (let at = 0; at < sampled.bytes.length; at += stride) {
       const { vault, lines } = await changed(sampled, flip(at, at % 8));
@@ -207,7 +207,7 @@ describe('a flipped bit', () => {
     }
   });
 
-  test('in a body costs that one item, until that item is written again', async () => {
+  test('a flipped bit in a body makes one item unreadable, until that item is written again', async () => {
     const sampled = await sample();
     const { vault, lines } = await changed(sampled, flip(recordAt(sampled, 4) + headLength, 0));
     expect(await allSaid(vault)).toEqual({ ...newest, b: 'vault_unreadable' });
@@ -219,7 +219,7 @@ describe('a flipped bit', () => {
     expect(await allSaid(vault)).toEqual({ ...newest, b: 'b third' });
   });
 
-  test('in a head makes every item unreadable that no later record names, even one never written', async () => {
+  test('a flipped bit in a head makes every item unreadable that no later record names, even one never written', async () => {
     const sampled = await sample();
     const { vault } = await changed(sampled, flip(recordAt(sampled, 4) + 20, 0));
     expect(await allSaid(vault)).toEqual({ ...newest, a: 'vault_unreadable', b: 'vault_unreadable' });
@@ -230,7 +230,7 @@ describe('a flipped bit', () => {
     expect(await allSaid(vault)).toEqual({ ...newest, a: 'absent', b: 'b third' });
   });
 
-  test('prevents a rewrite of the file, however much of it is dead', async () => {
+  test('a file with a flipped bit is never rewritten, however much of it is dead', async () => {
     const sampled = await sample();
     const { vault, file } = await changed(sampled, flip(recordAt(sampled, 4) + headLength, 0));
     for (let n = 0; n < 5; n++) await vault.write('big', 'x'.repeat(200_000));
@@ -249,14 +249,14 @@ describe('records that were moved', () => {
     return [bytes.subarray(0, from), bytes.subarray(from, to), bytes.subarray(to)];
   }
 
-  test('are noticed when one is missing', async () => {
+  test('a missing record in the middle is noticed', async () => {
     const sampled = await sample();
     const [before, , behind] = cut(sampled, 1);
     const { vault } = await changed(sampled, () => Buffer.concat([before, behind]));
     expect(await allSaid(vault)).toEqual({ ...newest, a: 'vault_unreadable' });
   });
 
-  test('are noticed when an old one is repeated', async () => {
+  test('a repeated old record never brings back an older value', async () => {
     const sampled = await sample();
     const [before, record, behind] = cut(sampled, 4);
     // After the later records of its own segment, and at the end of the file.
@@ -269,7 +269,7 @@ describe('records that were moved', () => {
     }
   });
 
-  test('are noticed when a whole segment is missing, doubled or out of order', async () => {
+  test('a segment that is missing, doubled or out of order is noticed', async () => {
     const sampled = await sample();
     const [base = 0, first = 0, second = 0] = positions(sampled.bytes, segmentMagic);
     const start = sampled.bytes.subarray(0, first);

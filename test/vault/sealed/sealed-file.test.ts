@@ -41,7 +41,7 @@ describe('a destroyed sealed file', () => {
     for (const end of ['.new', '.torn-0123abcd', '.torn-elsewhere']) writeFileSync(`${file}${end}`, 'x');
   }
 
-  test('leaves neither its file nor the remains of crashes beside it, even if it is locked', async () => {
+  test('destroying a sealed file removes the file and the remains of crashes beside it, even while it is locked', async () => {
     const file = newPlace();
     const vault = opened(file, byPassphrase);
     await vault.unlock('correct horse');
@@ -55,7 +55,7 @@ describe('a destroyed sealed file', () => {
     await opened(file, byPassphrase).destroy(['a']);
   });
 
-  test('removes its key from the keychain', async () => {
+  test('destroying a sealed file removes its key from the keychain', async () => {
     const [file, keychain] = [newPlace(), memoryVault()];
     const removed: string[] = [];
     const source = {
@@ -70,7 +70,7 @@ describe('a destroyed sealed file', () => {
 });
 
 describe('the lock of a sealed file', () => {
-  test('answers every call with locked until the passphrase is given', async () => {
+  test('a sealed file refuses every call as locked until the passphrase is given', async () => {
     const vault = opened(newPlace(), byPassphrase);
     const locked = { reason: 'locked', hint: 'keyturn unlock' };
     await expect(vault.find('a')).rejects.toMatchObject(locked);
@@ -82,7 +82,7 @@ describe('the lock of a sealed file', () => {
     expect(await vault.condition()).toEqual({ state: 'new' });
   });
 
-  test('shuts after the calls under way, and opens again with all its items', async () => {
+  test('a sealed file locks once the running calls have ended, and opens again with all its items', async () => {
     const vault = opened(newPlace(), byPassphrase);
     await vault.unlock('correct horse');
     const [, , late] = await Promise.allSettled([vault.write('a', 'kept'), vault.lock(), vault.find('a')]);
@@ -120,7 +120,7 @@ describe('the lock of a sealed file', () => {
     await vault.unlock('Schlu\u0308ssel');
   });
 
-  test('takes a new passphrase, with a new key', async () => {
+  test('a new passphrase comes with a new key, and the old one no longer opens the file', async () => {
     const file = newPlace();
     const vault = opened(file, byPassphrase);
     await vault.unlock('old one');
@@ -143,7 +143,7 @@ describe('the lock of a sealed file', () => {
     expect([await said(old, 'a'), await said(old, 'b')]).toEqual(['vault_unreadable', 'vault_unreadable']);
   });
 
-  test('opens by itself with a key in the keychain, and after a lock only by an unlock', async () => {
+  test('a sealed file with its key in the keychain opens at its first call, and after a lock only by an unlock', async () => {
     const [file, vault] = [newPlace(), lastingKeychain()];
     const first = opened(file, { kind: 'keychain', vault });
     await first.write('a', 'kept');
@@ -155,7 +155,7 @@ describe('the lock of a sealed file', () => {
     await expect(first.changePassphrase('a', 'b')).rejects.toMatchObject({ reason: 'invalid_request' });
   });
 
-  test('makes the file unreadable, not empty, if the keychain lost the key or holds another', async () => {
+  test('a sealed file is unreadable, not empty, if the keychain lost its key or holds another', async () => {
     const [file, vault] = [newPlace(), lastingKeychain()];
     await opened(file, { kind: 'keychain', vault }).write('a', 'kept');
     const key = await vault.read('sealed-file-key');
@@ -168,7 +168,7 @@ describe('the lock of a sealed file', () => {
     expect(await said(later, 'a')).toBe('kept');
   });
 
-  test('makes the file unreadable if the settings name another source of the key', async () => {
+  test('a sealed file is unreadable if the settings name another source of its key', async () => {
     const file = newPlace();
     await opened(file, { kind: 'keychain', vault: lastingKeychain() }).write('a', 'kept');
     await expect(opened(file, byPassphrase).unlock('any')).rejects.toMatchObject({
@@ -178,7 +178,7 @@ describe('the lock of a sealed file', () => {
 });
 
 describe('the file on disk', () => {
-  test('contains neither secret nor passphrase', async () => {
+  test('the file on the disk contains neither secret nor passphrase', async () => {
     const file = newPlace();
     const vault = opened(file, byPassphrase);
     await vault.unlock('correct horse');
@@ -188,7 +188,7 @@ describe('the file on disk', () => {
     expect(text).not.toContain('horse');
   });
 
-  test('has mode 0600, and is refused with a hint if others may read it or its folder', async () => {
+  test('a sealed file has mode 0600, and is refused with a hint if others may read it or its folder', async () => {
     const [file, vault] = [newPlace(), lastingKeychain()];
     await opened(file, { kind: 'keychain', vault }).write('a', 'kept');
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -212,7 +212,7 @@ describe('the file on disk', () => {
     expect(await refusal()).toBe('kept');
   });
 
-  test('is refused if its path is a symbolic link, a folder or another kind of file', async () => {
+  test('refuses a sealed file that is a symbolic link, a folder or another kind of file', async () => {
     const [file, vault] = [newPlace(), lastingKeychain()];
     await opened(file, { kind: 'keychain', vault }).write('a', 'kept');
     const link = path.join(path.dirname(file), 'link');
@@ -229,10 +229,10 @@ describe('the file on disk', () => {
     ['more memory than a machine has', { N: 2 ** 30, r: 8, p: 1 }],
     ['blocks of absurd size', { N: 2 ** 14, r: 2 ** 20, p: 1 }],
     ['hours of work', { N: 2 ** 14, r: 8, p: 2 ** 20 }],
-    ['next to no work', { N: 2, r: 8, p: 1 }],
-    ['what is no power of two', { N: 2 ** 14 + 1, r: 8, p: 1 }],
-    ['a negative number', { N: 2 ** 14, r: -8, p: 1 }],
-  ])('is refused if its header asks for %s', async (_, cost) => {
+    ['almost no work', { N: 2, r: 8, p: 1 }],
+    ['work that is no power of two', { N: 2 ** 14 + 1, r: 8, p: 1 }],
+    ['negative work', { N: 2 ** 14, r: -8, p: 1 }],
+  ])('refuses a sealed file whose header asks for %s', async (_, cost) => {
     const file = newPlace();
     await opened(file, byPassphrase).unlock('correct horse');
     const absurd = changedCopy(file, (bytes) => {
@@ -247,7 +247,7 @@ describe('the file on disk', () => {
     });
   });
 
-  test('is refused if the salt has a wrong length', async () => {
+  test('refuses a sealed file whose salt has a wrong length', async () => {
     const file = newPlace();
     await opened(file, byPassphrase).unlock('correct horse');
     const absurd = changedCopy(file, (bytes) => {
@@ -261,7 +261,7 @@ describe('the file on disk', () => {
     });
   });
 
-  test('gets no further byte if another program lengthened or replaced it, and unlock reads it again', async () => {
+  test('nothing is written to a file that another program lengthened or replaced, until an unlock reads it again', async () => {
     const [file, keychain] = [newPlace(), lastingKeychain()];
     const vault = opened(file, { kind: 'keychain', vault: keychain });
     await vault.write('a', 'kept');
@@ -283,7 +283,7 @@ describe('the file on disk', () => {
     await expect(vault.write('a', 'x')).rejects.toMatchObject({ reason: 'vault_unreadable' });
   });
 
-  test('is rewritten when most of it is dead, and then holds only the live items', async () => {
+  test('a sealed file is rewritten when most of it is dead, and then holds only the live items', async () => {
     const [file, keychain] = [newPlace(), lastingKeychain()];
     const vault = opened(file, { kind: 'keychain', vault: keychain });
     await vault.write('a', 'kept');
@@ -297,7 +297,7 @@ describe('the file on disk', () => {
     expect([await said(again, 'a'), await said(again, 'b')]).toEqual(['kept', 'absent']);
   });
 
-  test('keeps its items when the disk is full, and accepts writes once there is space', () => {
+  test('a sealed file keeps its items when the disk is full, and accepts writes once there is space', () => {
     // For a write, the shell's limit on file sizes has the same effect as a full disk.
     const file = newPlace();
     const script = path.join(import.meta.dirname, 'sealed-full-disk.ts');
@@ -314,7 +314,7 @@ describe('the file on disk', () => {
   });
 });
 
-test('a sealed file answers as a Map would, for random calls in random order and across openings', async () => {
+test('a sealed file answers like a Map, for random calls in random order and after each opening', async () => {
   const id = fc.constantFrom('a', 'b', 'c', 'd', 'e.1');
   const secret = fc.string({ minLength: 1, maxLength: 40 }).filter((text) => !text.includes('\0'));
   const operation = fc.oneof(
@@ -358,7 +358,7 @@ test('a sealed file answers as a Map would, for random calls in random order and
   );
 });
 
-test('a sealed file is opened by its kind, starts locked if it has a passphrase, and needs a file path', async () => {
+test('openVault starts a sealed file with a passphrase locked, and refuses one without a file path', async () => {
   const file = newPlace();
   const door = openVault('sealed-file', { service: 'unused', sealedFile: { file, key: 'passphrase' } });
   expect(door.hasPassphrase).toBe(true);

@@ -68,7 +68,7 @@ function dyingAt(keychain: Vault, when: 'before' | 'after') {
 }
 
 describe('a file that is ahead of its head', () => {
-  test('by one or several writes is accepted after a crash, and the head catches up at the opening', async () => {
+  test('a file with one or several writes more than its head is accepted after a crash, and the head is brought up to date', async () => {
     const { keychain, open } = scene();
     const vault = open();
     await vault.write('a', 'first');
@@ -84,7 +84,7 @@ describe('a file that is ahead of its head', () => {
     expect(await headIn(keychain)).not.toEqual(before);
   });
 
-  test('by a torn write goes on with its whole records', async () => {
+  test('a file with a torn write more than its head keeps its whole records', async () => {
     const { file, keychain, open } = scene();
     const vault = open();
     await vault.write('a', 'first');
@@ -96,7 +96,7 @@ describe('a file that is ahead of its head', () => {
     expect(await said(open(), 'a')).toBe('first');
   });
 
-  test('by probes is accepted without a write to the keychain', async () => {
+  test('a file with probes more than its head is accepted without a write to the keychain', async () => {
     const { keychain, open } = scene();
     const vault = open();
     await vault.write('a', 'first');
@@ -120,7 +120,7 @@ describe('a file that is rewritten', () => {
     await vault.find('churn');
   }
 
-  test('is in the head beside the old file before it replaces it, and is the only one there afterwards', async () => {
+  test('the head names a rewritten file before it replaces the old one, and names only the new one afterwards', async () => {
     const { keychain, open } = scene();
     const vault = open();
     await vault.write('a', 'kept');
@@ -137,9 +137,9 @@ describe('a file that is rewritten', () => {
   });
 
   test.each([
-    ['before it takes the place of the old one', 'before' as const],
-    ['before the head names it alone', 'after' as const],
-  ])('is accepted after a crash %s', async (_when, when) => {
+    ['before it replaces the old one', 'before' as const],
+    ['before the head names only the new one', 'after' as const],
+  ])('a rewritten file is accepted after a crash %s', async (_when, when) => {
     const { file, keychain, open } = scene();
     const { dying, dead, release } = dyingAt(keychain, when);
     const vault = opened(file, { kind: 'keychain', vault: dying });
@@ -157,7 +157,7 @@ describe('a file that is rewritten', () => {
     expect(found).toBe('newer');
   });
 
-  test('is left unchanged if the keychain refuses the head, and the vault goes on once it accepts', async () => {
+  test('a rewrite leaves the file unchanged if the keychain refuses the head, and succeeds once it accepts', async () => {
     const { keychain, open } = scene();
     const vault = open();
     await vault.write('a', 'kept');
@@ -171,7 +171,7 @@ describe('a file that is rewritten', () => {
 });
 
 describe('a keychain that fails', () => {
-  test('makes the write fail; the vault holds the new value, and the next write brings the head up', async () => {
+  test('a write fails if the keychain fails; the file holds the new value, and the next write updates the head', async () => {
     const { keychain, open } = scene();
     const vault = open();
     await vault.write('a', 'first');
@@ -185,7 +185,7 @@ describe('a keychain that fails', () => {
     expect(await headIn(keychain)).toEqual(head);
   });
 
-  test('is left as it is if its head has an unknown shape, and the error names the head', async () => {
+  test('a head of an unknown shape is left as it is, and the error names it', async () => {
     const { keychain, open } = scene();
     await open().write('a', 'first');
     await keychain.write(headItem, '{"version":2}');
@@ -210,7 +210,7 @@ test('a file of an older Keyturn, which has no head, gets one at its first openi
   expect(await said(open(), 'a')).toBe('vault_unreadable');
 });
 
-test('writes that come together share one write of the head', async () => {
+test('writes that wait at the same time share one write of the head', async () => {
   const { keychain, open } = scene();
   const vault = open();
   await vault.write('a', 'first');
