@@ -32,7 +32,10 @@ export function vaultContract(name: string, open: () => Vault): void {
       ['one byte less than a chunk', 'a'.repeat(chunkBytes - 1)],
       ['a chunk exactly', 'b'.repeat(chunkBytes)],
       ['one byte more than a chunk', 'c'.repeat(chunkBytes + 1)],
-      ['a character across the border of two chunks', `${'d'.repeat(chunkBytes - 2)}🔑${'e'.repeat(chunkBytes)}`],
+      [
+        'a character across the border of two chunks',
+        `${'d'.repeat(chunkBytes - 2)}🔑${'e'.repeat(chunkBytes)}`,
+      ],
       ['100 kB', '0123456789'.repeat(10_000)],
     ])('gives back %s unchanged', async (_, secret) => {
       await vault.write(id, secret);

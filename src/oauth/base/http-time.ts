@@ -1,22 +1,22 @@
 /**
  * Times in HTTP headers: when to ask again, and how long a response may be kept.
  *
- * Invariant: a server's times are measured by its own clock (its Date header), so that a clock that is an hour
- * wrong changes no duration. Every duration is bounded.
+ * Invariant: a date in a header is compared with the Date header of the same response, so that a wrong clock on either
+ * side changes no duration. Every duration has a limit.
  */
 
-/** What is read of an answer's headers. */
+/** The headers of a response. */
 export interface HttpHeaders {
   get(name: string): string | null;
 }
 
-/** A day, in seconds: no server can keep itself from being asked for longer. */
+/** A day, in seconds: we ask again after a day even if the server says later. */
 const maxRetryAfter = 24 * 60 * 60;
 
-/** A day, in ms: we notice at the latest after a day that an endpoint moved or a key was withdrawn. */
+/** A day, in ms: after at most a day we notice that an endpoint moved or a key was withdrawn. */
 const maxFreshness = 24 * 60 * 60 * 1000;
 
-/** An hour, in ms, where the server says nothing: metadata changes rarely, and a sign-in asks anew. */
+/** An hour, in ms, for a response without such headers: metadata changes rarely, and each sign-in fetches it again. */
 const defaultFreshness = 60 * 60 * 1000;
 
 /** Milliseconds since the epoch. RFC 9110 §5.6.7: a date starts with the name of a day. Without this check, Date.parse takes "-5" for a year. */
@@ -43,9 +43,9 @@ function millisecondsUntil(text: string | null, headers: HttpHeaders, now: numbe
 }
 
 /**
- * Until when an answer that came at `now` may be kept; both steady, in ms; `wall` is the same moment by
- * the wall clock. RFC 9111 §4.2.1: max-age before Expires; `now` itself for no-store, no-cache, and
- * what is expired already.
+ * Until when a response that came at `now` may be kept. Both are steady, in ms; `wall` is `now` by the wall clock.
+ * RFC 9111 §4.2.1: max-age counts before Expires. The result is `now` for no-store, no-cache, and a response that has
+ * already expired.
  */
 export function freshUntil(headers: HttpHeaders, now: number, wall: number = now): number {
   const lifetime = freshness(headers, wall);
@@ -60,7 +60,7 @@ function freshness(headers: HttpHeaders, now: number): number {
   // RFC 9111 §5.2.2: with or without an argument.
   if (directives.some((directive) => /^no-(?:store|cache)(?:=|$)/.test(directive))) return 0;
   const ages = directives.flatMap((directive) => /^max-age="?(\d+)"?$/.exec(directive)?.[1] ?? []);
-  // Of several, the strictest.
+  // Of several, the shortest.
   if (ages.length > 0) return Math.min(...ages.map(Number)) * 1000 - age(headers);
   const expires = headers.get('expires');
   if (expires === null) return defaultFreshness;
@@ -68,7 +68,7 @@ function freshness(headers: HttpHeaders, now: number): number {
   return millisecondsUntil(expires, headers, now) ?? 0;
 }
 
-/** RFC 9111 §5.1: how long the answer lay in a cache on the way, in ms. */
+/** RFC 9111 §5.1: how long the response was in a cache on its way, in ms. */
 function age(headers: HttpHeaders): number {
   const text = headers.get('age')?.trim() ?? '';
   return /^\d+$/.test(text) ? Number(text) * 1000 : 0;

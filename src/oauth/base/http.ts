@@ -1,10 +1,9 @@
 /**
- * All requests of the OAuth client go through this file. Size and time are bounded; fetch follows no redirect.
+ * All requests of the OAuth client go through this file. Size and time are limited; fetch follows no redirect.
  *
- * Invariant: every request goes to a URL that `requireSecureUrl` accepts, at most `maxBytes` of
- * an answer are read, and a failed connection becomes `Unreachable` without the library's error,
- * which could hold a request's secrets. A failure after which the server may have served the request
- * all the same is told apart (`ResponseLost`): a refresh token may then be spent.
+ * Invariants: every request goes to a URL that `requireSecureUrl` accepts. At most `maxBytes` of a response are kept. A
+ * failed connection becomes `Unreachable`, without the library's error, which could contain secrets of the request. If
+ * the server may have served the request anyway, the error is a `ResponseLost`: a refresh token may then be used up.
  */
 import { KeyturnError, quoted, Unreachable } from '../../base/errors.ts';
 import { retryAfterSeconds } from './http-time.ts';
@@ -15,7 +14,7 @@ export interface FetchInit {
   readonly method: string;
   readonly headers: Record<string, string>;
   readonly body?: string;
-  /** A 3xx comes back as it is: each caller decides about redirects. */
+  /** The caller gets a 3xx response and decides about the redirect. */
   readonly redirect: 'manual';
   readonly signal: AbortSignal;
 }
@@ -29,26 +28,26 @@ export interface FetchResponse {
 
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
 
-/** Everything the client role needs from outside. */
+/** Everything that src/oauth needs from outside. */
 export interface Http {
   readonly fetch: Fetch;
   /** Milliseconds, steady: for lifetimes and waits. */
   now(): number;
-  /** Milliseconds since the epoch by the wall clock: for what is kept, and for dates that servers write. */
+  /** Milliseconds since the epoch, by the wall clock: for times in records, and for dates that servers write. */
   wall(): number;
-  /** Gets the time of each server's clock; absent: every clock counts as right. */
+  /** Remembers each server's clock. If it is absent, every clock counts as right. */
   readonly serverClocks?: ServerClocks;
-  /** By issuer and client id, the form of a client secret that was taken (secret-form.ts); absent: nothing is remembered. */
+  /** By issuer and client id: the form of the client secret that the server accepted (secret-form.ts). */
   readonly secretForms?: Map<string, string>;
-  /** True: http is accepted for loopback hosts. */
+  /** True if http is accepted for loopback hosts. */
   readonly allowInsecureLoopback: boolean;
-  /** Header that tells servers of the earlier revision which one is spoken, e.g. `2025-03-26`; absent: none. */
+  /** The header with the protocol's version, e.g. `2025-03-26`, for servers of the earlier revision; absent: none. */
   readonly protocolVersion?: { readonly header: string; readonly value: string };
-  /** A signal that aborts after so many milliseconds; `AbortSignal.timeout` unless given. */
+  /** A signal that aborts after this many milliseconds; by default `AbortSignal.timeout`. */
   deadline?(milliseconds: number): AbortSignal;
 }
 
-/** No answer, or not the server's own, to a request that it may have received and served. */
+/** There was no response of the server, but it may have received the request and served it. */
 export class ResponseLost extends Unreachable {}
 
 export type UnreachableReason = 'protected_server_unreachable' | 'authorization_server_unreachable';
@@ -63,24 +62,24 @@ export interface HttpRequest {
   readonly signal: AbortSignal;
 }
 
-/** An answer, read to its end or to the bound. */
+/** A response of any status. */
 export interface HttpReply {
   readonly status: number;
   readonly headers: FetchResponse['headers'];
-  /** Text of the body; undefined if it was too long or is not UTF-8. */
+  /** The text of the body; undefined if the body is longer than `maxBytes` or not UTF-8. */
   readonly text: string | undefined;
-  /** Secrets that the request carried, in each form in which the server saw them: no message repeats them. */
+  /** The secrets in the request, in each form in which the server saw them. No message may repeat them. */
   readonly secretsSent?: readonly string[];
 }
 
-/** 256 KiB: the design's bound for metadata; token answers are far smaller. */
+/** 256 KiB: more than any metadata document needs. Token responses are far smaller. */
 const maxBytes = 256 * 1024;
 
 export function deadline(http: Http, milliseconds: number): AbortSignal {
   return http.deadline?.(milliseconds) ?? AbortSignal.timeout(milliseconds);
 }
 
-/** Sends and reads the answer, of any status. Throws insecure_url, or Unreachable with `reason`. */
+/** Sends a request and reads the response, of any status. Throws insecure_url, or Unreachable with `reason`. */
 export async function send(http: Http, outgoing: HttpRequest, reason: UnreachableReason): Promise<HttpReply> {
   const response = await open(http, outgoing, reason);
   try {
@@ -90,7 +89,7 @@ export async function send(http: Http, outgoing: HttpRequest, reason: Unreachabl
   }
 }
 
-/** As `send`, but the body is thrown away unread: for an endpoint that may stream without end. */
+/** As `send`, but reads no body: for an endpoint that may stream without end. */
 export async function sendForHead(
   http: Http,
   outgoing: HttpRequest,
@@ -125,7 +124,7 @@ async function boundedText(body: FetchResponse['body']): Promise<string | undefi
   let size = 0;
   for await (const chunk of body) {
     size += chunk.byteLength;
-    // Leaving the loop cancels the stream.
+    // Returning from the loop cancels the stream.
     if (size > maxBytes) return undefined;
     chunks.push(chunk);
   }
@@ -141,7 +140,7 @@ export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-/** True for answers that say "not now": 408, 425, 429 and every 5xx. */
+/** True for statuses that may be temporary: 408, 425, 429 and every 5xx. */
 export function isTransient(status: number): boolean {
   return status >= 500 || status === 408 || status === 425 || status === 429;
 }
@@ -150,8 +149,8 @@ export function isTransient(status: number): boolean {
 const gatewayErrors: readonly number[] = [502, 504];
 
 /**
- * True where an answer is a web page though none was asked for, or sends elsewhere to get one: what a
- * network does that wants the person to sign in first (a captive portal; RFC 6585 §6: 511).
+ * True if the response is a web page or a redirect instead of the server's answer. A network answers like this if the
+ * person has to sign in to the network first (a captive portal; RFC 6585 §6: 511).
  */
 export function isSignInPage({
   status,
@@ -164,12 +163,12 @@ export function isSignInPage({
   return status === 200 && isPage;
 }
 
-/** What a person can do about a page where an answer should be. */
+/** The hint for a web page instead of the server's answer. */
 export const signInPageHint =
   'The sign-in page of a network may be in the way: open any page in a browser, then try again. ' +
   'Nothing that is stored was changed.';
 
-/** The error for an answer that means nothing now; obeys Retry-After (RFC 9110 §10.2.3). */
+/** The error for a response that may be temporary, with the time of Retry-After (RFC 9110 §10.2.3). */
 export function unreachableReply(
   http: Http,
   reply: Omit<HttpReply, 'text'> & Partial<HttpReply>,
@@ -178,7 +177,7 @@ export function unreachableReply(
   problem = `answered with status ${reply.status}`,
 ): Unreachable {
   const retryAfter = retryAfterSeconds(reply.headers, http.wall());
-  // A page in place of the answer, with a status of success, may hide an answer that was given.
+  // With a status of success, the server may have served the request, and a network replaced its response.
   const isLost = gatewayErrors.includes(reply.status) || isSuccess(reply.status);
   return new (isLost ? ResponseLost : Unreachable)(reason, `${name(outgoing)} ${problem}.`, {
     hint: isSignInPage(reply)
@@ -189,7 +188,7 @@ export function unreachableReply(
 }
 
 function asUnreachable(error: unknown, outgoing: HttpRequest, reason: UnreachableReason): KeyturnError {
-  // The connector's own refusals (a forbidden address) reach us inside fetch's error.
+  // Our connector refuses forbidden addresses. Its error is inside fetch's error.
   const own = causeChain(error).find((cause) => cause instanceof KeyturnError);
   if (own) return own;
   const problem = networkProblem(error);
@@ -202,7 +201,7 @@ function asUnreachable(error: unknown, outgoing: HttpRequest, reason: Unreachabl
   );
 }
 
-/** What each fault of a certificate means, by the codes of OpenSSL and Node. The first that fits counts. */
+/** The hint for each fault of a certificate, by the codes of OpenSSL and Node. The first match counts. */
 const certificateFaults: readonly (readonly [RegExp, string])[] = [
   [
     /ALTNAME|HOSTNAME_MISMATCH/,
@@ -235,7 +234,7 @@ function hintFor(problem: string): string {
     : `${fault} If this network wants you to sign in first, do that in a browser.`;
 }
 
-/** Failures before a connection stood: nothing was sent. Of any other the server may know more than we do. */
+/** Failures before the connection was complete: nothing was sent. After any other the server may have the request. */
 const notSent =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)|CERT|SELF_SIGNED|VERIFY|ISSUER|ALTNAME|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH/;
 
@@ -245,12 +244,12 @@ function networkProblem(error: unknown): string {
     return 'no complete answer in time';
   }
   const codes = chain.map((cause) => ('code' in cause ? cause.code : undefined));
-  // Only the code of a network error is repeated: its message may quote the request.
+  // The message of a network error may quote the request, so only its code is used.
   const code = codes.find((value) => typeof value === 'string' && /^[A-Z][A-Z0-9_]{1,60}$/.test(value));
   return typeof code === 'string' ? code : 'the connection failed';
 }
 
-/** 8: deeper chains of causes than fetch → socket → TLS don't occur; a cycle must end. */
+/** The longest known chain of causes is fetch → socket → TLS. The limit ends a cycle. */
 const maxChain = 8;
 
 function causeChain(error: unknown): Error[] {

@@ -1,8 +1,8 @@
 /**
  * Reads the response of an OAuth endpoint, as JSON or as a form.
  *
- * Invariants: a response becomes fields or an error code. The code that sent the request decides what they mean
- * for a grant. The text of an error that is shown repeats no secret of the request.
+ * Invariants: this file returns fields or an error code. The caller decides what they mean for a grant. The text of an
+ * error in a message contains no secret of the request.
  */
 import { quotedWithheld } from '../../base/errors.ts';
 import type { HttpReply } from './http.ts';
@@ -21,11 +21,11 @@ export function responseFields(reply: HttpReply): Readonly<Record<string, unknow
 export interface OAuthError {
   readonly code: string;
   readonly description?: string;
-  /** As in the reply. */
+  /** See `HttpReply.secretsSent`. */
   readonly secretsSent?: readonly string[];
 }
 
-/** RFC 6749 §5.2, with any status. */
+/** The error in a reply of any status (RFC 6749 §5.2); undefined if it contains none. */
 export function oauthError(reply: HttpReply): OAuthError | undefined {
   const fields = responseFields(reply);
   const code = fields?.['error'];
@@ -38,12 +38,12 @@ export function oauthError(reply: HttpReply): OAuthError | undefined {
   };
 }
 
-/** RFC 6749 §4.1.2.1: the server has a problem of its own; it refuses neither the person nor the client. */
+/** RFC 6749 §4.1.2.1: the server reports a problem of its own. It refuses neither the person nor the client. */
 export function isTransientError({ code }: OAuthError): boolean {
   return code === 'temporarily_unavailable' || code === 'server_error';
 }
 
-/** For a message: both texts quoted and bounded. Some servers repeat the request in them: its secrets are left out. */
+/** For a message: both texts, quoted and shortened, without the secrets of the request, which some servers repeat. */
 export function shownError({ code, description, secretsSent = [] }: OAuthError): string {
   const shown = (text: string): string => shownText(text, secretsSent);
   return description === undefined ? shown(code) : `${shown(code)} (${shown(description)})`;
@@ -54,7 +54,7 @@ export function shownText(text: string, secrets: readonly string[]): string {
   return quotedWithheld(without(secrets, text));
 }
 
-/** The longest first: one secret may be a part of another. */
+/** Replaces the longest secret first, since one secret may be part of another. */
 function without(secrets: readonly string[], text: string): string {
   return secrets
     .toSorted((a, b) => b.length - a.length)

@@ -6,7 +6,7 @@
  */
 
 export interface Overrides {
-  /** Metadata may state another issuer than the one asked for; from then on that one counts, for `iss` too. */
+  /** Metadata may state another issuer than the one that led to it. The stated one then counts, for `iss` too. */
   readonly issuerMismatch?: boolean;
   /** The `resource` parameter is left out, for a server that refuses requests with it. */
   readonly noResource?: boolean;
@@ -16,7 +16,7 @@ export interface Overrides {
   readonly otherAudience?: boolean;
 }
 
-/** RFC 8707 §2 and the specification say MUST: sent, byte for byte, unless the owner waived it here. */
+/** The `resource` parameter (RFC 8707 §2), byte for byte, unless the owner waived it for this server. */
 export function resourceParameter(
   resource: string,
   overrides: Overrides | undefined,

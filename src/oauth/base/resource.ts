@@ -1,19 +1,19 @@
 /**
  * The canonical URI of a protected server: the name that tokens are bound to (RFC 8707).
  *
- * Invariant: two spellings of one server give one canonical form, and the form is stable under a
- * second pass. A trailing slash is never part of it; where one is significant the protected
- * resource metadata says so, and that value is then sent byte for byte.
+ * Invariant: all spellings of one server have the same canonical form, and the canonical form of that is the same. It
+ * has no slash at its end. If a server needs that slash, the metadata of the protected resource says so, and the
+ * metadata's value is sent byte for byte.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { isLoopbackHost } from './secure-url.ts';
 import type { UrlPolicy } from './secure-url.ts';
 
-/** Throws invalid_resource, with what to type instead. */
+/** The canonical URI. Throws invalid_resource, with a hint about what to type instead. */
 export function canonicalResource(input: string, policy: UrlPolicy): string {
   // The URL parser drops tabs and line breaks and turns \ into /, so the URL shown would differ from the one used.
   if (/[\s\\\p{Cc}]/u.test(input)) throw invalid(input, 'it has a space, a backslash or a control character');
-  // RFC 8707 §2: an absolute URI. The parser would repair `https:host`, which is none.
+  // RFC 8707 §2: an absolute URI. The parser would accept `https:host` and repair it.
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^/]/i.test(input)) throw invalid(input, 'it has no scheme');
   const url = URL.parse(input);
   if (url === null) throw invalid(input, 'it is not a URL');
@@ -43,7 +43,7 @@ function requireScheme(input: string, url: URL, policy: UrlPolicy): void {
 }
 
 function invalid(input: string, problem: string, hint?: string): KeyturnError {
-  // What stands before an @ or after a ? may be a secret that someone pasted.
+  // The text before an @ or after a ? may be a secret.
   const shown = input.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//');
   return new KeyturnError('invalid_resource', `${quoted(shown)} can't name a protected server: ${problem}.`, {
     hint: hint ?? 'Type the whole URL of its endpoint, such as https://server.example/path.',
@@ -52,14 +52,14 @@ function invalid(input: string, problem: string, hint?: string): KeyturnError {
 }
 
 /**
- * True if `resource` names the server that answers at `endpoint`: same origin, and its path a prefix
- * that ends at a segment boundary. A trailing slash of either makes no difference.
+ * True if `resource` names the server at `endpoint`: they have the same origin, and the path of `resource` is a prefix
+ * that ends at a segment boundary. A slash at the end of either makes no difference.
  */
 export function resourceCovers(resource: string, endpoint: string): boolean {
   const outer = URL.parse(resource);
   const inner = URL.parse(endpoint);
   if (outer === null || inner === null) return false;
-  // An opaque origin is "null", and two of them are not the same origin.
+  // Each opaque origin is written "null", but no two of them are the same origin.
   if (outer.origin === 'null' || outer.origin !== inner.origin) return false;
   const prefix = outer.pathname.replace(/\/+$/, '');
   const path = inner.pathname.replace(/\/+$/, '');

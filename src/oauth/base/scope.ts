@@ -1,8 +1,8 @@
 /**
- * Scopes as literal sets: parse, write, join, compare, and choose what to ask for.
+ * Scopes as sets of literal strings: parses, formats, joins and compares them, and chooses the ones to request.
  *
- * Invariant: a scope is only ever compared as the exact string that a server wrote; nothing is
- * inferred from its form, but for commas where spaces belong (`readGranted`).
+ * Invariant: scopes are compared as the exact strings that a server wrote. Nothing follows from the form of a scope,
+ * except for commas instead of spaces (`readGranted`).
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 
@@ -22,7 +22,7 @@ export function parseScope(text: string): string[] {
   return tokens;
 }
 
-/** Like `parseScope`, for text from a server: leaves out what is no scope-token, and throws nothing. */
+/** Like `parseScope`, for text from a server: leaves out tokens of a wrong form, and never throws. */
 export function readScope(text: string): string[] {
   return split(text).filter((token) => scopeToken.test(token));
 }
@@ -41,7 +41,7 @@ function split(text: string): string[] {
   return [...new Set(text.split(' ').filter((token) => token !== ''))];
 }
 
-/** The wire form: tokens with one space between. */
+/** The value of the `scope` parameter: the tokens with one space between them. */
 export function formatScope(scope: readonly string[]): string {
   return scope.join(' ');
 }
@@ -58,8 +58,8 @@ export function isWithin(part: readonly string[], whole: readonly string[]): boo
 }
 
 /**
- * OpenID Connect Core §11: it asks for a refresh token, which no program gets. It gives a program no right, so that
- * no permission has to name it.
+ * OpenID Connect Core §11: it asks for a refresh token, which no program gets. It gives a program no right, so a
+ * permission doesn't have to name it.
  */
 const offlineAccess = 'offline_access';
 
@@ -68,7 +68,7 @@ export function withoutOfflineAccess(scope: readonly string[]): string[] {
   return scope.filter((token) => token !== offlineAccess);
 }
 
-/** OpenID Connect Core §3.1.2.1, §5.4, §11: many servers grant these and don't name them in what they granted. */
+/** OpenID Connect Core §3.1.2.1, §5.4, §11: many servers grant these without naming them in the granted scope. */
 export const openidScopes: ReadonlySet<string> = new Set([
   'openid',
   'profile',
@@ -110,26 +110,26 @@ export function includesOfflineAccess(scope: readonly string[] | undefined): boo
 export interface ScopeSources {
   /** `scope` of the protected server's challenge. */
   readonly challenge?: readonly string[];
-  /** What the caller asks for. */
+  /** The scopes that the caller asks for. */
   readonly requested?: readonly string[];
   /** `scopes_supported` of the protected resource metadata. */
   readonly scopesSupported?: readonly string[];
   /** `scopes_supported` of the authorization server's metadata. */
   readonly authorizationServerScopes?: readonly string[];
-  /** True: the server follows the earlier revision, whose order is another (spec, Versioning 3). */
+  /** True if the server follows the earlier revision, which has another order (spec, Versioning 3). */
   readonly earlierRevision?: boolean;
 }
 
 /**
- * The scopes of a sign-in; never empty. Undefined means: leave the parameter out. For a step-up `requested`
- * is the union of the scopes requested before and needed now: the challenge may name only the new ones.
+ * The scopes of a sign-in; never empty. Undefined: leave the parameter out. For a step-up, pass as `requested` the
+ * union of the scopes that were requested before and those needed now, since the challenge may name only the new ones.
  */
 export function selectScope(sources: ScopeSources): string[] | undefined {
   const base = baseScope(sources);
   return base.length === 0 ? undefined : withOfflineAccess(base, sources.authorizationServerScopes);
 }
 
-/** Spec, Scope selection: the challenge first, else what the caller wants, else scopes_supported, else none. */
+/** Spec, Scope selection: the challenge with the caller's scopes, else the caller's, else scopes_supported, else none. */
 function baseScope(sources: ScopeSources): readonly string[] {
   const { challenge, requested } = sources;
   if (challenge !== undefined && challenge.length > 0) return union(challenge, requested ?? []);
@@ -145,8 +145,8 @@ function supportedScope(sources: ScopeSources): readonly string[] {
 }
 
 /**
- * Only a server that lists offline_access is asked for it: elsewhere it would be an invalid scope. An omitted scope
- * stays omitted: offline_access alone would replace the server's default scopes.
+ * Adds offline_access if the server lists it; for other servers it would be an invalid scope. An empty scope stays
+ * empty: a request for offline_access only would replace the server's default scopes.
  */
 export function withOfflineAccess(
   scope: readonly string[],

@@ -1,13 +1,13 @@
 /**
  * Which URLs Keyturn sends requests to, and which it opens in the browser.
  *
- * Invariant: only https passes, and http for a loopback host where the caller allows it; so no
- * `javascript:`, `data:` or `file:` URL that a server names is ever fetched or opened.
+ * Invariant: only https is accepted, and http for a loopback host if the caller allows it. So no `javascript:`, `data:`
+ * or `file:` URL that a server names is ever fetched or opened.
  */
 import { quoted, RuleRefusal } from '../../base/errors.ts';
 
 export interface UrlPolicy {
-  /** True: http is accepted for a loopback host (development, tests). Never for any other host. */
+  /** True if http is accepted for loopback hosts (development, tests). For other hosts it never is. */
   readonly allowInsecureLoopback: boolean;
 }
 
@@ -17,13 +17,13 @@ export function isLoopbackHost(hostname: string): boolean {
 }
 
 /**
- * The URL, if it may be used; `what` names it in the refusal ("the token endpoint").
- * Throws insecure_url for any other scheme, for credentials in the URL, for a fragment, and for spaces,
- * control characters and letters beyond ASCII (an international name has its `xn--` form in a URL).
+ * The URL, if it is secure. `what` names it in the refusal ("the token endpoint"). Throws insecure_url for any other
+ * scheme, for credentials or a fragment in the URL, and for spaces, control characters and letters beyond ASCII (in a
+ * URL an international name has its `xn--` form).
  */
 export function requireSecureUrl(text: string, what: string, policy: UrlPolicy): URL {
-  // RFC 3986 §2: printable ASCII. The parser would drop a tab or a line break in silence, and such a text
-  // shown or compared as it stands (an issuer is) isn't the URL that would be fetched.
+  // RFC 3986 §2: printable ASCII. The parser would drop a tab or a line break. Then the text that we show, or compare
+  // as an issuer, would differ from the URL that we fetch.
   if (!/^[\x21-\x7e]*$/.test(text)) throw refusal(text, `${what} has characters that no URL has`);
   const url = URL.parse(text);
   if (url === null) throw refusal(text, `${what} is not an absolute URL`);
@@ -44,7 +44,7 @@ function refusal(text: string, problem: string): RuleRefusal {
   });
 }
 
-/** Without query, fragment and credentials: those may hold secrets. */
+/** The text without query, fragment and credentials, which may contain secrets. */
 function shown(text: string): string {
   return text.replace(/[?#].*$/s, '').replace(/\/\/[^/@]*@/, '//');
 }

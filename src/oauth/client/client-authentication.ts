@@ -1,8 +1,8 @@
 /**
  * Client authentication at the token endpoint: none, a secret, or a signed assertion.
  *
- * Invariant: a secret is in the one request that needs it. A private key never leaves this process. No error
- * repeats any part of either.
+ * Invariant: a secret is only in the requests that need it. A private key never leaves this process. No error contains a
+ * part of either.
  */
 import { createPrivateKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -14,7 +14,7 @@ import type { TokenServer } from '../discovery/authorization-server.ts';
 import { parseJsonObject } from '../base/json-object.ts';
 import type { Registration, SigningAlg } from './registration.ts';
 
-/** Who we are at an issuer; every `Registration` is one. */
+/** Our identity as a client at an issuer; every `Registration` has it. */
 export type ClientIdentity = Pick<
   Registration,
   'issuer' | 'clientId' | 'tokenEndpointAuthMethod' | 'isAuthMethodAssumed' | 'signingAlg'
@@ -27,7 +27,10 @@ export interface OAuthClient {
   readonly clientSecret?: string;
 }
 
-/** `client_secret_basic` is left to `secret-form.ts`. Throws client_rejected where a secret or key is missing or unusable. */
+/**
+ * The library's authentication of this client. For `client_secret_basic` it adds nothing: `secret-form.ts` adds the
+ * secret. Throws client_rejected if a secret or key is missing or unusable.
+ */
 export function clientAuthentication(client: OAuthClient): ClientAuth {
   const method = authMethod(client);
   switch (method) {
@@ -44,7 +47,10 @@ export function clientAuthentication(client: OAuthClient): ClientAuth {
 
 const addedWhenSent: ClientAuth = () => undefined;
 
-/** RFC 6749 §2.3.1: every server accepts Basic. If the method was only assumed and the server offers the other one, that one is used. */
+/**
+ * The method of the registration. RFC 6749 §2.3.1: every server MUST support Basic. So if the method is only assumed,
+ * it changes to client_secret_post only for a server that offers that and not the assumed one.
+ */
 export function authMethod(client: OAuthClient): ClientIdentity['tokenEndpointAuthMethod'] {
   const { tokenEndpointAuthMethod: method, isAuthMethodAssumed } = client.registration;
   const offered = offeredAuthMethods(client);
@@ -52,7 +58,7 @@ export function authMethod(client: OAuthClient): ClientIdentity['tokenEndpointAu
   return offered.includes('client_secret_post') ? 'client_secret_post' : method;
 }
 
-/** RFC 8414 §2 (token_endpoint_auth_methods_supported); undefined where the metadata doesn't say. */
+/** RFC 8414 §2 (token_endpoint_auth_methods_supported); undefined if the metadata doesn't state it. */
 export function offeredAuthMethods({ server }: OAuthClient): readonly unknown[] | undefined {
   const offered = server.metadata['token_endpoint_auth_methods_supported'];
   return Array.isArray(offered) ? offered : undefined;
@@ -67,7 +73,7 @@ export function requireSecret({ server, clientSecret }: OAuthClient): string {
   );
 }
 
-/** RFC 7523 §3 (private_key_jwt): signed anew for each request, valid for a minute, `aud` the issuer. */
+/** RFC 7523 §3 (private_key_jwt): each request has a new assertion, valid for a minute, with the issuer as `aud`. */
 function assertionAuthentication(client: OAuthClient, keyText: string): ClientAuth {
   const { key, kid } = readPrivateKey(client, keyText);
   const alg = client.registration.signingAlg ?? defaultAlg(key);
@@ -75,7 +81,7 @@ function assertionAuthentication(client: OAuthClient, keyText: string): ClientAu
   if (alg === undefined || algorithm === undefined || !algorithm.fits(key)) throw wrongKey(client, alg);
   const cryptoKey = key.toCryptoKey(algorithm.parameters, false, ['sign']);
   return PrivateKeyJwt(kid === undefined ? { key: cryptoKey } : { key: cryptoKey, kid }, {
-    // RFC 8037 §3.1: the library writes "Ed25519", which most servers don't know yet.
+    // RFC 8037 §3.1: EdDSA. The library writes "Ed25519", which most servers don't support yet.
     [modifyAssertion]: (header) => void (header['alg'] = alg),
   });
 }
@@ -112,7 +118,7 @@ const algorithms: Readonly<Record<SigningAlg, Algorithm>> = {
   EdDSA: { parameters: { name: 'Ed25519' }, fits: (key) => key.asymmetricKeyType === 'ed25519' },
 };
 
-/** For a registration that names none: what a key of this kind usually signs with. */
+/** The usual algorithm for a key of this kind, if the registration names none. */
 function defaultAlg(key: KeyObject): SigningAlg | undefined {
   return (['ES256', 'RS256', 'EdDSA'] as const).find((alg) => algorithms[alg].fits(key));
 }

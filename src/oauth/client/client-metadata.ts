@@ -1,9 +1,9 @@
 /**
- * Our client ID metadata document: the URL that is our client_id, and the document to host there
+ * Our client ID metadata document: its URL, which is our client_id, and the document to publish there
  * (draft-ietf-oauth-client-id-metadata-document).
  *
- * Invariant: the URL is the client_id byte for byte; a URL that servers could read in two ways is refused. The
- * document states nothing that isn't also in the requests.
+ * Invariant: the URL is the client_id byte for byte. A URL that two servers could read differently is refused. The
+ * document states nothing that contradicts the requests.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
@@ -22,7 +22,7 @@ export interface ClientMetadataDocument {
   readonly application_type: 'native';
 }
 
-/** The registration that a hosted document stands for, at any server that takes such documents. Throws invalid_request. */
+/** The registration for a published document, at a server that accepts such documents. Throws invalid_request. */
 export function registrationFromMetadataUrl(
   server: Pick<AuthorizationServer, 'issuer'>,
   url: string,
@@ -41,9 +41,9 @@ export function registrationFromMetadataUrl(
 }
 
 /**
- * `url` if it can be a client_id, unchanged. https only, also where http is allowed for loopback
- * hosts: the authorization server fetches it from another machine. A query is accepted, though
- * discouraged. Throws invalid_request.
+ * `url`, unchanged, if it can be a client_id. It must be https even if http is allowed for loopback hosts, because the
+ * authorization server fetches it from another machine. A query is accepted, though the draft discourages it. Throws
+ * invalid_request.
  */
 export function requireClientMetadataUrl(url: string): string {
   const parsed = URL.parse(url);
@@ -56,7 +56,7 @@ export function requireClientMetadataUrl(url: string): string {
   return url;
 }
 
-/** `clientUri`: a page about the client, https. Throws invalid_request, insecure_url. */
+/** The document to publish at `url`. `clientUri`: an https page about the client. Throws invalid_request, insecure_url. */
 export function clientMetadataDocument(
   url: string,
   redirectUris: readonly [string, ...string[]],

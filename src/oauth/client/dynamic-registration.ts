@@ -1,8 +1,8 @@
 /**
  * Dynamic client registration (RFC 7591).
  *
- * Invariant: the request is made here, not by the OAuth library. The library would run discovery a second time by
- * rules of its own, and it refuses the 200 that many servers answer.
+ * Invariant: this file makes the request, not the OAuth library. The library would repeat discovery by its own rules,
+ * and refuses the status 200 of many servers.
  */
 import { z } from 'zod';
 
@@ -19,11 +19,11 @@ import { isLoopbackHost } from '../base/secure-url.ts';
 import { dynamicAuthMethods, registrationRequired } from './registration.ts';
 import type { Registration, RegistrationWithSecrets } from './registration.ts';
 
-/** RFC 7591 §3.2.1. Some servers write null or "" where they mean "none". */
+/** RFC 7591 §3.2.1. Some servers write null or "" for "none". */
 const clientInformationSchema = z.object({
   client_id: z.string().min(1),
   client_secret: z.string().nullish(),
-  // A number, by the RFC; some servers write it as text. What can't be read is not known.
+  // The RFC says a number; some servers write it as text. An unreadable value counts as absent.
   client_secret_expires_at: z
     .union([z.number(), z.string().transform(Number)])
     .pipe(z.number().nonnegative())
@@ -38,18 +38,18 @@ const clientInformationSchema = z.object({
 type ClientInformation = z.infer<typeof clientInformationSchema>;
 
 export interface DynamicRegistration {
-  /** Tried one after another while the server refuses the redirect URI: 127.0.0.1, localhost, a fixed port. */
+  /** Tried in order while the server refuses the redirect URI: 127.0.0.1, localhost, a fixed port. */
   readonly redirectUris: Iterable<string> | AsyncIterable<string>;
   readonly clientName: string;
   /** All scopes that the client may ever request: some servers grant only scopes that the client registered. */
   readonly scope?: readonly string[];
-  /** True: a client without these scopes is useless, and would replace a better one. */
+  /** True if a client without these scopes would be useless, and would replace a better one. */
   readonly needsScope?: boolean;
-  /** The person signs in on another device. */
+  /** True if the person signs in on another device. */
   readonly isDevice?: boolean;
 }
 
-/** 20 s: registration may wait for a database and a mail, but a person waits too. */
+/** 20 s: some servers register slowly, but a person waits. */
 const requestTimeout = 20_000;
 
 /** Throws registration_required, registration_failed, or Unreachable (authorization_server_unreachable). */
@@ -96,19 +96,19 @@ interface AnsweredRegistration extends Pick<ClientMetadata, 'grantTypes' | 'scop
   readonly reply: HttpReply;
 }
 
-/** Asks for everything first; if the server refuses it, for less; at last for what a sign-in needs at least. */
+/** First asks for everything; if the server refuses that, for less; at last for the minimum that a sign-in needs. */
 async function registerWithFallbacks(
   server: AuthorizationServer,
   endpoint: string,
   { isDevice = false, needsScope = false, ...request }: SingleRedirectRegistration,
   http: Http,
 ): Promise<AnsweredRegistration> {
-  // Strict servers allow only grants that the client registered; others refuse a client that registers more.
+  // Some servers allow only the grant types that the client registered; others refuse a client that registers more.
   const needed = ['authorization_code', ...(isDevice ? [deviceGrant] : [])];
   const withRefresh = [...needed, 'refresh_token'];
   const { scope: _refused, ...unscoped } = request;
   const tries: ClientMetadata[] = [{ ...request, grantTypes: withRefresh }];
-  // An unknown scope must not lead to a client without refresh tokens.
+  // If the server refuses a scope, try without scopes first, so that the client still gets refresh tokens.
   if (!needsScope && request.scope?.length) tries.push({ ...unscoped, grantTypes: withRefresh });
   const last = { ...(needsScope ? request : unscoped), grantTypes: needed };
   for (const wanted of tries) {
@@ -145,7 +145,7 @@ function registrationBody(
   });
 }
 
-/** "none", unless the server lists methods without it: a native app keeps no secret well. */
+/** "none", unless the server lists its methods without it: a native app can't keep a secret from other programs. */
 function preferredAuthMethod(server: AuthorizationServer): (typeof dynamicAuthMethods)[number] {
   const offered = server.tokenEndpointAuthMethods ?? ['none'];
   return dynamicAuthMethods.find((method) => offered.includes(method)) ?? 'none';
@@ -196,7 +196,7 @@ function processRegistration(
   };
 }
 
-/** The method that the server states. If it states none and gives a secret: client_secret_basic (RFC 7591 §2). */
+/** The method that the server states. Without one: client_secret_basic if it gave a secret (RFC 7591 §2), else none. */
 function authMethodOf(
   server: AuthorizationServer,
   answer: ClientInformation,
@@ -211,9 +211,9 @@ function authMethodOf(
 }
 
 /**
- * RFC 7591 §3.2.1: the server may change the redirect URIs. Ours counts if it is among them, also without its port; else one
- * with the same path on a loopback host, because the path shows which issuer a response is from (RFC 9700 §4.4.2). Its
- * port must be ours, or absent: a server doesn't choose where we listen.
+ * RFC 7591 §3.2.1: the server may change the redirect URIs. If ours is among them, with or without its port, it counts.
+ * Otherwise one on a loopback host counts if it has the same path, which shows the issuer that a response comes from
+ * (RFC 9700 §4.4.2). Its port must be ours, or absent: a server doesn't choose where we listen.
  */
 function redirectOf(server: AuthorizationServer, redirectUri: string, answer: ClientInformation): string {
   const { redirect_uris: answered } = answer;
@@ -238,7 +238,7 @@ function redirectOf(server: AuthorizationServer, redirectUri: string, answer: Cl
   return url.href;
 }
 
-/** Text of a response that also holds secrets. */
+/** Text of a response for a message, without the secrets in that response. */
 function shown(
   text: string,
   { client_secret: secret, registration_access_token: token }: ClientInformation,
@@ -255,7 +255,7 @@ function refusesMetadata(error: OAuthError | undefined): boolean {
   return error !== undefined && codes.includes(error.code) && !refusesRedirect(error);
 }
 
-/** RFC 7591 §3.2.2; some servers use the general code and name the redirect URI in the description. */
+/** RFC 7591 §3.2.2. Some servers use the general code, and name the redirect URI in the description. */
 function refusesRedirect(error: OAuthError | undefined): boolean {
   if (error?.code === 'invalid_redirect_uri') return true;
   return error?.code === 'invalid_client_metadata' && /redirect/i.test(error.description ?? '');

@@ -1,10 +1,10 @@
 /**
  * Configures the OAuth library as a client of one authorization server.
  *
- * Invariant: every authenticated request is built by the library, sent by `send` (bounded, no
- * redirects, secure URLs only), and judged by the caller's `processReply` before the library sees an
- * answer. The reply that is judged names the secrets that were sent, so that no message repeats them. The library is stricter with answers than real servers are (it refuses `"scope": null`,
- * an error as a form, a 401 with a challenge), so it gets a clean one or none.
+ * Invariants: the library builds every authenticated request. `send` sends it (with limits, no redirects, secure URLs
+ * only). The caller's `processReply` checks the reply before the library sees it. The reply lists the secrets that were
+ * sent, so that no message repeats them. The library refuses answers of real servers (`"scope": null`, an error as a
+ * form, a 401 with a challenge), so it gets a rewritten answer or none.
  */
 import { allowInsecureRequests, clockSkew, clockTolerance, Configuration, customFetch } from 'openid-client';
 import type { CustomFetch } from 'openid-client';
@@ -24,20 +24,20 @@ import { serverTime } from '../base/server-clock.ts';
 export type { OAuthClient } from './client-authentication.ts';
 
 /**
- * 30 s. Longer than for metadata: a refresh that we give up may already have rotated the token at the server, and
- * then the person has to sign in again.
+ * 30 s. Longer than for metadata: if we give up on a refresh, the server may already have replaced the refresh token,
+ * and then the person has to sign in again.
  */
 const requestTimeout = 30_000;
 
 /**
- * 65 minutes, in seconds: a clock an hour off (a wrong time zone, summer time) is the common mistake.
- * An ID token comes directly from the token endpoint and belongs to this request, so its age matters little.
+ * 65 minutes, in seconds: clocks are often wrong by an hour (a wrong time zone, summer time). The ID token comes
+ * directly from the token endpoint in the answer to our request, so its age matters little.
  */
 const idTokenTolerance = 65 * 60;
 
 /**
- * `what` names the endpoint; `processReply` throws, or returns what the library shall see. Throws
- * issuer_mismatch, and client_rejected where a secret or key is missing or doesn't fit.
+ * `what` names the endpoint. `processReply` throws, or returns the answer for the library. Throws issuer_mismatch, and
+ * client_rejected if a secret or key is missing or unusable.
  */
 export function clientConfiguration(
   client: OAuthClient,
@@ -47,7 +47,7 @@ export function clientConfiguration(
 ): Configuration {
   const config = bareConfiguration(client, http);
   config[customFetch] = sendThroughOurHttp(client, http, what, processReply);
-  // The library's own time-out is off: `deadline` bounds the whole exchange.
+  // The library's own time-out is off: `deadline` limits each request.
   config.timeout = 0;
   return config;
 }
@@ -67,15 +67,15 @@ function bareConfiguration(client: OAuthClient, http: Http): Configuration {
         : { device_authorization_endpoint: server.deviceAuthorizationEndpoint }),
     },
     registration.clientId,
-    // The library reads the machine's clock; this makes it the server's (seconds), which dates ID tokens
-    // and judges our assertions.
+    // The library reads this machine's clock. The skew, in seconds, turns that into the time of the server, which dates
+    // ID tokens and checks our assertions.
     {
       [clockSkew]: Math.floor((serverTime(http, server) - Date.now()) / 1000),
       [clockTolerance]: idTokenTolerance,
     },
     clientAuthentication(client),
   );
-  // This switches off the library's check only: `requireSecureUrl` checks every URL and accepts http for loopback hosts only.
+  // Only the library's own check is off: `requireSecureUrl` checks every URL, and accepts http for loopback hosts only.
   if (http.allowInsecureLoopback) allowInsecureRequests(config);
   return config;
 }
@@ -113,8 +113,8 @@ function sendThroughOurHttp(
 }
 
 /**
- * The library's error as a KeyturnError. The library wraps our own refusals. Of its own errors only the code is
- * kept, because their causes hold whole responses.
+ * The library's error as a KeyturnError. The library wraps our own refusals. Only the code of its own errors is used,
+ * because their causes contain whole responses.
  */
 export function libraryRefusal(error: unknown, server: Pick<TokenServer, 'issuer'>): KeyturnError {
   if (error instanceof KeyturnError) return error;
@@ -132,7 +132,7 @@ export function libraryRefusal(error: unknown, server: Pick<TokenServer, 'issuer
   );
 }
 
-/** Why the library refused an ID token, by claim. */
+/** By claim: the reason for which the library refused an ID token. */
 const claimFaults = {
   iss: 'it names another issuer',
   aud: 'it is for another client',
@@ -146,7 +146,7 @@ const claimFaults = {
 
 const timeClaims: readonly string[] = ['exp', 'iat', 'nbf', 'auth_time'];
 
-/** The library's nesting. Only the name of the claim is read: the rest of the causes holds the response. */
+/** The structure of the library's error. Only the name of the claim is read: the causes also contain the response. */
 const failedClaim = z.object({
   cause: z.object({
     cause: z.object({ claim: z.enum(['iss', 'aud', 'azp', 'nonce', 'exp', 'iat', 'nbf', 'auth_time']) }),

@@ -1,41 +1,40 @@
 /**
- * Client identities: what a registration is, and which one to use at an authorization server.
+ * Registrations of clients, and the choice of the one to use at an authorization server.
  *
- * Invariant: a registration is used at the issuer that it was made for and at no other. Its secrets are kept beside
- * it, never in it.
+ * Invariant: a registration is used only at the issuer that it was made for. A `Registration` contains no secret.
  */
 import { z } from 'zod';
 
 import { KeyturnError, quoted, RuleRefusal, shellWord } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 
-/** What dynamic registration can result in. `private_key_jwt` isn't among them: it needs a key of ours in advance. */
+/** The methods that dynamic registration can result in. `private_key_jwt` would need a key of ours in advance. */
 export const dynamicAuthMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const;
 
-/** JWS algorithms for private_key_jwt: ES256 and RS256 are what servers know, the others what newer ones ask for. */
+/** The JWS algorithms for private_key_jwt. Most servers support ES256 and RS256; some newer ones require the others. */
 export const signingAlgs = ['ES256', 'RS256', 'PS256', 'EdDSA'] as const;
 
 export type SigningAlg = (typeof signingAlgs)[number];
 
-/** What may be written down in the open: no secret is part of it. */
+/** A registration, without its secrets: it is stored in a file. */
 export const registrationSchema = z.object({
   issuer: z.string().min(1),
   clientId: z.string().min(1),
   source: z.enum(['preregistered', 'metadata_document', 'dynamic']),
   tokenEndpointAuthMethod: z.enum([...dynamicAuthMethods, 'private_key_jwt']),
-  /** Nobody said how the secret is to be sent: what the server offers decides. */
+  /** True if nobody stated the method: then the methods that the server offers decide. */
   isAuthMethodAssumed: z.boolean().optional(),
-  /** For private_key_jwt; absent: what a key of that kind usually signs with. */
+  /** For private_key_jwt; absent: the usual algorithm for the kind of key. */
   signingAlg: z.enum(signingAlgs).optional(),
-  /** As it was registered. On a loopback host only its port may differ in use (RFC 8252 §7.3). */
+  /** As registered. On a loopback host a sign-in may use another port, and nothing else may differ (RFC 8252 §7.3). */
   redirectUri: z.string().min(1),
   /** Milliseconds since the epoch. */
   registeredAt: z.number().int().nonnegative(),
   /** Milliseconds since the epoch; absent: never. */
   secretExpiresAt: z.number().int().nonnegative().optional(),
-  /** As it was registered; absent: by an older version, or entered. */
+  /** As registered; absent if an older version registered the client, or the owner entered it. */
   grantTypes: z.array(z.string()).optional(),
-  /** As it was registered: some servers refuse every other one. Absent: none was named. */
+  /** As registered: some servers refuse every other scope. Absent if no scope was registered. */
   scope: z.array(z.string()).optional(),
   /** RFC 7592: where the registration can be managed. */
   managementUrl: z.string().optional(),
@@ -50,11 +49,11 @@ export interface RegistrationWithSecrets {
 }
 
 export interface RegistrationCandidates {
-  /** What the user entered. */
+  /** The registration that the owner entered. */
   readonly preregistered?: Registration;
-  /** What an earlier sign-in left. */
+  /** The registration that an earlier sign-in made. */
   readonly existing?: Registration;
-  /** URL of a client ID metadata document of ours. */
+  /** The URL of our client ID metadata document. */
   readonly metadataUrl?: string;
   /** Milliseconds since the epoch; an existing registration whose secret has expired by then isn't chosen. */
   readonly now?: number;
@@ -67,8 +66,8 @@ export type RegistrationChoice =
 
 /**
  * Spec, Client registration: pre-registered, then metadata document, then dynamic, else ask the user.
- * What we already have at this issuer comes before anything new. Throws registration_required, and
- * issuer_mismatch for a pre-registered client of another issuer.
+ * An existing registration at this issuer comes before a new one. Throws registration_required, and issuer_mismatch for
+ * a pre-registered client of another issuer.
  */
 export function chooseRegistration(
   server: AuthorizationServer,
@@ -109,7 +108,7 @@ export function requireRegistrationIssuer(
   );
 }
 
-/** The server offers no dynamic registration. */
+/** The error for a server without dynamic registration. */
 export function registrationRequired(server: AuthorizationServer): KeyturnError {
   return new KeyturnError(
     'registration_required',

@@ -1,8 +1,9 @@
 /**
- * The secrets of a request: how the secret of a `client_secret_basic` client is encoded, and which texts no message repeats.
+ * The secrets of a request: the encoding of the secret of a `client_secret_basic` client, and the texts that no message
+ * may repeat.
  *
- * Invariants: a request has one form of the secret. A second form is tried once, only after `invalid_client`, only if it
- * differs, and at the same endpoint. Every parameter counts as a secret unless it is listed as public.
+ * Invariants: a request contains one form of the secret. A second form is tried once, only after `invalid_client`, only
+ * if it differs, and at the same endpoint. Every parameter counts as a secret unless it is listed as public.
  */
 import type { OAuthClient } from './client-authentication.ts';
 import { authMethod, offeredAuthMethods, requireSecret } from './client-authentication.ts';
@@ -10,7 +11,7 @@ import type { Http, HttpReply } from '../base/http.ts';
 import { isSuccess, isTransient } from '../base/http.ts';
 import { oauthError } from '../base/oauth-error.ts';
 
-/** What a request carries besides its parameters. */
+/** The headers and the body of a request. */
 export interface RequestContent {
   readonly headers: Record<string, string>;
   readonly body: URLSearchParams;
@@ -18,11 +19,11 @@ export interface RequestContent {
 
 export interface SecretForm {
   readonly name: 'basic' | 'unescaped' | 'escaped' | 'post';
-  /** The request with the secret in it. */
+  /** The request with the secret added. */
   add(request: RequestContent): RequestContent;
 }
 
-/** The form to send, and the form to try if the server refuses it; empty for every other method. */
+/** The form to send first, and the form to try if the server refuses that one; empty for methods other than Basic. */
 export function secretForms(client: OAuthClient, http: Pick<Http, 'secretForms'>): readonly SecretForm[] {
   if (authMethod(client) !== 'client_secret_basic') return [];
   const usual = basic(client, 'basic');
@@ -32,8 +33,8 @@ export function secretForms(client: OAuthClient, http: Pick<Http, 'secretForms'>
 }
 
 /**
- * Kept in memory only. It doesn't decide where a secret goes, and after a restart a corrected server gets the usual
- * form again. Forgetting it costs one refused request.
+ * Remembers, in memory only, the form that the server accepted. After a restart the usual form is tried first again, for
+ * a server that was corrected meanwhile. Forgetting costs one refused request.
  */
 export function rememberForm(
   client: OAuthClient,
@@ -44,8 +45,8 @@ export function rememberForm(
 }
 
 /**
- * RFC 6749 §5.2: the server did not recognise the client. It authenticates the client before it looks at a code or
- * token (§4.1.3, §6), so nothing was used up, and the same request may be sent once more.
+ * RFC 6749 §5.2: the server did not recognise the client. A server authenticates the client before it checks a code or
+ * token (§4.1.3, §6), so no code or token was used up, and the same request may be sent again.
  */
 export function isClientUnrecognised(reply: HttpReply): boolean {
   return (reply.status === 400 || reply.status === 401) && oauthError(reply)?.code === 'invalid_client';
@@ -61,7 +62,7 @@ export function isAboutRequest(reply: HttpReply): boolean {
   return code !== undefined && code !== 'invalid_client' && code !== 'invalid_request';
 }
 
-/** One text as a form writes it (RFC 6749 Appendix B). */
+/** One text in the encoding of forms (RFC 6749 Appendix B). */
 function formEncoded(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1);
 }
@@ -72,21 +73,21 @@ type Escaping = Exclude<SecretForm['name'], 'post'>;
 
 const escapings: Readonly<Record<Escaping, (text: string) => string>> = {
   /**
-   * RFC 6749 §2.3.1 has both halves form-encoded. Only what would be read as something else is escaped: every
-   * decoder reads the rest as it stands, and so do servers that forget to decode, whose ids are UUIDs and
-   * whose secrets hold a "/".
+   * RFC 6749 §2.3.1: id and secret are form-encoded. Only the characters are escaped that a decoder would change, and
+   * the colon. The others mean the same with and without decoding. So this form also works at servers that don't
+   * decode, for most ids and secrets, such as one with a "/".
    */
   basic: (text) => text.toWellFormed().replace(/[^\x21-\x7e]|[%+:]/gu, encodeURIComponent),
-  /** RFC 7617 alone, for servers that don't decode. */
+  /** RFC 7617 without form-encoding, for servers that don't decode. */
   unescaped: (text) => text,
-  /** All that §2.3.1 says, for servers that decode as if it were a form, or compare without decoding. */
+  /** The whole form-encoding of §2.3.1, for servers that expect it exactly. */
   escaped: formEncoded,
 };
 
-/** Another encoding if that makes a difference; else the request body, if the server offers that. */
+/** Another encoding if it differs from the usual one; else the request body, if the server offers that. */
 function otherForm(client: OAuthClient): SecretForm | undefined {
   const usual = credentials(client, 'basic');
-  // RFC 7617 §2: the first colon ends the id.
+  // RFC 7617 §2: the first colon ends the id, so an id with a colon must be escaped.
   const escaping = (['unescaped', 'escaped'] as const)
     .filter((one) => one !== 'unescaped' || !client.registration.clientId.includes(':'))
     .find((one) => credentials(client, one) !== usual);
@@ -119,7 +120,7 @@ function post(client: OAuthClient): SecretForm {
   };
 }
 
-/** Parameters of a request that may be repeated. Any other counts as a secret. */
+/** The parameters that messages may repeat. Every other one counts as a secret. */
 const publicParameters = new Set([
   'grant_type',
   'client_id',
@@ -134,7 +135,7 @@ const publicParameters = new Set([
   'actor_token_type',
 ]);
 
-/** The secrets of a request: token, code, verifier, assertion, client secret. Also as a form and a URL write them. */
+/** The secrets of a request (token, code, verifier, assertion, client secret), each also as encoded in a form and a URL. */
 export function secretsOf({ headers, body }: RequestContent, clientSecret: string | undefined): string[] {
   const parameters = [...body].filter(([name]) => !publicParameters.has(name)).map(([, value]) => value);
   const authorization = headers['authorization']?.split(' ').at(-1);

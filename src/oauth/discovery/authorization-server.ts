@@ -1,5 +1,5 @@
 /**
- * What an authorization server says about itself (RFC 8414, OpenID Connect Discovery 1.0).
+ * The metadata that an authorization server publishes (RFC 8414, OpenID Connect Discovery 1.0).
  *
  * Invariant: an `AuthorizationServer` is made only of metadata that states the expected issuer, has secure
  * endpoints, and offers PKCE with S256. The two exceptions are overrides that the owner set (overrides.ts).
@@ -15,41 +15,40 @@ import type { Overrides } from '../base/overrides.ts';
 import { readScope } from '../base/scope.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
 
-/** What a request to a token endpoint needs to know of its server. */
+/** The part of a server's metadata that requests to its endpoints need. */
 export interface TokenServer {
   readonly issuer: string;
   readonly tokenEndpoint: string;
   readonly revocationEndpoint?: string;
   readonly deviceAuthorizationEndpoint?: string;
-  /** The document as it came, for what the OAuth library reads of it. */
+  /** The document as the server sent it. The OAuth library reads further fields from it. */
   readonly metadata: JsonObject;
 }
 
-/** Plain data: may be written down and read again. */
 export interface AuthorizationServer extends TokenServer {
   /**
-   * The identifier that led to the metadata, where the owner's override let it state another issuer:
-   * the one to discover it by again.
+   * Set if the owner's override let the metadata state another issuer: the identifier that led to the metadata, and
+   * that finds it again.
    */
   readonly discoveredAs?: string;
-  /** RFC 8414 §2: absent where no grant of the server uses it; then no person can sign in there. */
+  /** RFC 8414 §2: absent if no grant type of the server uses it. Then no person can sign in by a page. */
   readonly authorizationEndpoint?: string;
   readonly registrationEndpoint?: string;
   readonly scopesSupported?: readonly string[];
-  /** Undefined: not stated. */
+  /** Undefined if the metadata doesn't state it. */
   readonly grantTypesSupported?: readonly string[];
-  /** `authorization_grant_profiles_supported`; undefined: not stated. */
+  /** `authorization_grant_profiles_supported`; undefined if the metadata doesn't state it. */
   readonly grantProfilesSupported?: readonly string[];
-  /** Undefined: not stated. */
+  /** Undefined if the metadata doesn't state it. */
   readonly tokenEndpointAuthMethods?: readonly string[];
-  /** RFC 9207 §3: an authorization response without `iss` is refused. */
+  /** RFC 9207 §3: if it is true, an authorization response without `iss` is refused. */
   readonly issParameterSupported: boolean;
   readonly clientIdMetadataDocumentSupported: boolean;
-  /** True: there is no metadata; these are the default endpoints. */
+  /** Set if the server has no metadata: these are the default endpoints. */
   readonly isDefault?: true;
-  /** There is no authorization endpoint, and S256 isn't listed: no person signs in there; see `requirePkceForPerson`. */
+  /** Set if there is no authorization endpoint and S256 isn't listed: no person signs in there (`requirePkceForPerson`). */
   readonly lacksPkce?: true;
-  /** Milliseconds since the epoch: until when this may be kept; undefined: not known. */
+  /** Until when this may be kept: milliseconds, steady. Undefined if that is not known. */
   readonly freshUntil?: number;
 }
 
@@ -65,7 +64,7 @@ const authorizationServerSchema = z.looseObject({
   scopes_supported: textList.optional(),
   code_challenge_methods_supported: textList.optional(),
   token_endpoint_auth_methods_supported: textList.optional(),
-  // Read by the OAuth library when an ID token comes.
+  // The OAuth library reads it to check an ID token.
   id_token_signing_alg_values_supported: textList.optional(),
   authorization_response_iss_parameter_supported: z.boolean().optional(),
   client_id_metadata_document_supported: z.boolean().optional(),
@@ -74,9 +73,8 @@ const authorizationServerSchema = z.looseObject({
 type Document = z.infer<typeof authorizationServerSchema>;
 
 /**
- * The metadata of the server that `issuer` names. Undefined only if it says at every location that
- * there is none. Throws issuer_mismatch, pkce_unsupported, metadata_invalid, insecure_url, or
- * Unreachable (authorization_server_unreachable).
+ * The metadata of the server that `issuer` names. Undefined only if every location is absent or a web page. Throws
+ * issuer_mismatch, pkce_unsupported, metadata_invalid, insecure_url, or Unreachable (authorization_server_unreachable).
  */
 export async function discoverAuthorizationServer(
   issuer: string,
@@ -97,7 +95,7 @@ export function requireIssuer(issuer: string, http: Pick<Http, 'allowInsecureLoo
   throw malformed(issuer, 'an issuer has no query', 'RFC 8414 §2');
 }
 
-/** In the order of the spec: three with a path, two without. */
+/** The locations in the order of the spec: three for an issuer with a path, two for one without. */
 export function authorizationServerLocations({ origin, pathname }: URL): string[] {
   // RFC 8414 §3.1: a terminating "/" is removed before the well-known part is inserted.
   const path = pathname.replace(/\/$/, '');
@@ -110,9 +108,9 @@ export function authorizationServerLocations({ origin, pathname }: URL): string[
 }
 
 export interface ExpectedIssuer {
-  /** What the well-known URLs were built from. */
+  /** The URL from which the well-known URLs were built. */
   readonly identifier: string;
-  /** What the document may state; compared as strings. */
+  /** The issuers that the document may state, compared as strings. */
   readonly issuers: readonly string[];
 }
 
@@ -133,7 +131,7 @@ export function processAuthorizationServer(
   requireIssuer(parsed.data.issuer, http);
   requireSecureEndpoints(parsed.data, http);
   const lacksPkce = !statesPkce(parsed.data, overrides);
-  // Client credentials and ID-JAG need neither a code nor a person: such a server goes on for those.
+  // Client credentials and ID-JAG use no authorization code, so a server for those doesn't need PKCE.
   if (lacksPkce && parsed.data.authorization_endpoint !== undefined)
     throw pkceUnsupported(identifier, parsed.data);
   const isOverridden = !expected.issuers.includes(parsed.data.issuer);
@@ -186,13 +184,13 @@ function statesPkce(
 ): boolean {
   const methods = document.code_challenge_methods_supported;
   // Breaks "if that field is absent, the client MUST refuse to proceed": the owner waived it for this
-  // server. S256 is sent all the same, and a list that lacks it is still a refusal.
+  // server. S256 is still sent, and a list without it is still refused.
   return methods?.includes('S256') ?? overrides.noPkceMetadata === true;
 }
 
 /**
- * Spec, Mandatory security requirements 1: without a stated S256 the client MUST refuse to proceed, by
- * whichever way a person signs in. Throws pkce_unsupported.
+ * Spec, Mandatory security requirements 1: if S256 isn't listed, the client MUST refuse to proceed. That holds for a
+ * sign-in by a page and for one on another device. Throws pkce_unsupported.
  */
 export function requirePkceForPerson({ issuer, lacksPkce, metadata }: AuthorizationServer): void {
   if (lacksPkce) throw pkceUnsupported(issuer, metadata);
@@ -260,7 +258,7 @@ function malformed(issuer: string, problem: string, rule: string): RuleRefusal {
 /** RFC 8628 §3.4. */
 export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
-/** True if the server says that it has the grant and where it starts (RFC 8628 §4). */
+/** True if the server names the endpoint of the grant and, if it lists grant types, lists this one (RFC 8628 §4). */
 export function offersDeviceGrant(server: AuthorizationServer): boolean {
   if (server.deviceAuthorizationEndpoint === undefined) return false;
   return server.grantTypesSupported?.includes(deviceGrant) ?? true;

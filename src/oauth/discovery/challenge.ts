@@ -1,13 +1,13 @@
 /**
- * WWW-Authenticate: what a protected server says when it refuses (RFC 9110 §11.6.1, RFC 6750 §3).
+ * The WWW-Authenticate header with which a protected server refuses a request (RFC 9110 §11.6.1, RFC 6750 §3).
  *
- * Invariant: the header comes from outside. Reading it never throws and takes linear time. A well-formed challenge
+ * Invariants: the header comes from outside. Reading it never throws and takes linear time. A well-formed challenge
  * is read by the grammar. In a malformed header the parts with a clear meaning are read too. If a header names
- * metadata in a form that can't be read, the challenge says so; it never looks like one that names no metadata.
+ * metadata in a form that can't be read, the result says so, and differs from a challenge that names no metadata.
  */
 import { readScope } from '../base/scope.ts';
 
-/** One challenge. Parameter names are in lowercase; the first of two with one name counts. */
+/** One challenge. Parameter names are in lowercase. If a name occurs twice, the first value counts. */
 export interface Challenge {
   /** Lowercase. */
   readonly scheme: string;
@@ -16,21 +16,21 @@ export interface Challenge {
 }
 
 export interface BearerChallenge {
-  /** URL of the protected resource metadata as the server wrote it: unchecked (RFC 9728 §5.1). */
+  /** The URL of the protected resource metadata as the server wrote it, unchecked (RFC 9728 §5.1). */
   readonly resourceMetadata?: string;
-  /** The header names metadata, but its URL can't be read. */
+  /** Set if the header names metadata, but its URL can't be read. */
   readonly isUnreadable?: true;
   readonly scope?: readonly string[];
   readonly error?: string;
   readonly errorDescription?: string;
 }
 
-/** 16 KiB, as much as common servers allow for all headers together; a longer header is ignored, not cut. */
+/** 16 KiB: common servers allow about as much for all headers. A longer header is not read, and counts as malformed. */
 const maxHeaderLength = 16 * 1024;
 
 const tokenPattern = /[!#$%&'*+.^_`|~0-9A-Za-z-]+/y;
 const spacePattern = /[ \t]*/y;
-/** RFC 9110 §11.2: token68, and nothing after it but a comma or the end. */
+/** RFC 9110 §11.2: token68, followed by a comma or the end. */
 const token68Pattern = /([A-Za-z0-9._~+/-]+=*)[ \t]*(?=,|$)/y;
 /** RFC 9110 §5.6.4: a quoted-string. */
 const quotedPattern = /"((?:[^"\\]|\\[^])*)"/y;
@@ -45,7 +45,7 @@ interface Cursor {
   readonly text: string;
   at: number;
   readonly challenges: OpenChallenge[];
-  /** Something was left out. */
+  /** True if a part of the header was not read. */
   isBroken: boolean;
 }
 
@@ -97,7 +97,7 @@ function readItem(cursor: Cursor): void {
   else cursor.isBroken = true;
 }
 
-/** From the "=" on. Kept only if the value is well formed and nothing else stands before the comma. */
+/** Reads from the "=" on. Keeps the value only if it is well formed and followed by a comma or the end. */
 function readParameterValue(cursor: Cursor, name: string): void {
   cursor.at += 1;
   take(cursor, spacePattern);
@@ -108,7 +108,7 @@ function readParameterValue(cursor: Cursor, name: string): void {
   else keep(parameters, name, text);
 }
 
-/** The first of two with one name counts. */
+/** If the name occurs twice, the first value counts. */
 function keep(parameters: Map<string, string>, name: string, text: string): void {
   const key = name.toLowerCase();
   if (!parameters.has(key)) parameters.set(key, text);
@@ -118,7 +118,7 @@ function unescaped(text: string | undefined): string | undefined {
   return text?.replace(/\\([^])/g, '$1');
 }
 
-/** To the next comma outside a quoted-string. An unterminated one swallows the rest, once, so time stays linear. */
+/** Moves to the next comma outside a quoted-string; to the end after an opening quote without a closing one. */
 function skipToComma(cursor: Cursor): void {
   while (cursor.at < cursor.text.length && peek(cursor) !== ',') {
     if (peek(cursor) !== '"') cursor.at += 1;
@@ -130,7 +130,7 @@ function peek(cursor: Cursor): string | undefined {
   return cursor.text[cursor.at];
 }
 
-/** What the sticky pattern matches here (its first group, if it has one), or undefined; moves past it. */
+/** The match of the sticky pattern here (its first group, if it has one), or undefined. Moves past the match. */
 function take(cursor: Cursor, pattern: RegExp): string | undefined {
   pattern.lastIndex = cursor.at;
   const match = pattern.exec(cursor.text);
@@ -139,19 +139,19 @@ function take(cursor: Cursor, pattern: RegExp): string | undefined {
   return match[1] ?? match[0];
 }
 
-/** Between the parts of a malformed header: some servers write semicolons, or no comma. */
+/** Separates the parts of a malformed header: some servers write semicolons, or no comma. */
 const separatorPattern = /[ \t,;]+/y;
-/** A parameter of a broken header: a value without quotes may be a URL. */
+/** A parameter of a malformed header. A value without quotes may be a URL. */
 const loosePattern =
   /([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\[^])*)"|([^ \t,;"<>]+))(?=[ \t,;]|$)/y;
 const wordPattern = /([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?=[ \t,;]|$)/y;
 
-/** The schemes of IANA's registry that servers offer beside Bearer, which may stand without a comma before them. */
+/** Bearer, and the schemes that servers offer beside it. In a malformed header no comma is needed before them. */
 const knownSchemes = new Set(['basic', 'bearer', 'digest', 'dpop', 'gnap', 'negotiate', 'ntlm', 'oauth']);
 
-/** The challenges of a malformed header whose meaning is clear. */
+/** The challenges of a malformed header, with the parameters whose meaning is clear. */
 function readLoosely(cursor: Cursor): OpenChallenge[] {
-  /** A value without quotes, after which another word makes its end doubtful. */
+  /** The last parameter, if its value has no quotes. Another word behind it may belong to the value: then it is dropped. */
   let bare: string | undefined;
   while (cursor.at < cursor.text.length) {
     const between = take(cursor, separatorPattern);
@@ -183,19 +183,19 @@ function takeParameter(cursor: Cursor): LooseParameter | undefined {
   const [, name, quotedText, bareText] = loosePattern.exec(cursor.text) ?? [];
   if (name === undefined) return undefined;
   cursor.at = loosePattern.lastIndex;
-  // RFC 9110 §5.6.4 knows no single quotes, but their meaning is clear.
+  // RFC 9110 §5.6.4 has no single quotes, but their meaning is clear.
   const text = unescaped(quotedText) ?? bareText?.replace(/^'(.*)'$/, '$1') ?? '';
   return { name, text, isBare: quotedText === undefined };
 }
 
-/** A scheme that we know; or, after a comma or at the start, a word that a parameter follows. */
+/** True for a known scheme, and for a word at the start or after a comma if a parameter follows. */
 function isScheme({ text, at }: Cursor, word: string, between: string | undefined): boolean {
   if (knownSchemes.has(word)) return true;
   loosePattern.lastIndex = at + 1;
   return (at === word.length || between?.includes(',') === true) && loosePattern.test(text);
 }
 
-/** To the next separator outside a quoted-string; to the end where such a string has none. */
+/** Moves to the next separator outside a quoted-string; to the end after an opening quote without a closing one. */
 function skipPiece(cursor: Cursor): void {
   while (cursor.at < cursor.text.length && !/[ \t,;]/.test(cursor.text.charAt(cursor.at))) {
     if (peek(cursor) !== '"') cursor.at += 1;
@@ -212,13 +212,16 @@ function namesMetadata(header: string): boolean {
     const quote = header.indexOf('"', cursor.at);
     outside += header.slice(cursor.at, quote === -1 ? undefined : quote);
     cursor.at = quote === -1 ? header.length : quote;
-    // A quoted-string without an end is none: all that follows stands outside.
+    // A quote without an end begins no quoted-string, so the rest counts as outside.
     if (quote !== -1 && take(cursor, quotedPattern) === undefined) return /resource_metadata/i.test(header);
   }
   return /resource_metadata/i.test(outside);
 }
 
-/** The Bearer challenge of a header: the first that names metadata, else the first, with the parameters that only others have. */
+/**
+ * The Bearer challenge of a header. Of several, the first that names metadata counts, else the first; parameters that
+ * it lacks come from the others.
+ */
 export function bearerChallenge(header: string): BearerChallenge | undefined {
   const strict = readStrictly(header);
   const found = strict.isBroken
@@ -226,7 +229,7 @@ export function bearerChallenge(header: string): BearerChallenge | undefined {
     : strict.challenges;
   const bearers = found.filter((challenge) => challenge.scheme === 'bearer');
   const parameters = merged(bearers);
-  // A name with "=" and nothing after it has the form of a token68.
+  // `resource_metadata=` without a value has the form of a token68.
   const isDoubtful = strict.isBroken || bearers.some(({ token68 }) => token68 !== undefined);
   const isNamed = parameters.has('resource_metadata') || (isDoubtful && namesMetadata(header));
   if (bearers.length === 0 && !isNamed) return undefined;

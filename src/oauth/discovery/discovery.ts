@@ -1,5 +1,5 @@
 /**
- * The first step with a protected server: does it want authorization, and by which revision.
+ * The first step with a protected server: finds out whether it wants authorization, and by which revision.
  *
  * Invariant: a server is treated as one of the earlier revision only if it asks for authorization and if every
  * location of protected resource metadata is absent or a web page. A malformed or unreachable document is an error.
@@ -17,15 +17,15 @@ export type DiscoveredResource =
   | { readonly kind: 'protected'; readonly resource: ProtectedResource }
   | {
       readonly kind: 'earlierRevision';
-      /** The endpoint's canonical URI: what the `resource` parameter says. */
+      /** The endpoint's canonical URI: the value for the `resource` parameter. */
       readonly resource: string;
-      /** Where the authorization server is; see `discoverEarlierRevision`. */
+      /** The place of the authorization server; see `discoverEarlierRevision`. */
       readonly authorizationBaseUrl: string;
     };
 
 /**
- * `probed` is what the server at `endpoint` answers without a token. Throws authorization_not_required,
- * what `discoverProtectedResource` throws, and metadata_invalid where neither revision fits.
+ * `probed`: the answer of the server at `endpoint` to a request without a token. Throws authorization_not_required, the
+ * errors of `discoverProtectedResource`, and metadata_invalid if neither revision fits.
  */
 export async function discoverResource(
   endpoint: string,
@@ -42,7 +42,7 @@ export async function discoverResource(
   };
 }
 
-/** Spec, Errors 1: a server that wants authorization MUST answer 401; the earlier revision knows 403 too. */
+/** Spec, Errors 1: a server that wants authorization MUST answer 401; in the earlier revision 403 counts too. */
 function requireDemand(endpoint: string, status: number): void {
   if (demandsAuthorization(status)) return;
   const shown = quoted(endpoint.replace(/[?#].*$/s, ''));

@@ -12,7 +12,7 @@ import { firstMetadata } from './metadata-document.ts';
 import type { Overrides } from '../base/overrides.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
 
-/** An hour, in ms, as for metadata that says nothing: a server may publish some tomorrow. */
+/** An hour, in ms, as for metadata without cache headers: the server may publish metadata later. */
 const defaultsKeptFor = 60 * 60 * 1000;
 
 /** Spec, Authorization base URL: the endpoint's URL with its path discarded. `endpoint` is a valid URL. */
@@ -21,10 +21,9 @@ export function authorizationBaseUrl(endpoint: string): string {
 }
 
 /**
- * The authorization server at an authorization base URL: as its metadata says, else the default
- * endpoints, with `isDefault`. Its issuer is recorded as the metadata gives it. Throws
- * issuer_mismatch, pkce_unsupported, metadata_invalid, insecure_url, or Unreachable
- * (authorization_server_unreachable).
+ * The authorization server at an authorization base URL, from its metadata; without metadata, the default endpoints,
+ * with `isDefault`. The issuer is the one that the metadata states. Throws issuer_mismatch, pkce_unsupported,
+ * metadata_invalid, insecure_url, or Unreachable (authorization_server_unreachable).
  */
 export async function discoverEarlierRevision(
   baseUrl: string,
@@ -36,13 +35,13 @@ export async function discoverEarlierRevision(
   const headers = versionHeader(http);
   const found = await firstMetadata(locations, http, 'authorization_server_unreachable', headers);
   if (found === undefined) return defaultServer({ issuer: base, base }, http.now());
-  // We know the origin, not the issuer as a string, so both spellings of the origin are right.
+  // We know only the origin, and the issuer may be either spelling of it.
   const expected = { identifier: base, issuers: [base, `${base}/`] };
   return processAuthorizationServer(expected, found, http, overrides);
 }
 
 /**
- * Versioning 3: clients SHOULD send it during server metadata discovery. Only there: servers with
+ * Versioning 3: clients SHOULD send it during server metadata discovery. It is sent nowhere else, because servers with
  * protected resource metadata follow a later revision than the one that it names.
  */
 function versionHeader({ protocolVersion }: Http): Record<string, string> {
@@ -50,8 +49,9 @@ function versionHeader({ protocolVersion }: Http): Record<string, string> {
 }
 
 /**
- * Spec, Default endpoints, relative to the authorization base URL. All other rules stay: S256, state, resource, exact
- * issuer. The rule isn't limited to the earlier revision: `issuer` may be one that protected resource metadata names.
+ * Spec, Default endpoints, relative to the authorization base URL `base`. All other rules stay: S256, state, resource,
+ * exact issuer. They aren't limited to the earlier revision: `issuer` may come from protected resource metadata.
+ * `now`: steady, in ms.
  */
 export function defaultServer(
   { issuer, base }: { readonly issuer: string; readonly base: string },

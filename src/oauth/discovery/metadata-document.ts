@@ -1,5 +1,5 @@
 /**
- * Fetching a JSON document that a server publishes about itself, within bounds.
+ * Fetches a JSON document that a server publishes about itself, with limits of size, time, redirects and depth.
  *
  * Invariant: four results differ: "absent" (the server says there is none), "page" (a web page is there), "unclear"
  * (another status), "invalid" (a document that breaks a rule). An unreachable server is an error. A caller may go on
@@ -20,7 +20,7 @@ export type MetadataAnswer =
   | FoundDocument
   | {
       /**
-       * `page`: a success that is not JSON and not called JSON: web applications answer so at every unknown path.
+       * `page`: a 200 whose content neither is JSON nor claims to be. Web applications answer like this at unknown paths.
        * `unclear`: a 4xx that doesn't mean that there is no document.
        */
       readonly kind: 'absent' | 'page' | 'unclear';
@@ -32,20 +32,20 @@ export interface FoundDocument {
   /** Its URL after redirects. */
   readonly url: string;
   readonly json: JsonObject;
-  /** Milliseconds since the epoch: until when its HTTP headers let it be kept, a day at most. */
+  /** Until when the HTTP headers allow to keep it, at most a day: milliseconds, steady. */
   readonly freshUntil: number;
 }
 
-/** The statuses for no document: 404; and 401 or 403 from servers that protect every path. */
+/** The statuses for no document: 404, and 401 or 403 from servers that protect every path. */
 const absentStatuses: readonly number[] = [401, 403, 404];
 
-/** 10 s for the document and all its redirects, the design's bound. */
+/** 10 s for the document and all its redirects: a person waits for a sign-in. */
 const requestTimeout = 10_000;
 
-/** 3, the design's bound: enough for http caches and renamed paths, too few to wander. */
+/** A slash at the end and a renamed path take one redirect each. More look like a loop. */
 const maxRedirects = 3;
 
-/** 16 levels: the documents of RFC 8414, RFC 9728 and OpenID Connect need three; extensions may nest. */
+/** 16 levels: the documents of RFC 8414, RFC 9728 and OpenID Connect need three; extensions may need more. */
 const maxNesting = 16;
 
 /** A list of texts. Other entries are left out, so that one malformed entry doesn't make the document invalid. */
@@ -55,7 +55,7 @@ export const textList = z
     entries.filter((entry) => typeof entry === 'string').filter((entry) => entry !== ''),
   );
 
-/** GET `url`, with `headers` of the caller's. Throws insecure_url, metadata_invalid (RuleRefusal), or Unreachable with `reason`. */
+/** Gets `url` with the caller's `headers`. Throws insecure_url, metadata_invalid (RuleRefusal), or Unreachable with `reason`. */
 export async function fetchMetadata(
   url: string,
   http: Http,
@@ -93,9 +93,9 @@ export async function fetchMetadata(
 }
 
 /**
- * The first document that exists among `urls`, in order; undefined only if the server says at each
- * that there is none, or has a page there. An invalid one (say, broken JSON) or an unclear
- * answer doesn't hide the next location, but is reported if no document is found.
+ * The first document that exists at `urls`, in order; undefined only if each location is "absent" or a "page". After an
+ * invalid document (such as malformed JSON) or an unclear answer the next location is tried; the error is thrown if no
+ * document is found.
  */
 export async function firstMetadata(
   urls: readonly string[],
@@ -126,7 +126,7 @@ function isRedirect(status: number): boolean {
   return [301, 302, 303, 307, 308].includes(status);
 }
 
-/** Same origin only: no server may publish metadata of another one. */
+/** Follows redirects within the origin only, so that no server publishes metadata of another one. */
 function redirectTarget(from: URL, reply: HttpReply, http: Http): URL {
   const target = URL.parse(reply.headers.get('location') ?? '', from.href);
   if (target === null) throw invalid(from, 'redirects to nowhere');
@@ -135,7 +135,7 @@ function redirectTarget(from: URL, reply: HttpReply, http: Http): URL {
   return requireSecureUrl(target.href, 'the metadata document', http);
 }
 
-/** Text that begins like JSON counts as a document, of any type; a wrong type is then refused with its name. */
+/** Text that begins like JSON counts as a document, whatever its type says. `readDocument` then refuses a wrong type. */
 function isPage(reply: HttpReply): boolean {
   return !isJsonType(typeOf(reply)) && !/^\s*[[{]/.test(reply.text ?? '');
 }
@@ -144,7 +144,7 @@ function typeOf({ headers }: HttpReply): string {
   return headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
-/** RFC 8414 §3.2 and RFC 9728 §3.2: application/json; the +json types of extensions say the same. */
+/** RFC 8414 §3.2 and RFC 9728 §3.2: application/json. A type of an extension that ends in +json is JSON too. */
 function isJsonType(type: string): boolean {
   return /^application\/(?:[\w.-]+\+)?json$/.test(type);
 }
@@ -159,12 +159,12 @@ function readDocument(url: URL, reply: HttpReply): JsonObject {
   return withoutNulls(json);
 }
 
-/** Some servers write null for what they don't have. */
+/** Some servers write null instead of leaving a field out. */
 function withoutNulls(json: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null));
 }
 
-/** Level by level, not recursive: depth is what is being bounded. */
+/** True if the document has at most `maxNesting` levels. Not recursive, so that a deep document can't fill the stack. */
 function isShallow(json: JsonObject): boolean {
   let level: unknown[] = [json];
   for (let depth = 0; depth < maxNesting; depth += 1) {

@@ -1,8 +1,8 @@
 /**
- * Whether a protected server offers OAuth, so that an API key is not what it wants.
+ * Finds out whether a protected server offers OAuth. If it does, the owner needs no API key for it.
  *
- * Invariant: only what the server says of this very endpoint counts. A server that refuses every path without a key says
- * nothing about OAuth by that.
+ * Invariant: only what the server says about this endpoint counts. A refusal without a challenge or metadata is no offer
+ * of OAuth, since servers with API keys refuse too.
  */
 import { reasonOf } from '../../base/errors.ts';
 import type { Http } from '../base/http.ts';
@@ -10,8 +10,8 @@ import { probeEitherSpelling } from './probe.ts';
 import { discoverProtectedResource } from './protected-resource.ts';
 
 /**
- * True if its challenge names metadata (RFC 9728 §5.1), in whatever form, or if it publishes metadata that covers the
- * endpoint. Throws Unreachable (protected_server_unreachable) and insecure_url.
+ * True if the server's challenge names metadata (RFC 9728 §5.1), even in an unreadable form, or if the server publishes
+ * metadata that covers the endpoint. Throws Unreachable (protected_server_unreachable) and insecure_url.
  */
 export async function offersOAuth(endpoint: string, http: Http): Promise<boolean> {
   const { at, challenge } = await probeEitherSpelling(endpoint, http);

@@ -1,7 +1,7 @@
 /**
- * Asks a protected server without a token, to read its challenge.
+ * Sends a request without a token to a protected server, to read its challenge.
  *
- * Invariant: no request has an effect at the server or carries a credential, and no body is read.
+ * Invariant: no request has an effect at the server or contains a credential, and no body is read.
  */
 import { KeyturnError } from '../../base/errors.ts';
 import { bearerChallenge } from './challenge.ts';
@@ -17,24 +17,24 @@ export interface Probe {
   readonly challenge?: BearerChallenge;
 }
 
-/** The two answers that ask for authorization: 401, and 403 in the earlier revision. */
+/** True for the statuses that ask for authorization: 401, and 403 in the earlier revision. */
 export function demandsAuthorization(status: number): boolean {
   return status === 401 || status === 403;
 }
 
-/** 10 s, as for metadata: only the head of an answer is waited for. */
+/** 10 s, as for metadata: the probe waits only for the head of a response. */
 const probeTimeout = 10_000;
 
-/** The types of both transports; a server may refuse a request that accepts fewer. */
+/** The types of both answers that a server may send; a server may refuse a request that doesn't accept both. */
 const accept = 'application/json, text/event-stream';
 
-/** Statuses of servers that check the method before the authorization, and know no GET here. */
+/** The statuses of servers that check the method before the authorization and don't support GET here. */
 const unknownMethod: readonly number[] = [400, 404, 405, 406, 415, 501];
 
 /**
- * Sends unauthenticated requests to see the server's challenge. GET first: it changes nothing. If the server knows no
- * GET, or serves it to everybody, a `ping` follows by POST, which has no effect either. Redirects are followed within
- * the origin, as a slash at the end may be what the server wants. Throws Unreachable.
+ * Sends unauthenticated requests to get the server's challenge. First a GET, which changes nothing. If the server
+ * doesn't support GET, or answers it without authorization, a `ping` follows by POST, which has no effect either.
+ * Redirects are followed within the origin: some servers redirect to the URL with a slash at its end. Throws Unreachable.
  */
 export async function probe(endpoint: string, http: Http): Promise<Probe> {
   const first = await probeWith({ url: endpoint, method: 'GET', headers: { accept } }, http);
@@ -49,13 +49,13 @@ export async function probe(endpoint: string, http: Http): Promise<Probe> {
     },
     http,
   );
-  // An open GET says "no authorization" unless the POST asks for it.
+  // If GET needs no authorization, only a POST that asks for it counts instead.
   return isOpen && !demandsAuthorization(second.status) ? first : second;
 }
 
 /**
- * Like `probe`, at the endpoint as the person typed it. If that asks for no authorization, it tries again with the slash
- * at its end added or removed: the canonical URI is the same for both, and the server may want the other one.
+ * Like `probe`, at the endpoint as the person typed it. If that asks for no authorization, it tries again with a slash
+ * at the end added or removed: the canonical URI is the same for both, and the server may only know the other one.
  */
 export async function probeEitherSpelling(
   typed: string,
@@ -68,7 +68,7 @@ export async function probeEitherSpelling(
     const second = { at: other, ...(await probe(other, http)) };
     return demandsAuthorization(second.status) ? second : first;
   } catch (error) {
-    // The endpoint as it was typed did answer.
+    // The other spelling failed, but the typed one did answer.
     if (error instanceof KeyturnError) return first;
     throw error;
   }
@@ -101,7 +101,7 @@ async function probeWith(request: ProbeRequest, http: Http): Promise<Probe> {
     if (target === undefined) break;
     [url, head] = [target, await headOf({ ...request, url: target, signal }, http)];
   }
-  // Another path that asks for no authorization (a web page, say) tells nothing about the endpoint.
+  // If a redirect led to another path that asks for no authorization (such as a web page), the first status counts.
   const counts = demandsAuthorization(head.status) || isSamePlace(url, request.url);
   return counts ? { status: head.status, ...challengeOf(head) } : { status: first.status };
 }
@@ -109,13 +109,13 @@ async function probeWith(request: ProbeRequest, http: Http): Promise<Probe> {
 async function headOf(request: ProbeRequest & { readonly signal: AbortSignal }, http: Http): Promise<Head> {
   const outgoing = { ...request, what: 'the protected server' };
   const reply = await sendForHead(http, outgoing, unreachable);
-  // RFC 9110 §15.6.2: 501 says that the method isn't known here, and won't pass by itself.
+  // RFC 9110 §15.6.2: 501 says that the server doesn't support the method, so it isn't temporary.
   if (isTransient(reply.status) && reply.status !== 501)
     throw unreachableReply(http, reply, outgoing, unreachable);
   return reply;
 }
 
-/** RFC 9110 §15.4: with 307 and 308 the method stays; a POST isn't repeated after the others. */
+/** RFC 9110 §15.4: 307 and 308 keep the method. After the others a client may change it, so they are followed for GET only. */
 function redirectTarget({ url, method }: ProbeRequest, { status, headers }: Head): string | undefined {
   const followed = method === 'GET' ? [301, 302, 303, 307, 308] : [307, 308];
   const location = headers.get('location');
@@ -130,7 +130,7 @@ function isSamePlace(one: string, other: string): boolean {
   return a === b;
 }
 
-/** Versioning 3: 403 may carry the challenge too. With another status the header is ignored. */
+/** Versioning 3: a 403 may contain the challenge too. With another status the header is ignored. */
 function challengeOf(reply: Head): { challenge?: BearerChallenge } {
   if (!demandsAuthorization(reply.status)) return {};
   const challenge = bearerChallenge(reply.headers.get('www-authenticate') ?? '');

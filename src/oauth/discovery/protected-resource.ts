@@ -1,5 +1,5 @@
 /**
- * What a protected server says about itself in its metadata (RFC 9728).
+ * The metadata that a protected server publishes about itself (RFC 9728).
  *
  * Invariant: metadata is used only if its `resource` names the server that was asked, so that one server can't
  * make us fetch tokens for another.
@@ -17,15 +17,15 @@ import { readScope } from '../base/scope.ts';
 const unreachable = 'protected_server_unreachable';
 
 export interface ProtectedResource {
-  /** The value of the `resource` parameter: byte for byte as the metadata gives it, when it gives one. */
+  /** The value for the `resource` parameter: byte for byte from the metadata, else the endpoint's canonical URI. */
   readonly resource: string;
-  /** Issuers as written, in the server's order; each is checked when it is used. */
+  /** The issuers as the server wrote them, in its order. Each is checked when it is used. */
   readonly authorizationServers: readonly [string, ...string[]];
   /** Well-formed scopes only. */
   readonly scopesSupported?: readonly string[];
   /** Where the document was found. */
   readonly metadataUrl: string;
-  /** Milliseconds since the epoch: until when this may be kept. */
+  /** Until when this may be kept: milliseconds, steady. */
   readonly freshUntil: number;
 }
 
@@ -55,8 +55,8 @@ export async function discoverProtectedResource(
 }
 
 /**
- * RFC 9728 §3.1: the well-known part stands between host and path; then the root form. Where the path ends in a slash,
- * servers publish with it or without.
+ * RFC 9728 §3.1: first the well-known part between host and path, then the root form. If the path ends in a slash, the
+ * form without the slash is tried too, since servers publish either.
  */
 export function protectedResourceLocations(endpoint: string): string[] {
   const { origin, pathname } = new URL(endpoint);
@@ -66,7 +66,7 @@ export function protectedResourceLocations(endpoint: string): string[] {
     .map((path) => root + path);
 }
 
-/** Spec, Discovery rule 1: when the challenge names the document, that one is used, and no other. */
+/** Spec, Discovery rule 1: if the challenge names the document, only that one is used. */
 async function namedDocument(url: string, http: Http): Promise<FoundDocument> {
   const answer = await fetchMetadata(url, http, unreachable);
   if (answer.kind === 'found') return answer;
@@ -112,7 +112,7 @@ function processProtectedResource(
   };
 }
 
-/** RFC 8707 §2: no fragment. No user name before the host either, which would hide the real host. */
+/** RFC 8707 §2: no fragment. A user name is refused too, because it can make another host look like the real one. */
 function isUsable(resource: string, endpoint: string): boolean {
   const url = URL.parse(resource);
   if (url === null || resource.includes('#') || url.username !== '' || url.password !== '') return false;

@@ -13,21 +13,21 @@ import { shownText } from '../base/oauth-error.ts';
 import type { Overrides } from '../base/overrides.ts';
 import { canonicalResource } from '../base/resource.ts';
 
-/** `other`: it names another resource, and the owner waived the refusal. */
+/** `other`: the token names another resource, and the owner waived the refusal. */
 export type Audience = 'resource' | 'unbound' | 'other';
 
 export interface ExpectedAudience {
   readonly issuer: string;
   readonly resource: string;
-  /** Values of `aud` that are no resource: see `nonResourceAudiences`. */
+  /** The values of `aud` that are no resource: see `nonResourceAudiences`. */
   readonly nonResourceAudiences: readonly string[];
   readonly overrides?: Overrides;
-  /** True: the response belongs to a sign-in, which a refusal ends. */
+  /** True if the response belongs to a sign-in. A refusal ends a sign-in. */
   readonly isSignIn?: boolean;
 }
 
 interface WithSecrets {
-  /** No message repeats them. */
+  /** No message may repeat them. */
   readonly secrets: readonly string[];
 }
 
@@ -45,15 +45,15 @@ function userinfoEndpoint({ metadata }: TokenServer): string[] {
 }
 
 /**
- * RFC 9068 §4: `aud` of a JWT, against the resource that was asked for. A spelling of the
- * same canonical URI is the same audience. Throws audience_mismatch.
+ * RFC 9068 §4: compares `aud` of a JWT with the requested resource, as canonical URIs. Throws audience_mismatch if it
+ * names only other resources.
  */
 export function checkAudience(
   aud: unknown,
   expected: ExpectedAudience & WithSecrets,
   policy: Pick<Http, 'allowInsecureLoopback'>,
 ): Audience {
-  // RFC 7519 §4.1.3: a string or strings; anything else names no audience.
+  // RFC 7519 §4.1.3: a string or an array of strings. Anything else names no audience.
   const audiences = [aud].flat().filter((audience) => typeof audience === 'string');
   const names = (resource: string) => (audience: string) => sameResource(audience, resource, policy);
   if (audiences.some(names(expected.resource))) return 'resource';
@@ -72,7 +72,7 @@ function wrongAudience(
   { issuer, resource, overrides, secrets, isSignIn = false }: ExpectedAudience & WithSecrets,
 ): RuleRefusal {
   const trusted = `If you trust both servers: keyturn override ${shellWord(resource)} audience on`;
-  // A refresh is repeated by itself; a refused sign-in is not.
+  // After the override, the broker repeats a refresh by itself. A sign-in has to be started again.
   const waive = isSignIn ? `${trusted}, then: keyturn login RESOURCE` : trusted;
   const hint =
     overrides?.noResource === true
@@ -95,7 +95,7 @@ function shown(audiences: readonly string[], secrets: readonly string[]): string
 /** 400 characters: enough for two long audiences. */
 const maxShown = 400;
 
-/** Only such an audience can be another server. Names, numbers and `urn:`s are the server's own labels. */
+/** True if the audience can be another protected server. Names, numbers and `urn:` URIs are labels of the issuer. */
 function isUri(audience: string): boolean {
   return ['http:', 'https:'].includes(URL.parse(audience)?.protocol ?? '');
 }
@@ -109,7 +109,7 @@ function sameResource(
   try {
     return canonicalResource(audience, policy) === canonicalResource(resource, policy);
   } catch {
-    // Not a canonical URI, such as a server's own identifier: then only an equal string counts.
+    // An audience without a canonical URI: only an equal string counts.
     return false;
   }
 }

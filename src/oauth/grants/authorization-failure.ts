@@ -1,7 +1,7 @@
 /**
- * Errors in the authorization response (OAuth 2.1 §4.1.2.1): what the server refuses, and what the person can do.
+ * The errors for error codes in the authorization response (OAuth 2.1 §4.1.2.1), with hints for the person.
  *
- * Invariant: the caller has checked state and issuer. The page that `error_uri` names is never shown.
+ * Invariant: the caller has checked state and issuer before. `error_uri` is never shown.
  */
 import { KeyturnError, quoted, shellWord, Unreachable } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
@@ -9,13 +9,13 @@ import { isTransientError, shownError } from '../base/oauth-error.ts';
 import type { OAuthError } from '../base/oauth-error.ts';
 import { resourceHint } from './token-failure.ts';
 
-/** The part of an authorization request that tells what a refusal is about. */
+/** The part of an authorization request that a refusal may be about. */
 export interface RefusableRequest {
-  /** As requested; absent: the parameter was left out. */
+  /** The requested scopes; absent if the parameter was left out. */
   readonly scope?: readonly string[];
-  /** True: the server may have forgotten this client, or may refuse its document; `invalid_request` can mean that. */
+  /** True if the server may have forgotten this client, or may refuse its document: `invalid_request` can mean that. */
   readonly mayBeUnknown?: boolean;
-  /** The `prompt` parameter; a server may refuse it. */
+  /** The `prompt` parameter, which a server may refuse. */
   readonly prompt?: string;
 }
 
@@ -25,7 +25,7 @@ export class PromptRefused extends KeyturnError {}
 /** The server refuses the requested scopes; with others the sign-in may work. */
 export class ScopeRefused extends KeyturnError {}
 
-/** OpenID Connect Core §3.1.2.6, and the codes of servers that don't know the parameter. */
+/** The codes of OpenID Connect Core §3.1.2.6, and of servers that don't support the parameter. */
 const promptErrors: ReadonlySet<string> = new Set([
   'invalid_request',
   'server_error',
@@ -35,6 +35,7 @@ const promptErrors: ReadonlySet<string> = new Set([
   'consent_required',
 ]);
 
+/** Throws PromptRefused if the request had a `prompt` and the error may be about it. */
 export function refusePrompt(
   { prompt }: RefusableRequest,
   server: AuthorizationServer,
@@ -52,7 +53,7 @@ export function refusePrompt(
   );
 }
 
-/** OAuth 2.1 §4.1.2.1. */
+/** Throws the error for the code in `answer`, if there is one (OAuth 2.1 §4.1.2.1). */
 export function refuseError(
   request: RefusableRequest,
   server: AuthorizationServer,
@@ -89,8 +90,8 @@ export function refuseError(
 }
 
 /**
- * OAuth 2.1 §4.1.2.1, and spec, Errors 5 for a metadata document. `invalid_request` has many causes: it is about the
- * client only where nothing else explains it.
+ * OAuth 2.1 §4.1.2.1, and spec, Errors 5 for a metadata document. `invalid_request` has many causes. It counts as a
+ * refusal of the client only if the description names the client and no other parameter, or is empty.
  */
 function refusesClient({ mayBeUnknown = false }: RefusableRequest, error: OAuthError): boolean {
   const { code, description = '' } = error;
@@ -105,7 +106,7 @@ const aboutClient = /client|redirect|metadata/i;
 const aboutOtherParameter =
   /scope|resource|code.?challenge|pkce|response.?type|prompt|nonce|login.?hint|\bstate\b/i;
 
-/** The server refuses the client. `what` follows the issuer in the message. */
+/** The error for a refused client. `what` follows the issuer in the message. */
 export function clientRefused({ issuer }: Pick<AuthorizationServer, 'issuer'>, what: string): KeyturnError {
   return new KeyturnError('client_rejected', `${quoted(issuer)} ${what}.`, {
     rule: 'OAuth 2.1 §4.1.2.1',

@@ -19,7 +19,7 @@ import { isLoopbackHost, requireSecureUrl } from '../base/secure-url.ts';
 import { refuseError, refusePrompt } from './authorization-failure.ts';
 import type { RefusableRequest } from './authorization-failure.ts';
 
-/** One sign-in under way. Holds secrets: in memory only, never logged. */
+/** A started sign-in. It contains secrets, so it is kept in memory only and never logged. */
 export interface StartedAuthorization extends RefusableRequest {
   readonly state: string;
   readonly codeVerifier: string;
@@ -27,9 +27,9 @@ export interface StartedAuthorization extends RefusableRequest {
   readonly issuer: string;
   readonly resource: string;
   readonly redirectUri: string;
-  /** Sent if an ID token was asked for (scope openid). */
+  /** Set if the sign-in asks for an ID token (scope openid). */
   readonly nonce?: string;
-  /** What the owner had waived for this server when it began. */
+  /** The rules that the owner had waived for this server when the sign-in began. */
   readonly overrides?: Overrides;
 }
 
@@ -39,18 +39,18 @@ export interface AuthorizationRequest {
   /** Sent byte for byte. */
   readonly resource: string;
   readonly scope?: readonly string[];
-  /** Where the listener is; the registered URI unless given. May differ from it in a loopback port only. */
+  /** The URI of the listener; by default the registered one. It may differ from that in a loopback port only. */
   readonly redirectUri?: string;
   readonly loginHint?: string;
-  /** Left out unless a server needs one, such as `consent`. */
+  /** Left out unless the server needs one, such as `consent`. */
   readonly prompt?: string;
-  /** The client was registered a moment ago, so that the server can't have forgotten it. */
+  /** True if the client was registered just before, so that the server can't have forgotten it. */
   readonly isNewClient?: boolean;
   /** What the owner waived for this server. */
   readonly overrides?: Overrides;
 }
 
-/** `url` is for the browser. Throws issuer_mismatch, insecure_url, metadata_invalid, or registration_failed. */
+/** Starts a sign-in: `url` is for the browser. Throws issuer_mismatch, insecure_url, metadata_invalid, registration_failed. */
 export async function buildAuthorizationRequest(
   request: AuthorizationRequest,
 ): Promise<{ readonly url: string; readonly started: StartedAuthorization }> {
@@ -61,11 +61,11 @@ export async function buildAuthorizationRequest(
     response_type: 'code',
     client_id: registration.clientId,
     redirect_uri: started.redirectUri,
-    // Mandatory security requirements 6: state, although PKCE protects the exchange too.
+    // Spec, Mandatory security requirements 6: state, although PKCE protects the exchange too.
     state: started.state,
     code_challenge: await calculatePKCECodeChallenge(started.codeVerifier),
     code_challenge_method: 'S256',
-    // RFC 8707 §2: whether or not the server supports it.
+    // RFC 8707 §2; the spec says: whether or not the server supports it.
     ...resourceParameter(started.resource, started.overrides),
     ...(started.scope === undefined ? {} : { scope: formatScope(started.scope) }),
     ...(started.nonce === undefined ? {} : { nonce: started.nonce }),
@@ -76,9 +76,10 @@ export async function buildAuthorizationRequest(
 }
 
 function authorizationUrl(server: AuthorizationServer, parameters: Readonly<Record<string, string>>): string {
-  // It was checked with the metadata. It is checked again because this URL goes to the browser.
-  const lastLook = { allowInsecureLoopback: true };
-  const url = requireSecureUrl(requireAuthorizationEndpoint(server), 'the authorization endpoint', lastLook);
+  // The metadata's check already refused http on loopback if it isn't allowed. This check is for the browser: no
+  // `javascript:` URL may reach it.
+  const policy = { allowInsecureLoopback: true };
+  const url = requireSecureUrl(requireAuthorizationEndpoint(server), 'the authorization endpoint', policy);
   requireFreeParameters(server, url, Object.keys(parameters));
   for (const [name, value] of Object.entries(parameters)) url.searchParams.append(name, value);
   return url.href;
@@ -97,13 +98,16 @@ function startAuthorization(request: AuthorizationRequest): StartedAuthorization
     ...(scope === undefined || scope.length === 0 ? {} : { scope }),
     ...(scope?.includes('openid') ? { nonce: randomNonce() } : {}),
     ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
-    mayBeUnknown: isDoubtful(request),
+    mayBeUnknown: mayBeUnknown(request),
     ...(request.prompt === undefined ? {} : { prompt: request.prompt }),
   };
 }
 
-/** With a `prompt`, the reason for a refusal may be the prompt. */
-function isDoubtful({ registration, isNewClient = false, prompt }: AuthorizationRequest): boolean {
+/**
+ * True if the server may not know the client. False with a `prompt`: then a refusal is more likely about the prompt, and
+ * the sign-in is repeated without it.
+ */
+function mayBeUnknown({ registration, isNewClient = false, prompt }: AuthorizationRequest): boolean {
   const { source } = registration;
   if (prompt !== undefined) return false;
   return source === 'metadata_document' || (source === 'dynamic' && !isNewClient);
@@ -142,7 +146,7 @@ function sameLoopbackRedirect(registered: string, used: string): boolean {
   return one.protocol === 'http:' && one.href === other.href;
 }
 
-/** Another issuer uses the same redirect URI, so a response must name its issuer. */
+/** Another issuer with the same redirect URI: the response must then name its issuer. */
 export interface AmbiguousIssuer {
   /** The other issuer. */
   readonly issuer: string;
@@ -151,8 +155,8 @@ export interface AmbiguousIssuer {
 }
 
 /**
- * The authorization code of the answer, after its checks in order. Throws state_mismatch,
- * issuer_mismatch, access_denied, client_rejected, login_failed, or Unreachable (authorization_server_unreachable).
+ * Checks the authorization response, in order, and returns its code. Throws state_mismatch, issuer_mismatch,
+ * access_denied, client_rejected, login_failed, or Unreachable (authorization_server_unreachable).
  */
 export function processAuthorizationResponse(
   started: StartedAuthorization,
@@ -184,7 +188,7 @@ function constantTimeEqual(one: string, other: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** RFC 9207 §2.4: present → the recorded issuer, as a plain string; absent → only if not advertised. */
+/** RFC 9207 §2.4: `iss` must equal the recorded issuer, as a string. It may be absent only if the server doesn't advertise it. */
 function requireIssuer(
   started: StartedAuthorization,
   server: AuthorizationServer,
@@ -229,7 +233,7 @@ function requireCode(server: AuthorizationServer, answer: URLSearchParams): stri
   );
 }
 
-/** Where the person signs in. Throws metadata_invalid for a server that has no such page. */
+/** The page where the person signs in. Throws metadata_invalid for a server without one. */
 export function requireAuthorizationEndpoint(server: AuthorizationServer): string {
   if (server.authorizationEndpoint !== undefined) return server.authorizationEndpoint;
   throw new RuleRefusal('metadata_invalid', `${quoted(server.issuer)} has no page to sign in at.`, {

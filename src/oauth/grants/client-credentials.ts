@@ -1,8 +1,8 @@
 /**
- * Tokens for a machine without a person (OAuth 2.1 §4.2): the client is the account.
+ * The client credentials grant (OAuth 2.1 §4.2): tokens for the client itself, without a person.
  *
- * Invariant: only a client that proves who it is may ask, and no refresh token comes out: the client's
- * own credentials are the way to the next token.
+ * Invariant: only a client with a secret or a key makes the request. The result has no refresh token: the next token
+ * comes from a new request with the client's credentials.
  */
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
@@ -44,7 +44,7 @@ export async function requestClientCredentials(
     },
     failure: (failed, reply, via) => failure(failed, reply, via, isScoped),
   });
-  // RFC 6749 §4.4.3: a refresh token SHOULD NOT come.
+  // RFC 6749 §4.4.3: a refresh token SHOULD NOT be included, and is dropped.
   return processAccessToken(requireTokenFields(outcome), expectedTokens(request, requestedAt), http);
 }
 

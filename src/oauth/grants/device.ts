@@ -33,7 +33,7 @@ export interface DeviceRequest extends OAuthClient {
   readonly overrides?: Overrides;
 }
 
-/** A sign-in that waits for the person. Holds a secret: in memory only, never logged. */
+/** A sign-in that waits for the person. It contains a secret, so it is kept in memory only and never logged. */
 export interface DeviceAuthorization {
   readonly deviceCode: string;
   /** Shown to the person only; printable ASCII, 64 characters at most. */
@@ -42,9 +42,9 @@ export interface DeviceAuthorization {
   readonly verificationUri: string;
   /** The same with the code in it, for a QR code. */
   readonly verificationUriComplete?: string;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds, steady. */
   readonly expiresAt: number;
-  /** Seconds to wait before the first step. */
+  /** Seconds to wait before the first poll. */
   readonly interval: number;
 }
 
@@ -52,25 +52,25 @@ export type PollResult =
   | { readonly kind: 'granted'; readonly answer: TokenResponse }
   | {
       readonly kind: 'waiting';
-      /** Seconds to wait before the next step; pass it to that step. */
+      /** Seconds to wait before the next poll. Pass it to that poll. */
       readonly interval: number;
-      /** Why the server couldn't be asked, if it couldn't. */
+      /** Set if the server could not be reached. */
       readonly trouble?: Unreachable;
     };
 
-/** RFC 8628 §3.2: 5 s where the server names no interval. */
+/** RFC 8628 §3.2: 5 s if the server names no interval. */
 const defaultInterval = 5;
 
-/** RFC 8628 §3.5: slow_down adds 5 s, from then on. */
+/** RFC 8628 §3.5: slow_down adds 5 s to this wait and all later ones. */
 const slowDownStep = 5;
 
-/** 5 minutes, in seconds, like every longest backoff here: with more, a person who has signed in waits too long. */
+/** 5 minutes, in seconds: with more, a person who has already signed in would wait too long. */
 const maxInterval = 300;
 
-/** 10 minutes, in seconds, for a server that names no lifetime: as long as a sign-in waits for a person. */
+/** 10 minutes, in seconds, for a server that names no lifetime. */
 const defaultLifetime = 600;
 
-/** An hour, in seconds: a sign-in that started earlier is no longer wanted. */
+/** An hour, in seconds. After that, the person no longer expects the sign-in. */
 const maxLifetime = 3600;
 
 /** RFC 8628 §6.1 suggests 8 letters; nobody would type more than 64 characters. */
@@ -153,15 +153,15 @@ function processResponse(answer: DeviceAuthorizationResponse, http: Http): Devic
   };
 }
 
-/** At least a second: an interval of 0 would be a loop without a pause. */
+/** At least a second, since an interval of 0 would poll without a pause. */
 function bounded(interval: number): number {
   return Math.min(Math.max(Math.ceil(interval), 1), maxInterval);
 }
 
 /**
- * RFC 8628 §3.4, §3.5: one question, at most every `interval` seconds. Throws login_failed (expired),
- * access_denied, client_rejected, scope_insufficient, resource_mismatch, token_invalid, audience_mismatch;
- * a transient failure is `waiting`.
+ * RFC 8628 §3.4, §3.5: one poll. The caller waits `interval` seconds before each. A temporary failure is `waiting`.
+ * Throws login_failed (expired), access_denied, client_rejected, scope_insufficient, resource_mismatch, token_invalid,
+ * audience_mismatch.
  */
 export async function pollDeviceAuthorization(
   authorization: DeviceAuthorization,
@@ -193,7 +193,7 @@ export async function pollDeviceAuthorization(
   return { kind: 'granted', answer: processTokenFields(requireTokenFields(outcome), expected, http) };
 }
 
-/** RFC 8628 §3.5: after a time-out ask less often, such as half as often; Retry-After counts too. */
+/** RFC 8628 §3.5: after a time-out poll half as often; Retry-After counts too. */
 function later(interval: number, trouble: Unreachable): PollResult {
   return { kind: 'waiting', interval: bounded(Math.max(interval * 2, trouble.retryAfter ?? 0)), trouble };
 }

@@ -1,7 +1,7 @@
 /**
- * Enterprise-managed authorization: an ID token of the company's identity provider becomes an identity
- * assertion grant (ID-JAG) there (RFC 8693), which the protected server's authorization server turns
- * into an access token (RFC 7523 §2.1).
+ * Enterprise-managed authorization. The company's identity provider exchanges an ID token for an identity assertion
+ * grant (ID-JAG, RFC 8693). The protected server's authorization server exchanges that for an access token (RFC 7523
+ * §2.1).
  *
  * Invariant: the ID token goes only to the identity provider, the assertion only to the authorization
  * server whose issuer it was asked for, and the access token only to the resource.
@@ -32,13 +32,13 @@ import { requireTokenFields, requestToken } from './token-request.ts';
 const idJagType = 'urn:ietf:params:oauth:token-type:id-jag';
 const idJagProfile = 'urn:ietf:params:oauth:grant-profile:id-jag';
 
-/** Five minutes, in seconds, for an assertion without a lifetime: it is redeemed at once. */
+/** Five minutes, in seconds, for an assertion without a stated lifetime. It is redeemed at once. */
 const defaultLifetime = 300;
 
 /**
- * The identity provider's token endpoint. Unlike a protected server's authorization server it needs
- * neither PKCE nor an authorization endpoint here: no browser is sent there. Throws issuer_mismatch,
- * metadata_invalid, insecure_url, or Unreachable (authorization_server_unreachable).
+ * The identity provider's token endpoint. No browser opens a page of the identity provider, so it needs neither PKCE nor
+ * an authorization endpoint here. Throws issuer_mismatch, metadata_invalid, insecure_url, or Unreachable
+ * (authorization_server_unreachable).
  */
 export async function discoverIdentityProvider(issuer: string, http: Http): Promise<TokenServer> {
   const locations = authorizationServerLocations(requireIssuer(issuer, http));
@@ -64,9 +64,9 @@ function incomplete(issuer: string, problem: string): RuleRefusal {
 }
 
 export interface IdentityAssertionRequest {
-  /** Ourselves at the identity provider. */
+  /** The identity provider, and our client there. */
   readonly identityProvider: OAuthClient;
-  /** As the identity provider issued it. A secret. */
+  /** The ID token that the identity provider issued. A secret. */
   readonly idToken: string;
   /** The protected server's authorization server. */
   readonly server: AuthorizationServer;
@@ -74,12 +74,12 @@ export interface IdentityAssertionRequest {
   readonly scope?: readonly string[];
 }
 
-/** A secret: in memory only, for one redemption. */
+/** A secret. It is kept in memory only, and redeemed once. */
 export interface IdentityAssertion {
   readonly assertion: string;
-  /** The issuer it was asked for, and the only one it goes to. */
+  /** The issuer that the assertion was requested for. It is sent to no other. */
   readonly audience: string;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds, steady. */
   readonly expiresAt: number;
 }
 
@@ -88,8 +88,8 @@ const exchangeFailed = grantFailure(
 );
 
 /**
- * Throws metadata_invalid where the authorization server doesn't take such assertions, and otherwise as
- * `requestClientCredentials` does.
+ * Requests an assertion from the identity provider. Throws metadata_invalid if the authorization server doesn't accept
+ * such assertions, and otherwise as `requestClientCredentials` does.
  */
 export async function requestIdentityAssertion(
   request: IdentityAssertionRequest,
@@ -120,7 +120,7 @@ export async function requestIdentityAssertion(
   };
 }
 
-/** A server that lists the profiles it takes, but not this one, takes no such assertion; silence is not a no. */
+/** A server that lists other profiles doesn't accept such assertions. A server without a list may accept them. */
 function requireProfile(server: AuthorizationServer): void {
   if (server.grantProfilesSupported?.includes(idJagProfile) ?? true) return;
   throw new RuleRefusal(
@@ -133,7 +133,7 @@ function requireProfile(server: AuthorizationServer): void {
   );
 }
 
-/** RFC 8693 §2.2.1: an issued token of another type is not what was asked for; N_A since it opens no resource. */
+/** RFC 8693 §2.2.1: the issued token must have the requested type, and token_type N_A, since it is no access token. */
 function requireAssertion(fields: TokenFields, server: TokenServer): void {
   const { issued_token_type: type, token_type: usage, secrets } = fields;
   if (type !== idJagType) {
@@ -158,7 +158,10 @@ const redemptionFailed = grantFailure(
   'Check that the authorization server trusts this identity provider and knows this client.',
 );
 
-/** Throws issuer_mismatch for an assertion of another audience, and otherwise as `requestClientCredentials` does. */
+/**
+ * Exchanges the assertion for an access token. Throws issuer_mismatch for an assertion of another audience, and
+ * otherwise as `requestClientCredentials` does.
+ */
 export async function redeemIdentityAssertion(
   request: RedemptionRequest,
   http: Http,
@@ -175,7 +178,7 @@ export async function redeemIdentityAssertion(
     },
     failure: redemptionFailed,
   });
-  // The next token comes from a new assertion, so that the company's word is asked again each time.
+  // A refresh token isn't kept: each token needs a new assertion, so that the identity provider decides each time.
   return processAccessToken(requireTokenFields(outcome), expectedTokens(request, requestedAt), http);
 }
 

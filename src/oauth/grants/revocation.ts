@@ -18,8 +18,8 @@ export interface RevocationRequest extends OAuthClient {
 }
 
 /**
- * `not_offered`: the server has no endpoint for it, takes no tokens of this kind, or refuses it to
- * clients like us (some answer 400 or 401 to every public client).
+ * `not_offered`: the server has no revocation endpoint, revokes no tokens of this kind, or refuses to revoke for this
+ * client (some servers answer 400 or 401 to every public client).
  */
 export type RevocationResult = 'confirmed' | 'not_offered';
 
@@ -41,7 +41,7 @@ export async function revokeToken(request: RevocationRequest, http: Http): Promi
   return outcome.revocation;
 }
 
-/** RFC 7009 §2.2: 200, also for a token that the server doesn't know. A web page is no confirmation. */
+/** RFC 7009 §2.2: 200 confirms, even for a token that the server doesn't know. A web page is no confirmation. */
 function processRevocation(
   request: OAuthClient,
   url: string,
@@ -55,7 +55,7 @@ function processRevocation(
     throw unreachableReply(http, reply, endpoint, 'authorization_server_unreachable');
   }
   const error = oauthError(reply);
-  // A public client has no secret to reject: for it the same error means that the server doesn't offer revocation.
+  // For a public client, which has no secret, the same error means that the server doesn't offer revocation to it.
   const hasSecret = request.registration.tokenEndpointAuthMethod !== 'none';
   if (hasSecret && error?.code === 'invalid_client') throw clientRejected(request.server, error, error.code);
   return 'not_offered';

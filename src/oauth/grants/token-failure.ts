@@ -1,8 +1,8 @@
 /**
- * What an error response of the token endpoint means.
+ * The errors for error responses of the token endpoint.
  *
- * Invariant: only a response that says that the refresh token is invalid becomes `login_required`. A response that is
- * no clear refusal becomes `Unreachable`: it may be temporary, and never ends a grant.
+ * Invariant: only a response that says that the refresh token is invalid becomes `login_required`. A response without a
+ * clear refusal becomes `Unreachable`: it may be temporary, and never ends a grant.
  */
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { ErrorDetails } from '../../base/errors.ts';
@@ -12,7 +12,7 @@ import type { Http, HttpReply } from '../base/http.ts';
 import { isTransientError, oauthError, shownError } from '../base/oauth-error.ts';
 import type { OAuthError } from '../base/oauth-error.ts';
 
-/** Refusals that both grants share: about the client or the resource, not about the code or token. */
+/** The refusals that all grants share: of the client or the resource, not of the code or token. */
 function commonRefusal(
   server: TokenServer,
   error: OAuthError | undefined,
@@ -38,7 +38,10 @@ function commonRefusal(
   }
 }
 
-/** Some servers refuse every request with the parameter. After the override a refresh is repeated by itself; a sign-in is not. */
+/**
+ * The hint for servers that refuse every request with the resource parameter. After the override, the broker repeats a
+ * refresh by itself; a sign-in has to be started again.
+ */
 export function resourceHint({ issuer }: Pick<TokenServer, 'issuer'>, isSignIn: boolean): string {
   const waive = `If the server takes no resource parameter at all: keyturn override ${shellWord(issuer)} no-resource on`;
   return isSignIn ? `${waive}, then: keyturn login RESOURCE` : waive;
@@ -53,7 +56,7 @@ export class ClientRejected extends KeyturnError {
     this.code = code;
   }
 
-  /** RFC 6749 §5.2: it doesn't know the client, or not with this secret. False: the client may not do this. */
+  /** RFC 6749 §5.2: true if the server doesn't know the client or its secret; false if the client may not use the grant. */
   get isUnknown(): boolean {
     return this.code === 'invalid_client';
   }
@@ -73,7 +76,7 @@ export function clientRejected(server: TokenServer, error: OAuthError, code: Cli
   );
 }
 
-/** For the exchange of a code. After any refusal the code is used up: the person has to sign in again. */
+/** The error for a failed exchange of a code. After a refusal the code is used up, and the person has to sign in again. */
 export function exchangeFailure(server: TokenServer, reply: HttpReply, http: Http): KeyturnError {
   const error = oauthError(reply);
   if (isTransient(reply.status)) return unreachable(server, reply, http);
@@ -96,8 +99,8 @@ export function exchangeFailure(server: TokenServer, reply: HttpReply, http: Htt
 }
 
 /**
- * For a refresh. `isNarrowed`: it requested fewer scopes than the grant has. Then only an error about the refresh token
- * itself means that the token is invalid; any other may be about the scope.
+ * The error for a failed refresh. `isNarrowed`: the request named scopes, to get a narrower token. Then only an error
+ * that names the refresh token means that the refresh token is invalid; any other may be about the scope.
  */
 export function refreshFailure(
   isNarrowed: boolean,
@@ -151,8 +154,8 @@ function said({ status }: HttpReply, error: OAuthError | undefined): string {
 }
 
 /**
- * For every other grant: a device code, client credentials, an assertion, an exchanged token.
- * `renewal` says what to do about a credential that is no longer good; `isScoped`, whether scopes were asked for.
+ * The errors for every other grant: a device code, client credentials, an assertion, a token exchange. `renewal`: the
+ * hint if the server refused the credential. `isScoped`: the request named scopes.
  */
 export function grantFailure(
   renewal: string,
@@ -188,7 +191,7 @@ export function grantFailure(
   };
 }
 
-/** Other codes that some servers use for invalid_grant. */
+/** invalid_grant, and the codes that some servers use for it. */
 const deadTokenCodes = new Set(['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token']);
 
 /** The forms in which servers say that a refresh token is invalid, expired, used or revoked. */
@@ -214,7 +217,7 @@ function unreachable(server: TokenServer, reply: HttpReply, http: Http, error?: 
 function problem(reply: HttpReply, error: OAuthError | undefined): string {
   if (error !== undefined) return `answered with status ${reply.status}: ${shownError(error)}`;
   if (isSuccess(reply.status)) return 'answered with something that is not a token answer';
-  // A redirected request would carry a code, token or secret to another place.
+  // Following the redirect would send a code, token or secret to another place.
   if (reply.status >= 300 && reply.status < 400) return 'redirects, which is never followed with a secret';
   return `answered with status ${reply.status}`;
 }

@@ -1,8 +1,8 @@
 /**
  * A request to the token endpoint, for every grant type.
  *
- * Invariant: a response is read before it is checked and is kept beside its refusal, so that a rotated refresh
- * token in it isn't lost.
+ * Invariant: the fields of a refused response are returned with the refusal, so that a rotated refresh token in them
+ * isn't lost.
  */
 import { genericGrantRequest } from 'openid-client';
 import { z } from 'zod';
@@ -31,18 +31,18 @@ interface IdTokenClaims {
 }
 
 export interface TokenOutcome {
-  /** What the server answered, if that was a token answer. */
+  /** The fields of the response, if it was a token response. */
   readonly fields?: TokenFields;
-  /** Claims of the ID token that were checked. */
+  /** The claims of the ID token, which the library has checked. */
   readonly claims?: IdTokenClaims;
-  /** Why `fields` may not be used, or why there are none. */
+  /** The reason why `fields` must not be used, or why there are none. */
   readonly refusal?: KeyturnError;
 }
 
 /**
- * Never throws what the server did: a refused answer may still hold a refresh token that must not be lost.
- * The generic grant of the library serves all: its own for codes takes the redirect URI from the
- * callback URL, where ours is the recorded one, byte for byte.
+ * Sends the request. Returns a refusal instead of throwing it, because a refused response may contain a refresh token.
+ * All grant types use the library's generic request. Its request for codes would take the redirect URI from the callback
+ * URL; ours is the recorded one, byte for byte.
  */
 export async function requestToken(
   client: OAuthClient,
@@ -51,7 +51,7 @@ export async function requestToken(
 ): Promise<TokenOutcome> {
   const answer: { fields?: TokenFields } = {};
   const processReply = (reply: HttpReply): Response => {
-    // RFC 6749 §5.1 says 200; a rotation that came with another status of success must not be lost.
+    // RFC 6749 §5.1 says 200. Another 2xx may contain a rotated refresh token too, which must not be lost.
     const fields = isSuccess(reply.status) ? readTokenFields(reply) : undefined;
     if (fields === undefined) throw request.failure(client.server, reply, http);
     answer.fields = fields;
@@ -76,17 +76,18 @@ function idTokenResponse(fields: TokenFields): Response {
   });
 }
 
-/** The answer, or its refusal thrown. */
+/** The fields of the response. Throws its refusal. */
 export function requireTokenFields(outcome: TokenOutcome): TokenFields {
   if (outcome.refusal !== undefined) throw outcome.refusal;
   if (outcome.fields !== undefined) return outcome.fields;
   throw new TypeError('a token request ended without an answer and without a refusal');
 }
 
-/** Who signed in, if an ID token came. */
+/** The person who signed in, if the response had an ID token. */
 export function subjectOf({ claims }: TokenOutcome): { subject?: Subject } {
   if (claims === undefined) return {};
-  // OpenID Connect Core §5.1: either may be missing, and neither is a subject. `login_hint` sends it back (§3.1.2.1).
+  // OpenID Connect Core §5.1: both claims are optional, and neither identifies a person for certain. The next sign-in
+  // sends the name as `login_hint` (§3.1.2.1).
   const loginHint = [claims.email, claims.preferred_username].find((name) => isName(name));
   const subject = { issuer: claims.iss, subject: claims.sub };
   return { subject: loginHint === undefined ? subject : { ...subject, loginHint } };
@@ -94,7 +95,7 @@ export function subjectOf({ claims }: TokenOutcome): { subject?: Subject } {
 
 const isName = (value: unknown): value is string => nameSchema.safeParse(value).success;
 
-/** RFC 5321 §4.5.3.1 bounds an address at 254 characters. */
+/** RFC 5321 §4.5.3.1: an address has at most 254 characters. */
 const nameSchema = z
   .string()
   .max(254)

@@ -1,7 +1,7 @@
 /**
- * The response of the token endpoint: its fields, and the checks of it.
+ * Reads and checks the response of the token endpoint.
  *
- * Invariant: a `TokenResponse` holds a Bearer token that fits into a header. If the token shows its resource, it is the
+ * Invariant: a `TokenResponse` has a Bearer token that fits into a header. If the token shows its resource, it is the
  * requested one, unless an override allows another.
  */
 import { z } from 'zod';
@@ -19,49 +19,49 @@ import { readGranted } from '../base/scope.ts';
 export interface TokenResponse {
   readonly accessToken: string;
   readonly tokenType: 'Bearer';
-  /** Milliseconds, steady: when the request was sent, so that a slow answer lives no longer. */
+  /** When the request was sent, so that a slow response doesn't lengthen the lifetime: milliseconds, steady. */
   readonly issuedAt: number;
   /** Milliseconds, steady. */
   readonly expiresAt: number;
   /** Seconds from `issuedAt`. */
   readonly expiresIn: number;
-  /** False: the server gave no lifetime, and `defaultLifetime` stands in. */
+  /** False if the server gave no lifetime: then it is `defaultLifetime`. */
   readonly lifetimeStated: boolean;
-  /** Absent: none came; after a refresh the one that was used stays valid. */
+  /** Absent if the response had none. After a refresh the one that was sent then stays valid. */
   readonly refreshToken?: string;
-  /** As granted; what was requested, if the server says nothing else (RFC 6749 §5.1). */
+  /** The granted scopes; the requested ones if the server doesn't state any (RFC 6749 §5.1). */
   readonly scope: readonly string[];
-  /** False: the server didn't say, so that `scope` repeats the request. */
+  /** False if the server stated no scope, so that `scope` repeats the request. */
   readonly scopeStated: boolean;
-  /** What a JWT says of the resource it is for; absent: an opaque token, which doesn't show it. */
+  /** What `aud` of a JWT names; absent for an opaque token. */
   readonly audience?: Audience;
   /** From a validated ID token. */
   readonly subject?: Subject;
 }
 
-/** Who signed in. */
+/** The person who signed in. */
 export interface Subject {
   readonly issuer: string;
   readonly subject: string;
-  /** The address or user name that the server knows the person by; absent where it told none. */
+  /** The person's address or user name at the server; absent if the ID token names none. */
   readonly loginHint?: string;
 }
 
-/** One hour, in seconds, for a server that gives no lifetime: what most servers give. */
+/** One hour, in seconds, for a server that states no lifetime: most servers state this one. */
 export const defaultLifetime = 3600;
 
-/** One year, in seconds: keeps the sum with a time exact, however large the number of the server is. */
+/** One year, in seconds. With a larger number of a server, the time of expiry would not be exact. */
 const maxLifetime = 365 * 24 * 60 * 60;
 
 /**
- * RFC 6749 §5.1. Some servers write null or "" where they mean "none". A field of a wrong type makes
- * the answer unusable, but not unreadable: a rotated refresh token in it must not be lost.
+ * RFC 6749 §5.1. Some servers write null or "" for "none". Except for access_token, a field of a wrong type doesn't make
+ * the response unreadable, so that a rotated refresh token in it isn't lost. `processTokenFields` checks the fields.
  */
 const optionalText = z.string().nullish().catch(undefined);
 const answerSchema = z.object({
   access_token: z.string().min(1),
   token_type: optionalText,
-  /** RFC 8693 §2.2.1, of a token exchange. */
+  /** Of a token exchange (RFC 8693 §2.2.1). */
   issued_token_type: optionalText,
   expires_in: z.unknown().optional(),
   refresh_token: optionalText,
@@ -70,11 +70,11 @@ const answerSchema = z.object({
 });
 
 export interface TokenFields extends z.infer<typeof answerSchema> {
-  /** Secrets of the request and of this answer: no message repeats them, wherever the server wrote them. */
+  /** The secrets of the request and of this response. No message may repeat them. */
   readonly secrets: readonly string[];
 }
 
-/** The fields, if the body is a token answer at all. */
+/** The fields; undefined if the body is no token response. */
 export function readTokenFields(reply: HttpReply): TokenFields | undefined {
   const fields = answerSchema.safeParse(responseFields(reply)).data;
   if (fields === undefined) return undefined;
@@ -85,21 +85,21 @@ export function readTokenFields(reply: HttpReply): TokenFields | undefined {
 }
 
 export interface ExpectedTokens extends ExpectedAudience {
-  /** Requested, or for a refresh without scopes, granted before. */
+  /** The requested scopes; for a refresh that names none, the scopes granted before. */
   readonly scope: readonly string[];
   /** Milliseconds, steady. */
   readonly requestedAt: number;
   readonly subject?: TokenResponse['subject'];
 }
 
-/** What was asked for, and as which client. */
+/** The request: what was asked for, and by which client. */
 interface ForResource extends Pick<OAuthClient, 'server' | 'registration'> {
   readonly resource: string;
   readonly scope?: readonly string[] | undefined;
   readonly overrides?: Overrides | undefined;
 }
 
-/** What an answer to this request may be. */
+/** The facts that the response to this request is checked against. */
 export function expectedTokens(
   { server, registration, resource, scope = [], overrides }: ForResource,
   requestedAt: number,
@@ -114,7 +114,7 @@ export function expectedTokens(
   };
 }
 
-/** The checks of one answer, in order. Throws token_invalid and audience_mismatch. */
+/** Checks one response, in order. Throws token_invalid and audience_mismatch. */
 export function processTokenFields(
   fields: TokenFields,
   expected: ExpectedTokens,
@@ -142,7 +142,7 @@ export function processTokenFields(
   };
 }
 
-/** As `processTokenFields`, where the next token comes from a new request: a refresh token that comes all the same is not kept. */
+/** As `processTokenFields`, for grants whose next token comes from a new request: drops a refresh token. */
 export function processAccessToken(...answer: Parameters<typeof processTokenFields>): TokenResponse {
   const { refreshToken: _unwanted, ...rest } = processTokenFields(...answer);
   return rest;
@@ -155,13 +155,13 @@ function requireBearer(fields: TokenFields, expected: ExpectedTokens): void {
   throw unusable(expected, `its type is ${shownText(type, fields.secrets)}, not Bearer`, 'RFC 6749 §7.1');
 }
 
-/** RFC 6750 §2.1: what can't stand in the Authorization header could end it early. */
+/** RFC 6750 §2.1: a token with other characters could end the Authorization header and add another one. */
 function requireHeaderSafe(fields: TokenFields, expected: ExpectedTokens): void {
   if (/^[\x21-\x7e]+$/.test(fields.access_token)) return;
   throw unusable(expected, 'it has characters that no header can carry', 'RFC 6750 §2.1');
 }
 
-/** Whole seconds; undefined if the server gave none. A number as a string is accepted, as servers send it. */
+/** The lifetime in whole seconds; undefined if the server states none. Some servers write the number as a string. */
 export function statedLifetime(
   fields: TokenFields,
   expected: Pick<ExpectedTokens, 'issuer'>,
@@ -180,14 +180,14 @@ export function statedLifetime(
   return Math.floor(Math.min(seconds, maxLifetime));
 }
 
-/** Number() alone would read "", "0x10" and "Infinity", and turn true and [] into numbers. */
+/** Number() itself would accept "", "0x10" and "Infinity", and turn true and [] into numbers. */
 function decimal(value: unknown): number {
   return typeof value === 'string' && /^\s*-?\d+(?:\.\d+)?\s*$/.test(value) ? Number(value) : Number.NaN;
 }
 
 /**
- * The answer's own word, else the token's (RFC 9068 §2.2.3). What can't be read is refused: taken for
- * absent it would mean all that was asked for.
+ * The scope in the response, else the one in the token (RFC 9068 §2.2.3). An unreadable scope in the response is
+ * refused: if it counted as absent, it would mean all requested scopes.
  */
 function statedScope(
   fields: TokenFields,
@@ -200,7 +200,7 @@ function statedScope(
   return text ? readGranted(text, expected.scope) : undefined;
 }
 
-/** '' where nothing is stated. Some servers write a list of texts in place of a text. */
+/** The scope as text; '' if none is stated; undefined if it is unreadable. Some servers write an array of strings. */
 function scopeText(value: unknown): string | undefined {
   if (value === undefined || value === null) return '';
   if (typeof value === 'string') return value;
@@ -215,7 +215,7 @@ const claimsSchema = z.object({
 
 type Claims = z.infer<typeof claimsSchema>;
 
-/** The claims of a signed JWT; undefined for an opaque or encrypted token. Nothing is trusted for its signature. */
+/** The claims of a signed JWT, whose signature isn't checked; undefined for an opaque or encrypted token. */
 function jwtClaims(token: string): Claims | undefined {
   const [header, payload, ...rest] = token.split('.');
   if (header === undefined || payload === undefined || rest.length !== 1) return undefined;
@@ -224,8 +224,8 @@ function jwtClaims(token: string): Claims | undefined {
 }
 
 /**
- * True for a token that carries its own validity, as a JWS or a JWE: a protected server that checks it by
- * itself takes it until it expires, even if the authorization server has revoked it meanwhile.
+ * True for a JWS or a JWE. A protected server that checks such a token by itself accepts it until it expires, even after
+ * the authorization server has revoked it.
  */
 export function isSelfContained(token: string): boolean {
   const parts = token.split('.');

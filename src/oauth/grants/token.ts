@@ -1,5 +1,6 @@
 /**
- * The token requests: a code for tokens, and a refresh token for a new access token (OAuth 2.1 §4.1.3, §4.3).
+ * The token requests of a sign-in and of a refresh: exchanges a code or a refresh token for tokens (OAuth 2.1 §4.1.3,
+ * §4.3).
  *
  * Invariant: `resource` is in every request, byte for byte, unless an override leaves it out. A token is returned only
  * after all checks passed. A rotated refresh token is passed on even if the rest of the response is refused.
@@ -24,16 +25,16 @@ export type { TokenResponse } from './token-response.ts';
 export interface CodeRequest extends OAuthClient {
   readonly server: AuthorizationServer;
   readonly started: StartedAuthorization;
-  /** Where the browser came back to. */
+  /** The URL with the authorization response. */
   readonly callbackUrl: URL;
-  /** Another issuer whose answer could have come there. */
+  /** Another issuer whose authorization response would come to the same redirect URI. */
   readonly ambiguity?: AmbiguousIssuer | undefined;
 }
 
 /**
- * Checks the browser's answer and redeems its code. Throws what `processAuthorizationResponse`
- * throws, login_failed, client_rejected, resource_mismatch, token_invalid, audience_mismatch, or
- * Unreachable (authorization_server_unreachable).
+ * Checks the authorization response and exchanges its code. Throws the errors of `processAuthorizationResponse`,
+ * login_failed, client_rejected, resource_mismatch, token_invalid, audience_mismatch, or Unreachable
+ * (authorization_server_unreachable).
  */
 export async function exchangeCode(request: CodeRequest, http: Http): Promise<TokenResponse> {
   const { started, server, callbackUrl, ambiguity } = request;
@@ -66,23 +67,23 @@ export async function exchangeCode(request: CodeRequest, http: Http): Promise<To
 export interface RefreshRequest extends OAuthClient {
   readonly refreshToken: string;
   readonly resource: string;
-  /** What the grant has: the scope of the answer if neither it nor the request names one. */
+  /** The scopes of the grant. They are those of the new token if neither the request nor the response names scopes. */
   readonly grantedScope: readonly string[];
-  /** A subset of the grant's, for a narrower token; absent: all of them (RFC 6749 §6). */
+  /** A subset of the grant's scopes, for a narrower token; absent: all of them (RFC 6749 §6). */
   readonly scope?: readonly string[];
   /** What the owner waived for this server. */
   readonly overrides?: Overrides;
   /**
-   * Called with a refresh token that came, before the access token is judged: an answer that is then
-   * refused has used up the old one all the same.
+   * Called with a new refresh token before the access token is checked: even if the response is then refused, the old
+   * refresh token may be used up.
    */
   readonly onRotation?: (refreshToken: string) => void | Promise<void>;
 }
 
 /**
- * Throws login_required (the refresh token is dead, and nothing else is), client_rejected,
- * scope_insufficient, resource_mismatch, login_failed (invalid_request), token_invalid, audience_mismatch, or Unreachable
- * (authorization_server_unreachable, with retryAfter in seconds).
+ * Exchanges the refresh token for a new access token. Throws login_required (only if the refresh token is invalid),
+ * client_rejected, scope_insufficient, resource_mismatch, login_failed (invalid_request), token_invalid,
+ * audience_mismatch, or Unreachable (authorization_server_unreachable, with retryAfter in seconds).
  */
 export async function refresh(request: RefreshRequest, http: Http): Promise<TokenResponse> {
   const { resource, scope } = request;
@@ -108,7 +109,7 @@ export async function refresh(request: RefreshRequest, http: Http): Promise<Toke
   );
 }
 
-/** OpenID Connect Core §3.1.3.7 rule 11: the nonce that was sent, if an ID token came. */
+/** OpenID Connect Core §3.1.3.7 rule 11: an ID token must contain the nonce that was sent. */
 function requireNonce(started: StartedAuthorization, { claims }: TokenOutcome): void {
   if (claims === undefined || started.nonce === undefined || claims.nonce === started.nonce) return;
   throw new RuleRefusal(
