@@ -139,6 +139,33 @@ describe('the layers', () => {
   });
 });
 
+describe('the protected server', () => {
+  const loaded = staticClosure(tree, 'server/index.ts');
+
+  it('loads nothing of Node and no package but three that run anywhere', () => {
+    const outside = [...loaded].filter((target) => !tree.has(target));
+    expect(outside.toSorted()).toEqual(['ipaddr.js', 'jose', 'zod']);
+  });
+
+  it('uses no global object of Node', () => {
+    const files = [...loaded].filter((target) => tree.has(target));
+    const using = files.filter((file) =>
+      ['Buffer', 'process', 'global', 'setImmediate', 'require', '__dirname'].some((name) =>
+        tree.get(file)?.identifiers.has(name),
+      ),
+    );
+    expect(using).toEqual([]);
+    expect(files).toContain('server/resource/protected-server.ts');
+  });
+
+  it('has of the client role only readers and rules, and nothing that asks for tokens', () => {
+    const files = [...loaded].filter((target) => tree.has(target));
+    expect(
+      files.filter((file) => !/^(server|oauth\/(base|discovery))\/|^base\/errors\.ts$/.test(file)),
+    ).toEqual([]);
+  });
+});
+
 /** What each part beside src/ may import. By the longest beginning that fits. */
 const besideLayers: Readonly<Record<string, Layer & { readonly typesOnly?: readonly string[] }>> = {
   'electron/': {

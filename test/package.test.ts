@@ -52,7 +52,7 @@ describe('the tarball', () => {
     const wanted =
       /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md|docs\/[\w./-]+\.md|dist\/[\w./-]+\.(js|d\.ts))$/;
     expect(files.filter((file) => !wanted.test(file))).toEqual([]);
-    expect(files.filter((file) => /^dist\/server\/|\.map$|(^|\/)test/.test(file))).toEqual([]);
+    expect(files.filter((file) => /\.map$|(^|\/)test/.test(file))).toEqual([]);
     for (const file of [
       'LICENSE',
       'README.md',
@@ -60,6 +60,9 @@ describe('the tarball', () => {
       'dist/cli/bin.js',
       'dist/client/index.js',
       'dist/client/index.d.ts',
+      'dist/server/index.js',
+      'dist/server/node.js',
+      'dist/server/express.js',
     ]) {
       expect(files).toContain(file);
     }
@@ -146,6 +149,19 @@ describe('installed in an empty folder', () => {
       cwd: path.join(installed, '..', '..'),
     });
     expect(stdout).toBe('KeyturnError connect createFetch pair transportOptions\n');
+  });
+
+  it('is imported as keyturn/server by another program, in three forms', async () => {
+    const program =
+      "Promise.all(['', '/node', '/express'].map((form) => import('keyturn/server' + form)))" +
+      ".then((all) => console.log(all.map((one) => Object.keys(one).sort().join(' ')).join('; ')))";
+    const { stdout } = await run(process.execPath, ['-e', program], {
+      cwd: path.join(installed, '..', '..'),
+    });
+    expect(stdout).toBe(
+      'KeyturnError introspection jwt protect protectedServer upstreamFetch; ' +
+        'fetchListener nodeListener; accessOf metadata protect\n',
+    );
   });
 });
 

@@ -6,6 +6,7 @@
  * the server may have served the request anyway, the error is a `ResponseLost`: a refresh token may then be used up.
  */
 import { KeyturnError, quoted, Unreachable } from '../../base/errors.ts';
+import { boundedBytes } from './bounded-bytes.ts';
 import { retryAfterSeconds } from './http-time.ts';
 import { requireSecureUrl } from './secure-url.ts';
 import type { ServerClocks } from './server-clock.ts';
@@ -120,16 +121,10 @@ async function open(http: Http, outgoing: HttpRequest, reason: UnreachableReason
 
 async function boundedText(body: FetchResponse['body']): Promise<string | undefined> {
   if (body === null) return '';
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.byteLength;
-    // Returning from the loop cancels the stream.
-    if (size > maxBytes) return undefined;
-    chunks.push(chunk);
-  }
+  const bytes = await boundedBytes(body, maxBytes);
+  if (bytes === undefined) return undefined;
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     return undefined;
   }

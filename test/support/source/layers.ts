@@ -73,6 +73,11 @@ export const layers: Readonly<Record<string, Layer>> = {
     packages: ['openid-client', 'zod'],
     why: 'the protocol is pure: fetch and clock are passed in',
   },
+  'server/': {
+    mayImport: ['base/errors.ts', 'server/', 'oauth/base/', 'oauth/discovery/'],
+    packages: ['jose', 'zod', 'ipaddr.js'],
+    why: 'the server roles owe nothing to the broker: of the client role they share its grammar and its bounds',
+  },
   'vault/': {
     mayImport: [...keeping, 'base/shield.ts', 'base/system/child.ts', 'base/system/parent.ts'],
     packages: ['zod', 'keytar'],

@@ -1,0 +1,88 @@
+/**
+ * A request of Node's http server in the form in which the checks take it.
+ *
+ * Invariant: every header line that was sent is looked at; Node's own `headers` drops a second Authorization in silence. What
+ * passes has no token and no proof in any of Node's three forms of headers.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { boundedBytes } from '../oauth/base/bounded-bytes.ts';
+import { withheldHeaders } from './resource/access.ts';
+import type { Answer, IncomingRequest } from './resource/base/incoming.ts';
+import { addedHeaders } from './resource/fetch-handler.ts';
+import type { ProtectedServer, Verdict } from './resource/protected-server.ts';
+
+/** The way on, or undefined: the request was answered. */
+export async function check(
+  server: ProtectedServer,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<Extract<Verdict, { kind: 'passed' }> | undefined> {
+  const incoming = incomingOf(server, request);
+  const verdict = incoming && (await server.check(incoming));
+  if (verdict?.kind === 'passed') {
+    withholdHeaders(request);
+    return verdict;
+  }
+  write(verdict?.answer ?? badTarget, response);
+  return undefined;
+}
+
+const badTarget: Answer = { status: 400, headers: { 'cache-control': 'no-store' }, body: null };
+
+/** Undefined: the request's target is no path. */
+export function incomingOf(server: ProtectedServer, request: IncomingMessage): IncomingRequest | undefined {
+  const url = targetOf(server, request);
+  if (url === undefined) return undefined;
+  const address = request.socket.remoteAddress;
+  return {
+    method: request.method ?? 'GET',
+    url,
+    headers: headersOf(request),
+    connection: { isEncrypted: isEncrypted(request), ...(address === undefined ? {} : { address }) },
+    readBody: async (maxBytes) => boundedBytes(request, maxBytes),
+  };
+}
+
+/** The path at the configured origin: a Host header may say anything. Express keeps the whole path in `originalUrl`. */
+export function targetOf(server: ProtectedServer, request: IncomingMessage): URL | undefined {
+  const target =
+    'originalUrl' in request && typeof request.originalUrl === 'string' ? request.originalUrl : request.url;
+  // RFC 9112 §3.2.2: a client may send the whole URL, as to a proxy.
+  const path = target?.replace(/^https?:\/\/[^/?]*/i, '') ?? '/';
+  return URL.parse(new URL(server.resource).origin + (path.startsWith('/') ? path : `/${path}`)) ?? undefined;
+}
+
+export function headersOf({ rawHeaders }: IncomingMessage): Headers {
+  const headers = new Headers();
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '');
+  }
+  return headers;
+}
+
+function isEncrypted({ socket }: IncomingMessage): boolean {
+  return 'encrypted' in socket && socket.encrypted === true;
+}
+
+/** In each of the three forms in which Node has them. */
+function withholdHeaders(request: IncomingMessage): void {
+  for (const name of withheldHeaders) {
+    delete request.headers[name];
+    delete request.headersDistinct[name];
+  }
+  const { rawHeaders } = request;
+  for (let at = rawHeaders.length - 2; at >= 0; at -= 2) {
+    if (withheldHeaders.includes(rawHeaders[at]?.toLowerCase() ?? '')) rawHeaders.splice(at, 2);
+  }
+}
+
+export function write({ status, headers, body }: Answer, response: ServerResponse): void {
+  response.writeHead(status, headers);
+  response.end(body ?? undefined);
+}
+
+/** Headers that the answer of a handler of Node's own kind will carry, unless it sets them itself. */
+export function prepare(response: ServerResponse, more: Readonly<Record<string, string>>): void {
+  const added = addedHeaders(new Headers(), more);
+  for (const [name, value] of Object.entries(added)) response.setHeader(name, value);
+}

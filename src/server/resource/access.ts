@@ -1,0 +1,68 @@
+/**
+ * What a handler learns of the token that a request came with.
+ *
+ * Invariant: the token itself is not in it, nor in the headers of the request that the handler gets. So a handler can't
+ * pass it on (spec, Mandatory security requirements 11), not even by accident. Its digest is kept beside the object, for
+ * `upstreamFetch`, and ends with it.
+ */
+import type { VerifiedToken } from './tokens/token.ts';
+
+/** Claims of the token, and the parsed body where this server read it. */
+export interface Access extends VerifiedToken {
+  /** The body as it was parsed here: a message where `operations` are given, `URLSearchParams` for a form; else undefined. */
+  readonly body: unknown;
+  /** For the protocol's SDK, which takes it as `authInfo`. Its `token` is empty. */
+  readonly authInfo: SdkAuthInfo;
+}
+
+/** The shape that both major versions of the SDK take. */
+export interface SdkAuthInfo {
+  token: string;
+  clientId: string;
+  scopes: string[];
+  expiresAt: number;
+  resource: URL;
+  resourceMetadataUrl: string;
+  extra: Record<string, unknown>;
+}
+
+interface Origin {
+  readonly tokenDigest: string;
+  readonly resource: string;
+}
+
+const origins = new WeakMap<Access, Origin>();
+
+export interface AccessParts {
+  readonly token: VerifiedToken;
+  readonly tokenDigest: string;
+  readonly body: unknown;
+  readonly resource: string;
+  readonly metadataUrl: string;
+}
+
+export function makeAccess({ token, tokenDigest, body, resource, metadataUrl }: AccessParts): Access {
+  const access = Object.freeze({
+    ...token,
+    body,
+    authInfo: {
+      token: '',
+      clientId: token.clientId,
+      scopes: [...token.scopes],
+      expiresAt: token.expiresAt,
+      resource: new URL(resource),
+      resourceMetadataUrl: metadataUrl,
+      extra: { sub: token.subject, iss: token.issuer, claims: token.claims },
+    },
+  });
+  origins.set(access, { tokenDigest, resource });
+  return access;
+}
+
+/** Undefined: no server of ours made this object. */
+export function originOf(access: Access): Origin | undefined {
+  return origins.get(access);
+}
+
+/** Headers that carry proof of the caller's rights; no handler gets them. */
+export const withheldHeaders: readonly string[] = ['authorization', 'dpop'];

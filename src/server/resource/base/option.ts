@@ -1,0 +1,28 @@
+/**
+ * What is said of an option that can't be used.
+ *
+ * Invariant: the message names the option and what to write. It repeats no value, since a value may be a secret.
+ */
+import { z } from 'zod';
+import { KeyturnError } from '../../../base/errors.ts';
+
+/** Throws invalid_request. */
+export function invalidOption(name: string, problem: string, hint: string): never {
+  throw new KeyturnError('invalid_request', `The option ${name} can't be used: ${problem}.`, { hint });
+}
+
+/** The options as the schema reads them. `where` names the function that took them. Throws invalid_request. */
+export function readOptions<T extends z.ZodType>(schema: T, options: unknown, where: string): z.output<T> {
+  const parsed = schema.safeParse(options);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const name = issue?.path.join('.') ?? '';
+  return invalidOption(
+    name === '' ? `of ${where}` : `${name} of ${where}`,
+    issue?.message ?? 'it has a wrong form',
+    'docs/server.md has a table of the options.',
+  );
+}
+
+/** A positive number of seconds, at most a day: nothing here is meant to last longer. */
+export const seconds = z.number().positive().max(86_400);

@@ -1,0 +1,76 @@
+/**
+ * What a protected server tells its operator: each request that passed or was refused, and each outage.
+ *
+ * Invariant: no event holds a token, a proof, a query or a body. What a client chose, such as a tool's name, is bounded and
+ * printable.
+ */
+import { quoted } from '../../base/errors.ts';
+import type { RefusalReason } from './base/refusal.ts';
+import type { Operation } from './requests/message.ts';
+import type { Outage, VerifiedToken } from './tokens/token.ts';
+
+export interface RequestEvent {
+  readonly type: 'granted' | 'refused';
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly method: string;
+  /** Without its query. */
+  readonly path: string;
+  readonly address?: string;
+  readonly reason?: RefusalReason;
+  /** The status of a refusal. */
+  readonly status?: number;
+  readonly issuer?: string;
+  readonly subject?: string;
+  readonly clientId?: string;
+  readonly scopes?: readonly string[];
+  /** Scopes that the request needed. */
+  readonly needed?: readonly string[];
+  /** `tools/call "add-note"`; the first twenty of a batch. */
+  readonly operations?: readonly string[];
+}
+
+export type ServerEvent = RequestEvent | Outage;
+
+/** What is known of a request so far; the pipeline fills it in. */
+export interface Course {
+  readonly method: string;
+  readonly path: string;
+  address?: string | undefined;
+  token?: VerifiedToken;
+  needed?: readonly string[];
+  operations?: readonly Operation[];
+}
+
+const maxOperations = 20;
+const maxPathLength = 500;
+
+export function requestEvent(
+  course: Course,
+  at: number,
+  refusal?: { readonly reason: RefusalReason; readonly status: number },
+): RequestEvent {
+  const { method, path, address, token, needed, operations } = course;
+  return {
+    type: refusal ? 'refused' : 'granted',
+    at,
+    method,
+    path: path.slice(0, maxPathLength),
+    ...(address === undefined ? {} : { address }),
+    ...(refusal ? { reason: refusal.reason, status: refusal.status } : {}),
+    ...(token && {
+      issuer: token.issuer,
+      subject: token.subject,
+      clientId: token.clientId,
+      scopes: token.scopes,
+    }),
+    ...(needed && { needed }),
+    ...(operations && { operations: operations.slice(0, maxOperations).map(shown) }),
+  };
+}
+
+/** A URI is shown without its query, which may be somebody's secret. */
+function shown({ method, tool, prompt, resource }: Operation): string {
+  const name = tool ?? prompt ?? resource?.replace(/[?#].*$/s, '');
+  return name === undefined ? quoted(method).slice(1, -1) : `${quoted(method).slice(1, -1)} ${quoted(name)}`;
+}

@@ -1,0 +1,80 @@
+/**
+ * The protected server for servers that pass a `Request` and take a `Response`: workers, Deno, Bun, Hono.
+ *
+ * Invariant: the handler gets a request without the token and its proof. The body is the same bytes that were checked.
+ */
+import { boundedBytes } from '../../oauth/base/bounded-bytes.ts';
+import { withheldHeaders } from './access.ts';
+import type { Access } from './access.ts';
+import type { Answer, IncomingRequest } from './base/incoming.ts';
+import type { ProtectedServer } from './protected-server.ts';
+
+/** Answers requests that passed. */
+export type ProtectedHandler = (request: Request, access: Access) => Response | Promise<Response>;
+
+export type FetchHandler = (request: Request, connection?: unknown) => Promise<Response>;
+
+/**
+ * A handler that answers what may not pass by itself, and hands the rest on. `connection` may be `{address}`, the IP
+ * address of the other end; other objects, such as a worker's bindings, are ignored.
+ */
+export function protect(server: ProtectedServer, handler: ProtectedHandler): FetchHandler {
+  return async (request, connection) => {
+    const verdict = await server.check(incomingOf(request, connection));
+    if (verdict.kind === 'answered') return responseOf(verdict.answer);
+    const response = await handler(handedOn(request, verdict.bytes), verdict.access);
+    return withHeaders(response, verdict.headers);
+  };
+}
+
+function incomingOf(request: Request, connection: unknown): IncomingRequest {
+  const url = new URL(request.url);
+  const address = addressOf(connection);
+  return {
+    method: request.method,
+    url,
+    headers: request.headers,
+    connection: { isEncrypted: url.protocol === 'https:', ...(address === undefined ? {} : { address }) },
+    readBody: async (maxBytes) =>
+      request.body === null ? new Uint8Array() : boundedBytes(request.body, maxBytes),
+  };
+}
+
+function addressOf(connection: unknown): string | undefined {
+  const isObject = typeof connection === 'object' && connection !== null;
+  return isObject && 'address' in connection && typeof connection.address === 'string'
+    ? connection.address
+    : undefined;
+}
+
+function handedOn(request: Request, bytes: Uint8Array | undefined): Request {
+  const headers = new Headers(request.headers);
+  for (const name of withheldHeaders) headers.delete(name);
+  const { method, signal } = request;
+  const hasBody = method !== 'GET' && method !== 'HEAD';
+  const body = bytes === undefined ? request.body : (bytes as Uint8Array<ArrayBuffer>);
+  // Fetch standard: a stream as a body needs `duplex`.
+  const init: RequestInit = { method, headers, signal, ...(hasBody && body ? { body, duplex: 'half' } : {}) };
+  return new Request(request.url, init);
+}
+
+function responseOf({ status, headers, body }: Answer): Response {
+  return new Response(body, { status, headers });
+}
+
+/** RFC 9111 §5.2.2.5: what one caller may see is kept by no cache, unless the handler says more of it. */
+export function addedHeaders(
+  answered: Pick<Headers, 'has'>,
+  more: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  return answered.has('cache-control') ? more : { ...more, 'cache-control': 'no-store' };
+}
+
+function withHeaders(response: Response, more: Readonly<Record<string, string>>): Response {
+  const headers = new Headers(response.headers);
+  for (const [name, value] of Object.entries(addedHeaders(headers, more))) {
+    headers.set(name, value);
+  }
+  const { status, statusText } = response;
+  return new Response(response.body, { status, statusText, headers });
+}

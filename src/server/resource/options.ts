@@ -1,0 +1,185 @@
+/**
+ * What `protectedServer` is told, and the check of it.
+ *
+ * Invariant: a server with an option that can't be right never starts. So no mistake shows up as a token that passes.
+ */
+import { z } from 'zod';
+import { canonicalResource } from '../../oauth/base/resource.ts';
+import { isLoopbackHost } from '../../oauth/base/secure-url.ts';
+import { requireIssuer } from '../../oauth/discovery/authorization-server.ts';
+import { isAddressOrRange } from './base/address.ts';
+import { invalidOption, readOptions, seconds } from './base/option.ts';
+import type { ServerEvent } from './events.ts';
+import type { Limit } from './requests/rate-limit.ts';
+import type { OperationScopes, RouteScopes, ScopeStrategy } from './requests/scope-rules.ts';
+import { asymmetricAlgorithms } from './tokens/jwt.ts';
+import type { AsymmetricAlgorithm } from './tokens/jwt.ts';
+import type { TokenKind, VerifiedToken } from './tokens/token.ts';
+
+/** `valid`; `ended`: 401; `unavailable`: 503, since nobody can tell. */
+export type SessionState = 'valid' | 'ended' | 'unavailable';
+
+export interface ProtectedServerOptions {
+  /** The canonical URI of this server (RFC 8707 §2): what tokens must name as their audience, byte for byte. */
+  readonly resource: string;
+  /** Issuers whose tokens count. */
+  readonly authorizationServers: readonly string[];
+  /** `jwt()` or `introspection(…)`. */
+  readonly tokens: TokenKind;
+  readonly scopes?: {
+    /** What every request needs, and what a client without a token is told to ask for. */
+    readonly required?: readonly string[];
+    /** `scopes_supported` of the metadata; `required` unless given. */
+    readonly supported?: readonly string[];
+    /** Scopes that a scope includes: `{'files:write': ['files:read']}`. */
+    readonly implies?: Readonly<Record<string, readonly string[]>>;
+    /** Scopes that are often used with a scope, for the strategy `extended`. */
+    readonly related?: Readonly<Record<string, readonly string[]>>;
+  };
+  /** What a 403 asks for; `recommended` unless given. */
+  readonly strategy?: ScopeStrategy;
+  /** Scopes of the protocol's operations. Where it is given, each body is read and must be JSON. */
+  readonly operations?: OperationScopes;
+  /** Scopes of paths, beside those that every request needs. */
+  readonly routes?: readonly RouteScopes[];
+  readonly dpop?: {
+    /** True: only tokens that are bound to a key pass. */
+    readonly required?: boolean;
+    readonly algorithms?: readonly AsymmetricAlgorithm[];
+    /** 60 unless given. */
+    readonly maxAgeSeconds?: number;
+    /** Each proof must carry a nonce of this server, which counts for so long; no nonce is wanted unless given. */
+    readonly nonceSeconds?: number;
+  };
+  readonly rateLimit?: {
+    /** By the client that the token was issued to; no limit unless given. */
+    readonly perClient?: Limit;
+    /** By address, before the token is looked at; no limit unless given. */
+    readonly perAddress?: Limit;
+    /** Refused tokens by address; 100 in 60 seconds unless given. */
+    readonly failedTokens?: Limit;
+  };
+  /** Addresses and ranges of proxies whose X-Forwarded-Proto and X-Forwarded-For count. */
+  readonly trustedProxies?: readonly string[];
+  /** Asked at each request, after the token passed: for sessions that end before their tokens. */
+  readonly checkSession?: (token: VerifiedToken) => SessionState | Promise<SessionState>;
+  /** Called for each request and each outage. What it throws is ignored. */
+  readonly onEvent?: (event: ServerEvent) => void;
+  /** Bytes of the largest body that is read here; 4 MiB unless given. */
+  readonly maxBodyBytes?: number;
+  /** `resource_name` of the metadata. */
+  readonly name?: string;
+  /** `resource_documentation` of the metadata: a URL. */
+  readonly documentation?: string;
+  /** For requests to the authorization servers; the platform's own unless given. */
+  readonly fetch?: typeof globalThis.fetch;
+  /** Milliseconds since the epoch; `Date.now` unless given. */
+  readonly now?: () => number;
+}
+
+const texts = z.array(z.string().min(1));
+const lists = z.record(z.string(), texts);
+const limit = z.strictObject({ requests: z.int().positive(), seconds });
+const callable = z.custom<never>((value) => typeof value === 'function', 'it must be a function');
+const algorithms = z.array(z.enum(asymmetricAlgorithms)).nonempty();
+
+const schema = z.strictObject({
+  resource: z.string(),
+  authorizationServers: texts.nonempty(),
+  tokens: z.custom<TokenKind>(
+    (value) => typeof value === 'object' && value !== null && 'open' in value,
+    'it must be jwt() or introspection({…})',
+  ),
+  scopes: z
+    .strictObject({
+      required: texts.default([]),
+      supported: texts.optional(),
+      implies: lists.default({}),
+      related: lists.default({}),
+    })
+    .prefault({}),
+  strategy: z.enum(['minimal', 'recommended', 'extended']).default('recommended'),
+  operations: z
+    .strictObject({
+      tools: lists.optional(),
+      resources: lists.optional(),
+      prompts: lists.optional(),
+      methods: lists.optional(),
+    })
+    .optional(),
+  routes: z
+    .array(z.strictObject({ method: z.string().optional(), path: z.string().startsWith('/'), scopes: texts }))
+    .default([]),
+  dpop: z
+    .strictObject({
+      required: z.boolean().default(false),
+      algorithms: algorithms.default(['ES256', 'ES384', 'EdDSA', 'Ed25519', 'PS256', 'RS256']),
+      maxAgeSeconds: z.number().min(1).max(300).default(60),
+      nonceSeconds: seconds.optional(),
+    })
+    .prefault({}),
+  rateLimit: z
+    .strictObject({
+      perClient: limit.optional(),
+      perAddress: limit.optional(),
+      failedTokens: limit.default({ requests: 100, seconds: 60 }),
+    })
+    .prefault({}),
+  trustedProxies: z
+    .array(z.string().refine(isAddressOrRange, 'it must hold IP addresses or ranges'))
+    .default([]),
+  checkSession: callable.optional(),
+  onEvent: callable.optional(),
+  maxBodyBytes: z
+    .int()
+    .positive()
+    .default(4 * 1024 * 1024),
+  name: z.string().min(1).optional(),
+  documentation: z.url().optional(),
+  fetch: callable.optional(),
+  now: callable.optional(),
+});
+
+export type Settings = Omit<z.output<typeof schema>, 'checkSession' | 'onEvent' | 'fetch' | 'now'> & {
+  /** True: the resource is an http URL of this machine, for development. */
+  readonly isLoopbackHttp: boolean;
+};
+
+/** Throws invalid_request with the option's name and what to write. */
+export function readServerOptions(options: ProtectedServerOptions): Settings {
+  const settings = readOptions(schema, options, 'protectedServer');
+  const isLoopback = requireResource(settings.resource);
+  for (const issuer of settings.authorizationServers) requireIssuerOption(issuer, isLoopback);
+  return { ...settings, isLoopbackHttp: settings.resource.startsWith('http:') };
+}
+
+/** True for a resource of this machine. */
+function requireResource(resource: string): boolean {
+  let canonical: string;
+  try {
+    canonical = canonicalResource(resource, { allowInsecureLoopback: true });
+  } catch (error) {
+    return invalidOption(
+      'resource of protectedServer',
+      error instanceof Error ? error.message : 'it names no server',
+      'Write the https URL of the endpoint, as clients do; http is for this machine only.',
+    );
+  }
+  // Another spelling would not be the audience that clients ask for (RFC 8707 §2).
+  if (resource !== canonical && resource !== `${canonical}/`) {
+    invalidOption('resource of protectedServer', 'it is not in canonical form', `Write ${canonical}`);
+  }
+  return isLoopbackHost(new URL(resource).hostname);
+}
+
+function requireIssuerOption(issuer: string, isLoopback: boolean): void {
+  try {
+    requireIssuer(issuer, { allowInsecureLoopback: isLoopback });
+  } catch (error) {
+    invalidOption(
+      'authorizationServers of protectedServer',
+      error instanceof Error ? error.message : 'it holds something that is no issuer',
+      'Write each issuer as its own metadata does. Plain http works only where the resource is on this machine too.',
+    );
+  }
+}

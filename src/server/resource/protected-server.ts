@@ -1,0 +1,317 @@
+/**
+ * A protected server: the checks of one request, in order.
+ *
+ * Invariant: nothing of a request is processed before its token passed (spec, Endpoints, rule 3), and a check that can't be
+ * made is never a pass. A request ends in exactly one event.
+ */
+import { resourceCovers } from '../../oauth/base/resource.ts';
+import type { Http } from '../../oauth/base/http.ts';
+import { makeAccess } from './access.ts';
+import type { Access } from './access.ts';
+import { limitKey } from './base/address.ts';
+import { sha256 } from './base/digest.ts';
+import type { Answer, IncomingRequest } from './base/incoming.ts';
+import { Refusal } from './base/refusal.ts';
+import { requestEvent } from './events.ts';
+import type { Course, ServerEvent } from './events.ts';
+import { readServerOptions } from './options.ts';
+import type { ProtectedServerOptions, Settings } from './options.ts';
+import { writeChallenge } from './requests/challenge.ts';
+import { isForm, readCredentials, readForm } from './requests/credentials.ts';
+import type { Credentials } from './requests/credentials.ts';
+import { checkOperationHeaders, operationsIn, parseBody } from './requests/message.ts';
+import { resourceMetadata } from './requests/metadata.ts';
+import type { ResourceMetadata } from './requests/metadata.ts';
+import { RateLimiter } from './requests/rate-limit.ts';
+import { ScopeRules } from './requests/scope-rules.ts';
+import { checkTransport } from './requests/transport.ts';
+import { Dpop } from './tokens/dpop.ts';
+import type { TokenCheck, VerifiedToken } from './tokens/token.ts';
+
+/** What became of a request. */
+export type Verdict =
+  | { readonly kind: 'answered'; readonly answer: Answer }
+  | {
+      readonly kind: 'passed';
+      readonly access: Access;
+      /** The body, where it was read here. */
+      readonly bytes?: Uint8Array;
+      /** Headers that the answer must carry. */
+      readonly headers: Readonly<Record<string, string>>;
+    };
+
+/** Characters. Tokens with many claims have some 4,000; all headers of a request together seldom may have more than 16,384. */
+const maxTokenLength = 8192;
+
+interface Checks {
+  readonly settings: Settings;
+  readonly options: ProtectedServerOptions;
+  readonly now: () => number;
+  readonly metadata: ResourceMetadata;
+  readonly scopes: ScopeRules;
+  readonly tokens: TokenCheck;
+  readonly dpop: Dpop;
+  readonly perClient: RateLimiter | undefined;
+  readonly perAddress: RateLimiter | undefined;
+  readonly failedTokens: RateLimiter;
+}
+
+/** Makes the checks of one resource. Throws invalid_request for an option that can't be used. */
+export class ProtectedServer {
+  readonly resource: string;
+  /** The path-specific place of the metadata. */
+  readonly metadataUrl: string;
+  readonly #checks: Checks;
+
+  constructor(options: ProtectedServerOptions) {
+    this.#checks = makeChecks(options);
+    this.resource = this.#checks.settings.resource;
+    this.metadataUrl = this.#checks.metadata.url;
+  }
+
+  /** The answer to a request for the metadata; undefined for any other request. */
+  metadata(request: IncomingRequest): Answer | undefined {
+    const answer = this.#checks.metadata.answer(request.method, request.url.pathname);
+    if (answer === undefined) return undefined;
+    try {
+      checkTransport(request, this.#transport());
+      return answer;
+    } catch (error) {
+      return this.#refused(request, asRefusal(error));
+    }
+  }
+
+  /** All checks of one request; for an adapter to a server of another kind. Never rejects for what a request holds. */
+  async check(request: IncomingRequest): Promise<Verdict> {
+    const metadata = this.metadata(request);
+    if (metadata !== undefined) return { kind: 'answered', answer: metadata };
+    const course: Course = { method: request.method, path: request.url.pathname };
+    try {
+      const passed = await this.#run(request, course);
+      this.#tell(requestEvent(course, this.#checks.now()));
+      return passed;
+    } catch (error) {
+      const refusal = asRefusal(error);
+      const { reason, row } = refusal;
+      this.#tell(requestEvent(course, this.#checks.now(), { reason, status: row.status }));
+      const nonce = row.status === 401 ? await this.#checks.dpop.nonceHeader() : {};
+      return { kind: 'answered', answer: this.#refused(request, refusal, nonce) };
+    }
+  }
+
+  async #run(request: IncomingRequest, course: Course): Promise<Verdict> {
+    const { settings, scopes, dpop, perAddress, perClient } = this.#checks;
+    course.address = checkTransport(request, this.#transport());
+    // A token for one path opens no other.
+    if (!resourceCovers(settings.resource, this.#ownUrl(request))) throw new Refusal('unknown_path');
+    const address = course.address === undefined ? undefined : limitKey(course.address);
+    if (address !== undefined && perAddress) limit('rate_limited', perAddress.take(address));
+
+    const credentials = readCredentials(request);
+    const isFormBody = isForm(request.headers);
+    if (credentials === undefined) {
+      if (isFormBody) readForm(await this.#bytes(request));
+      throw new Refusal('token_missing');
+    }
+    const tokenDigest = await sha256(credentials.token);
+    const token = await this.#verify(request, credentials, tokenDigest, address);
+    course.token = token;
+    if (perClient) limit('rate_limited', perClient.take(`${token.issuer} ${token.clientId}`));
+    await this.#checkSession(token);
+
+    const needed = scopes.neededFor(request.method, request.url.pathname);
+    course.needed = needed;
+    this.#requireScopes(token, needed);
+    const bytes = isFormBody || this.#readsBody(request) ? await this.#bytes(request) : undefined;
+    const form = bytes && isFormBody ? readForm(bytes) : undefined;
+    const body = bytes && settings.operations ? this.#checkOperations(request, course, token, bytes) : form;
+    const { resource } = settings;
+    return {
+      kind: 'passed',
+      access: makeAccess({ token, tokenDigest, body, resource, metadataUrl: this.metadataUrl }),
+      ...(bytes ? { bytes } : {}),
+      headers: await dpop.nonceHeader(),
+    };
+  }
+
+  /** The token by itself, then in its binding. A refused one counts against its address. */
+  async #verify(
+    request: IncomingRequest,
+    credentials: Credentials,
+    tokenDigest: string,
+    address: string | undefined,
+  ): Promise<VerifiedToken> {
+    const { tokens, dpop, failedTokens } = this.#checks;
+    if (address !== undefined) limit('too_many_failures', failedTokens.wait(address));
+    try {
+      if (credentials.token.length > maxTokenLength) throw new Refusal('token_unreadable');
+      const token = await tokens.check(credentials.token, tokenDigest);
+      await dpop.check({ request, credentials, token, tokenDigest, url: this.#ownUrl(request) });
+      return token;
+    } catch (error) {
+      const isFailure =
+        error instanceof Refusal && error.row.status === 401 && error.reason !== 'proof_needs_nonce';
+      if (isFailure && address !== undefined) failedTokens.count(address);
+      throw error;
+    }
+  }
+
+  async #checkSession(token: VerifiedToken): Promise<void> {
+    const { checkSession } = this.#checks.options;
+    if (!checkSession) return;
+    let state;
+    try {
+      state = await checkSession(token);
+    } catch {
+      state = 'unavailable';
+    }
+    if (state === 'ended') throw new Refusal('session_ended');
+    if (state !== 'valid') throw new Refusal('session_unavailable', { retryAfterSeconds: 5 });
+  }
+
+  /** Spec, Errors, rules 3 and 4. */
+  #requireScopes(token: VerifiedToken, needed: readonly string[]): void {
+    const { scopes } = this.#checks;
+    if (scopes.isEnough(token.scopes, needed)) return;
+    throw new Refusal('scope_insufficient', { scope: scopes.challenge(token.scopes, needed) });
+  }
+
+  #readsBody({ method }: IncomingRequest): boolean {
+    return this.#checks.settings.operations !== undefined && method !== 'GET' && method !== 'HEAD';
+  }
+
+  #checkOperations(
+    request: IncomingRequest,
+    course: Course,
+    token: VerifiedToken,
+    bytes: Uint8Array,
+  ): unknown {
+    // The end of a session has no body, and asks for no operation.
+    if (bytes.byteLength === 0 && request.method !== 'POST') return undefined;
+    const body = parseBody(bytes);
+    checkOperationHeaders(request.headers, body);
+    const operations = operationsIn(body);
+    course.operations = operations;
+    const { scopes } = this.#checks;
+    const needed = new Set([...(course.needed ?? []), ...operations.flatMap((one) => scopes.neededBy(one))]);
+    course.needed = [...needed];
+    this.#requireScopes(token, course.needed);
+    return body;
+  }
+
+  async #bytes(request: IncomingRequest): Promise<Uint8Array> {
+    const bytes = await request.readBody(this.#checks.settings.maxBodyBytes);
+    if (bytes === undefined) throw new Refusal('body_too_long');
+    return bytes;
+  }
+
+  /** What the client asked for: the path as it came, at the configured origin, since anybody can write a Host header. */
+  #ownUrl({ url }: IncomingRequest): string {
+    return new URL(this.resource).origin + url.pathname;
+  }
+
+  #transport() {
+    const { isLoopbackHttp, trustedProxies } = this.#checks.settings;
+    return { isLoopbackHttp, trustedProxies };
+  }
+
+  /** RFC 6750 §3: what is wrong, and what a client can do about it. */
+  #refused(
+    request: IncomingRequest,
+    { reason, row, details }: Refusal,
+    more: Record<string, string> = {},
+  ): Answer {
+    const { settings, scopes } = this.#checks;
+    const error = 'error' in row ? row.error : undefined;
+    const scope = row.status === 401 ? scopes.neededFor(request.method, request.url.pathname) : details.scope;
+    const isBound = reason.startsWith('proof_') || reason === 'token_bound';
+    const challenge = writeChallenge(
+      { error, errorDescription: row.description, scope, resourceMetadata: this.metadataUrl },
+      { bearer: !settings.dpop.required, dpopAlgorithms: settings.dpop.algorithms },
+      isBound ? 'dpop' : 'bearer',
+    );
+    return {
+      status: row.status,
+      headers: {
+        'content-type': 'application/json',
+        'cache-control': 'no-store',
+        ...(error !== undefined || row.status === 401 ? { 'www-authenticate': challenge } : {}),
+        ...(details.retryAfterSeconds === undefined
+          ? {}
+          : { 'retry-after': String(Math.ceil(details.retryAfterSeconds)) }),
+        ...more,
+      },
+      body:
+        request.method === 'HEAD'
+          ? null
+          : (details.body ?? JSON.stringify({ error: error ?? reason, error_description: row.description })),
+    };
+  }
+
+  #tell(event: ServerEvent): void {
+    tell(this.#checks.options, event);
+  }
+}
+
+function tell({ onEvent }: ProtectedServerOptions, event: ServerEvent): void {
+  try {
+    onEvent?.(event);
+  } catch {
+    // A log that fails must neither refuse a request nor let one pass.
+  }
+}
+
+function makeChecks(options: ProtectedServerOptions): Checks {
+  const settings = readServerOptions(options);
+  const { resource, scopes, dpop, rateLimit } = settings;
+  const now = options.now ?? Date.now;
+  const limiter = (rate: typeof rateLimit.perClient) => (rate ? new RateLimiter(rate, now) : undefined);
+  const issuers = settings.authorizationServers;
+  return {
+    settings,
+    options,
+    now,
+    metadata: resourceMetadata({
+      resource,
+      authorizationServers: issuers,
+      scopesSupported: scopes.supported ?? scopes.required,
+      dpopAlgorithms: dpop.algorithms,
+      isDpopRequired: dpop.required,
+      name: settings.name,
+      documentation: settings.documentation,
+    }),
+    scopes: new ScopeRules({ ...settings, ...scopes }),
+    tokens: settings.tokens.open({
+      resource,
+      issuers,
+      http: httpOf(options, now),
+      onOutage: (outage) => tell(options, outage),
+    }),
+    dpop: new Dpop({ ...dpop, isRequired: dpop.required, now }),
+    perClient: limiter(rateLimit.perClient),
+    perAddress: limiter(rateLimit.perAddress),
+    failedTokens: new RateLimiter(rateLimit.failedTokens, now),
+  };
+}
+
+/** One clock: nothing here outlives a change of it by more than the time of a cache. */
+function httpOf({ fetch, resource }: ProtectedServerOptions, now: () => number): Http {
+  return {
+    // Called anew each time, and as a function of the platform's own object, as some platforms want it.
+    fetch: fetch ?? (async (url: string, init: object) => globalThis.fetch(url, init)),
+    now,
+    wall: now,
+    // Spec, Endpoints: https, but for a server under development on this machine.
+    allowInsecureLoopback: URL.parse(resource)?.protocol === 'http:',
+  };
+}
+
+function limit(reason: 'rate_limited' | 'too_many_failures', wait: number | undefined): void {
+  if (wait !== undefined) throw new Refusal(reason, { retryAfterSeconds: wait });
+}
+
+/** A fault of ours ends the request: it is no pass. It goes to the server's own handling of errors. */
+function asRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  throw error;
+}

@@ -1,0 +1,159 @@
+/**
+ * Which scopes a request needs, and what a challenge asks for.
+ *
+ * Invariant: rules only add. What every request needs stays needed whatever a route or an operation says, so that a
+ * spelling that fits two rules needs the scopes of both. Only a stated implication makes one scope stand for another.
+ */
+import { parseScope, union } from '../../../oauth/base/scope.ts';
+import { invalidOption } from '../base/option.ts';
+import type { Operation } from './message.ts';
+
+/** Spec, Errors, rule 4. */
+export type ScopeStrategy = 'minimal' | 'recommended' | 'extended';
+
+type ScopeLists = Readonly<Record<string, readonly string[]>>;
+
+export interface OperationScopes {
+  /** By name; `*` stands for every tool without an entry. */
+  readonly tools?: ScopeLists | undefined;
+  /** By URI, or by the beginning of one with `*` after it; all entries that fit count. */
+  readonly resources?: ScopeLists | undefined;
+  /** By name; `*` stands for every prompt without an entry. */
+  readonly prompts?: ScopeLists | undefined;
+  /** By the protocol's method, such as `tools/list`; `*` stands for every method without an entry. */
+  readonly methods?: ScopeLists | undefined;
+}
+
+export interface RouteScopes {
+  /** Absent: every method. */
+  readonly method?: string | undefined;
+  /** This path and what is below it. */
+  readonly path: string;
+  readonly scopes: readonly string[];
+}
+
+export interface ScopeSettings {
+  /** What every request needs. */
+  readonly required: readonly string[];
+  /** Scopes that one scope includes: `{'files:write': ['files:read']}`. */
+  readonly implies: ScopeLists;
+  /** Scopes that are often used together with one; the strategy `extended` asks for them as well. */
+  readonly related: ScopeLists;
+  readonly strategy: ScopeStrategy;
+  readonly operations?: OperationScopes | undefined;
+  readonly routes: readonly RouteScopes[];
+}
+
+export class ScopeRules {
+  readonly #settings: ScopeSettings;
+  readonly #known: ReadonlySet<string>;
+
+  constructor(settings: ScopeSettings) {
+    this.#settings = settings;
+    const { required, implies, related, operations = {}, routes } = settings;
+    const { tools = {}, resources = {}, prompts = {}, methods = {} } = operations;
+    const tables = [tools, resources, prompts, methods, implies, related].flatMap((table) =>
+      Object.values(table),
+    );
+    const all = [
+      ...required,
+      ...tables.flat(),
+      ...routes.flatMap(({ scopes }) => scopes),
+      ...Object.keys(implies),
+      ...Object.keys(related),
+    ];
+    for (const scope of all) requireScope(scope);
+    this.#known = new Set(all);
+  }
+
+  /** What a request for this path needs, whatever it carries. */
+  neededFor(method: string, path: string): string[] {
+    const { required, routes } = this.#settings;
+    const plain = plainPath(path);
+    const fitting = routes.filter(
+      (route) =>
+        (route.method === undefined || route.method.toUpperCase() === method) &&
+        isBelow(plain, plainPath(route.path)),
+    );
+    return union(required, ...fitting.map(({ scopes }) => scopes));
+  }
+
+  neededBy({ method, tool, resource, prompt }: Operation): string[] {
+    const { tools, resources, prompts, methods } = this.#settings.operations ?? {};
+    return union(
+      entry(methods, method),
+      tool === undefined ? [] : entry(tools, tool),
+      prompt === undefined ? [] : entry(prompts, prompt),
+      resource === undefined ? [] : entriesOfUri(resources, resource),
+    );
+  }
+
+  /** True if the scopes granted, and what they imply, hold every needed one. */
+  isEnough(granted: readonly string[], needed: readonly string[]): boolean {
+    // A set yields what is added while it is walked.
+    const held = new Set(granted);
+    for (const scope of held) for (const implied of list(this.#settings.implies, scope)) held.add(implied);
+    return needed.every((scope) => held.has(scope));
+  }
+
+  /** The scopes for the challenge of a 403. */
+  challenge(granted: readonly string[], needed: readonly string[]): string[] {
+    const { strategy, related } = this.#settings;
+    if (strategy === 'minimal') return [...needed];
+    // Of the scopes that the token has, those that this server knows are relevant here.
+    const relevant = granted.filter((scope) => this.#known.has(scope));
+    const recommended = union(relevant, needed);
+    if (strategy === 'recommended') return recommended;
+    return union(recommended, ...needed.map((scope) => list(related, scope)));
+  }
+}
+
+function requireScope(scope: string): void {
+  try {
+    if (parseScope(scope).length === 1 && !scope.includes(' ')) return;
+  } catch {
+    // Told below.
+  }
+  invalidOption(
+    'scopes, operations or routes of protectedServer',
+    'it names something that is no scope',
+    'A scope is printable ASCII without spaces, quotation marks and backslashes (RFC 6749 §3.3).',
+  );
+}
+
+function list(table: ScopeLists | undefined, name: string): readonly string[] {
+  return table !== undefined && Object.hasOwn(table, name) ? (table[name] ?? []) : [];
+}
+
+function entry(table: ScopeLists | undefined, name: string): readonly string[] {
+  return table !== undefined && Object.hasOwn(table, name) ? list(table, name) : list(table, '*');
+}
+
+/** A handler may read a URI in more than one spelling, so the parsed form counts as well. */
+function entriesOfUri(table: ScopeLists | undefined, uri: string): string[] {
+  const spellings = [uri, URL.parse(uri)?.href ?? uri, decodedUri(uri)];
+  const fits = (pattern: string): boolean =>
+    spellings.some((spelling) =>
+      pattern.endsWith('*') ? spelling.startsWith(pattern.slice(0, -1)) : spelling === pattern,
+    );
+  return union(
+    ...Object.entries(table ?? {}).flatMap(([pattern, scopes]) => (fits(pattern) ? [scopes] : [])),
+  );
+}
+
+function decodedUri(uri: string): string {
+  try {
+    return decodeURIComponent(uri);
+  } catch {
+    return uri;
+  }
+}
+
+/** Routers differ in case, doubled slashes and encoded letters. For them all of these are one path. */
+function plainPath(path: string): string {
+  return decodedUri(path).toLowerCase().replaceAll('\\', '/').replace(/\/+/g, '/').replace(/\/$/, '');
+}
+
+function isBelow(path: string, start: string): boolean {
+  return path === start || path.startsWith(`${start}/`);
+}

@@ -1,0 +1,50 @@
+/**
+ * Over what a request came: whether it was encrypted, and from which address.
+ *
+ * Invariant: X-Forwarded-* counts only from a connection of a trusted proxy; from anybody else it is ignored. Plain http
+ * is served only where the resource itself is a loopback URL, and only to this machine.
+ */
+import { isAmong, isLoopbackAddress, plainAddress } from '../base/address.ts';
+import type { IncomingRequest } from '../base/incoming.ts';
+import { Refusal } from '../base/refusal.ts';
+
+export interface TransportRules {
+  /** True: the resource is an http URL of this machine, for development. */
+  readonly isLoopbackHttp: boolean;
+  /** Addresses and ranges. */
+  readonly trustedProxies: readonly string[];
+}
+
+/** The address of the client, if it is known. Throws a refusal for plain http. */
+export function checkTransport(
+  { headers, connection }: IncomingRequest,
+  { isLoopbackHttp, trustedProxies }: TransportRules,
+): string | undefined {
+  const { address: peer, isEncrypted } = connection;
+  const isProxied = peer !== undefined && isAmong(peer, trustedProxies);
+  const address = isProxied
+    ? forwardedFor(headers.get('x-forwarded-for'), peer, trustedProxies)
+    : peer && plainAddress(peer);
+  // Spec, Endpoints: all endpoints MUST be served over HTTPS.
+  if (isProxied ? forwardedProto(headers, isEncrypted) : isEncrypted) return address;
+  if (isLoopbackHttp && (address === undefined || isLoopbackAddress(address))) return address;
+  throw new Refusal('insecure_transport');
+}
+
+/** The last value is the one that our own proxy wrote. */
+function forwardedProto(headers: Headers, isEncrypted: boolean): boolean {
+  const proto = headers.get('x-forwarded-proto')?.split(',').at(-1)?.trim().toLowerCase();
+  return proto === undefined ? isEncrypted : proto === 'https';
+}
+
+/** From the right: each trusted proxy names the one before it. What stands further left anybody may have written. */
+function forwardedFor(header: string | null, peer: string, trusted: readonly string[]): string | undefined {
+  let address = plainAddress(peer);
+  for (const entry of (header ?? '').split(',').toReversed()) {
+    const before = plainAddress(entry.trim().replace(/^\[(.*)\]$/, '$1'));
+    if (before === undefined) break;
+    address = before;
+    if (!isAmong(before, trusted)) break;
+  }
+  return address;
+}

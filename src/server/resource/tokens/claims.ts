@@ -1,0 +1,43 @@
+/**
+ * The rules on claims that signed tokens and introspected ones share.
+ *
+ * Invariant: a token passes only if this server is among its audiences, as an exact string (RFC 8707 §2, RFC 9068 §4),
+ * and its time has come and not passed.
+ */
+import { z } from 'zod';
+import { Refusal } from '../base/refusal.ts';
+
+export const audience = z.union([z.string(), z.array(z.string())]);
+
+/** Seconds since the epoch (RFC 7519 §2, NumericDate). */
+export const instant = z.number();
+
+/** RFC 7800 §3.1. A key of any other kind than `jkt` could not be checked here. */
+export const confirmation = z.looseObject({ jkt: z.string().optional() });
+
+/** Spec, Endpoints, rule 3: the server MUST reject tokens whose audience does not include it. */
+export function checkAudience(aud: z.infer<typeof audience>, resource: string): void {
+  if (![aud].flat().includes(resource)) throw new Refusal('token_wrong_audience');
+}
+
+export interface Times {
+  readonly exp?: number | undefined;
+  readonly nbf?: number | undefined;
+  readonly iat?: number | undefined;
+}
+
+/** `now` and `tolerance` in seconds. */
+export function checkTimes({ exp, nbf, iat }: Times, now: number, tolerance: number): void {
+  // RFC 7519 §4.1.4: on or after the expiration time the token MUST NOT be accepted.
+  if (exp !== undefined && exp <= now - tolerance) throw new Refusal('token_expired');
+  if (nbf !== undefined && nbf > now + tolerance) throw new Refusal('token_not_yet_valid');
+  if (iat !== undefined && iat > now + tolerance) throw new Refusal('token_not_yet_valid');
+}
+
+/** The thumbprint, if the token is bound to a key by it. Throws a refusal for a token that is bound in another way. */
+export function thumbprintOf(cnf: z.infer<typeof confirmation> | undefined): { keyThumbprint?: string } {
+  if (cnf === undefined) return {};
+  // Whoever took a token bound to a certificate for an unbound one would let a stolen one through.
+  if (cnf.jkt === undefined) throw new Refusal('token_bound');
+  return { keyThumbprint: cnf.jkt };
+}

@@ -1,0 +1,214 @@
+/**
+ * Tokens that only their issuer can read (RFC 7662): asked about one by one, the answers kept for a short time.
+ *
+ * Invariant: a token passes only after an answer `active: true` for this resource. No answer, or one of another form, is
+ * never a pass. An answer that is kept ends before the token's `exp`, and a revocation counts at the latest after
+ * `cacheSeconds`.
+ */
+import { z } from 'zod';
+import { reasonOf } from '../../../base/errors.ts';
+import type { HttpReply } from '../../../oauth/base/http.ts';
+import { retryAfterSeconds } from '../../../oauth/base/http-time.ts';
+import { parseJsonObject } from '../../../oauth/base/json-object.ts';
+import { readScope } from '../../../oauth/base/scope.ts';
+import { BoundedMap } from '../base/bounded-map.ts';
+import { invalidOption, readOptions } from '../base/option.ts';
+import { Refusal } from '../base/refusal.ts';
+import { CheckedTokens } from './checked-tokens.ts';
+import { audience, checkAudience, checkTimes, confirmation, instant, thumbprintOf } from './claims.ts';
+import { ask } from './introspection-request.ts';
+import type { IntrospectionClient } from './introspection-request.ts';
+import { issuerMetadata } from './issuer-metadata.ts';
+import type { IssuerMetadata } from './issuer-metadata.ts';
+import { withoutToken } from './token.ts';
+import type { TokenCheck, TokenContext, TokenKind, VerifiedToken } from './token.ts';
+
+export interface IntrospectionOptions {
+  /** Who this server is at the authorization server. */
+  readonly client: IntrospectionClient;
+  /** Where to ask; what the metadata of the authorization server says unless given. */
+  readonly endpoint?: string;
+  /** How long an active token is not asked about again, and so how late a revocation may count; 30 unless given, 300 at most. */
+  readonly cacheSeconds?: number;
+  /** How long a token that isn't active is refused without asking again; 5 unless given. */
+  readonly negativeCacheSeconds?: number;
+  /** 5 unless given. */
+  readonly timeoutSeconds?: number;
+}
+
+const name = z.string().min(1);
+
+const clientSchema = z.union([
+  z.strictObject({
+    id: name,
+    secret: name,
+    method: z.enum(['client_secret_basic', 'client_secret_post']).optional(),
+  }),
+  z.strictObject({ id: name, privateKey: z.looseObject({ kty: name, alg: name }) }),
+]);
+
+const schema = z.strictObject({
+  client: clientSchema,
+  endpoint: z.url().optional(),
+  cacheSeconds: z.number().min(0).max(300).default(30),
+  negativeCacheSeconds: z.number().min(0).max(60).default(5),
+  timeoutSeconds: z.number().positive().max(30).default(5),
+});
+
+type Settings = Omit<z.output<typeof schema>, 'client'> & { readonly client: IntrospectionClient };
+
+/** RFC 7662 §2.2. `sub` may be absent where no person is behind the token. */
+const answerSchema = z.looseObject({
+  active: z.boolean(),
+  iss: z.string().optional(),
+  aud: audience.optional(),
+  sub: z.string().min(1).optional(),
+  client_id: z.string().min(1).optional(),
+  token_type: z.string().optional(),
+  scope: z.string().optional(),
+  exp: instant.optional(),
+  nbf: instant.optional(),
+  iat: instant.optional(),
+  cnf: confirmation.optional(),
+});
+
+/** Refused tokens that are remembered at once; each is a digest. */
+const maxInactive = 10_000;
+
+/** Seconds, where the authorization server names no time. */
+const retryAfter = 5;
+
+/** Tokens that the one configured authorization server is asked about. Throws invalid_request for a wrong option. */
+export function introspection(options: IntrospectionOptions): TokenKind {
+  const settings = readOptions(schema, options, 'introspection') as Settings;
+  return {
+    open(context) {
+      // A token doesn't say who issued it, and must not be shown to any other server (RFC 7662 §4).
+      const [issuer, ...others] = context.issuers;
+      if (issuer === undefined || others.length > 0) {
+        invalidOption(
+          'authorizationServers of protectedServer',
+          'introspection works with one authorization server',
+          'Name one, or use jwt().',
+        );
+      }
+      return new Introspection(settings, context, issuer);
+    },
+  };
+}
+
+class Introspection implements TokenCheck {
+  readonly #settings: Settings;
+  readonly #context: TokenContext;
+  readonly #issuer: string;
+  readonly #checked: CheckedTokens;
+  readonly #inactive: BoundedMap<true>;
+  readonly #asking = new Map<string, Promise<VerifiedToken>>();
+  #metadata: IssuerMetadata | undefined;
+
+  constructor(settings: Settings, context: TokenContext, issuer: string) {
+    const now = (): number => context.http.wall();
+    this.#settings = settings;
+    this.#context = context;
+    this.#issuer = issuer;
+    this.#checked = new CheckedTokens(settings.cacheSeconds, now);
+    this.#inactive = new BoundedMap(maxInactive, now);
+  }
+
+  async check(token: string, digest: string): Promise<VerifiedToken> {
+    const known = this.#checked.get(digest);
+    if (known !== undefined) return known;
+    if (this.#inactive.get(digest)) throw new Refusal('token_inactive');
+    // Requests with one token that come at once share one question.
+    const asking = this.#asking.get(digest) ?? this.#ask(token, digest);
+    this.#asking.set(digest, asking);
+    return asking;
+  }
+
+  async #ask(token: string, digest: string): Promise<VerifiedToken> {
+    const { http } = this.#context;
+    try {
+      const verified = this.#read(await this.#answer(token), token);
+      this.#checked.add(digest, verified);
+      return verified;
+    } catch (error) {
+      if (error instanceof Refusal && error.reason === 'token_inactive') {
+        const until = http.wall() + this.#settings.negativeCacheSeconds * 1000;
+        if (until > http.wall()) this.#inactive.set(digest, true, until);
+      }
+      throw error;
+    } finally {
+      this.#asking.delete(digest);
+    }
+  }
+
+  async #answer(token: string): Promise<Record<string, unknown>> {
+    const { http } = this.#context;
+    const { client, timeoutSeconds } = this.#settings;
+    let reply: HttpReply;
+    try {
+      const endpoint = await this.#endpoint();
+      reply = await ask({ endpoint, issuer: this.#issuer, token, client, timeoutSeconds }, http);
+    } catch (error) {
+      throw this.#unavailable(reasonOf(error));
+    }
+    const wait = retryAfterSeconds(reply.headers, http.wall());
+    const json = reply.status === 200 ? parseJsonObject(reply.text ?? '') : undefined;
+    // RFC 7662 §2.3: 401 means that this server isn't known there, and says nothing of the token.
+    if (json === undefined) throw this.#unavailable(`status ${reply.status}`, wait);
+    return json;
+  }
+
+  async #endpoint(): Promise<string> {
+    if (this.#settings.endpoint !== undefined) return this.#settings.endpoint;
+    const { http } = this.#context;
+    if (this.#metadata === undefined || this.#metadata.freshUntil <= http.now()) {
+      this.#metadata = await issuerMetadata(this.#issuer, http);
+    }
+    const { introspectionEndpoint } = this.#metadata;
+    if (introspectionEndpoint === undefined)
+      throw this.#unavailable('metadata without introspection_endpoint');
+    return introspectionEndpoint;
+  }
+
+  #unavailable(problem: string, wait: number = retryAfter): Refusal {
+    this.#context.onOutage({
+      type: 'outage',
+      issuer: this.#issuer,
+      what: 'introspection',
+      problem,
+      isBridged: false,
+    });
+    return new Refusal('introspection_unavailable', { retryAfterSeconds: wait });
+  }
+
+  #read(json: Record<string, unknown>, token: string): VerifiedToken {
+    // RFC 7662 §2.2: of a token that isn't active nothing else is said, or believed.
+    if (json['active'] === false) throw new Refusal('token_inactive');
+    const parsed = answerSchema.safeParse(json);
+    if (!parsed.success || !parsed.data.active) throw new Refusal('token_claims');
+    const claims = parsed.data;
+    if (claims.iss !== undefined && claims.iss !== this.#issuer) throw new Refusal('token_wrong_issuer');
+    // A refresh token is active too, and has no type, or another one.
+    if (claims.token_type !== undefined && !/^(?:bearer|dpop)$/i.test(claims.token_type)) {
+      throw new Refusal('token_wrong_type');
+    }
+    // Spec, Endpoints, rule 3: a token that names no audience was not issued for this server.
+    checkAudience(claims.aud ?? [], this.#context.resource);
+    const now = this.#context.http.wall() / 1000;
+    checkTimes(claims, now, 0);
+    const clientId = claims.client_id;
+    const subject = claims.sub ?? clientId;
+    if (clientId === undefined || subject === undefined) throw new Refusal('token_claims');
+    return {
+      issuer: this.#issuer,
+      subject,
+      clientId,
+      scopes: readScope(claims.scope ?? ''),
+      // Without an end of its own an answer counts for as long as it is kept.
+      expiresAt: claims.exp ?? now + this.#settings.cacheSeconds,
+      ...thumbprintOf(claims.cnf),
+      claims: withoutToken(json, token),
+    };
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * Signed access tokens (RFC 9068): the checks of one token, in order.
+ *
+ * Invariant: the algorithm comes from a list of asymmetric ones, the key from the key set of the issuer that the token
+ * names, and that issuer from the configuration. `jku`, `jwk`, `x5u` and `x5c` of a token are never read.
+ */
+import { compactVerify, decodeJwt, decodeProtectedHeader, errors } from 'jose';
+import type { ProtectedHeaderParameters } from 'jose';
+import { z } from 'zod';
+import { readScope } from '../../../oauth/base/scope.ts';
+import { readOptions } from '../base/option.ts';
+import { Refusal } from '../base/refusal.ts';
+import { CheckedTokens } from './checked-tokens.ts';
+import { audience, checkAudience, checkTimes, confirmation, instant, thumbprintOf } from './claims.ts';
+import { KeySet } from './key-set.ts';
+import type { TokenCheck, TokenContext, TokenKind, VerifiedToken } from './token.ts';
+
+/** RFC 8725 §3.1: asymmetric signatures only. With a shared secret, each who can check could also issue. */
+export const asymmetricAlgorithms = [
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+  'PS256',
+  'PS384',
+  'PS512',
+  'RS256',
+  'RS384',
+  'RS512',
+] as const;
+
+export type AsymmetricAlgorithm = (typeof asymmetricAlgorithms)[number];
+
+export interface JwtOptions {
+  /** Algorithms of signatures; all asymmetric ones unless given. */
+  readonly algorithms?: readonly AsymmetricAlgorithm[];
+  /** How far the clocks of the issuer and this server may differ; 5 unless given, 60 at most. */
+  readonly clockToleranceSeconds?: number;
+  /**
+   * How long a token that passed is not checked again, and so how long a withdrawn key may still count; 60 unless given,
+   * 0: each is checked every time. Never longer than the token's own `exp`.
+   */
+  readonly cacheSeconds?: number;
+  /** Seconds between two fetches of the keys that unknown keys in tokens cause; 30 unless given. */
+  readonly keyCooldownSeconds?: number;
+  /** How long the last good keys serve while the issuer can't be reached; an hour unless given. */
+  readonly keyOutageSeconds?: number;
+}
+
+const day = 86_400;
+
+const schema = z.strictObject({
+  algorithms: z
+    .array(z.enum(asymmetricAlgorithms))
+    .nonempty()
+    .default([...asymmetricAlgorithms]),
+  clockToleranceSeconds: z.number().min(0).max(60).default(5),
+  cacheSeconds: z.number().min(0).max(300).default(60),
+  keyCooldownSeconds: z.number().min(1).max(600).default(30),
+  keyOutageSeconds: z.number().min(0).max(day).default(3600),
+});
+
+type Settings = z.output<typeof schema>;
+
+/** Signed tokens of the configured authorization servers, by their key sets. Throws invalid_request for a wrong option. */
+export function jwt(options: JwtOptions = {}): TokenKind {
+  const settings = readOptions(schema, options, 'jwt');
+  return { open: (context) => signedTokens(settings, context) };
+}
+
+/** RFC 9068 §2.2: these claims are REQUIRED. */
+const claimsSchema = z.looseObject({
+  iss: z.string(),
+  sub: z.string().min(1),
+  aud: audience,
+  client_id: z.string().min(1),
+  jti: z.string().min(1),
+  exp: instant,
+  iat: instant,
+  nbf: instant.optional(),
+  scope: z.string().optional(),
+  cnf: confirmation.optional(),
+});
+
+function signedTokens(settings: Settings, { resource, issuers, http, onOutage }: TokenContext): TokenCheck {
+  const keySets = new Map(
+    issuers.map((issuer) => [
+      issuer,
+      new KeySet({
+        issuer,
+        http,
+        onOutage,
+        cooldownSeconds: settings.keyCooldownSeconds,
+        outageSeconds: settings.keyOutageSeconds,
+      }),
+    ]),
+  );
+  const checked = new CheckedTokens(settings.cacheSeconds, () => http.wall());
+
+  async function verify(token: string): Promise<VerifiedToken> {
+    const header = readHeader(token, settings.algorithms);
+    // Which key set to look in; the signature then proves that the issuer wrote this.
+    const keySet = keySets.get(statedIssuer(token));
+    if (keySet === undefined) throw new Refusal('token_wrong_issuer');
+    const key = await keySet.keyFor(header);
+    const payload = await verifiedPayload(token, key, settings.algorithms);
+    const parsed = claimsSchema.safeParse(payload);
+    if (!parsed.success) throw new Refusal('token_claims');
+    const claims = parsed.data;
+    checkAudience(claims.aud, resource);
+    checkTimes(claims, http.wall() / 1000, settings.clockToleranceSeconds);
+    return {
+      issuer: claims.iss,
+      subject: claims.sub,
+      clientId: claims.client_id,
+      scopes: readScope(claims.scope ?? ''),
+      expiresAt: claims.exp,
+      ...thumbprintOf(claims.cnf),
+      claims: payload,
+    };
+  }
+
+  return {
+    async check(token, digest) {
+      const known = checked.get(digest);
+      if (known !== undefined) return known;
+      const verified = await verify(token);
+      checked.add(digest, verified);
+      return verified;
+    },
+  };
+}
+
+function readHeader(
+  token: string,
+  algorithms: readonly string[],
+): ProtectedHeaderParameters & { alg: string } {
+  let header: ProtectedHeaderParameters;
+  try {
+    header = decodeProtectedHeader(token);
+  } catch {
+    throw new Refusal('token_unreadable');
+  }
+  const { alg, typ, crit } = header;
+  // RFC 9068 §4: the algorithm "none" MUST be refused; so is all that is not on the list (RFC 8725 §3.1).
+  if (alg === undefined || !algorithms.includes(alg)) throw new Refusal('token_wrong_algorithm');
+  // RFC 9068 §4: the type keeps an ID token, or an assertion, from being taken for an access token.
+  if (!isAccessTokenType(typ)) throw new Refusal('token_wrong_type');
+  // RFC 7515 §4.1.11: an extension that is not understood makes the token invalid. None is understood here.
+  if (crit !== undefined) throw new Refusal('token_critical_header');
+  return { ...header, alg };
+}
+
+/** RFC 9068 §4, RFC 7515 §4.1.9: with or without `application/`; media types are not case-sensitive. */
+function isAccessTokenType(typ: unknown): boolean {
+  return typeof typ === 'string' && /^(?:application\/)?at\+jwt$/i.test(typ);
+}
+
+function statedIssuer(token: string): string {
+  try {
+    return decodeJwt(token).iss ?? '';
+  } catch {
+    throw new Refusal('token_unreadable');
+  }
+}
+
+async function verifiedPayload(
+  token: string,
+  key: Awaited<ReturnType<KeySet['keyFor']>>,
+  algorithms: readonly string[],
+): Promise<Record<string, unknown>> {
+  try {
+    await compactVerify(token, key, { algorithms: [...algorithms] });
+  } catch (error) {
+    if (error instanceof errors.JOSEAlgNotAllowed) throw new Refusal('token_wrong_algorithm');
+    if (error instanceof errors.JOSEError || error instanceof TypeError) {
+      throw new Refusal('token_wrong_signature');
+    }
+    throw error;
+  }
+  return decodeJwt(token);
+}

@@ -1,0 +1,159 @@
+/**
+ * The public keys of one issuer: fetched when they are needed, renewed when they are old or a key is unknown, kept for a
+ * while when the issuer can't be reached.
+ *
+ * Invariant: a key comes only from the issuer's own key set, and never from a token. Whatever strangers send, the set is
+ * fetched at most once in `cooldownSeconds`. After `outageSeconds` without an answer no key is left, and nothing passes.
+ */
+import { createLocalJWKSet, errors } from 'jose';
+import type { CryptoKey, JWSHeaderParameters } from 'jose';
+import { z } from 'zod';
+import { reasonOf } from '../../../base/errors.ts';
+import type { Http } from '../../../oauth/base/http.ts';
+import { fetchMetadata } from '../../../oauth/discovery/metadata-document.ts';
+import { Refusal } from '../base/refusal.ts';
+import { issuerMetadata } from './issuer-metadata.ts';
+import type { IssuerMetadata } from './issuer-metadata.ts';
+import { publicKey } from './public-key.ts';
+import type { Outage } from './token.ts';
+
+export interface KeySetSettings {
+  readonly issuer: string;
+  readonly http: Http;
+  /** Seconds between two fetches that strangers can cause. */
+  readonly cooldownSeconds: number;
+  /** Seconds that the last good keys serve while the issuer can't be reached. */
+  readonly outageSeconds: number;
+  readonly onOutage: (outage: Outage) => void;
+}
+
+/** Ten minutes, in ms: a withdrawn key counts no longer than the answer's own headers say, and never longer than this. */
+const maxAge = 10 * 60 * 1000;
+/** A minute, in ms, whatever the headers say: else each request would fetch the keys. */
+const minAge = 60 * 1000;
+
+/** 5 s, in ms: an issuer that is back is noticed soon. */
+const pauseAfterFailure = 5000;
+
+const keySetSchema = z.object({ keys: z.array(z.unknown()) });
+
+interface Keys {
+  readonly resolve: ReturnType<typeof createLocalJWKSet>;
+  /** When to look again, in ms. */
+  readonly freshUntil: number;
+}
+
+export class KeySet {
+  readonly #settings: KeySetSettings;
+  #keys: Keys | undefined;
+  #metadata: IssuerMetadata | undefined;
+  #fetching: Promise<void> | undefined;
+  /** When the last fetch began, in ms, and whether it failed. */
+  #tried = Number.NEGATIVE_INFINITY;
+  #failed = false;
+
+  constructor(settings: KeySetSettings) {
+    this.#settings = settings;
+  }
+
+  /** The key that the header names. Throws a refusal: token_unknown_key, keys_unavailable. */
+  async keyFor(header: JWSHeaderParameters & { alg: string }): Promise<CryptoKey> {
+    const keys = await this.#current();
+    const found = await choose(keys, header);
+    if (found !== undefined) return found;
+    // The issuer may have a new key since.
+    if (this.#mayFetch()) {
+      await this.#fetch();
+      const again = this.#keys === undefined ? undefined : await choose(this.#keys, header);
+      if (again !== undefined) return again;
+    }
+    // Where the issuer can't be asked, nobody can say that there is no such key.
+    throw this.#failed ? this.#unavailable() : new Refusal('token_unknown_key');
+  }
+
+  async #current(): Promise<Keys> {
+    const now = this.#settings.http.now();
+    if ((this.#keys === undefined || this.#keys.freshUntil <= now) && (this.#fetching || this.#mayFetch())) {
+      await this.#fetch();
+    }
+    const keys = this.#keys;
+    if (keys === undefined || keys.freshUntil + this.#settings.outageSeconds * 1000 <= now) {
+      throw this.#unavailable();
+    }
+    return keys;
+  }
+
+  #mayFetch(): boolean {
+    return this.#fetching !== undefined || this.#wait() <= 0;
+  }
+
+  /** Milliseconds until the next fetch is allowed. */
+  #wait(): number {
+    const cooldown = this.#settings.cooldownSeconds * 1000;
+    const pause = this.#failed ? Math.min(cooldown, pauseAfterFailure) : cooldown;
+    return this.#tried + pause - this.#settings.http.now();
+  }
+
+  #unavailable(): Refusal {
+    return new Refusal('keys_unavailable', {
+      retryAfterSeconds: Math.max(1, Math.ceil(this.#wait() / 1000)),
+    });
+  }
+
+  /** One at a time, for all who wait. Never rejects. */
+  async #fetch(): Promise<void> {
+    this.#fetching ??= this.#load().finally(() => {
+      this.#fetching = undefined;
+    });
+    return this.#fetching;
+  }
+
+  async #load(): Promise<void> {
+    const { issuer, http, onOutage } = this.#settings;
+    this.#tried = http.now();
+    try {
+      if (this.#metadata === undefined || this.#metadata.freshUntil <= http.now()) {
+        this.#metadata = await issuerMetadata(issuer, http);
+      }
+      this.#keys = await fetchKeys(this.#metadata, http);
+      this.#failed = false;
+    } catch (error) {
+      this.#failed = true;
+      const isBridged = this.#keys !== undefined;
+      onOutage({ type: 'outage', issuer, what: 'keys', problem: reasonOf(error), isBridged });
+    }
+  }
+}
+
+async function fetchKeys({ jwksUri }: IssuerMetadata, http: Http): Promise<Keys> {
+  if (jwksUri === undefined) throw new Refusal('keys_unavailable');
+  const answer = await fetchMetadata(jwksUri, http, 'authorization_server_unreachable', {});
+  if (answer.kind !== 'found') throw new Refusal('keys_unavailable');
+  const { keys } = keySetSchema.parse(answer.json);
+  const usable = keys.flatMap((key) => {
+    const parsed = publicKey.safeParse(key);
+    return parsed.success ? [parsed.data] : [];
+  });
+  const at = http.now();
+  const freshUntil = Math.min(Math.max(answer.freshUntil, at + minAge), at + maxAge);
+  return { resolve: createLocalJWKSet({ keys: usable }), freshUntil };
+}
+
+/** Undefined: no key fits, or several do and the header names none. */
+async function choose(
+  keys: Keys,
+  header: JWSHeaderParameters & { alg: string },
+): Promise<CryptoKey | undefined> {
+  try {
+    return await keys.resolve(header);
+  } catch (error) {
+    if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) {
+      return undefined;
+    }
+    // A key that can't be imported is none.
+    if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException) {
+      return undefined;
+    }
+    throw error;
+  }
+}

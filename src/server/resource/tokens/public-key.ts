@@ -1,0 +1,22 @@
+/**
+ * Which keys may check a signature.
+ *
+ * Invariant: an asymmetric key without its private part. A shared secret in a public place would be everybody's, and a
+ * private key that its holder shows is no proof of who holds it (RFC 7517 §9.2, RFC 9449 §4.3).
+ */
+import type { JWK } from 'jose';
+import { z } from 'zod';
+
+const keyTypes: readonly unknown[] = ['EC', 'RSA', 'OKP', 'AKP'];
+
+/** RFC 7518 §6.2.2 and §6.3.2, RFC 8037 §2; `priv` is that of AKP, `k` a shared secret. */
+const privateParts = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'priv', 'k'] as const;
+
+export const publicKey = z.custom<JWK>(
+  (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    'kty' in value &&
+    keyTypes.includes(value.kty) &&
+    !privateParts.some((part) => part in value),
+);

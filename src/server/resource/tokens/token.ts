@@ -1,0 +1,57 @@
+/**
+ * What a check of a token gives, and what it needs.
+ *
+ * Invariant: a `VerifiedToken` is made only of a token that passed every check, and holds the token itself nowhere.
+ */
+import type { Http } from '../../../oauth/base/http.ts';
+
+export interface VerifiedToken {
+  readonly issuer: string;
+  /** The account, or the client where no person is behind the token. */
+  readonly subject: string;
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  /** Seconds since the epoch. */
+  readonly expiresAt: number;
+  /** SHA-256 thumbprint of the key that the token is bound to (RFC 9449 §6.1). */
+  readonly keyThumbprint?: string;
+  /** All claims of the token, or what introspection said of it. */
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+export interface TokenCheck {
+  /** `digest` is the token's `sha256`. Rejects with a Refusal. */
+  check(token: string, digest: string): Promise<VerifiedToken>;
+}
+
+/** Something that the check of tokens met and the operator should know. */
+export interface Outage {
+  readonly type: 'outage';
+  readonly issuer: string;
+  readonly what: 'keys' | 'introspection';
+  /** Reason of the failure (docs/errors.md), or the status of the answer. */
+  readonly problem: string;
+  /** True: the last good keys serve meanwhile. */
+  readonly isBridged: boolean;
+}
+
+export interface TokenContext {
+  readonly resource: string;
+  readonly issuers: readonly string[];
+  readonly http: Http;
+  readonly onOutage: (outage: Outage) => void;
+}
+
+/** How tokens are checked: `jwt(…)` or `introspection(…)`. */
+export interface TokenKind {
+  /** Called once, by `protectedServer`. */
+  open(context: TokenContext): TokenCheck;
+}
+
+/** Claims without any that repeats the token: some servers use an opaque token as its own `jti`. */
+export function withoutToken(
+  claims: Readonly<Record<string, unknown>>,
+  token: string,
+): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== token));
+}

@@ -1,0 +1,295 @@
+/** Signed tokens: one that passes, and one change each to it that must not. */
+import { createHmac } from 'node:crypto';
+import { exportSPKI, importJWK } from 'jose';
+import type { CryptoKey } from 'jose';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { bearerChallenge } from '../../../src/oauth/discovery/challenge.ts';
+import { jwt } from '../../../src/server/index.ts';
+import { claims, Issuer, issuer, type Key, newKey, resource, rig, start, tokenOf } from '../parties.ts';
+
+let key: Key;
+let stranger: Key;
+
+beforeAll(async () => {
+  [key, stranger] = await Promise.all([newKey(), newKey()]);
+});
+
+const now = start / 1000;
+const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** A token with a MAC, which anybody can make who knows the "secret". */
+function macToken(secret: string | Buffer, header: object = {}): string {
+  const head = part({ alg: 'HS256', typ: 'at+jwt', kid: 'k1', ...header });
+  const signed = `${head}.${part(claims)}`;
+  return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`;
+}
+
+describe('a signed token', () => {
+  it.each([
+    ['with this server as its audience', {}, {}],
+    ['with this server among its audiences', { aud: ['https://other.example', resource] }, {}],
+    ['with the long form of its type', {}, { typ: 'application/at+jwt' }],
+    ['with its type in capital letters', {}, { typ: 'AT+JWT' }],
+    ['whose clock is a few seconds ahead', { iat: now + 4, nbf: now + 4 }, {}],
+  ])('passes %s', async (_how, changes, header) => {
+    const { call, handled } = rig(new Issuer(key));
+    expect((await call(await tokenOf(key, changes, header))).status).toBe(200);
+    expect(handled[0]?.access).toMatchObject({
+      subject: 'alice',
+      clientId: 'editor',
+      scopes: ['notes:read'],
+      issuer,
+    });
+  });
+
+  it.each(['ES256', 'ES384', 'ES512', 'EdDSA', 'PS256', 'RS256'])(
+    'passes if it is signed with %s',
+    async (alg) => {
+      const own = await newKey(alg);
+      expect((await rig(new Issuer(own)).call(await tokenOf(own))).status).toBe(200);
+    },
+  );
+
+  type Make = () => string | Promise<string>;
+  const hostile: readonly (readonly [string, string, Make])[] = [
+    ['for another audience', 'not issued for this', () => tokenOf(key, { aud: 'https://other.example' })],
+    [
+      'for this audience with a slash more',
+      'not issued for this',
+      () => tokenOf(key, { aud: `${resource}/` }),
+    ],
+    ['for the path below this one', 'not issued for this', () => tokenOf(key, { aud: `${resource}/admin` })],
+    ['for the origin alone', 'not issued for this', () => tokenOf(key, { aud: 'https://notes.example' })],
+    ['from another issuer', 'another issuer', () => tokenOf(key, { iss: 'https://evil.example' })],
+    ['from this issuer with a slash more', 'another issuer', () => tokenOf(key, { iss: `${issuer}/` })],
+    [
+      'without a signature, by the algorithm none',
+      'algorithm',
+      () => `${part({ alg: 'none', typ: 'at+jwt' })}.${part(claims)}.`,
+    ],
+    ['by the algorithm nOnE', 'algorithm', () => `${part({ alg: 'nOnE', typ: 'at+jwt' })}.${part(claims)}.`],
+    [
+      'with a MAC by the public key as PEM',
+      'algorithm',
+      async () =>
+        macToken(await exportSPKI((await importJWK(key.jwk, 'ES256', { extractable: true })) as CryptoKey)),
+    ],
+    ['with a MAC by the public key as JWK', 'algorithm', () => macToken(JSON.stringify(key.jwk))],
+    ['that has expired', 'expired', () => tokenOf(key, { exp: now - 6 })],
+    ['that expires with the tolerance', 'expired', () => tokenOf(key, { exp: now - 5 })],
+    ['that is not valid yet', 'not valid yet', () => tokenOf(key, { nbf: now + 6 })],
+    ['that was issued in the future', 'not valid yet', () => tokenOf(key, { iat: now + 60 })],
+    ['of the type of an ID token', 'not an access token', () => tokenOf(key, {}, { typ: 'JWT' })],
+    [
+      'of the type of an assertion',
+      'not an access token',
+      () => tokenOf(key, {}, { typ: 'oauth-id-jag+jwt' }),
+    ],
+    ['without a type', 'not an access token', () => tokenOf(key, {}, { typ: undefined })],
+    ...['iss', 'sub', 'aud', 'client_id', 'jti', 'exp', 'iat'].map(
+      (name) =>
+        [
+          `without ${name}`,
+          name === 'iss' ? 'another issuer' : 'lacks a claim',
+          () => tokenOf(key, { [name]: undefined }),
+        ] as const,
+    ),
+    ['with a text as its expiry', 'lacks a claim', () => tokenOf(key, { exp: '9999999999' })],
+    ['with an empty subject', 'lacks a claim', () => tokenOf(key, { sub: '' })],
+    ['with a list of clients', 'lacks a claim', () => tokenOf(key, { client_id: ['editor'] })],
+    ['with a list of scopes', 'lacks a claim', () => tokenOf(key, { scope: ['notes:read'] })],
+    ['with the id of no key', 'unknown key', () => tokenOf(key, {}, { kid: 'k2' })],
+    ['by a stranger with the id of the key', 'wrong signature', () => tokenOf(stranger)],
+    [
+      'by a stranger who sends the key along',
+      'wrong signature',
+      () => tokenOf(stranger, {}, { jwk: stranger.jwk }),
+    ],
+    [
+      'by a stranger who names a key set',
+      'wrong signature',
+      () => tokenOf(stranger, {}, { jku: 'https://evil.example/keys' }),
+    ],
+    [
+      'by a stranger who names a certificate',
+      'wrong signature',
+      () => tokenOf(stranger, {}, { x5u: 'https://evil.example/cert' }),
+    ],
+    [
+      'by a stranger who sends a certificate',
+      'wrong signature',
+      () => tokenOf(stranger, {}, { x5c: ['MIIB'] }),
+    ],
+    [
+      'with a critical header',
+      'critical header',
+      async () => {
+        const [, ...rest] = (await tokenOf(key)).split('.');
+        return [part({ alg: 'ES256', typ: 'at+jwt', kid: 'k1', crit: ['exp'], exp: 1 }), ...rest].join('.');
+      },
+    ],
+    [
+      'with a changed claim',
+      'wrong signature',
+      async () => {
+        const [head, , signature] = (await tokenOf(key)).split('.');
+        return `${head}.${part({ ...claims, scope: 'notes:read notes:admin' })}.${signature}`;
+      },
+    ],
+    ['without its signature', 'wrong signature', async () => (await tokenOf(key)).replace(/[^.]*$/, '')],
+    ['that is no JWT', 'no form that this server reads', () => 'opaque'],
+    ['of three empty parts', 'no form that this server reads', () => '..'],
+    ['whose header is a list', 'no form that this server reads', () => `${part([])}.${part(claims)}.x`],
+    ['of 8,193 characters', 'no form that this server reads', () => 'x'.repeat(8193)],
+    ['bound to a certificate', 'bound to a key', () => tokenOf(key, { cnf: { 'x5t#S256': 'abc' } })],
+  ];
+
+  it.each(hostile)('is refused %s', async (_what, problem, make) => {
+    const from = new Issuer(key);
+    const { call, handled, events } = rig(from);
+    const token = await make();
+    const answer = await call(token);
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    const challenge = bearerChallenge(answer.headers.get('www-authenticate') ?? '');
+    expect(challenge).toMatchObject({ scope: ['notes:read'] });
+    const text = await answer.text();
+    expect(text).toContain(problem);
+    expect(text + JSON.stringify(events)).not.toContain(token);
+    expect(handled).toEqual([]);
+    // Nothing that a token names is ever fetched.
+    expect(
+      from.asked.filter((path) => !['/keys', '/.well-known/oauth-authorization-server'].includes(path)),
+    ).toEqual([]);
+  });
+
+  it('is refused if its algorithm is not on the list of this server', async () => {
+    const own = await newKey('RS256');
+    const { call } = rig(new Issuer(own), { tokens: jwt({ algorithms: ['ES256'] }) });
+    expect(await (await call(await tokenOf(own))).text()).toContain('algorithm');
+  });
+
+  it('is refused if its key is for another algorithm', async () => {
+    const own = await newKey('RS256');
+    const { call } = rig(new Issuer({ ...own, jwk: { ...own.jwk, alg: 'PS256' } }));
+    expect(await (await call(await tokenOf(own))).text()).toContain('unknown key');
+  });
+
+  it('is refused if the key set has a shared secret', async () => {
+    const from = new Issuer(key);
+    from.keys = [{ kty: 'oct', kid: 'k1', k: Buffer.from('secret').toString('base64url'), alg: 'HS256' }];
+    expect((await rig(from).call(macToken('secret'))).status).toBe(401);
+    expect((await rig(from).call(await tokenOf(key))).status).toBe(401);
+  });
+
+  it('counts no longer than its exp, though it passed a moment before', async () => {
+    const { call, pass } = rig(new Issuer(key));
+    const token = await tokenOf(key, { exp: now + 10 });
+    expect((await call(token)).status).toBe(200);
+    pass(9);
+    expect((await call(token)).status).toBe(200);
+    pass(6);
+    expect(await (await call(token)).text()).toContain('expired');
+  });
+
+  it('is checked by the keys of the issuer that it names, of several', async () => {
+    const other = 'https://other-login.example';
+    const otherKey = await newKey();
+    const [first, second] = [new Issuer(key), new Issuer(otherKey)];
+    second.metadata = { issuer: other, jwks_uri: `${other}/keys` };
+    const { call } = rig(first, {
+      authorizationServers: [issuer, other],
+      fetch: async (input, init) => {
+        const request = new Request(input, init);
+        return (request.url.startsWith(other) ? second : first).fetch(request);
+      },
+    });
+    expect((await call(await tokenOf(key))).status).toBe(200);
+    expect((await call(await tokenOf(otherKey, { iss: other }))).status).toBe(200);
+    // Each issuer speaks for itself alone.
+    expect(await (await call(await tokenOf(otherKey))).text()).toContain('wrong signature');
+    expect(await (await call(await tokenOf(key, { iss: other }))).text()).toContain('wrong signature');
+  });
+});
+
+describe('the keys of an issuer', () => {
+  it('are fetched once for many tokens', async () => {
+    const from = new Issuer(key);
+    const { call } = rig(from);
+    const tokens = await Promise.all(['a', 'b', 'c'].map((jti) => tokenOf(key, { jti })));
+    await Promise.all(tokens.map((token) => call(token)));
+    expect(from.asked).toEqual(['/.well-known/oauth-authorization-server', '/keys']);
+  });
+
+  it('are fetched again for an unknown one, and so a new key counts', async () => {
+    const from = new Issuer(key);
+    const { call, pass } = rig(from);
+    await call(await tokenOf(key));
+    const next = await newKey('ES256', 'k2');
+    from.keys = [key.jwk, next.jwk];
+    pass(31);
+    expect((await call(await tokenOf(next))).status).toBe(200);
+  });
+
+  it('are fetched at most once in thirty seconds, whatever keys strangers name', async () => {
+    const from = new Issuer(key);
+    const { call, pass } = rig(from);
+    for (let n = 0; n < 20; n += 1) await call(await tokenOf(stranger, {}, { kid: `x${n}` }));
+    expect(from.asked.filter((path) => path === '/keys')).toHaveLength(1);
+    pass(31);
+    for (let n = 0; n < 20; n += 1) await call(await tokenOf(stranger, {}, { kid: `y${n}` }));
+    expect(from.asked.filter((path) => path === '/keys')).toHaveLength(2);
+  });
+
+  it('count no longer once the issuer withdrew them', async () => {
+    const from = new Issuer(key);
+    const { call, pass } = rig(from);
+    const token = await tokenOf(key, { exp: now + 10_000 });
+    expect((await call(token)).status).toBe(200);
+    from.keys = [(await newKey('ES256', 'k2')).jwk];
+    pass(601);
+    expect(await (await call(token)).text()).toContain('unknown key');
+  });
+
+  it('serve on through an outage, for an hour, and then nothing passes', async () => {
+    const from = new Issuer(key);
+    const { call, pass, events } = rig(from);
+    const token = await tokenOf(key, { exp: now + 100_000 });
+    await call(token);
+    from.fault = 'down';
+    pass(601);
+    expect((await call(token)).status).toBe(200);
+    expect(events).toContainEqual(expect.objectContaining({ type: 'outage', what: 'keys', isBridged: true }));
+    pass(3601);
+    const answer = await call(token);
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('retry-after')).toBe('5');
+    from.fault = undefined;
+    pass(6);
+    expect((await call(token)).status).toBe(200);
+  });
+
+  it.each([
+    ['can’t be reached', (from: Issuer) => void (from.fault = 'down')],
+    ['answers with an error', (from: Issuer) => void (from.fault = 500)],
+    ['states another issuer', (from: Issuer) => void (from.metadata['issuer'] = `${issuer}/`)],
+    ['names no key set', (from: Issuer) => void delete from.metadata['jwks_uri']],
+    [
+      'names a key set over plain http',
+      (from: Issuer) => void (from.metadata['jwks_uri'] = 'http://login.example/keys'),
+    ],
+    [
+      'has a key set of another form',
+      (from: Issuer) => void (from.metadata['jwks_uri'] = `${issuer}/introspect`),
+    ],
+  ])('are missing, and nothing passes, if the issuer %s', async (_what, bend) => {
+    const from = new Issuer(key);
+    bend(from);
+    const { call, handled } = rig(from);
+    const answer = await call(await tokenOf(key));
+    expect(answer.status).toBe(503);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(answer.headers.get('www-authenticate')).toBeNull();
+    expect(handled).toEqual([]);
+  });
+});
