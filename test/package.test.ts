@@ -91,6 +91,7 @@ describe('the tarball', () => {
       'base/abort.js',
       'base/errors.js',
       'base/system-error.js',
+      'base/system/connection-faults.js',
       'client/fetch.js',
       'ipc/wire/limits.js',
     ]);

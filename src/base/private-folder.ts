@@ -1,5 +1,5 @@
 /**
- * Folders that belong to the user only (0700): made, looked at and checked.
+ * Folders that belong to the user only (0700): made, looked at and checked; and which of them lie in memory.
  *
  * Invariant: the mode of an existing folder is never changed. A folder with another mode or owner is refused.
  */
@@ -85,4 +85,12 @@ export function belowFile(name: string): Unreachable {
 /** True for the system's error where a path goes through something that is no folder. */
 export function hasFileAbove(error: unknown): boolean {
   return systemCode(error) === 'ENOTDIR';
+}
+
+/** <linux/magic.h>: tmpfs and ramfs. */
+const inMemory: ReadonlySet<number> = new Set([0x01021994, 0x858458f6]);
+
+/** True for the type of a file system (`statfs`, on Linux) whose files lie in memory and on no disk. */
+export function liesInMemory({ type }: { readonly type: number }): boolean {
+  return inMemory.has(type);
 }

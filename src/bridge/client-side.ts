@@ -7,10 +7,18 @@
 import { serializeMessage } from '@modelcontextprotocol/client';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import type { Readable, Writable } from 'node:stream';
-import { invalidRequest, parseError, tooDeep, tooLongRequest } from './base/errors.ts';
+import { invalidParams, invalidRequest, parseError, tooDeep, tooLongRequest } from './base/errors.ts';
+import { fieldsOf } from './base/envelope.ts';
 import { heldBytes, maxMessage } from './base/limits.ts';
 import { Lines } from './lines.ts';
-import { errorAnswer, isAnswer, type JSONRPCMessage, listen, type RpcError } from './base/messages.ts';
+import {
+  errorAnswer,
+  isAnswer,
+  type JSONRPCMessage,
+  listen,
+  type RequestId,
+  type RpcError,
+} from './base/messages.ts';
 
 export interface ClientSideOptions {
   readonly stdin: Readable;
@@ -42,7 +50,8 @@ export class ClientSide {
       },
       onerror: () => {
         this.#lines.heard();
-        this.#complain(invalidRequest);
+        const { id, isCall } = callIn(this.#lines.line);
+        this.#complain(isCall ? invalidParams : invalidRequest, id);
       },
       onclose: onEnd,
     });
@@ -81,8 +90,8 @@ export class ClientSide {
   }
 
   /** JSON-RPC 2.0, §5: the id is null where the request's is unknown. */
-  #complain(error: RpcError): void {
-    this.#write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error })}\n`);
+  #complain(error: RpcError, id: RequestId | null = null): void {
+    this.#write(`${JSON.stringify({ jsonrpc: '2.0', id, error })}\n`);
   }
 
   #write(line: string | undefined): void {
@@ -90,6 +99,13 @@ export class ClientSide {
     this.#stdout.write(line);
     if (this.#stdout.writableLength > heldBytes) this.#lines.hold(this.ready());
   }
+}
+
+/** What is known of a line that is JSON and no message. `isCall`: it names version, method and id, so its parameters are wrong. */
+function callIn(line: string): { readonly id: RequestId | null; readonly isCall: boolean } {
+  const { jsonrpc, id, method } = fieldsOf(JSON.parse(line));
+  const isKnown = (typeof id === 'string' || Number.isSafeInteger(id)) && typeof method === 'string';
+  return { id: isKnown ? (id as RequestId) : null, isCall: isKnown && jsonrpc === '2.0' };
 }
 
 /** Undefined: it can't be written, and nobody waits for it. */

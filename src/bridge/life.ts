@@ -5,15 +5,18 @@
  */
 import { parentLook } from './base/limits.ts';
 
-/** Aborts when the process gets another parent, or a signal to end. */
-export function whileWanted(): AbortSignal {
+/**
+ * Aborts when the process has another parent than `parent`, or gets a signal to end. `parent`: its id, from a time before the
+ * bridge's modules were loaded: it may die while they are.
+ */
+export function whileWanted(parent: number): AbortSignal {
   const end = new AbortController();
-  const parent = process.ppid;
   // No system tells a process of its parent's death in a way that Node hears.
-  const looking = setInterval(() => {
+  const look = (): void => {
     if (process.ppid !== parent) end.abort();
-  }, parentLook);
-  looking.unref();
+  };
+  look();
+  setInterval(look, parentLook).unref();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => end.abort());
   return end.signal;
 }

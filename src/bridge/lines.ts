@@ -28,6 +28,7 @@ export class Lines extends Readable {
   #wasHeard = false;
   /** Bytes of the present line. */
   size = 0;
+  #present: Buffer = Buffer.alloc(0);
   #isSlow = false;
   #isHeld = false;
   #nextPiece: NodeJS.Timeout | undefined;
@@ -47,6 +48,11 @@ export class Lines extends Readable {
     // A broken pipe is an end like any other.
     this.#source.once('error', () => this.#end());
     if (this.#source.readableEnded || this.#source.destroyed) setImmediate(() => this.#end());
+  }
+
+  /** The present line, while its reader looks at it. */
+  get line(): string {
+    return this.#present.toString();
   }
 
   /** The reader took the present line for a message, or named what is wrong with it. */
@@ -122,7 +128,9 @@ export class Lines extends Readable {
     if (!line.some((byte) => byte > space)) return;
     this.#wasHeard = false;
     this.size = line.length;
+    this.#present = line;
     this.emit('data', line);
+    this.#present = Buffer.alloc(0);
     if (!this.#wasHeard) this.#problems.noJson();
   }
 

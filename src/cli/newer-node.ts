@@ -17,14 +17,24 @@ export function bundledNode(): string | undefined {
   return existsSync(node) ? node : undefined;
 }
 
+/** Milliseconds between two looks at the parent, as those of the bridge itself. */
+const parentLook = 400;
+
 /** Runs the same command by that Node; resolves with its exit code. */
 export async function runBy(node: string): Promise<number> {
+  const parent = process.ppid;
   const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
   // This process waits for the other's end. An interrupt at a terminal reaches both by itself.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
       if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
     });
+  }
+  // The bridge ends with its parent, and that is this process: it has to end with the client.
+  if (process.argv[2] === 'bridge') {
+    setInterval(() => {
+      if (process.ppid !== parent) child.kill();
+    }, parentLook).unref();
   }
   return new Promise((resolve, reject) => {
     child.on('error', reject);

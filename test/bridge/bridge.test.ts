@@ -291,11 +291,23 @@ describe('what goes wrong at the start', () => {
     ],
     ['nothing there', { status: 404 }, /speaks neither streamable HTTP/],
     ['another error', { status: 500 }, /500/],
+    [
+      'a redirect to another server',
+      { status: 307, headers: { location: 'https://other.example/mcp?code=hidden' } },
+      /redirects "initialize" to "https:\/\/other\.example", and the bridge follows no redirect to another server/,
+    ],
+    [
+      'a redirect to another path',
+      { status: 308, headers: { location: '/login?code=hidden' } },
+      /redirects "initialize" to another path of "http:\/\/127\.0\.0\.1:\d+", outside the URL that you allowed/,
+    ],
     ['silence', { status: 202 }, /gave no answer/],
   ])('is named: %s', async (_what, mishap, words) => {
     const server = await statefulServer(textServer);
     server.mishap = () => mishap;
-    await expect(bridged(server.url)).rejects.toThrow(words);
+    const named: unknown = await bridged(server.url).catch((error: unknown) => error);
+    expect(String(named)).toMatch(words);
+    expect(String(named)).not.toContain('hidden');
   });
 
   it('is named: nobody listens', async () => {
@@ -305,6 +317,21 @@ describe('what goes wrong at the start', () => {
 });
 
 describe('a client’s broken line', () => {
+  it.each([
+    [
+      'parameters that are no object',
+      '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":5}',
+      7,
+      -32_602,
+    ],
+    ['no version', '{"id":"a","method":"tools/call"}', 'a', -32_600],
+    ['an id that is none', '{"jsonrpc":"2.0","id":{},"method":"tools/call"}', null, -32_600],
+    ['a notification', '{"jsonrpc":"2.0","method":"tools/call","params":5}', null, -32_600],
+  ])('is answered under its own id, where it has one: %s', async (_what, line, id, code) => {
+    const rig = await startBridge(new URL('http://127.0.0.1:9/mcp'));
+    expect(await exchange(rig, line)).toMatchObject({ jsonrpc: '2.0', id, error: { code } });
+  });
+
   it.each([
     ['no JSON', '{"jsonrpc":', -32_700],
     ['no message', '{"a":1}', -32_600],

@@ -10,6 +10,7 @@ import { EnvHttpProxyAgent } from 'undici';
 import type { Dispatcher } from 'undici';
 import { lookupFor } from '../addresses.ts';
 import type { Reach } from '../addresses.ts';
+import { connectTimeout, systemAuthorities, trusting, withoutProxy } from './tls-trust.ts';
 
 export interface AgentOptions {
   readonly reach: Reach;
@@ -27,18 +28,12 @@ interface AnswerTimes {
   readonly bodyTimeout?: number;
 }
 
-const loopbackHosts = '127.0.0.1,localhost,[::1],::1';
-
-/** Milliseconds to connect: metadata has 10 s in all. */
-const connectTimeout = 10_000;
-
 /** `times`: undici's own unless given; 0 is without an end. */
 export function makeAgent(options: AgentOptions, times: AnswerTimes = {}): Dispatcher {
   const { reach, authorities, httpsProxy, noProxy, ignoresEnvironment = false } = options;
+  if (ignoresEnvironment) ignoreOpensslVariables();
   const extra = authorities === undefined ? [] : [authorities];
-  const ca = [...getCACertificates('bundled'), ...systemAuthorities(ignoresEnvironment), ...extra];
-  // Said in so many words: else NODE_TLS_REJECT_UNAUTHORIZED=0 would turn verification off.
-  const tls = { ca, rejectUnauthorized: true };
+  const tls = trusting([...getCACertificates('bundled'), ...systemAuthorities(), ...extra]);
   return new EnvHttpProxyAgent({
     ...times,
     // Through a proxy names are the proxy's to resolve, and so to guard.
@@ -48,15 +43,13 @@ export function makeAgent(options: AgentOptions, times: AnswerTimes = {}): Dispa
     // '' rather than absent: undici would read the environment by itself.
     httpProxy: '',
     httpsProxy: httpsProxy ?? '',
-    noProxy: noProxy === undefined ? loopbackHosts : `${noProxy},${loopbackHosts}`,
+    noProxy: withoutProxy(noProxy),
   });
 }
 
 /** OpenSSL's variables, by which anybody's file passes for the system's authorities. */
 const opensslVariables = ['SSL_CERT_FILE', 'SSL_CERT_DIR'] as const;
 
-/** The system's authorities. Node reads them once a process. */
-function systemAuthorities(ignoresEnvironment: boolean): string[] {
-  if (ignoresEnvironment) for (const name of opensslVariables) Reflect.deleteProperty(process.env, name);
-  return getCACertificates('system');
+function ignoreOpensslVariables(): void {
+  for (const name of opensslVariables) Reflect.deleteProperty(process.env, name);
 }

@@ -5,6 +5,7 @@
  * an error that isn't ours shows its code and nothing else.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
+import { certificateFault, type CertificateFault } from '../../base/system/connection-faults.ts';
 import { systemCode } from '../../base/system-error.ts';
 import type { RpcError } from './messages.ts';
 import { mayReissue } from './reissue.ts';
@@ -19,6 +20,11 @@ export const invalidRequest: RpcError = {
   code: -32_600,
   message:
     'Keyturn: this line is no message of JSON-RPC 2.0, and was left out. Messages are sent one a line.',
+};
+
+export const invalidParams: RpcError = {
+  code: -32_602,
+  message: 'Keyturn: the parameters of this request are no object, and it was left out.',
 };
 
 export const tooLongRequest: RpcError = {
@@ -47,6 +53,12 @@ export const tooManySubscriptions: RpcError = {
   code: -32_603,
   message:
     'Keyturn: the bridge keeps 1,024 subscriptions for this client, to URIs of 2,048 characters at most, and no more.',
+};
+
+export const tooManyQuestions: RpcError = {
+  code: -32_603,
+  message:
+    'Keyturn: 256 questions of this server wait for the client’s answers, which is the most that the bridge keeps. Ask again when some are answered.',
 };
 
 export const unasked: RpcError = {
@@ -98,7 +110,8 @@ export const olderTransport = [
 ] as const;
 
 export function unreachable(origin: string, code: string): NoAnswer {
-  if (certificateCode.test(code)) return untrusted(origin, code);
+  const fault = certificateFault(code);
+  if (fault) return refusedCertificate(origin, code, fault);
   return new NoAnswer(
     `The server at ${origin} can’t be reached (${code}). The request did not run.`,
     'did not run',
@@ -107,15 +120,15 @@ export function unreachable(origin: string, code: string): NoAnswer {
   );
 }
 
-/** Node's and OpenSSL's codes for a certificate that was refused. */
-const certificateCode =
-  /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|ALTNAME|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH/;
-
-function untrusted(origin: string, code: string): NoAnswer {
+function refusedCertificate(
+  origin: string,
+  code: string,
+  { advice, isUntrusted }: CertificateFault,
+): NoAnswer {
   return new NoAnswer(
     `The certificate of ${origin} was refused (${code}). The request did not run.`,
     'did not run',
-    'If an authority of your own signed it, name its file in NODE_EXTRA_CA_CERTS in the environment of this entry. Else tell the operator of the server.',
+    isUntrusted ? `${advice} Then restart this server in your client.` : advice,
   );
 }
 
@@ -152,23 +165,9 @@ export function lineOf(error: KeyturnError): string {
   return `keyturn bridge: ${sentences(error)} (${error.reason})`;
 }
 
-/** Codes of connections that were never made: nothing was sent. */
-const unsent = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
-
 /** The code of a failed fetch: its own, or that of what caused it. */
 export function networkCode(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   const code = systemCode(error);
   return code === 'unknown' ? networkCode(error.cause) : code;
-}
-
-export function wasSent(code: string): boolean {
-  return !unsent.has(code) && !certificateCode.test(code);
 }

@@ -24,6 +24,14 @@ export const parentLook = 400;
 /** Milliseconds that the last words to the server may take after the client is gone. */
 export const lastWords = 500;
 
+/**
+ * Questions of the server that wait for the client's answers, and characters of the id of each. Further ones are refused;
+ * so many refusals are under way at most, and what comes beside them gets no answer.
+ */
+export const maxQuestions = 256;
+export const maxQuestionId = 256;
+export const maxQuestionRefusals = 32;
+
 /** Requests of a stateless client that wait for its answers to a stateful server's questions, and for how many milliseconds. */
 export const maxParked = 64;
 export const parkedFor = 600_000;

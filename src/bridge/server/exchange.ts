@@ -18,6 +18,8 @@ export interface Exchange {
   named?: string;
   /** The status of the server's last answer. */
   status?: number;
+  /** The origin to which the server's last answer redirects, where it does. */
+  redirectsTo?: string;
   /** The answer is a stream of events: its messages come later. */
   isStream?: boolean;
   /** The answer was cut: it holds a message over the limit. */
@@ -46,6 +48,8 @@ export function watchedFetch(fetch: Fetch, { ready, seen }: Hooks, limit = maxMe
     const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
     exchange.status = response.status;
     exchange.isStream = isStream && response.ok;
+    const target = redirectOrigin(response, url);
+    if (target !== undefined) exchange.redirectsTo = target;
     seen(response, init);
     if (!response.body || nullBodyStatuses.has(response.status)) return response;
     const body = paced(response.body, ready, isStream ? eventBound(limit) : wholeBound(limit), () => {
@@ -54,6 +58,14 @@ export function watchedFetch(fetch: Fetch, { ready, seen }: Hooks, limit = maxMe
     const { status, statusText, headers } = response;
     return new Response(body, { status, statusText, headers });
   };
+}
+
+/** Of its target nothing but the origin is told: path and query may hold a secret. */
+function redirectOrigin({ status, headers }: Response, from: string | URL): string | undefined {
+  const location = headers.get('location');
+  if (status < 300 || status > 399 || location === null) return undefined;
+  const target = URL.parse(location, new URL(from).href);
+  return target && /^https?:$/.test(target.protocol) ? target.origin : undefined;
 }
 
 /** True while the bytes so far are within a bound. */

@@ -1,11 +1,15 @@
 /**
  * What the server's sessions asked of the client.
  *
- * Invariant: an answer goes to the session that asked, or to none; an id stands for one question at a time.
+ * Invariant: an answer goes to the session that asked, or to none; an id stands for one question at a time. Memory is
+ * bounded, though the server asks without end and the client never answers.
  */
+import { tooManyQuestions } from '../base/errors.ts';
+import { maxQuestionId, maxQuestionRefusals, maxQuestions } from '../base/limits.ts';
 import {
   type Answer,
   cancelledId,
+  errorAnswer,
   isRequest,
   type JSONRPCMessage,
   type RequestId,
@@ -23,6 +27,8 @@ export class Questions {
   readonly #asked = new Map<RequestId, Asked>();
   readonly #toClient: Heard;
   readonly #newId: () => RequestId;
+  /** Refusals that are on their way to the server. */
+  #refusals = 0;
 
   constructor(toClient: Heard, newId: () => RequestId) {
     this.#toClient = toClient;
@@ -32,6 +38,9 @@ export class Questions {
   /** A message that a session's server sends by itself. */
   heard(session: Session, message: JSONRPCMessage, about: RequestId | undefined): void {
     if (isRequest(message)) {
+      const { length } = String(message.id);
+      if (this.#asked.size >= maxQuestions || length > maxQuestionId)
+        return void this.#refuse(session, message.id, length);
       // Two sessions may count alike.
       const id = this.#asked.has(message.id) ? this.#newId() : message.id;
       this.#asked.set(id, { session, id: message.id });
@@ -42,6 +51,15 @@ export class Questions {
     const known = ended === undefined ? undefined : this.#take(session, ended);
     if (known === undefined || !('params' in message)) return this.#toClient(message, about);
     this.#toClient({ ...message, params: { ...message.params, requestId: known } }, about);
+  }
+
+  async #refuse(session: Session, id: RequestId, length: number): Promise<void> {
+    // A server that doesn't take its refusals either gets no more of them.
+    if (this.#refusals >= maxQuestionRefusals || length > maxQuestionId) return;
+    this.#refusals += 1;
+    // It learns of a broken connection by itself.
+    await session.send(errorAnswer(id, tooManyQuestions)).catch(() => undefined);
+    this.#refusals -= 1;
   }
 
   async answer(answer: Answer): Promise<void> {

@@ -6,7 +6,8 @@
  */
 import { InsufficientScopeError, SdkError, SdkHttpError, SseError } from '@modelcontextprotocol/client';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { brokenStream, networkCode, NoAnswer, olderTransport, unreachable, wasSent } from '../base/errors.ts';
+import { wasNeverSent } from '../../base/system/connection-faults.ts';
+import { brokenStream, networkCode, NoAnswer, olderTransport, unreachable } from '../base/errors.ts';
 import type { Carrier, CarrierHooks, MakeCarrier } from './carriers.ts';
 import { type Exchange, exchanges, type Fetch } from './exchange.ts';
 import {
@@ -193,23 +194,32 @@ export class Session {
     if (error instanceof KeyturnError) return error;
     if (exchange.isTooLarge) return tooLarge(method);
     if (error instanceof InsufficientScopeError) return refusedFor(403);
-    if (error instanceof SdkHttpError) return this.#refusal(error.data.status, method);
+    if (error instanceof SdkHttpError) return this.#refusal(error.data.status, method, exchange);
     if (error instanceof SdkError) return notTheProtocol(method);
+    // The SDK's older transport says it in a sentence alone.
+    if (exchange.status !== undefined && exchange.status >= 300)
+      return this.#refusal(exchange.status, method, exchange);
     const code = networkCode(error);
-    if (exchange.status === undefined && !wasSent(code)) return unreachable(this.#origin, code);
+    if (exchange.status === undefined && wasNeverSent(code)) return unreachable(this.#origin, code);
     if (exchange.status !== undefined && !exchange.isStream && isParseFailure(error))
       return notTheProtocol(method);
     return brokenStream(method);
   }
 
+  /** There is a session that the server could forget: one of the older transport is named in the URL for messages. */
+  get #mayBeLost(): boolean {
+    return this.hasId || (this.#carrier.isOlder && this.#isStarted);
+  }
+
   /** A 404 in a session says that the session is gone, unless its error says that the method is. */
   #isLost(error: unknown, answer: Answer): boolean {
     const isMissing = 'error' in answer && answer.error.code === methodNotFound;
-    return this.hasId && error instanceof SdkHttpError && error.data.status === 404 && !isMissing;
+    return this.#mayBeLost && error instanceof SdkHttpError && error.data.status === 404 && !isMissing;
   }
 
-  #refusal(status: number, method: string): KeyturnError {
-    if (status === 404 && this.hasId && method !== 'initialize') return new SessionLost();
+  #refusal(status: number, method: string, { redirectsTo }: Exchange): KeyturnError {
+    if (redirectsTo !== undefined) return redirected(redirectsTo, this.#origin, method);
+    if (status === 404 && this.#mayBeLost && method !== 'initialize') return new SessionLost();
     if (status === 401 || status === 403) return refusedFor(status);
     if (method === 'initialize' && otherTransport.has(status)) {
       return new WrongTransport(
@@ -227,6 +237,17 @@ export class Session {
       { isPassing: passingStatuses.has(status) },
     );
   }
+}
+
+function redirected(to: string, from: string, method: string): NoAnswer {
+  const isElsewhere = to !== from;
+  return new NoAnswer(
+    isElsewhere
+      ? `The server redirects ${quoted(method)} to ${quoted(to)}, and the bridge follows no redirect to another server. The request did not run.`
+      : `The server redirects ${quoted(method)} to another path of ${quoted(to)}, outside the URL that you allowed. The request did not run.`,
+    'did not run',
+    'If its operator says that it has moved, write its new URL into this entry.',
+  );
 }
 
 function isParseFailure(error: unknown): boolean {

@@ -68,6 +68,9 @@ const statement = {
   ],
 } as const satisfies Statement;
 
+/** The client, or what it starts its servers with. */
+const startedBy = process.ppid;
+
 const carry = defineCommand(statement, async ({ operands: [url], options }) => {
   const endpoint = endpointUrl(url);
   const { as, header, 'header-file': files, 'ignore-tool': ignored = [] } = options;
@@ -126,7 +129,7 @@ async function bridge(
     stdin: process.stdin,
     stdout: process.stdout,
     say,
-    signal: whileWanted(),
+    signal: whileWanted(startedBy),
     fetch: withHeaders(bridgeFetch(), headers, endpoint.href),
     tools: new ToolFilter(ignored),
   });

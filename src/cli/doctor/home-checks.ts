@@ -7,7 +7,7 @@ import { accessSync, constants, existsSync, readdirSync, statfsSync } from 'node
 import path from 'node:path';
 import { shellWord } from '../../base/errors.ts';
 import type { HomePaths } from '../../base/paths.ts';
-import { checkFolder, lookAt } from '../../base/private-folder.ts';
+import { checkFolder, liesInMemory, lookAt } from '../../base/private-folder.ts';
 import { checkPrivate } from '../../base/private-file.ts';
 import { clientKeyFile, ownerKeyFile, readKeyFile } from '../../client/key-file.ts';
 import { checkFiles, readHome } from '../../daemon/home/home.ts';
@@ -111,9 +111,6 @@ function keyFileOf(paths: HomePaths, name: string): string {
 const leastRoom = 1024 * 1024;
 const littleRoom = 32 * leastRoom;
 
-/** statfs(2): file systems in memory. */
-const inMemory: ReadonlySet<number> = new Set([0x0102_1994, 0x8584_58f6]);
-
 function roomFindings(folder: string): Finding[] {
   if (!isFolder(folder)) return [];
   const name = shellWord(folder);
@@ -128,7 +125,8 @@ function roomFindings(folder: string): Finding[] {
       },
     ];
   }
-  const { bavail, bsize, type } = statfsSync(folder);
+  const disk = statfsSync(folder);
+  const { bavail, bsize } = disk;
   const room = bavail * bsize;
   const roomFinding = (kind: 'disk.full' | 'disk.low'): Finding => ({
     kind,
@@ -137,7 +135,7 @@ function roomFindings(folder: string): Finding[] {
   });
   return [
     ...(room < leastRoom ? [roomFinding('disk.full')] : room < littleRoom ? [roomFinding('disk.low')] : []),
-    ...(process.platform === 'linux' && inMemory.has(type)
+    ...(process.platform === 'linux' && liesInMemory(disk)
       ? [
           {
             kind: 'disk.volatile',

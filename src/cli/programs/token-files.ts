@@ -8,11 +8,9 @@ import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, statfsSync } f
 import path from 'node:path';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { checkPrivate, replaceFileAtOnce } from '../../base/private-file.ts';
+import { liesInMemory } from '../../base/private-folder.ts';
 import { systemCode } from '../../base/system-error.ts';
 import { tryLock } from '../../daemon/home/single-instance.ts';
-
-/** <linux/magic.h>: tmpfs and ramfs. */
-const inMemory = [0x01021994, 0x858458f6];
 
 const prefix = 'keyturn-exec-';
 /** No variable has such a name: each variable's file is called as it is. */
@@ -59,7 +57,7 @@ function checked(runtime: string | undefined): string {
   if (!runtime || !path.isAbsolute(runtime)) throw noMemory('XDG_RUNTIME_DIR names no folder');
   try {
     checkPrivate(lstatSync(runtime, { bigint: true }), runtime, 'stateFolder');
-    if (inMemory.includes(statfsSync(runtime).type)) return runtime;
+    if (liesInMemory(statfsSync(runtime))) return runtime;
   } catch (error) {
     if (error instanceof KeyturnError) throw error;
     throw noMemory(`${quoted(runtime)} can't be looked at (${systemCode(error)})`);

@@ -6,6 +6,7 @@
  * the server may have served the request anyway, the error is a `ResponseLost`: a refresh token may then be used up.
  */
 import { KeyturnError, quoted, Unreachable } from '../../base/errors.ts';
+import { certificateFault, wasNeverSent } from '../../base/system/connection-faults.ts';
 import { boundedBytes } from './bounded-bytes.ts';
 import { retryAfterSeconds } from './http-time.ts';
 import { requireSecureUrl } from './secure-url.ts';
@@ -187,7 +188,7 @@ function asUnreachable(error: unknown, outgoing: HttpRequest, reason: Unreachabl
   const own = causeChain(error).find((cause) => cause instanceof KeyturnError);
   if (own) return own;
   const problem = networkProblem(error);
-  return new (notSent.test(problem) ? Unreachable : ResponseLost)(
+  return new (wasNeverSent(problem) ? Unreachable : ResponseLost)(
     reason,
     `${name(outgoing)} can't be reached: ${problem}.`,
     {
@@ -196,42 +197,12 @@ function asUnreachable(error: unknown, outgoing: HttpRequest, reason: Unreachabl
   );
 }
 
-/** The hint for each fault of a certificate, by the codes of OpenSSL and Node. The first match counts. */
-const certificateFaults: readonly (readonly [RegExp, string])[] = [
-  [
-    /ALTNAME|HOSTNAME_MISMATCH/,
-    'Its certificate is for another name. Check the address; if it is right, the operator of the server has to correct the certificate.',
-  ],
-  [
-    /^CERT_HAS_EXPIRED$/,
-    'Its certificate has expired. Check the clock of this machine; if it is right, the operator of the server has to renew the certificate.',
-  ],
-  [
-    /^CERT_NOT_YET_VALID$/,
-    'Its certificate is not valid yet. Check the clock of this machine; if it is right, tell the operator of the server.',
-  ],
-  [/^CERT_REVOKED$/, 'Its certificate was revoked. Do not go on; tell the operator of the server.'],
-  [
-    /SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|CERT_UNTRUSTED/,
-    'Its certificate comes from an authority that is not trusted here. If the authority is your own: ' +
-      'keyturn settings extraAuthorities FILE, then keyturn daemon --restart (for a new home NODE_EXTRA_CA_CERTS=FILE).',
-  ],
-  [
-    /CERT|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH/,
-    'Its certificate can not be used. Tell the operator of the server.',
-  ],
-];
-
 function hintFor(problem: string): string {
-  const fault = certificateFaults.find(([code]) => code.test(problem))?.[1];
+  const fault = certificateFault(problem);
   return fault === undefined
     ? 'Check the network and the address, then try again. Nothing that is stored was changed.'
-    : `${fault} If this network wants you to sign in first, do that in a browser.`;
+    : `${fault.advice} If this network wants you to sign in first, do that in a browser.`;
 }
-
-/** Failures before the connection was complete: nothing was sent. After any other the server may have the request. */
-const notSent =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)|CERT|SELF_SIGNED|VERIFY|ISSUER|ALTNAME|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH/;
 
 function networkProblem(error: unknown): string {
   const chain = causeChain(error);

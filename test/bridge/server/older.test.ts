@@ -51,3 +51,14 @@ it('has a stream again after a restart that takes its time, though the client as
   expect(server.requests.filter((line) => line.startsWith('GET /sse')).length).toBe(5);
   expect(said).toEqual([]);
 });
+
+it('begins a new session where the server has forgotten its own, and sends the call that it refused for that', async () => {
+  const server = await olderServer();
+  const { client, said } = await bridged(server.url);
+  await expect.poll(() => server.sessions.length).toBe(2);
+  server.forget();
+  expect(await client.callTool({ name: 'hello' })).toMatchObject({ content: [{ text: 'hello' }] });
+  expect(server.ran).toEqual(['hello']);
+  expect(new Set(server.sessions).size).toBe(2);
+  expect(said).toEqual([]);
+});

@@ -14,6 +14,12 @@ export async function noneRunsWith(variable: string): Promise<void> {
   while (isThereOneWith(variable)) await sleep(lookEvery);
 }
 
+/** A process that `pid` started and that still runs. */
+export function childOf(pid: number): number | undefined {
+  const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
+  return child ? Number(child) : undefined;
+}
+
 function isThereOneWith(variable: string): boolean {
   if (process.platform !== 'linux') return false;
   return readdirSync('/proc').some((name) => /^\d+$/.test(name) && environment(name).includes(variable));

@@ -15,6 +15,8 @@ export interface OlderServer {
   readonly ran: readonly string[];
   /** Takes messages without an answer from now on, until it drops them. */
   silence(): void;
+  /** Knows no session any more, and leaves the streams open. */
+  forget(): void;
   /** Ends every stream, as a restart does, and refuses so many new ones. */
   drop(refused?: number): void;
 }
@@ -44,7 +46,7 @@ export async function olderServer(): Promise<OlderServer> {
       const transport = new SSEServerTransport('/messages', response);
       open.set(transport.sessionId, transport);
       void made(ran).connect(transport);
-    } else response.writeHead(request.method === 'POST' ? 405 : 404).end();
+    } else response.writeHead(request.method === 'POST' && pathname === '/sse' ? 405 : 404).end();
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -66,6 +68,7 @@ export async function olderServer(): Promise<OlderServer> {
     sessions,
     ran,
     silence: () => void (isSilent = true),
+    forget: () => open.clear(),
     drop,
   };
 }

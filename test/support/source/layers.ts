@@ -64,12 +64,22 @@ export const layers: Readonly<Record<string, Layer>> = {
     why: 'the one check of addresses, for the broker’s connections and for the server roles',
   },
   'base/system/https-agent.ts': {
-    mayImport: ['base/addresses.ts'],
+    mayImport: ['base/addresses.ts', 'base/system/tls-trust.ts'],
     packages: ['undici'],
     why: 'what a connection of ours trusts, for the broker and for its proxies alike',
   },
+  'base/system/connection-faults.ts': {
+    mayImport: [],
+    packages: [],
+    why: 'codes and nothing else: for the pure protocol and for the bridge alike',
+  },
+  'base/system/tls-trust.ts': {
+    mayImport: [],
+    packages: [],
+    why: 'what a TLS connection of ours trusts; the bridge loads it without the check of addresses',
+  },
   'oauth/': {
-    mayImport: ['base/errors.ts'],
+    mayImport: ['base/errors.ts', 'base/system/connection-faults.ts'],
     packages: ['openid-client', 'zod'],
     why: 'the protocol is pure: fetch and clock are passed in',
   },
@@ -123,7 +133,13 @@ export const layers: Readonly<Record<string, Layer>> = {
     why: 'other programs load it: it brings nothing of the broker along',
   },
   'bridge/': {
-    mayImport: [...base, 'ipc/wire/', 'client/'],
+    mayImport: [
+      ...base,
+      'base/system/connection-faults.ts',
+      'base/system/tls-trust.ts',
+      'ipc/wire/',
+      'client/',
+    ],
     packages: ['@modelcontextprotocol/client', '@modelcontextprotocol/server', 'undici'],
     why: 'a local client with the protocol’s SDK: it brings nothing of the broker along, and only its command loads it',
   },

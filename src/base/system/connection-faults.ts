@@ -1,0 +1,66 @@
+/**
+ * What the code of a connection that failed says: what is wrong with a certificate, and whether anything was sent.
+ *
+ * Invariant: knows the codes of Node, OpenSSL and undici, and nothing of the request. No word of a server is repeated.
+ */
+
+export interface CertificateFault {
+  /** It comes from an authority that is not trusted here. */
+  readonly isUntrusted: boolean;
+  /** What it means, and what to do. Whole sentences; "its" is the server's. */
+  readonly advice: string;
+}
+
+const otherFault = (advice: string): CertificateFault => ({ isUntrusted: false, advice });
+
+/** By the codes of OpenSSL and Node. The first that fits counts. */
+const certificateFaults: readonly (readonly [RegExp, CertificateFault])[] = [
+  [
+    /ALTNAME|HOSTNAME_MISMATCH/,
+    otherFault(
+      'Its certificate is for another name. Check the address; if it is right, the operator of the server has to correct the certificate.',
+    ),
+  ],
+  [
+    /^CERT_HAS_EXPIRED$/,
+    otherFault(
+      'Its certificate has expired. Check the clock of this machine; if it is right, the operator of the server has to renew the certificate.',
+    ),
+  ],
+  [
+    /^CERT_NOT_YET_VALID$/,
+    otherFault(
+      'Its certificate is not valid yet. Check the clock of this machine; if it is right, tell the operator of the server.',
+    ),
+  ],
+  [
+    /^CERT_REVOKED$/,
+    otherFault('Its certificate was revoked. Do not go on; tell the operator of the server.'),
+  ],
+  [
+    /SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|CERT_UNTRUSTED/,
+    {
+      isUntrusted: true,
+      advice:
+        'Its certificate comes from an authority that is not trusted here. If the authority is your own: ' +
+        'keyturn settings extraAuthorities FILE, then keyturn daemon --restart (for a new home NODE_EXTRA_CA_CERTS=FILE).',
+    },
+  ],
+  [
+    /CERT|VERIFY|ISSUER|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH/,
+    otherFault('Its certificate can not be used. Tell the operator of the server.'),
+  ],
+];
+
+/** Undefined for a code that says nothing of a certificate. */
+export function certificateFault(code: string): CertificateFault | undefined {
+  return certificateFaults.find(([codes]) => codes.test(code))?.[1];
+}
+
+const notConnected =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)/;
+
+/** True for a failure before a connection stood: nothing was sent. Of any other the server may know more than we do. */
+export function wasNeverSent(code: string): boolean {
+  return notConnected.test(code) || certificateFault(code) !== undefined;
+}
