@@ -55,7 +55,7 @@ interface Replayable {
   readonly method: string;
   readonly headers: Headers;
   readonly body: Uint8Array<ArrayBuffer> | undefined;
-  readonly signal: AbortSignal;
+  readonly signal: AbortSignal | undefined;
   readonly redirect: NonNullable<RequestInit['redirect']>;
   /** Settings that only the given fetch knows, e.g. `dispatcher`. */
   readonly rest: RequestInit;
@@ -103,7 +103,25 @@ async function replayable(input: string | URL | Request, init: RequestInit = {})
       hint: 'Give the body as a string, Uint8Array, Blob, URLSearchParams or FormData.',
     });
   }
-  const request = new Request(input, init);
+  return plain(input, init) ?? read(new Request(input, init), init);
+}
+
+/** A text for a URL, whose type is told, needs no `Request` around it: that costs as much as asking the broker. */
+function plain(input: string | URL | Request, init: RequestInit): Replayable | undefined {
+  const { method = 'GET', body, signal, redirect = 'follow' } = init;
+  const headers = new Headers(init.headers);
+  if (input instanceof Request || typeof body !== 'string' || !headers.has('content-type')) return undefined;
+  // Any other method is for `Request` to refuse or to spell.
+  if (method !== 'POST') return undefined;
+  const url = new URL(input);
+  if (url.username !== '' || url.password !== '') return undefined;
+  const rest = init;
+  return { url, method, headers, body: encoder.encode(body), signal: signal ?? undefined, redirect, rest };
+}
+
+const encoder = new TextEncoder();
+
+async function read(request: Request, init: RequestInit): Promise<Replayable> {
   const body = request.body ? new Uint8Array(await request.arrayBuffer()) : undefined;
   const { method, headers, signal, redirect } = request;
   return {
@@ -231,7 +249,7 @@ class AuthorizedRequest {
       method,
       headers,
       body: body ?? null,
-      signal,
+      ...(signal && { signal }),
       redirect: redirect === 'error' ? 'error' : 'manual',
     });
   }
