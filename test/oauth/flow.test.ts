@@ -125,14 +125,14 @@ describe.each(['opaque', 'jwt'] as const)('a public client with %s access tokens
   });
   afterAll(() => world.close());
 
-  it('signs in, and the protected server takes the token', async () => {
+  it('a client signs in, and the protected server accepts the token', async () => {
     const { answer } = await signIn(world, ['openid']);
     expect(answer).toMatchObject({ tokenType: 'Bearer', subject: { subject: 'alice' } });
     expect(answer.scope).toContain('notes:read');
     expect(await statusWith(world, answer.accessToken)).toBeLessThan(300);
   });
 
-  it('refreshes, and each refresh token works once', async () => {
+  it('a client refreshes, and each refresh token works once', async () => {
     const signedIn = await signIn(world);
     const next = await refreshOf(world, signedIn);
     expect(next.refreshToken).not.toBe(signedIn.answer.refreshToken);
@@ -140,7 +140,7 @@ describe.each(['opaque', 'jwt'] as const)('a public client with %s access tokens
     expect((await refusalOf(() => refreshOf(world, signedIn))).reason).toBe('login_required');
   });
 
-  it('gets a narrower token by a refresh', async () => {
+  it('a client gets a narrower token by a refresh', async () => {
     const signedIn = await signIn(world, ['notes:read', 'notes:write']);
     expect(await refreshOf(world, signedIn, ['notes:read'])).toMatchObject({
       scope: ['notes:read'],
@@ -148,7 +148,7 @@ describe.each(['opaque', 'jwt'] as const)('a public client with %s access tokens
     });
   });
 
-  it('revokes its refresh token', async () => {
+  it('a client revokes its refresh token', async () => {
     const signedIn = await signIn(world);
     const token = signedIn.answer.refreshToken ?? '';
     const revocation = await revokeToken({ ...signedIn, token, hint: 'refresh_token' }, httpOf(world));
@@ -156,7 +156,7 @@ describe.each(['opaque', 'jwt'] as const)('a public client with %s access tokens
     expect((await refusalOf(() => refreshOf(world, signedIn))).reason).toBe('login_required');
   });
 
-  it('keeps its refresh token while the server is away', async () => {
+  it('a client keeps its refresh token while the server is unreachable', async () => {
     const signedIn = await signIn(world);
     world.failTokenRequests(1, { status: 503, retryAfter: 9 });
     const error = await refusalOf(() => refreshOf(world, signedIn));
@@ -165,7 +165,7 @@ describe.each(['opaque', 'jwt'] as const)('a public client with %s access tokens
     expect((await refreshOf(world, signedIn)).accessToken).toBeTruthy();
   });
 
-  it('is told apart when the person says no', async () => {
+  it('a sign-in that the person denies is access_denied', async () => {
     expect((await refusalOf(() => signIn(world, undefined, { deny: true }))).reason).toBe('access_denied');
   });
 });
@@ -177,7 +177,7 @@ describe('a client that the server has forgotten', () => {
   });
   afterAll(() => world.close());
 
-  it('is told that its registration is the problem, not its token', async () => {
+  it('a client that the server has forgotten is refused because of its registration, not its token', async () => {
     const signedIn = await signIn(world);
     world.authorizationServer.forget('Client');
     expect((await refusalOf(() => refreshOf(world, signedIn))).reason).toBe('client_rejected');

@@ -20,11 +20,11 @@ describe('Retry-After', () => {
     ['1.5', undefined],
     ['soon', undefined],
     ['', undefined],
-  ])('%j is %s seconds', (value, seconds) => {
+  ])('Retry-After %j is %s seconds', (value, seconds) => {
     expect(retryAfterSeconds(headers({ 'retry-after': value }), now)).toBe(seconds);
   });
 
-  it('is measured by the clock of the server that wrote it', () => {
+  it('Retry-After is compared with the Date header of the same response', () => {
     for (const skew of [-hour, 0, hour]) {
       const at = (time: number): string => new Date(time + skew).toUTCString();
       const both = headers({ 'retry-after': at(now + 90_000), date: at(now) });
@@ -54,7 +54,7 @@ describe('how long an answer may be kept', () => {
     [{ expires: 'Tue, 01 Jan 2030 00:10:00 GMT', date: 'Tue, 01 Jan 2030 00:09:00 GMT' }, 60_000],
     [{ expires: 'Tue, 01 Jan 2030 00:10:00 GMT', date: 'Tue, 01 Jan 2030 01:00:00 GMT' }, 0],
     [{ expires: 'Fri, 01 Jan 2100 00:00:00 GMT' }, day],
-  ])('%j gives %i ms', (fields, milliseconds) => {
+  ])('a response with the headers %j may be kept for %i ms', (fields, milliseconds) => {
     expect(kept(fields)).toBe(milliseconds);
   });
 });

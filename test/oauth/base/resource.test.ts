@@ -50,7 +50,7 @@ describe('canonicalResource', () => {
     expect(refusal.hint).toBeTruthy();
   });
 
-  it('takes http on a loopback host where that is allowed, and nowhere else', async () => {
+  it('accepts http as a resource only on a loopback host, and only if that is allowed', async () => {
     const lenient = { allowInsecureLoopback: true };
     expect(canonicalResource('http://localhost:3000/mcp', lenient)).toBe('http://localhost:3000/mcp');
     expect(canonicalResource('http://[::1]:3000/mcp', lenient)).toBe('http://[::1]:3000/mcp');
@@ -59,14 +59,14 @@ describe('canonicalResource', () => {
     );
   });
 
-  it('repeats no password of what it refuses', async () => {
+  it('repeats no password of a resource that it refuses', async () => {
     const input = 'https://name:pa55word@server.example/?key=s3cret';
     expect(everyWordOf(await refusalOf(() => canonicalResource(input, strict)))).not.toMatch(
       /pa55word|s3cret/,
     );
   });
 
-  it('gives the same form for its own result', () => {
+  it('the canonical form of a canonical resource is the same', () => {
     fc.assert(
       fc.property(fc.webUrl({ validSchemes: ['https'] }), (url) => {
         const once = canonicalResource(url, strict);

@@ -16,16 +16,16 @@ import { refusalOf } from '../refusal.ts';
 const scopes = fc.array(fc.stringMatching(/^[!#-[\]-~]{1,8}$/));
 
 describe('a scope text', () => {
-  it('is a set in the order written', () => {
+  it('parses a scope text into distinct scopes in their order', () => {
     expect(parseScope('b  a b ')).toEqual(['b', 'a']);
     expect(parseScope('')).toEqual([]);
   });
 
-  it.each(['a"b', 'a\\b', 'caf\u00e9', 'a\tb', 'a\nb'])('is refused as %j', async (text) => {
+  it.each(['a"b', 'a\\b', 'caf\u00e9', 'a\tb', 'a\nb'])('refuses the scope text %j', async (text) => {
     expect((await refusalOf(() => parseScope(text))).reason).toBe('invalid_scope');
   });
 
-  it('of a server loses only what is no scope', () => {
+  it("keeps the well-formed scopes of a server's text", () => {
     expect(readScope('read caf\u00e9 write')).toEqual(['read', 'write']);
   });
 
@@ -37,11 +37,11 @@ describe('a scope text', () => {
     ['geo:1,2 read', ['geo:1,2', 'read'], ['geo:1,2', 'read']],
     ['read,write', ['read,write'], ['read,write']],
     ['read,write', ['read', 'write', 'read,write'], ['read', 'write']],
-  ])('granted as %j to who asked for %j is %j', (text, asked, scope) => {
+  ])('reads the granted text %j, with %j requested, as %j', (text, asked, scope) => {
     expect(readGranted(text, asked)).toEqual(scope);
   });
 
-  it('survives being written and read', () => {
+  it('reads back the scopes that it formats', () => {
     fc.assert(
       fc.property(scopes, (set) => {
         expect(parseScope(formatScope(union(set)))).toEqual(union(set));
@@ -49,7 +49,7 @@ describe('a scope text', () => {
     );
   });
 
-  it('is within a union of itself with anything, and compared letter by letter', () => {
+  it('a scope is within each union with it, and compared as an exact string', () => {
     fc.assert(
       fc.property(scopes, scopes, (one, other) => {
         expect(isWithin(one, union(other, one))).toBe(true);
@@ -61,17 +61,17 @@ describe('a scope text', () => {
 });
 
 describe('the scopes to ask for', () => {
-  it('are those of the challenge with those of the caller', () => {
+  it('selects the scopes of the challenge with those of the caller', () => {
     expect(selectScope({ challenge: ['c'], requested: ['r'], scopesSupported: ['s'] })).toEqual(['c', 'r']);
   });
 
-  it("are the caller's without a challenge, then the supported ones, then none", () => {
+  it("without a challenge, selects the caller's scopes, else the supported ones, else none", () => {
     expect(selectScope({ requested: ['r'], scopesSupported: ['s'] })).toEqual(['r']);
     expect(selectScope({ challenge: [], requested: [], scopesSupported: ['s'] })).toEqual(['s']);
     expect(selectScope({})).toBeUndefined();
   });
 
-  it('have offline_access only where the authorization server lists it', () => {
+  it('adds offline_access only if the authorization server lists it', () => {
     const offered = ['openid', 'offline_access'];
     expect(selectScope({ requested: ['r'], authorizationServerScopes: offered })).toEqual([
       'r',
@@ -81,14 +81,14 @@ describe('the scopes to ask for', () => {
     expect(selectScope({ authorizationServerScopes: offered })).toBeUndefined();
   });
 
-  it('after a step-up are all of before and all of the challenge', () => {
+  it('a step-up asks for all earlier scopes and all of the challenge', () => {
     expect(selectScope({ requested: ['a', 'b'], challenge: ['b', 'c'] })).toEqual(['b', 'c', 'a']);
     expect(
       selectScope({ requested: ['a'], challenge: ['c'], authorizationServerScopes: ['offline_access'] }),
     ).toEqual(['c', 'a', 'offline_access']);
   });
 
-  it('after a step-up have lost nothing, whatever the two sets are to each other', () => {
+  it('a step-up loses no scope, for any two sets', () => {
     fc.assert(
       fc.property(scopes, scopes, fc.option(scopes, { nil: undefined }), (before, challenge, offered) => {
         const servers = offered === undefined ? {} : { authorizationServerScopes: offered };
@@ -101,7 +101,7 @@ describe('the scopes to ask for', () => {
     );
   });
 
-  it('never bring scopes_supported in beside a challenge, whatever the two sets are to each other', () => {
+  it('never adds scopes_supported to those of a challenge, for any two sets', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1 }),
@@ -113,7 +113,7 @@ describe('the scopes to ask for', () => {
     );
   });
 
-  it('come from the scopes_supported of the authorization server for the earlier revision only', () => {
+  it('uses the scopes_supported of the authorization server for the earlier revision only', () => {
     const sources = { scopesSupported: ['s'], authorizationServerScopes: ['x', 'y'] };
     expect(selectScope(sources)).toEqual(['s']);
     expect(selectScope({ authorizationServerScopes: ['x', 'y'] })).toBeUndefined();
@@ -122,13 +122,13 @@ describe('the scopes to ask for', () => {
     expect(selectScope({ earlierRevision: true })).toBeUndefined();
   });
 
-  it("for the earlier revision are the challenge's first, then the caller's", () => {
+  it("for the earlier revision, selects the challenge's scopes first, then the caller's", () => {
     const sources = { authorizationServerScopes: ['x'], earlierRevision: true };
     expect(selectScope({ ...sources, challenge: ['c'], requested: ['r'] })).toEqual(['c', 'r']);
     expect(selectScope({ ...sources, requested: ['r'] })).toEqual(['r']);
   });
 
-  it('keep an offline_access that somebody named, and add none of our own', () => {
+  it('keeps an offline_access that the challenge or the caller named, and adds none', () => {
     expect(selectScope({ challenge: ['a', 'offline_access'] })).toEqual(['a', 'offline_access']);
     const stepUp = { requested: ['a'], challenge: ['b'] };
     expect(selectScope({ ...stepUp, authorizationServerScopes: ['openid'] })).toEqual(['b', 'a']);

@@ -26,13 +26,13 @@ describe('requireSecureUrl', () => {
     ' https://server.example/',
     'https://server.example/\u202e',
     'https://sérver.example/',
-  ])('refuses %j even where http on loopback is allowed', async (url) => {
+  ])('refuses the URL %j even if http on loopback is allowed', async (url) => {
     const refusal = await refusalOf(() => requireSecureUrl(url, 'the token endpoint', lenient));
     expect(refusal.reason).toBe('insecure_url');
   });
 
   it.each(['http://127.0.0.1:8080/x', 'http://127.1/', 'http://[::1]:80/', 'http://localhost/x'])(
-    'accepts %j only where http on loopback is allowed',
+    'accepts the URL %j only if http on loopback is allowed',
     async (url) => {
       expect(requireSecureUrl(url, 'the issuer', lenient).protocol).toBe('http:');
       expect((await refusalOf(() => requireSecureUrl(url, 'the issuer', strict))).reason).toBe(
@@ -41,7 +41,7 @@ describe('requireSecureUrl', () => {
     },
   );
 
-  it('repeats neither query nor credentials of what it refuses', async () => {
+  it('repeats neither query nor credentials of a URL that it refuses', async () => {
     const url = 'http://name:pa55word@server.example/x?key=s3cret';
     const words = everyWordOf(await refusalOf(() => requireSecureUrl(url, 'the issuer', strict)));
     expect(words).not.toMatch(/pa55word|s3cret/);
@@ -49,12 +49,12 @@ describe('requireSecureUrl', () => {
 });
 
 describe('isLoopbackHost', () => {
-  it.each(['127.0.0.1', '127.255.255.254', '[::1]', 'localhost'])('knows %s', (host) => {
+  it.each(['127.0.0.1', '127.255.255.254', '[::1]', 'localhost'])('%s is a loopback host', (host) => {
     expect(isLoopbackHost(host)).toBe(true);
   });
 
   it.each(['128.0.0.1', '127.0.0.1.example', '[::2]', 'localhost.', '0.0.0.0'])(
-    'does not take %s for one',
+    '%s is no loopback host',
     (host) => {
       expect(isLoopbackHost(host)).toBe(false);
     },

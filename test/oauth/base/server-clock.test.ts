@@ -18,15 +18,18 @@ function times() {
 }
 
 describe('a server’s clock', () => {
-  it.each([5 * hour, -5 * hour])('that is %i ms off is used for what that server judges', (off) => {
-    const t = times();
-    t.serverClocks.note(`${issuer}/token`, answer(now + off), now);
-    expect(serverTime(t, { issuer })).toBe(now + off);
-    expect(clockSkew(t, { issuer })).toBe(off);
-    expect(clockSkew(t, { issuer: 'https://other.example' })).toBe(0);
-  });
+  it.each([5 * hour, -5 * hour])(
+    "a server's clock that is %i ms off counts for that server's times",
+    (off) => {
+      const t = times();
+      t.serverClocks.note(`${issuer}/token`, answer(now + off), now);
+      expect(serverTime(t, { issuer })).toBe(now + off);
+      expect(clockSkew(t, { issuer })).toBe(off);
+      expect(clockSkew(t, { issuer: 'https://other.example' })).toBe(0);
+    },
+  );
 
-  it('is that of the token endpoint, where it is elsewhere', () => {
+  it('the clock of the token endpoint counts if it has another host', () => {
     const t = times();
     t.serverClocks.note(issuer, answer(now), now);
     t.serverClocks.note('https://token.example/', answer(now + hour), now);
@@ -34,13 +37,13 @@ describe('a server’s clock', () => {
     expect(clockSkew(t, { issuer, tokenEndpoint: 'https://silent.example/token' })).toBe(0);
   });
 
-  it('is ours within the noise of a header that counts whole seconds', () => {
+  it("our own clock counts if the server's differs by less than five seconds", () => {
     const t = times();
     t.serverClocks.note(issuer, answer(now - 4000), now);
     expect(serverTime(t, { issuer })).toBe(now);
   });
 
-  it('stays known when somebody sets ours', () => {
+  it("a server's clock stays known if somebody sets our clock", () => {
     const t = times();
     t.serverClocks.note(issuer, answer(now), now);
     t.hands.wall -= hour;
@@ -50,7 +53,7 @@ describe('a server’s clock', () => {
     expect(clockSkew(t, { issuer })).toBe(hour);
   });
 
-  it('is not read from an answer that lay in a cache, or says no date', () => {
+  it('reads no clock from a response of a cache or without a date', () => {
     const t = times();
     t.serverClocks.note(issuer, answer(now - hour, { age: '3600' }), now);
     t.serverClocks.note(issuer, { get: () => null }, now);

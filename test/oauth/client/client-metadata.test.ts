@@ -38,7 +38,7 @@ describe('the URL', () => {
     ['with an uppercase host', 'https://KEYTURN.example/client.json'],
     ['with a default port', 'https://keyturn.example:443/client.json'],
     ['with a line break', 'https://keyturn.example/cl\nient.json'],
-  ])('is refused %s', async (_what, text) => {
+  ])('refuses a client_id %s', async (_what, text) => {
     const refusal = await refusalOf(() => requireClientMetadataUrl(text));
     expect(refusal.reason).toBe('invalid_request');
     expect(everyWordOf(refusal)).not.toContain('pa55word');
@@ -46,7 +46,7 @@ describe('the URL', () => {
 });
 
 describe('the document', () => {
-  it('has the fields that the specification names, with client_id equal to the URL', () => {
+  it('the client metadata document has the fields of the specification, with client_id equal to its URL', () => {
     const document = clientMetadataDocument(url, [redirectUri, 'https://keyturn.example/callback']);
     expect(document).toEqual({
       client_id: url,
@@ -59,7 +59,7 @@ describe('the document', () => {
     });
   });
 
-  it('names a page about the client only if there is one', () => {
+  it('the client metadata document names a page about the client only if there is one', () => {
     const clientUri = 'https://keyturn.example';
     expect(clientMetadataDocument(url, [redirectUri], { clientUri })).toMatchObject({
       client_uri: clientUri,
@@ -78,7 +78,7 @@ describe('the document', () => {
 });
 
 describe('its registration', () => {
-  it('is a public client whose id is the URL, bound to the issuer', () => {
+  it('the registration for a document is a public client whose id is the URL, bound to the issuer', () => {
     const registration = registrationFromMetadataUrl(serverAt('https://issuer.example'), url, redirectUri, 7);
     expect(registration).toEqual({
       issuer: 'https://issuer.example',
@@ -91,7 +91,7 @@ describe('its registration', () => {
     expect(registrationSchema.parse(registration)).toEqual(registration);
   });
 
-  it('is not made from a URL that is no client_id', async () => {
+  it('makes no registration from a URL that is no client_id', async () => {
     const server = serverAt('https://issuer.example');
     const make = () => registrationFromMetadataUrl(server, 'http://keyturn.example/c', redirectUri, 7);
     expect((await refusalOf(make)).reason).toBe('invalid_request');

@@ -18,31 +18,34 @@ const register = (redirectUris: [string, ...string[]] = [loopback], changes = {}
 const sent = (index = 0): unknown => JSON.parse(site.asked[index]?.body ?? '');
 
 describe('registerDynamically', () => {
-  it.each([200, 201])('accepts %i, and asks as a native public client', async (status) => {
-    site.lay('/register', { status, body: { client_id: 'c1' } });
-    const { registration, ...secrets } = await register();
-    expect(registration).toEqual({
-      issuer: site.origin,
-      clientId: 'c1',
-      source: 'dynamic',
-      tokenEndpointAuthMethod: 'none',
-      redirectUri: loopback,
-      registeredAt: now,
-      grantTypes: ['authorization_code', 'refresh_token'],
-    });
-    expect(secrets).toEqual({});
-    expect(registrationSchema.parse(registration)).toEqual(registration);
-    expect(sent()).toEqual({
-      client_name: 'Keyturn',
-      redirect_uris: [loopback],
-      grant_types: ['authorization_code', 'refresh_token'],
-      response_types: ['code'],
-      token_endpoint_auth_method: 'none',
-      application_type: 'native',
-    });
-  });
+  it.each([200, 201])(
+    'accepts status %i for a registration, and registers a native public client',
+    async (status) => {
+      site.lay('/register', { status, body: { client_id: 'c1' } });
+      const { registration, ...secrets } = await register();
+      expect(registration).toEqual({
+        issuer: site.origin,
+        clientId: 'c1',
+        source: 'dynamic',
+        tokenEndpointAuthMethod: 'none',
+        redirectUri: loopback,
+        registeredAt: now,
+        grantTypes: ['authorization_code', 'refresh_token'],
+      });
+      expect(secrets).toEqual({});
+      expect(registrationSchema.parse(registration)).toEqual(registration);
+      expect(sent()).toEqual({
+        client_name: 'Keyturn',
+        redirect_uris: [loopback],
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
+        token_endpoint_auth_method: 'none',
+        application_type: 'native',
+      });
+    },
+  );
 
-  it('names the device grant where it is needed, and only there', async () => {
+  it('registers the device grant only if it is needed', async () => {
     site.lay('/register', { status: 201, body: { client_id: 'c1' } });
     const server = serverAt(site.origin, { deviceAuthorizationEndpoint: `${site.origin}/device` });
     const request = { redirectUris: [loopback], clientName: 'Keyturn' } as const;
@@ -53,7 +56,7 @@ describe('registerDynamically', () => {
     expect(sent(1)).toMatchObject({ grant_types: ['authorization_code', device, 'refresh_token'] });
   });
 
-  it('names the scopes, and asks again without what may be refused: first the scopes, then the refresh token', async () => {
+  it('registers with scopes, then without scopes, then without the refresh token, while the server refuses', async () => {
     site.lay('/register', ({ body }) =>
       body.includes('refresh_token') || body.includes('scope')
         ? { status: 400, body: { error: 'invalid_client_metadata' } }
@@ -76,7 +79,7 @@ describe('registerDynamically', () => {
     ['0', undefined],
     ['', undefined],
     ['never', undefined],
-  ])('reads the end of a secret that is written as %j', async (end, expected) => {
+  ])('reads the expiry of a secret that is written as %j', async (end, expected) => {
     const body = { client_id: 'c1', client_secret: 's', client_secret_expires_at: end };
     site.lay('/register', { status: 201, body });
     expect((await register()).registration.secretExpiresAt).toBe(expected);
@@ -99,7 +102,7 @@ describe('registerDynamically', () => {
     ],
     ['nothing', [], used],
     ['what is no list', 'http://127.0.0.1', used],
-  ])('uses the redirect URI that the answer names: %s', async (_what, uris, expected) => {
+  ])('uses the registered redirect URI in the response: %s', async (_what, uris, expected) => {
     site.lay('/register', { status: 201, body: { client_id: 'c1', redirect_uris: uris } });
     expect((await register([used])).registration.redirectUri).toBe(expected);
   });
@@ -111,7 +114,7 @@ describe('registerDynamically', () => {
     'http://localhost:3999/p4th/callback',
     'http://10.0.0.1/p4th/callback',
     'custom:/p4th',
-  ])('is refused where the answer names %s alone', async (uri) => {
+  ])('refuses a registration whose only redirect URI is %s', async (uri) => {
     site.lay('/register', { status: 201, body: { client_id: 'c1', redirect_uris: [uri] } });
     const refusal = await refusalOf(() => register([used]));
     expect(refusal).toMatchObject({
@@ -120,7 +123,7 @@ describe('registerDynamically', () => {
     });
   });
 
-  it('obeys the method that the server answers, and keeps secrets apart', async () => {
+  it('uses the authentication method that the server states, and keeps secrets out of the registration', async () => {
     site.lay('/register', {
       status: 201,
       body: {
@@ -141,7 +144,7 @@ describe('registerDynamically', () => {
     expect(JSON.stringify(registration)).not.toMatch(/s3cret|managet0ken/);
   });
 
-  it('takes a secret without a method as client_secret_basic, and null as nothing', async () => {
+  it('a secret without a method means client_secret_basic, and null means none', async () => {
     site.lay('/register', {
       status: 201,
       body: { client_id: 'c1', client_secret: 's', client_secret_expires_at: 0 },
@@ -151,7 +154,7 @@ describe('registerDynamically', () => {
     expect((await register()).registration).toMatchObject({ tokenEndpointAuthMethod: 'none' });
   });
 
-  it('asks for a method that the server lists', async () => {
+  it('registers with an authentication method that the server lists', async () => {
     site.lay('/register', { status: 201, body: { client_id: 'c1', client_secret: 's' } });
     await register([loopback], { tokenEndpointAuthMethods: ['client_secret_post'] });
     expect(sent()).toMatchObject({ token_endpoint_auth_method: 'client_secret_post' });
@@ -168,7 +171,7 @@ describe('registerDynamically', () => {
     expect(registration.redirectUri).toBe('http://localhost/callback');
   });
 
-  it('says so when no redirect URI is accepted', async () => {
+  it('names the redirect URIs if the server accepts none of them', async () => {
     site.lay('/register', { status: 400, body: { error: 'invalid_redirect_uri' } });
     const refusal = await refusalOf(() => register([loopback, 'http://localhost/callback']));
     expect(refusal).toMatchObject({
@@ -197,16 +200,19 @@ describe('registerDynamically', () => {
       'a method without its secret',
       { status: 201, body: { client_id: 'c', token_endpoint_auth_method: 'client_secret_basic' } },
     ],
-  ])('fails on %s, with what to do by hand, after one request', async (_what, page) => {
-    site.lay('/register', page);
-    const refusal = await refusalOf(() => register([loopback, 'http://localhost/callback']));
-    expect(refusal.reason).toBe('registration_failed');
-    expect(refusal.hint).toContain('keyturn register');
-    expect(refusal.message).not.toContain('\u202e');
-    expect(site.asked).toHaveLength(1);
-  });
+  ])(
+    'a registration fails on %s after one request, with a hint about manual registration',
+    async (_what, page) => {
+      site.lay('/register', page);
+      const refusal = await refusalOf(() => register([loopback, 'http://localhost/callback']));
+      expect(refusal.reason).toBe('registration_failed');
+      expect(refusal.hint).toContain('keyturn register');
+      expect(refusal.message).not.toContain('\u202e');
+      expect(site.asked).toHaveLength(1);
+    },
+  );
 
-  it('tells the error of an answer with status 200, without what looks like a secret', async () => {
+  it('shows the error of a response with status 200, without text that looks like a secret', async () => {
     const words = 'no quota for eyJhbGciOiJIUzI1NiJ9x';
     site.lay('/register', { status: 200, body: { error: 'access_denied', error_description: words } });
     expect((await refusalOf(() => register())).message).toContain('"access_denied" ("no quota for …")');
@@ -215,7 +221,7 @@ describe('registerDynamically', () => {
   it.each([
     { token_endpoint_auth_method: 'by s3cret' },
     { redirect_uris: ['https://other.example/managet0ken'] },
-  ])('shows no secret of an answer that repeats one in %j', async (fields) => {
+  ])('shows no secret of a registration that repeats one in %j', async (fields) => {
     const secrets = { client_secret: 's3cret', registration_access_token: 'managet0ken' };
     const method = { token_endpoint_auth_method: 'client_secret_basic' };
     site.lay('/register', { status: 201, body: { client_id: 'c', ...secrets, ...method, ...fields } });
@@ -224,7 +230,7 @@ describe('registerDynamically', () => {
     expect(everyWordOf(refusal)).not.toMatch(/s3cret|managet0ken/);
   });
 
-  it('is not tried with another redirect URI after any other error', async () => {
+  it('does not try another redirect URI after any other error', async () => {
     site.lay('/register', {
       status: 400,
       body: { error: 'invalid_client_metadata', error_description: 'name' },
@@ -233,7 +239,7 @@ describe('registerDynamically', () => {
     expect(site.asked.map(({ body }) => body.includes('localhost'))).toEqual([false, false]);
   });
 
-  it('sends every redirect URI exactly as it was given, a fixed port too', async () => {
+  it('sends every redirect URI unchanged, even one with a fixed port', async () => {
     const fixed = 'http://127.0.0.1:53123/callback';
     site.lay('/register', ({ body }) =>
       body.includes(':53123')
@@ -249,7 +255,7 @@ describe('registerDynamically', () => {
     ]);
   });
 
-  it('refuses private_key_jwt, since no key of ours is there', async () => {
+  it('refuses a registration for private_key_jwt, since it registered no key', async () => {
     site.lay('/register', {
       status: 201,
       body: { client_id: 'c', token_endpoint_auth_method: 'private_key_jwt' },
@@ -264,20 +270,20 @@ describe('registerDynamically', () => {
     expect(sent()).toMatchObject({ token_endpoint_auth_method: 'none' });
   });
 
-  it('repeats no secret of an answer that it refuses', async () => {
+  it('repeats no secret of a registration that it refuses', async () => {
     const body = { client_id: 'c', client_secret: 's3cret', token_endpoint_auth_method: 'private_key_jwt' };
     site.lay('/register', { status: 201, body });
     expect(everyWordOf(await refusalOf(() => register()))).not.toContain('s3cret');
   });
 
-  it('calls a server that fails unreachable, not unwilling', async () => {
+  it('a registration endpoint that fails counts as unreachable, not as a refusal', async () => {
     site.lay('/register', { status: 503, headers: { 'retry-after': '30' } });
     const error = await refusalOf(() => register());
     expect(error).toBeInstanceOf(Unreachable);
     expect(error.retryAfter).toBe(30);
   });
 
-  it('asks for a registration by hand where there is no endpoint', async () => {
+  it('asks for manual registration if there is no registration endpoint', async () => {
     const { registrationEndpoint: _none, ...server } = serverAt(site.origin);
     const refusal = await refusalOf(() =>
       registerDynamically(server, { redirectUris: [loopback], clientName: 'Keyturn' }, site.http),
@@ -293,7 +299,7 @@ describe('chooseRegistration', () => {
   const existing = registrationAt(issuer);
   const metadataUrl = 'https://keyturn.example/client.json';
 
-  it('follows the order of the specification', () => {
+  it('chooses a registration in the order of the specification', () => {
     expect(chooseRegistration(everything, { preregistered, existing, metadataUrl }).mechanism).toBe(
       'preregistered',
     );
@@ -313,13 +319,13 @@ describe('chooseRegistration', () => {
     expect(refusal.reason).toBe('issuer_mismatch');
   });
 
-  it('leaves out a registration whose secret has expired', () => {
+  it('does not choose a registration whose secret has expired', () => {
     const expired = registrationAt(issuer, { secretExpiresAt: 1000 });
     expect(chooseRegistration(everything, { existing: expired, now: 1000 }).mechanism).toBe('dynamic');
     expect(chooseRegistration(everything, { existing: expired, now: 999 }).mechanism).toBe('existing');
   });
 
-  it('asks the user where nothing is possible', async () => {
+  it('asks the user to register if no way to register is left', async () => {
     const { registrationEndpoint: _none, ...server } = serverAt(issuer);
     const refusal = await refusalOf(() => chooseRegistration(server, {}));
     expect(refusal.reason).toBe('registration_required');

@@ -33,12 +33,12 @@ describe('the locations', () => {
     ['https://a.example/', [oauthLocation, oidcLocation]],
     ['https://a.example/t', [`${oauthLocation}/t`, `${oidcLocation}/t`, `/t${oidcLocation}`]],
     ['https://a.example/t/', [`${oauthLocation}/t`, `${oidcLocation}/t`, `/t${oidcLocation}`]],
-  ])('of %s are those of the specification, in its order', (issuer, paths) => {
+  ])('the metadata locations of %s are those of the specification, in its order', (issuer, paths) => {
     const expected = paths.map((path) => `https://a.example${path}`);
     expect(authorizationServerLocations(new URL(issuer))).toEqual(expected);
   });
 
-  it('are tried until one has the document', async () => {
+  it('tries the metadata locations until one has the document', async () => {
     const issuer = `${site.origin}/t`;
     site.lay(`${oauthLocation}/t`, { status: 401 });
     site.lay(`/t${oidcLocation}`, document({ issuer }));
@@ -50,11 +50,11 @@ describe('the locations', () => {
     ]);
   });
 
-  it('without a document anywhere give undefined', async () => {
+  it('the result is undefined if no location has a document', async () => {
     expect(await discover()).toBeUndefined();
   });
 
-  it('that fail or are unclear never give undefined', async () => {
+  it('a location that fails or is unclear never counts as absent', async () => {
     for (const [status, reason] of [
       [500, 'authorization_server_unreachable'],
       [400, 'metadata_invalid'],
@@ -66,7 +66,7 @@ describe('the locations', () => {
 });
 
 describe('a document', () => {
-  it('becomes plain data with what is optional left out', async () => {
+  it('a document becomes plain data, without the optional fields that it lacks', async () => {
     site.lay(oauthLocation, document({ scopes_supported: ['a'], something_else: { deep: true } }));
     const server = await discover();
     expect(server).toMatchObject({ issParameterSupported: false, scopesSupported: ['a'] });
@@ -74,7 +74,7 @@ describe('a document', () => {
     expect(JSON.parse(JSON.stringify(server))).toEqual(server);
   });
 
-  it('says what else the server offers, and until when all that may be kept', async () => {
+  it('reads the further offers of a server, and until when the document may be kept', async () => {
     site.lay(oauthLocation, {
       ...document({
         device_authorization_endpoint: `${site.origin}/device`,
@@ -91,7 +91,7 @@ describe('a document', () => {
     });
   });
 
-  it('has nothing where it says null, as some servers write for what they lack', async () => {
+  it('a field that is null counts as absent', async () => {
     const empty = {
       registration_endpoint: null,
       revocation_endpoint: null,
@@ -109,7 +109,7 @@ describe('a document', () => {
     expect((await refusalOf(discover)).reason).toBe('pkce_unsupported');
   });
 
-  it('is read though an entry of one of its lists is malformed', async () => {
+  it('reads a document with a malformed entry in one of its lists', async () => {
     const odd = {
       scopes_supported: ['a', 7, null, 'b'],
       grant_types_supported: [{}, 'authorization_code'],
@@ -124,34 +124,34 @@ describe('a document', () => {
     });
   });
 
-  it('is asked for without the header of the earlier revision', async () => {
+  it('requests metadata without the header of the earlier revision', async () => {
     site.lay(oauthLocation, document());
     const protocolVersion = { header: 'CTX-Protocol-Version', value: '2025-03-26' };
     await discoverAuthorizationServer(site.origin, { ...site.http, protocolVersion });
     expect(site.asked[0]?.headers).not.toHaveProperty('ctx-protocol-version');
   });
 
-  it('is refused from another issuer of the same host, and from another host', async () => {
+  it('refuses a document of another issuer, on the same host or another', async () => {
     for (const issuer of [`${site.origin}/other`, 'https://evil.example', site.origin.toUpperCase()]) {
       site.lay(oauthLocation, document({ issuer }));
       expect((await refusalOf(() => discover())).reason).toBe('issuer_mismatch');
     }
   });
 
-  it('is refused if its issuer differs in a single slash', async () => {
+  it('refuses a document whose issuer differs in a single slash', async () => {
     site.lay(oauthLocation, document({ issuer: `${site.origin}/` }));
     const refusal = await refusalOf(() => discover());
     expect(refusal).toBeInstanceOf(RuleRefusal);
     expect(refusal).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 8414 §3.3' });
   });
 
-  it('is accepted from an issuer that ends in a slash, if it says so itself', async () => {
+  it('accepts a document whose issuer ends in a slash if the expected one does', async () => {
     site.lay(oauthLocation, document({ issuer: `${site.origin}/` }));
     expect(await discover(`${site.origin}/`)).toMatchObject({ issuer: `${site.origin}/` });
   });
 
   it.each([[undefined], [[]], [['plain']], [['s256']]])(
-    'is refused with PKCE methods %j',
+    'refuses a server with the PKCE methods %j',
     async (methods) => {
       site.lay(oidcLocation, document({ code_challenge_methods_supported: methods }));
       const refusal = await refusalOf(() => discover());
@@ -166,14 +166,14 @@ describe('a document', () => {
     'registration_endpoint',
     'revocation_endpoint',
     'device_authorization_endpoint',
-  ])('is refused if its %s is not https', async (field) => {
+  ])('refuses a document whose %s is not https', async (field) => {
     for (const url of ['http://server.example/x', 'javascript:alert(1)', '/relative']) {
       site.lay(oauthLocation, document({ [field]: url }));
       expect((await refusalOf(() => discover())).reason).toBe('insecure_url');
     }
   });
 
-  it('without an authorization endpoint and without PKCE serves no person', async () => {
+  it('no person signs in at a server without an authorization endpoint and without PKCE', async () => {
     const left = { authorization_endpoint: undefined, code_challenge_methods_supported: undefined };
     site.lay(oauthLocation, document(left));
     const server = await discover();
@@ -186,7 +186,7 @@ describe('a document', () => {
     });
   });
 
-  it('without an authorization endpoint serves a person where it lists S256, or its owner waived that', async () => {
+  it('a person signs in at a server without an authorization endpoint if it lists S256, or the owner waived that', async () => {
     site.lay(oauthLocation, document({ authorization_endpoint: undefined }));
     const listed = await discover();
     const left = { authorization_endpoint: undefined, code_challenge_methods_supported: undefined };
@@ -198,7 +198,7 @@ describe('a document', () => {
     }
   });
 
-  it('names no command that a shell would read otherwise', async () => {
+  it('a refusal shows no command with an issuer that a shell would interpret', async () => {
     const issuer = `${site.origin}/$(x)`;
     site.lay(
       `/.well-known/oauth-authorization-server/$(x)`,
@@ -209,7 +209,7 @@ describe('a document', () => {
   });
 
   it.each([{ token_endpoint: undefined }, { authorization_endpoint: 7 }, { scopes_supported: 'a' }])(
-    'is refused with %j',
+    'refuses a document with %j',
     async (changes) => {
       site.lay(oauthLocation, document(changes));
       expect((await refusalOf(() => discover())).reason).toBe('metadata_invalid');
@@ -223,7 +223,7 @@ describe('an issuer', () => {
     ['not a url', 'insecure_url'],
     ['https://server.example/#x', 'insecure_url'],
     ['https://server.example/?x', 'metadata_invalid'],
-  ])('%s is refused', async (issuer, reason) => {
+  ])('refuses the issuer %s', async (issuer, reason) => {
     expect((await refusalOf(() => discover(issuer))).reason).toBe(reason);
   });
 });

@@ -55,7 +55,7 @@ describe('parseChallenges', () => {
     ['Bearer junk junk "a, b", Basic realm=x', [{ scheme: 'bearer' }, { scheme: 'basic', realm: 'x' }]],
     ['(Bearer realm=x, Basic realm=y', [{ scheme: 'basic', realm: 'y' }]],
     ['Bearer\u0000realm=x', []],
-  ])('keeps what is well formed of %j', (header, challenges) => {
+  ])('keeps the well-formed parts of %j', (header, challenges) => {
     expect(parsed(header)).toEqual(challenges);
   });
 
@@ -63,7 +63,7 @@ describe('parseChallenges', () => {
     expect(parseChallenges(`Bearer realm="${'x'.repeat(16 * 1024)}"`)).toEqual([]);
   });
 
-  it('never throws, whatever the header', () => {
+  it('never throws, for any header', () => {
     const pieces = fc.constantFrom(
       'Bearer',
       ' ',
@@ -135,7 +135,7 @@ const challengeModel = fc
   }));
 
 describe('a list of challenges', () => {
-  it('is read back as it was meant, in every spelling', () => {
+  it('reads a list of challenges in every spelling', () => {
     fc.assert(
       fc.property(
         fc.array(challengeModel, { maxLength: 4 }),
@@ -153,7 +153,7 @@ describe('a list of challenges', () => {
     );
   });
 
-  it('loses nothing before a broken piece, and nothing after the comma that ends it', () => {
+  it('a malformed piece costs no challenge before it, and none after the next comma', () => {
     const broken = fc.constantFrom('scope=a b', '=x', '(', 'a="x" y', '@', 'a=b=c', 'x=');
     fc.assert(
       fc.property(challengeModel, broken, challengeModel, (one, piece, other) => {
@@ -167,7 +167,7 @@ describe('a list of challenges', () => {
     );
   });
 
-  it('is read to its end where one piece fills all the room', () => {
+  it('reads a header of 16 KiB that repeats one piece', () => {
     const steps = (header: string): number => parseChallenges(header).length;
     for (const piece of ['"', '\\"', 'a=', 'a="', ' ', ',', 'Bearer ', '=', 'x=y,']) {
       expect(steps(piece.repeat(Math.floor((16 * 1024) / piece.length)))).toBeLessThanOrEqual(16 * 1024);
@@ -176,7 +176,7 @@ describe('a list of challenges', () => {
 });
 
 describe('bearerChallenge', () => {
-  it('reads what RFC 6750 and RFC 9728 define', () => {
+  it('reads the parameters of RFC 6750 and RFC 9728', () => {
     const header =
       'Bearer error="insufficient_scope", error_description="More is needed", scope="a b a", resource_metadata="https://server.example/m"';
     expect(bearerChallenge(header)).toEqual({
@@ -231,11 +231,11 @@ describe('bearerChallenge', () => {
     `Bearer realm="say resource_metadata=${metadata}"`,
     `DPoP resource_metadata="${metadata}", Bearer scope="a"`,
     'Bearer',
-  ])('says nothing of metadata that no Bearer challenge names: %s', (header) => {
+  ])('finds no metadata that no Bearer challenge names: %s', (header) => {
     expect(bearerChallenge(header)).not.toHaveProperty('isUnreadable');
   });
 
-  it('reads a second Bearer challenge for what the first lacks', () => {
+  it('takes parameters that the first Bearer challenge lacks from the second', () => {
     const header = `Bearer realm="x", Basic realm="y", Bearer error="insufficient_scope", scope="b", Bearer scope="c"`;
     expect(bearerChallenge(header)).toEqual({ error: 'insufficient_scope', scope: ['b'] });
     expect(bearerChallenge(`Bearer scope="a", Bearer scope="b", resource_metadata="${metadata}"`)).toEqual({
@@ -250,13 +250,13 @@ describe('bearerChallenge', () => {
     });
   });
 
-  it('is not there without the Bearer scheme', () => {
+  it('finds no Bearer challenge without the scheme', () => {
     expect(
       bearerChallenge('DPoP resource_metadata="https://server.example/m", Basic realm="Bearer scope=a"'),
     ).toBeUndefined();
   });
 
-  it('drops scopes that are none, and says nothing of an empty list', () => {
+  it('drops malformed scopes of a challenge, and an empty list of scopes', () => {
     expect(bearerChallenge('Bearer scope="read caf\u00e9"')).toEqual({ scope: ['read'] });
     expect(bearerChallenge('Bearer scope=""')).toEqual({});
   });

@@ -17,7 +17,7 @@ const discover = async () => discoverResource(endpoint, await probe(endpoint, si
 const document = { authorization_servers: ['https://issuer.example'] };
 
 describe('a protected server', () => {
-  it.each([401, 403])('is one whose %i names metadata', async (status) => {
+  it.each([401, 403])('a server whose %i names metadata is protected', async (status) => {
     const challenge = `Bearer resource_metadata="${site.origin}/named"`;
     site.lay('/mcp', { status, headers: { 'www-authenticate': challenge } });
     site.lay('/named', { body: document });
@@ -27,14 +27,14 @@ describe('a protected server', () => {
     });
   });
 
-  it('is one with metadata at a well-known place, whatever it answers', async () => {
+  it('a server with metadata at a well-known location is protected, whatever its status', async () => {
     site.lay('/mcp', { status: 200 });
     site.lay(pathSpecific, { body: document });
     expect(await discover()).toMatchObject({ kind: 'protected' });
   });
 
   it.each([[401], [403]])(
-    'without metadata anywhere follows the earlier revision after a %i',
+    'a server without metadata follows the earlier revision after a %i',
     async (status) => {
       site.lay('/mcp', { status });
       expect(await discover()).toEqual({
@@ -50,19 +50,19 @@ describe('a protected server', () => {
     ['has an empty list of them', { body: { authorization_servers: [] } }],
     ['is broken JSON', { headers: { 'content-type': 'application/json' }, body: '{' }],
     ['answers 400', { status: 400 }],
-  ])('is not taken for one of the earlier revision when its metadata %s', async (_what, page) => {
+  ])('a server is not of the earlier revision if its metadata %s', async (_what, page) => {
     site.lay('/mcp', { status: 401 });
     site.lay(pathSpecific, page);
     expect((await refusalOf(discover)).reason).toBe('metadata_invalid');
   });
 
-  it('is not taken for one of the earlier revision when its metadata is out of reach', async () => {
+  it('a server is not of the earlier revision if its metadata is unreachable', async () => {
     site.lay('/mcp', { status: 401 });
     site.lay(pathSpecific, { status: 503 });
     expect(await refusalOf(discover)).toBeInstanceOf(Unreachable);
   });
 
-  it('is not taken for one of the earlier revision when the metadata that it names is absent', async () => {
+  it('a server is not of the earlier revision if the metadata that it names is absent', async () => {
     const challenge = `Bearer resource_metadata="${site.origin}/named"`;
     site.lay('/mcp', { status: 401, headers: { 'www-authenticate': challenge } });
     const refusal = await refusalOf(discover);
@@ -71,17 +71,14 @@ describe('a protected server', () => {
 });
 
 describe('a server that asks for no token', () => {
-  it('needs no authorization if it answers without one and has no metadata', async () => {
+  it('a server that answers without a token and has no metadata needs no authorization', async () => {
     site.lay('/mcp', { status: 200, body: {} });
     expect((await refusalOf(discover)).reason).toBe('authorization_not_required');
   });
 
-  it.each([404, 302, 400])(
-    'is not the right address if it answers %i and has no metadata',
-    async (status) => {
-      site.lay('/mcp', { status });
-      const refusal = await refusalOf(discover);
-      expect(refusal).toMatchObject({ reason: 'metadata_invalid', hint: expect.stringContaining('URL') });
-    },
-  );
+  it.each([404, 302, 400])('refuses an endpoint that answers %i and has no metadata', async (status) => {
+    site.lay('/mcp', { status });
+    const refusal = await refusalOf(discover);
+    expect(refusal).toMatchObject({ reason: 'metadata_invalid', hint: expect.stringContaining('URL') });
+  });
 });

@@ -36,13 +36,13 @@ describe('the authorization base URL', () => {
     ['https://server.example/mcp', 'https://server.example'],
     ['https://server.example:8443/a/b?c', 'https://server.example:8443'],
     ['https://server.example', 'https://server.example'],
-  ])('of %s is %s', (endpoint, base) => {
+  ])('the authorization base URL of %s is %s', (endpoint, base) => {
     expect(authorizationBaseUrl(endpoint)).toBe(base);
   });
 });
 
 describe('metadata at the base URL', () => {
-  it('is looked for at two locations, and each request and redirect names the version', async () => {
+  it('asks at two locations, and names the version in each request and redirect', async () => {
     site.lay(oidcLocation, { status: 302, headers: { location: '/moved' } });
     site.lay('/moved', document());
     expect(await discover()).toMatchObject({ issuer: site.origin, tokenEndpoint: `${site.origin}/t` });
@@ -50,13 +50,13 @@ describe('metadata at the base URL', () => {
     for (const { headers } of site.asked) expect(headers['ctx-protocol-version']).toBe('2025-03-26');
   });
 
-  it('names no version where none is set', async () => {
+  it('names no version if none is set', async () => {
     await discoverEarlierRevision(site.origin, site.http);
     expect(site.asked).toHaveLength(2);
     for (const { headers } of site.asked) expect(headers).not.toHaveProperty('ctx-protocol-version');
   });
 
-  it('may state the issuer with or without one final slash, and it is recorded as given', async () => {
+  it('accepts the issuer of the base URL with or without one final slash, and records it as stated', async () => {
     for (const issuer of [site.origin, `${site.origin}/`]) {
       site.lay(oauthLocation, document({ issuer }));
       const server = await discover();
@@ -66,18 +66,21 @@ describe('metadata at the base URL', () => {
     }
   });
 
-  it.each(['//', '/mcp', '/?', '#'])('is refused if its issuer ends in %j', async (end) => {
-    site.lay(oauthLocation, document({ issuer: site.origin + end }));
-    expect((await refusalOf(discover)).reason).toBe('issuer_mismatch');
-  });
+  it.each(['//', '/mcp', '/?', '#'])(
+    'refuses metadata whose issuer is the base URL with %j at its end',
+    async (end) => {
+      site.lay(oauthLocation, document({ issuer: site.origin + end }));
+      expect((await refusalOf(discover)).reason).toBe('issuer_mismatch');
+    },
+  );
 
-  it('is refused if its issuer is another server', async () => {
+  it('refuses metadata at the base URL that states another server as its issuer', async () => {
     site.lay(oauthLocation, document({ issuer: 'https://other.example' }));
     expect((await refusalOf(discover)).reason).toBe('issuer_mismatch');
   });
 
   it.each([[undefined], [[]], [['plain']]])(
-    'is refused with PKCE methods %j, not replaced by defaults',
+    'refuses metadata with the PKCE methods %j instead of using the defaults',
     async (methods) => {
       site.lay(oauthLocation, document({ code_challenge_methods_supported: methods }));
       expect((await refusalOf(discover)).reason).toBe('pkce_unsupported');
@@ -86,7 +89,7 @@ describe('metadata at the base URL', () => {
 });
 
 describe('the default endpoints', () => {
-  it.each([401, 403, 404])('are used when every location answers %i', async (status) => {
+  it.each([401, 403, 404])('uses the default endpoints if every location answers %i', async (status) => {
     site.lay(oauthLocation, { status });
     site.lay(oidcLocation, { status });
     expect(await discover()).toEqual({
@@ -102,7 +105,7 @@ describe('the default endpoints', () => {
     });
   });
 
-  it('change no other rule: S256, state and resource are sent', async () => {
+  it('with the default endpoints, S256, state and resource are still sent', async () => {
     const server = await discover();
     const request = { server, registration: registrationAt(site.origin), resource: `${site.origin}/mcp` };
     const { url } = await buildAuthorizationRequest(request);
@@ -113,7 +116,7 @@ describe('the default endpoints', () => {
     expect(searchParams.get('state')).toBeTruthy();
   });
 
-  it('serve a token request', async () => {
+  it('sends a token request to the default token endpoint', async () => {
     const server = await discover();
     site.lay('/token', { body: { access_token: 't', token_type: 'Bearer' } });
     const registration = registrationAt(site.origin);
@@ -130,7 +133,7 @@ describe('the default endpoints', () => {
     ['an empty 204', { status: 204 }],
     ['a document that is none', { body: [] }],
     ['a redirect to another origin', { status: 302, headers: { location: 'https://other.example/' } }],
-  ])('are never used after %s at any location', async (_what, page) => {
+  ])('never uses the default endpoints after %s at any location', async (_what, page) => {
     for (const location of [oauthLocation, oidcLocation]) {
       site.clear();
       site.lay(location, page);
@@ -139,7 +142,7 @@ describe('the default endpoints', () => {
     }
   });
 
-  it('are never used when time runs out', async () => {
+  it('never uses the default endpoints after a time-out', async () => {
     site.lay(oauthLocation, { headers: { 'content-type': 'application/json' }, body: '{', hangs: true });
     const ended = new AbortController();
     const waiting = refusalOf(() =>

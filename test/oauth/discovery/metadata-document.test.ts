@@ -22,7 +22,7 @@ function nested(depth: number): string {
 }
 
 describe('a metadata document', () => {
-  it('is found as JSON, also as a +json type and after redirects of the same origin', async () => {
+  it('finds a document as JSON, with a +json type, and after redirects within the origin', async () => {
     site.lay('/doc', { status: 302, headers: { location: '/two' } });
     site.lay('/two', { status: 308, headers: { location: `${site.origin}/three` } });
     site.lay('/three', { status: 307, headers: { location: 'four' } });
@@ -30,30 +30,33 @@ describe('a metadata document', () => {
     expect(await get()).toMatchObject({ kind: 'found', url: `${site.origin}/four`, json: { a: 1 } });
   });
 
-  it.each([401, 403, 404])('is absent when the server answers %i', async (status) => {
+  it.each([401, 403, 404])('a document is absent if the server answers %i', async (status) => {
     site.lay('/doc', { status, body: { error: 'x' } });
     expect(await get()).toEqual({ kind: 'absent', status });
   });
 
-  it.each([400, 402, 405, 406, 410, 418, 451])('is neither absent nor there after a %i', async (status) => {
-    site.lay('/doc', { status });
-    expect(await get()).toEqual({ kind: 'unclear', status });
-  });
+  it.each([400, 402, 405, 406, 410, 418, 451])(
+    'a document is neither absent nor found after a %i',
+    async (status) => {
+      site.lay('/doc', { status });
+      expect(await get()).toEqual({ kind: 'unclear', status });
+    },
+  );
 
-  it('may be kept as long as its HTTP headers say', async () => {
+  it('a document may be kept as long as its HTTP headers say', async () => {
     site.lay('/doc', { headers: { 'cache-control': 'max-age=120' }, body: {} });
     expect(await get()).toMatchObject({ freshUntil: now + 120_000 });
     site.lay('/doc', { headers: { 'cache-control': 'no-store' }, body: {} });
     expect(await get()).toMatchObject({ freshUntil: now });
   });
 
-  it('is cut off at its bound even if it never ends', async () => {
+  it('stops reading a document at the limit of its size, even if it never ends', async () => {
     const headers = { 'content-type': 'application/json' };
     site.lay('/doc', { headers, body: `"${'x'.repeat(300 * 1024)}`, hangs: true });
     expect(await refusalOf(() => get())).toMatchObject({ reason: 'metadata_invalid' });
   });
 
-  it('is bounded by what it unpacks to', async () => {
+  it('the limit of a document counts its unpacked size', async () => {
     const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
     site.lay('/doc', { headers, body: gzipSync(JSON.stringify({ a: 'x'.repeat(10_000_000) })) });
     expect(await refusalOf(() => get())).toMatchObject({ reason: 'metadata_invalid' });
@@ -87,14 +90,14 @@ describe('a metadata document', () => {
     ['a redirect to another origin', { status: 302, headers: { location: 'https://localhost:1/doc' } }],
     ['a redirect to http', { status: 302, headers: { location: 'http://127.0.0.1/doc' } }],
     ['a redirect to itself', { status: 302, headers: { location: '/doc' } }],
-  ])('is refused when it is %s', async (_what, page) => {
+  ])('refuses a document that is %s', async (_what, page) => {
     site.lay('/doc', page);
     const refusal = await refusalOf(() => get());
     expect(refusal).toBeInstanceOf(RuleRefusal);
     expect(refusal.reason).toBe('metadata_invalid');
   });
 
-  it('may nest as deep as real ones do', async () => {
+  it('accepts a document that nests as deep as real ones', async () => {
     site.lay('/doc', { headers: { 'content-type': 'application/json' }, body: nested(10) });
     expect((await get()).kind).toBe('found');
   });
@@ -105,14 +108,17 @@ describe('a metadata document', () => {
     expect(site.asked).toHaveLength(4);
   });
 
-  it.each([429, 500, 503])('is neither absent nor invalid when the server answers %i', async (status) => {
-    site.lay('/doc', { status, headers: { 'retry-after': '7' } });
-    const error = await refusalOf(() => get());
-    expect(error).toBeInstanceOf(Unreachable);
-    expect(error).toMatchObject({ reason, retryAfter: 7 });
-  });
+  it.each([429, 500, 503])(
+    'a document is neither absent nor invalid if the server answers %i',
+    async (status) => {
+      site.lay('/doc', { status, headers: { 'retry-after': '7' } });
+      const error = await refusalOf(() => get());
+      expect(error).toBeInstanceOf(Unreachable);
+      expect(error).toMatchObject({ reason, retryAfter: 7 });
+    },
+  );
 
-  it('is unreachable when time runs out in the middle of it', async () => {
+  it('a document is unreachable after a time-out in the middle of it', async () => {
     site.lay('/doc', { headers: { 'content-type': 'application/json' }, body: '{', hangs: true });
     const ended = new AbortController();
     const http = { ...site.http, deadline: () => ended.signal };
@@ -121,7 +127,7 @@ describe('a metadata document', () => {
     expect(await waiting).toMatchObject({ reason, message: expect.stringContaining('in time') });
   });
 
-  it('is unreachable when nobody listens, and the error names a code but no URL', async () => {
+  it('a document is unreachable if nothing listens, and the error names a code but no URL', async () => {
     const dead = await deadOrigin();
     const error = await refusalOf(() => fetchMetadata(`${dead}/doc?key=s3cret`, site.http, reason));
     expect(error).toBeInstanceOf(Unreachable);
@@ -129,7 +135,7 @@ describe('a metadata document', () => {
     expect(everyWordOf(error)).not.toContain('s3cret');
   });
 
-  it('is unreachable under a certificate that is not trusted, with a hint', async () => {
+  it('a document is unreachable with an untrusted certificate, with a hint', async () => {
     const error = await refusalOf(() =>
       get('/doc', { ...site.http, fetch: (url, init) => fetch(url, init) }),
     );
@@ -137,7 +143,7 @@ describe('a metadata document', () => {
     expect(error.hint).toContain('keyturn settings extraAuthorities');
   });
 
-  it('is unreachable under a certificate for another name, and the hint names no authorities', async () => {
+  it('a document is unreachable with a certificate for another name, and the hint names no authorities', async () => {
     const agent = new Agent({ connect: { ca: site.ca, servername: 'other.example' } });
     onTestFinished(() => agent.destroy());
     const error = await refusalOf(() =>
@@ -157,7 +163,7 @@ describe('a metadata document', () => {
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'extraAuthorities'],
     ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'extraAuthorities'],
     ['CERT_SIGNATURE_FAILURE', 'can not be used'],
-  ])('is unreachable after %s, with a hint that fits it', async (code, hint) => {
+  ])('a document is unreachable after %s, with the hint for that fault', async (code, hint) => {
     const cause = Object.assign(new Error('tls'), { code });
     const fails = async (): Promise<never> => Promise.reject(new TypeError('fetch failed', { cause }));
     const error = await refusalOf(() => get('/doc', { ...site.http, fetch: fails }));
@@ -167,7 +173,7 @@ describe('a metadata document', () => {
     expect(error.hint?.includes('extraAuthorities')).toBe(hint === 'extraAuthorities');
   });
 
-  it('is never fetched over plain http', async () => {
+  it('never fetches a document over plain http', async () => {
     expect((await refusalOf(() => fetchMetadata('http://127.0.0.1:1/', site.http, reason))).reason).toBe(
       'insecure_url',
     );
@@ -182,13 +188,13 @@ describe('a list of locations', () => {
       reason,
     );
 
-  it('goes on past what is absent and what is invalid', async () => {
+  it('tries the next location after an absent and after an invalid document', async () => {
     site.lay('/one', { headers: { 'content-type': 'text/html' }, body: '<html>' });
     site.lay('/three', { body: { a: 1 } });
     expect(await first('/one', '/two', '/three')).toMatchObject({ json: { a: 1 } });
   });
 
-  it('is absent only if nothing was there, and invalid otherwise', async () => {
+  it('reports an invalid document if no location has a valid one', async () => {
     expect(await first('/one', '/two')).toBeUndefined();
     site.lay('/one', { headers: { 'content-type': 'application/json' }, body: '{' });
     expect((await refusalOf(() => first('/one', '/two'))).reason).toBe('metadata_invalid');
@@ -205,7 +211,7 @@ describe('a list of locations', () => {
       { headers: { 'content-type': 'text/html' }, body: 'x'.repeat(300_000) },
     ],
     ['plain words', { headers: { 'content-type': 'text/plain' }, body: 'ok' }],
-  ])('has nothing where each of them is %s', async (_what, page) => {
+  ])('finds no document if each location has %s', async (_what, page) => {
     site.lay('/one', page);
     site.lay('/two', page);
     expect(await first('/one', '/two')).toBeUndefined();
@@ -213,7 +219,7 @@ describe('a list of locations', () => {
     expect(await first('/one', '/two')).toMatchObject({ json: { a: 1 } });
   });
 
-  it('remembers an unclear answer: later locations count, but absence is not believed', async () => {
+  it('after an unclear answer a later document counts, but a later absence does not', async () => {
     site.lay('/one', { status: 400 });
     const refusal = await refusalOf(() => first('/one', '/two'));
     expect(refusal).toMatchObject({ reason: 'metadata_invalid', message: expect.stringContaining('400') });
@@ -221,7 +227,7 @@ describe('a list of locations', () => {
     expect(await first('/one', '/two')).toMatchObject({ json: { a: 1 } });
   });
 
-  it('ends at a server that fails, whatever a later location holds', async () => {
+  it('stops at a server that fails, whatever a later location has', async () => {
     site.lay('/one', { status: 500 });
     site.lay('/two', { body: { a: 1 } });
     expect(await refusalOf(() => first('/one', '/two'))).toBeInstanceOf(Unreachable);

@@ -18,7 +18,7 @@ describe('probe', () => {
     expect(site.asked[0]?.headers).not.toHaveProperty('authorization');
   });
 
-  it('asks by POST where GET is not known', async () => {
+  it('sends a POST if the server does not support GET', async () => {
     site.lay('/mcp', ({ method }) =>
       method === 'GET' ? { status: 405 } : { status: 401, headers: challenge },
     );
@@ -30,7 +30,7 @@ describe('probe', () => {
     expect(await probe(endpoint, site.http)).toMatchObject({ status: 403, challenge: {} });
   });
 
-  it('asks by POST where GET is open to all', async () => {
+  it('sends a POST if GET needs no authorization', async () => {
     site.lay('/mcp', ({ method }) =>
       method === 'GET' ? { body: '<html>' } : { status: 401, headers: challenge },
     );
@@ -44,7 +44,7 @@ describe('probe', () => {
     expect(await probe(endpoint, site.http)).toEqual({ status });
   });
 
-  it('takes a 501 for an answer, and asks by POST after it', async () => {
+  it('sends a POST after a 501', async () => {
     site.lay('/mcp', ({ method }) =>
       method === 'GET' ? { status: 501 } : { status: 401, headers: challenge },
     );
@@ -59,7 +59,7 @@ describe('probe', () => {
   });
 
   it.each([301, 302, 303, 307, 308])(
-    'follows a %i within the origin, and takes the challenge there',
+    'follows a %i within the origin, and reads the challenge there',
     async (status) => {
       site.lay('/mcp', { status, headers: { location: '/mcp/' } });
       site.lay('/mcp/', { status: 401, headers: challenge });
@@ -68,7 +68,7 @@ describe('probe', () => {
     },
   );
 
-  it('repeats a POST where the redirect keeps the method, and nowhere else', async () => {
+  it('repeats a POST only after a redirect that keeps the method', async () => {
     const redirecting = (status: number): void => {
       site.clear();
       site.lay('/mcp', { status, headers: { location: '/mcp/' } });
@@ -87,7 +87,7 @@ describe('probe', () => {
     ]);
   });
 
-  it('follows no redirect to another origin, and three at most', async () => {
+  it('follows no redirect to another origin, and at most three', async () => {
     site.lay('/mcp', { status: 307, headers: { location: 'https://127.0.0.1:1/mcp' } });
     expect(await probe(endpoint, site.http)).toEqual({ status: 307 });
     expect(site.asked).toHaveLength(1);
@@ -96,13 +96,13 @@ describe('probe', () => {
     expect(site.asked).toHaveLength(5);
   });
 
-  it('does not take the page that a redirect leads to for the endpoint', async () => {
+  it('a page that a redirect leads to does not count as the endpoint', async () => {
     site.lay('/mcp', { status: 302, headers: { location: '/sign-in' } });
     site.lay('/sign-in', { body: '<html>' });
     expect(await probe(endpoint, site.http)).toEqual({ status: 302 });
   });
 
-  it('asks at the spelling with the other end where the typed one asks for nothing', async () => {
+  it('tries a slash at the end, or none, if the typed endpoint asks for no authorization', async () => {
     const found = { status: 401, challenge: { scope: ['a'] } };
     site.lay('/mcp/', { status: 401, headers: challenge });
     expect(await probeEitherSpelling(endpoint, site.http)).toEqual({ at: `${endpoint}/`, ...found });
@@ -118,7 +118,7 @@ describe('probe', () => {
     expect(site.asked.map(({ path }) => path)).toEqual(['/', '/']);
   });
 
-  it('tells an unreachable server from one that answers', async () => {
+  it('a server that fails or does not answer is unreachable', async () => {
     site.lay('/mcp', { status: 502 });
     expect((await refusalOf(() => probe(endpoint, site.http))).reason).toBe('protected_server_unreachable');
     const dead = await deadOrigin();

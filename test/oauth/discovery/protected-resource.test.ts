@@ -28,7 +28,7 @@ const discover = (resourceMetadata?: string) =>
   );
 
 describe('discoverProtectedResource', () => {
-  it('asks at the path-specific location, then at the root', async () => {
+  it('asks for metadata at the path-specific location, then at the root', async () => {
     site.lay(root, document({ scopes_supported: ['a', 'b'] }));
     expect(await discover()).toEqual({
       resource: endpoint,
@@ -40,7 +40,7 @@ describe('discoverProtectedResource', () => {
     expect(site.asked.map(({ path }) => path)).toEqual([pathSpecific, root]);
   });
 
-  it('keeps a path and asks once for an endpoint without one', () => {
+  it('asks at one location for an endpoint without a path', () => {
     expect(protectedResourceLocations('https://server.example/a/b')).toEqual([
       'https://server.example/.well-known/oauth-protected-resource/a/b',
       'https://server.example/.well-known/oauth-protected-resource',
@@ -57,13 +57,13 @@ describe('discoverProtectedResource', () => {
     expect(site.asked.map(({ path }) => path)).toEqual(['/named']);
   });
 
-  it('refuses when the document that the challenge names is absent, though another is there', async () => {
+  it('refuses if the document that the challenge names is absent, even if another exists', async () => {
     site.lay(pathSpecific, document());
     const refusal = await refusalOf(() => discover(`${site.origin}/named`));
     expect(refusal).toMatchObject({ reason: 'metadata_invalid', message: expect.stringContaining('/named') });
   });
 
-  it('refuses by name when a web page is where the challenge names the document, though another is there', async () => {
+  it('refuses by name if a web page is where the challenge names the document, even if another document exists', async () => {
     site.lay(pathSpecific, document());
     site.lay('/named', { headers: { 'content-type': 'text/html' }, body: '<html>' });
     expect(await refusalOf(() => discover(`${site.origin}/named`))).toMatchObject({
@@ -73,13 +73,13 @@ describe('discoverProtectedResource', () => {
   });
 
   it.each(['javascript:alert(1)', 'http://server.example/m', 'file:///m'])(
-    'refuses a challenge that names %s',
+    'refuses a challenge whose metadata is at %s',
     async (url) => {
       expect((await refusalOf(() => discover(url))).reason).toBe('insecure_url');
     },
   );
 
-  it('takes the named document from another origin, if it is about this server', async () => {
+  it('accepts the named document from another origin if it is about this server', async () => {
     const elsewhere = await openSite();
     try {
       elsewhere.lay('/m', document());
@@ -102,7 +102,7 @@ describe('discoverProtectedResource', () => {
   });
 
   it.each([401, 403, 404, 405])(
-    'refuses by name when the document that the challenge names answers %i',
+    'refuses by name if the document that the challenge names answers %i',
     async (status) => {
       site.lay('/named', { status });
       site.lay(pathSpecific, document());
@@ -115,7 +115,7 @@ describe('discoverProtectedResource', () => {
     },
   );
 
-  it('goes on to the root where the path-specific location answers 401, 403 or 404', async () => {
+  it('asks at the root if the path-specific location answers 401, 403 or 404', async () => {
     site.lay(root, document());
     for (const status of [401, 403, 404]) {
       site.lay(pathSpecific, { status });
@@ -123,7 +123,7 @@ describe('discoverProtectedResource', () => {
     }
   });
 
-  it('is undefined only if every location is absent', async () => {
+  it('finds no metadata only if every location is absent', async () => {
     expect(await discover()).toBeUndefined();
     site.lay(root, { status: 500 });
     const error = await refusalOf(() => discover());
@@ -141,28 +141,25 @@ describe('discoverProtectedResource', () => {
     },
   );
 
-  it('refuses metadata for a part of the server that was not asked', async () => {
+  it('refuses metadata for another part of the server', async () => {
     for (const resource of [`${endpoint}/deeper`, `${site.origin}/mc`, `${endpoint}#part`]) {
       site.lay(pathSpecific, document({ resource }));
       expect((await refusalOf(() => discover())).reason).toBe('resource_mismatch');
     }
   });
 
-  it.each(['/mcp/', '/', '', '/mcp?tenant=1'])(
-    'keeps a resource that ends in %j byte for byte',
-    async (end) => {
-      const resource = site.origin.replace('https', 'HTTPS') + end;
-      site.lay(pathSpecific, document({ resource }));
-      expect(await discover()).toMatchObject({ resource });
-    },
-  );
+  it.each(['/mcp/', '/', '', '/mcp?tenant=1'])('keeps a resource that ends in %j unchanged', async (end) => {
+    const resource = site.origin.replace('https', 'HTTPS') + end;
+    site.lay(pathSpecific, document({ resource }));
+    expect(await discover()).toMatchObject({ resource });
+  });
 
-  it('takes the canonical endpoint where the metadata names no resource', async () => {
+  it('uses the canonical endpoint if the metadata names no resource', async () => {
     site.lay(pathSpecific, { body: { authorization_servers: ['https://issuer.example'] } });
     expect(await discover()).toMatchObject({ resource: endpoint });
   });
 
-  it('has nothing where it says null', async () => {
+  it('a field of the metadata that is null counts as absent', async () => {
     site.lay(pathSpecific, document({ resource: null, scopes_supported: null, jwks_uri: null }));
     const found = await discover();
     expect(found).toMatchObject({ resource: endpoint });
@@ -171,7 +168,7 @@ describe('discoverProtectedResource', () => {
     expect((await refusalOf(() => discover())).reason).toBe('metadata_invalid');
   });
 
-  it('is read though an entry of one of its lists is malformed', async () => {
+  it('reads metadata with a malformed entry in one of its lists', async () => {
     const servers = [7, null, '', 'https://issuer.example'];
     site.lay(pathSpecific, document({ authorization_servers: servers, scopes_supported: ['a', {}, 'b'] }));
     expect(await discover()).toMatchObject({

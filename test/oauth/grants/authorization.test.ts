@@ -21,7 +21,7 @@ const build = (changes: object = {}) =>
   buildAuthorizationRequest({ server, registration, resource, ...changes });
 
 describe('buildAuthorizationRequest', () => {
-  it('sends what the specification asks for, and no more', async () => {
+  it('sends the parameters of the specification, and no others', async () => {
     const { url, started } = await build({ scope: ['a', 'b'] });
     const parameters = Object.fromEntries(new URL(url).searchParams);
     expect(parameters).toEqual({
@@ -43,7 +43,7 @@ describe('buildAuthorizationRequest', () => {
     expect(url).not.toContain(started.codeVerifier);
   });
 
-  it('has a state and a verifier of its own each time, of 256 bits', async () => {
+  it('each sign-in has a new state and verifier of 256 bits', async () => {
     const attempts = await Promise.all([build(), build()]);
     const secrets = attempts.flatMap(({ started }) => [started.state, started.codeVerifier]);
     expect(new Set(secrets).size).toBe(4);
@@ -104,7 +104,7 @@ describe('buildAuthorizationRequest', () => {
     }
   });
 
-  it('sends nobody to a server that names no authorization endpoint', async () => {
+  it('sends no person to a server that names no authorization endpoint', async () => {
     const { authorizationEndpoint: _none, ...machinesOnly } = server;
     expect((await refusalOf(() => build({ server: machinesOnly }))).reason).toBe('metadata_invalid');
   });
@@ -135,7 +135,7 @@ function answer(query: string, at = server) {
 }
 
 describe('processAuthorizationResponse', () => {
-  it('finds the code', () => {
+  it('finds the code in the authorization response', () => {
     expect(answer('code=c0de&state=st4te')).toEqual({ code: 'c0de' });
     expect(answer('code=c0de&state=st4te&iss=https%3A%2F%2Fissuer.example', names)).toEqual({ code: 'c0de' });
   });
@@ -146,7 +146,7 @@ describe('processAuthorizationResponse', () => {
     'code=c0de&state=st4tex',
     'code=c0de&state=st4te&state=st4te',
     'state=ST4TE',
-  ])('refuses the state of %s', async (query) => {
+  ])('refuses the state in %s', async (query) => {
     expect((await refusalOf(() => answer(query))).reason).toBe('state_mismatch');
   });
 
@@ -173,7 +173,7 @@ describe('processAuthorizationResponse', () => {
     [false, 'https://evil.example', false],
     [false, undefined, true],
   ])(
-    'with iss advertised: %s, iss: %s, is accepted: %s, as a code and as an error',
+    'a response with iss advertised: %s, iss: %s, is accepted: %s, as a code and as an error',
     async (advertised, iss, accepted) => {
       const at = advertised ? names : server;
       const part = iss === undefined ? '' : `&iss=${encodeURIComponent(iss)}`;
@@ -223,7 +223,7 @@ describe('processAuthorizationResponse', () => {
     expect((await refusalOf(() => answer('code=c&iss=https://evil.example'))).reason).toBe('state_mismatch');
   });
 
-  it('tells a denial from a failure, and quotes what the server says', async () => {
+  it("distinguishes a denial from a failure, and quotes the server's text", async () => {
     const denial = await refusalOf(() => answer('error=access_denied&state=st4te'));
     expect(denial.reason).toBe('access_denied');
     const failure = await refusalOf(() =>
@@ -278,7 +278,7 @@ describe('processAuthorizationResponse', () => {
       'login_failed',
     ],
     ['invalid_scope', 'of a document', { source: 'metadata_document' }, undefined, 'login_failed'],
-  ] as const)('takes %s, %s, for what it means', async (error, _what, client, description, reason) => {
+  ] as const)('finds the cause of %s, %s', async (error, _what, client, description, reason) => {
     const { source, isNew, prompt } = {
       source: 'preregistered' as const,
       isNew: false,
@@ -300,7 +300,7 @@ describe('processAuthorizationResponse', () => {
   });
 
   it.each(['invalid_target', 'invalid_request&error_description=unknown+parameter:+resource'])(
-    'names the override that helps where the answer is %s',
+    'names the override that helps after %s',
     async (error) => {
       const refusal = await refusalOf(() => answer(`error=${error}&state=st4te`));
       expect(refusal.hint).toContain(
@@ -312,7 +312,7 @@ describe('processAuthorizationResponse', () => {
   it.each([
     [['read'], 'Ask for other scopes'],
     [undefined, 'No scopes were asked for'],
-  ])('tells of invalid_scope by whether scopes were asked for (%s)', async (scope, hint) => {
+  ])('the hint for invalid_scope depends on the requested scopes (%s)', async (scope, hint) => {
     const { started: made } = await build(scope === undefined ? {} : { scope });
     const url = new URL(`http://127.0.0.1/callback?error=invalid_scope&state=${made.state}`);
     const refusal = await refusalOf(() => processAuthorizationResponse(made, server, url));
@@ -326,13 +326,13 @@ describe('processAuthorizationResponse', () => {
   });
 
   it.each(['state=st4te', 'state=st4te&code=', 'state=st4te&code=a&code=b'])(
-    'refuses the code of %s',
+    'refuses the code in %s',
     async (query) => {
       expect((await refusalOf(() => answer(query))).reason).toBe('login_failed');
     },
   );
 
-  it('repeats no secret in a refusal', async () => {
+  it('repeats no secret of a sign-in in a refusal', async () => {
     for (const query of ['code=c0de', 'code=c0de&state=other', 'code=c0de&code=c0de&state=st4te']) {
       expect(everyWordOf(await refusalOf(() => answer(query)))).not.toMatch(/c0de|st4te|verif1er/);
     }

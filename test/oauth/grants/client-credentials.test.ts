@@ -37,7 +37,7 @@ function ask(
 const sent = () => Object.fromEntries(new URLSearchParams(site.asked[0]?.body));
 
 describe('client credentials', () => {
-  it('are sent with the resource by client_secret_basic', async () => {
+  it('sends client credentials with the resource by client_secret_basic', async () => {
     site.lay('/token', { body: good });
     expect(await ask('client_secret_basic')).toMatchObject({
       accessToken: 'acc3ss',
@@ -49,7 +49,7 @@ describe('client credentials', () => {
     expect(site.asked[0]?.headers['authorization']).toBe(`Basic ${credentials}`);
   });
 
-  it('are sent with the resource by client_secret_post', async () => {
+  it('sends client credentials with the resource by client_secret_post', async () => {
     site.lay('/token', { body: good });
     await ask('client_secret_post', { scope: [] });
     expect(sent()).toEqual({
@@ -60,7 +60,7 @@ describe('client credentials', () => {
     });
   });
 
-  it('are sent with the resource by private_key_jwt', async () => {
+  it('sends client credentials with the resource by private_key_jwt', async () => {
     site.lay('/token', { body: good });
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     await ask('private_key_jwt', {
@@ -70,12 +70,12 @@ describe('client credentials', () => {
     expect(sent()['client_assertion']?.split('.')).toHaveLength(3);
   });
 
-  it('keep no refresh token that comes all the same', async () => {
+  it('drops a refresh token in the response to client credentials', async () => {
     site.lay('/token', { body: { ...good, refresh_token: 'unw4nted' } });
     expect(JSON.stringify(await ask('client_secret_basic'))).not.toContain('unw4nted');
   });
 
-  it('are not for a client without a secret', async () => {
+  it('refuses client credentials for a client without a secret', async () => {
     expect((await refusalOf(() => ask('none'))).reason).toBe('client_rejected');
     expect(site.asked).toEqual([]);
   });
@@ -87,7 +87,7 @@ describe('client credentials', () => {
     ['invalid_target', { status: 400, body: { error: 'invalid_target' } }, 'resource_mismatch'],
     ['another error', { status: 400, body: { error: 'nope' } }, 'login_failed'],
     ['another token type', { body: { ...good, token_type: 'mac' } }, 'token_invalid'],
-  ])('give a reason after %s', async (_what, page, reason) => {
+  ])('client credentials fail with a reason after %s', async (_what, page, reason) => {
     site.lay('/token', page);
     const refusal = await refusalOf(() => ask('client_secret_post'));
     expect(refusal.reason).toBe(reason);
@@ -97,7 +97,7 @@ describe('client credentials', () => {
   it.each([
     [['a'], 'Ask for other scopes'],
     [[], 'No scopes were asked for'],
-  ])('tell of invalid_scope by whether scopes were asked for (%s)', async (scope, hint) => {
+  ])('the hint for invalid_scope depends on the requested scopes (%s)', async (scope, hint) => {
     site.lay('/token', { status: 400, body: { error: 'invalid_scope' } });
     expect((await refusalOf(() => ask('client_secret_post', { scope }))).hint).toContain(hint);
   });
@@ -107,7 +107,7 @@ describe('client credentials', () => {
     ['a web page', { headers: { 'content-type': 'text/html' }, body: '<html>' }],
     ['a redirect', { status: 307, headers: { location: '/elsewhere' } }],
     ['400 server_error', { status: 400, body: { error: 'server_error' } }],
-  ])('may be tried again after %s', async (_what, page) => {
+  ])('client credentials can be tried again after %s', async (_what, page) => {
     site.lay('/token', page);
     site.lay('/elsewhere', { body: good });
     expect(await refusalOf(() => ask('client_secret_post'))).toBeInstanceOf(Unreachable);

@@ -60,12 +60,12 @@ describe('the start', () => {
     ['an absent lifetime', { expires_in: undefined }, { expiresAt: now + 600_000 }],
     ['a lifetime of "soon"', { expires_in: 'soon' }, { expiresAt: now + 600_000 }],
     ['a lifetime of 1e12', { expires_in: 1e12 }, { expiresAt: now + 3_600_000 }],
-  ])('bounds %s', async (_what, changes, expected) => {
+  ])('limits %s', async (_what, changes, expected) => {
     site.lay('/device', { body: { ...good(), ...changes } });
     expect(await start()).toMatchObject(expected);
   });
 
-  it('takes http on loopback for the page only where that is allowed', async () => {
+  it('accepts a page over http on loopback only if that is allowed', async () => {
     const page = 'http://127.0.0.1:8080/code';
     site.lay('/device', { body: { ...good(), verification_uri: page } });
     expect((await refusalOf(start)).reason).toBe('insecure_url');
@@ -117,11 +117,11 @@ describe('the start', () => {
     expect(site.asked).toHaveLength(1);
   });
 
-  it('is refused where the server offers no such endpoint', async () => {
+  it('refuses a device sign-in if the server offers no such endpoint', async () => {
     expect((await refusalOf(() => start({ server: serverAt(site.origin) }))).reason).toBe('metadata_invalid');
   });
 
-  it('leaves the resource out only by the override', async () => {
+  it('leaves the resource out of a device sign-in only with the override', async () => {
     site.lay('/device', { body: good() });
     await start({ overrides: { noResource: true } });
     expect(sent()).not.toHaveProperty('resource');
@@ -156,7 +156,7 @@ describe('a step', () => {
     });
   });
 
-  it('waits as long as before while the person is not done', async () => {
+  it('waits the same interval while the person is not done', async () => {
     site.lay('/token', error('authorization_pending'));
     expect(await step({}, 7)).toEqual({ kind: 'waiting', interval: 7 });
   });
@@ -176,7 +176,7 @@ describe('a step', () => {
     expect(await step()).toMatchObject({ kind: 'waiting', interval, trouble: expect.any(Unreachable) });
   });
 
-  it('waits longer and goes on when nobody listens', async () => {
+  it('waits longer and goes on if nothing listens', async () => {
     const away = serverAt(site.origin, { tokenEndpoint: `${await deadOrigin()}/token` });
     expect(await step({ server: away })).toMatchObject({ kind: 'waiting', interval: 10 });
   });
@@ -187,28 +187,28 @@ describe('a step', () => {
     ['invalid_grant', 'login_failed'],
     ['invalid_client', 'client_rejected'],
     ['something_new', 'login_failed'],
-  ])('ends after %s', async (code, reason) => {
+  ])('a device sign-in ends after %s', async (code, reason) => {
     site.lay('/token', error(code));
     const refusal = await refusalOf(step);
     expect(refusal.reason).toBe(reason);
     expect(everyWordOf(refusal)).not.toContain('dev1ce');
   });
 
-  it('is not made when the code has expired by our own clock', async () => {
+  it('does not poll after the code has expired by our own clock', async () => {
     const late = { ...authorization(), expiresAt: now };
     const refusal = await refusalOf(() => pollDeviceAuthorization(late, 5, request(), site.http));
     expect(refusal.reason).toBe('login_failed');
     expect(site.asked).toEqual([]);
   });
 
-  it('refuses a token that is none', async () => {
+  it('a poll refuses a token that is no Bearer token', async () => {
     site.lay('/token', { body: { access_token: 'acc3ss', token_type: 'mac' } });
     expect((await refusalOf(step)).reason).toBe('token_invalid');
   });
 });
 
 describe('the offer', () => {
-  it('is read from the metadata', () => {
+  it('reads from the metadata whether the server offers the device grant', () => {
     const endpoint = { deviceAuthorizationEndpoint: 'https://issuer.example/device' };
     const grant = 'urn:ietf:params:oauth:grant-type:device_code';
     expect(offersDeviceGrant(serverAt('https://issuer.example'))).toBe(false);

@@ -36,7 +36,7 @@ function exchange(server = serverAt(issuer), scope: string[] = ['a']) {
 }
 
 describe('the exchange at the identity provider', () => {
-  it('trades the ID token for an assertion for this server and resource', async () => {
+  it('exchanges the ID token for an assertion for this server and resource', async () => {
     site.lay('/token', { body: good });
     expect(await exchange()).toEqual({ assertion: 'ass3rtion', audience: issuer, expiresAt: now + 300_000 });
     expect(sent()).toEqual({
@@ -51,7 +51,7 @@ describe('the exchange at the identity provider', () => {
     });
   });
 
-  it('leaves out an empty scope, and takes n_a in any case and no lifetime', async () => {
+  it('leaves out an empty scope, and accepts n_a in lower case and no lifetime', async () => {
     site.lay('/token', { body: { ...good, token_type: 'n_a', expires_in: undefined } });
     expect(await exchange(serverAt(issuer), [])).toMatchObject({ expiresAt: now + 300_000 });
     expect(sent()).not.toHaveProperty('scope');
@@ -83,19 +83,19 @@ describe('the exchange at the identity provider', () => {
     expect(everyWordOf(refusal)).not.toContain('t0ken');
   });
 
-  it('may be tried again when the provider is away', async () => {
+  it('the exchange can be tried again if the identity provider is unreachable', async () => {
     site.lay('/token', { status: 503 });
     expect(await refusalOf(exchange)).toBeInstanceOf(Unreachable);
   });
 
-  it('is made where the server takes such assertions, or does not say', async () => {
+  it('requests an assertion if the server accepts such assertions, or does not say', async () => {
     site.lay('/token', { body: good });
     await exchange(serverAt(issuer, { grantProfilesSupported: ['x', profile] }));
     await exchange(serverAt(issuer));
     expect(site.asked).toHaveLength(2);
   });
 
-  it('is not made where the server lists its profiles without this one', async () => {
+  it('requests no assertion if the server lists its profiles without this one', async () => {
     for (const grantProfilesSupported of [[], ['x']]) {
       const refusal = await refusalOf(() => exchange(serverAt(issuer, { grantProfilesSupported })));
       expect(refusal.reason).toBe('metadata_invalid');
@@ -132,7 +132,7 @@ describe('the redemption at the authorization server', () => {
     });
   });
 
-  it('authenticates the client as it is registered', async () => {
+  it('authenticates the client of an assertion by its registered method', async () => {
     site.lay('/token', { body: { access_token: 'acc3ss', token_type: 'Bearer' } });
     await redeem(site.origin, registrationAt(site.origin, { tokenEndpointAuthMethod: 'client_secret_post' }));
     expect(sent()).toMatchObject({ client_id: 'client-1.a_b', client_secret: 's3cret' });
@@ -160,7 +160,7 @@ describe('the identity provider', () => {
   const location = '/.well-known/openid-configuration';
   const discover = () => discoverIdentityProvider(site.origin, site.http);
 
-  it('is known by its metadata, which needs no PKCE for this', async () => {
+  it('discovers an identity provider whose metadata lists no PKCE', async () => {
     site.lay(location, { body: { issuer: site.origin, token_endpoint: `${site.origin}/token` } });
     expect(await discover()).toMatchObject({ issuer: site.origin, tokenEndpoint: `${site.origin}/token` });
   });
@@ -170,12 +170,12 @@ describe('the identity provider', () => {
     [{ issuer: undefined }, 'issuer_mismatch'],
     [{ token_endpoint: null }, 'metadata_invalid'],
     [{ token_endpoint: 'http://server.example/token' }, 'insecure_url'],
-  ])('is refused with %j', async (changes, reason) => {
+  ])('refuses an identity provider with %j in its metadata', async (changes, reason) => {
     site.lay(location, { body: { issuer: site.origin, token_endpoint: `${site.origin}/token`, ...changes } });
     expect((await refusalOf(discover)).reason).toBe(reason);
   });
 
-  it('is refused without metadata', async () => {
+  it('refuses an identity provider without metadata', async () => {
     expect((await refusalOf(discover)).reason).toBe('metadata_invalid');
   });
 });

@@ -16,7 +16,7 @@ function revoke(changes: Partial<RevocationRequest> = {}) {
 }
 
 describe('revokeToken', () => {
-  it('is confirmed when the server says so', async () => {
+  it('a revocation is confirmed if the server confirms it', async () => {
     site.lay('/revoke', {});
     expect(await revoke()).toBe('confirmed');
     expect(Object.fromEntries(new URLSearchParams(site.asked[0]?.body))).toEqual({
@@ -26,7 +26,7 @@ describe('revokeToken', () => {
     });
   });
 
-  it('is not offered without an endpoint', async () => {
+  it('a revocation is not offered without an endpoint', async () => {
     const { revocationEndpoint: _none, ...server } = serverAt(site.origin);
     expect(await revoke({ server })).toBe('not_offered');
     expect(site.asked).toEqual([]);
@@ -36,12 +36,12 @@ describe('revokeToken', () => {
     [400, 'unsupported_token_type'],
     [400, 'invalid_request'],
     [401, 'invalid_client'],
-  ])('is not offered to a public client that gets %i %s', async (status, error) => {
+  ])('a revocation is not offered to a public client that gets %i %s', async (status, error) => {
     site.lay('/revoke', { status, body: { error } });
     expect(await revoke()).toBe('not_offered');
   });
 
-  it('says so when the secret is no longer accepted', async () => {
+  it('a revocation fails as client_rejected if the secret is no longer accepted', async () => {
     site.lay('/revoke', { status: 401, body: { error: 'invalid_client' } });
     const registration = registrationAt(site.origin, { tokenEndpointAuthMethod: 'client_secret_basic' });
     expect((await refusalOf(() => revoke({ registration, clientSecret: 's' }))).reason).toBe(
@@ -49,7 +49,7 @@ describe('revokeToken', () => {
     );
   });
 
-  it.each([200, 511])('is not believed of a network’s sign-in page with %i', async (status) => {
+  it.each([200, 511])('a sign-in page of a network with %i confirms no revocation', async (status) => {
     const body = '<!doctype html><p>Welcome to our Wi-Fi';
     site.lay('/revoke', { status, headers: { 'content-type': 'text/html' }, body });
     const error = await refusalOf(() => revoke());
@@ -57,7 +57,7 @@ describe('revokeToken', () => {
     expect(error.hint).toContain('sign-in page of a network');
   });
 
-  it.each([302, 429, 500, 503])('is not known after %i', async (status) => {
+  it.each([302, 429, 500, 503])('the result of a revocation is unknown after %i', async (status) => {
     site.lay('/revoke', { status, headers: { location: '/elsewhere', 'retry-after': '3' } });
     const error = await refusalOf(() => revoke());
     expect(error).toBeInstanceOf(Unreachable);

@@ -51,7 +51,7 @@ describe('the token type', () => {
     { token_type: '' },
     { token_type: undefined },
     { token_type: 7 },
-  ])('is refused as %j, and a rotated refresh token is kept', async (changes) => {
+  ])('refuses the token type in %j, and keeps a rotated refresh token', async (changes) => {
     site.lay('/token', { body: { ...good, refresh_token: 'n3xt', ...changes } });
     const kept: string[] = [];
     const refusal = await refusalOf(() => refreshed((token) => void kept.push(token)));
@@ -62,7 +62,7 @@ describe('the token type', () => {
 
 describe('the access token', () => {
   it.each([{ access_token: undefined }, { access_token: '' }, { access_token: null }, { access_token: 7 }])(
-    'makes no answer as %j, and the grant stays',
+    'an access token in the form %j is no token response, and the grant stays',
     async (changes) => {
       site.lay('/token', { body: { ...good, ...changes } });
       expect(await refusalOf(() => refreshed())).toBeInstanceOf(Unreachable);
@@ -81,19 +81,19 @@ describe('the lifetime', () => {
     [undefined, defaultLifetime],
     [null, defaultLifetime],
     ['', defaultLifetime],
-  ])('%j is %i seconds from our own clock', async (stated, seconds) => {
+  ])('a lifetime of %j is %i seconds by our own clock', async (stated, seconds) => {
     site.lay('/token', { body: { ...good, expires_in: stated } });
     expect(await refreshed()).toMatchObject({ expiresIn: seconds, expiresAt: now + seconds * 1000 });
   });
 
-  it('is kept within bounds where JSON can write an infinite one', async () => {
+  it('limits a lifetime that JSON reads as infinite', async () => {
     const body = '{"access_token":"a","token_type":"Bearer","expires_in":1e999}';
     site.lay('/token', { headers: { 'content-type': 'application/json' }, body });
     expect(await refreshed()).toMatchObject({ expiresIn: 31_536_000 });
   });
 
   it.each([-1, '-1', 'NaN', 'Infinity', '0x10', '1e3', 'soon', true, [], {}, [60]])(
-    'is refused as %j, and a rotated refresh token is kept',
+    'refuses the lifetime %j, and keeps a rotated refresh token',
     async (stated) => {
       site.lay('/token', { body: { ...good, refresh_token: 'n3xt', expires_in: stated } });
       const kept: string[] = [];
@@ -103,14 +103,14 @@ describe('the lifetime', () => {
     },
   );
 
-  it("doesn't depend on the server's clock, an hour ahead or behind", async () => {
+  it("a lifetime doesn't depend on the server's clock, an hour ahead or behind", async () => {
     for (const skew of [-3_600_000, 3_600_000]) {
       site.lay('/token', { headers: { date: new Date(now + skew).toUTCString() }, body: good });
       expect(await refreshed()).toMatchObject({ issuedAt: now, expiresAt: now + 60_000 });
     }
   });
 
-  it('of an ID token bears with a clock that is an hour off, and not with a day', async () => {
+  it('accepts an ID token with a clock that is wrong by an hour, and not by a day', async () => {
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const lay = (skew: number) => {
       const at = (now + skew) / 1000;
@@ -146,7 +146,7 @@ describe('the scope', () => {
     ['a b more', ['a', 'b', 'more'], true],
     ['more', ['more'], true],
     ['a caf\u00e9 "x"', ['a'], true],
-  ])('stated as %j is recorded as %j', async (scope, recorded, scopeStated) => {
+  ])('a scope stated as %j is recorded as %j', async (scope, recorded, scopeStated) => {
     site.lay('/token', { body: { ...good, scope } });
     expect(await exchanged()).toMatchObject({ scope: recorded, scopeStated });
   });
@@ -159,19 +159,19 @@ describe('the audience of a JWT', () => {
     site.lay('/token', { body: { ...good, access_token: token } });
   };
 
-  it('counts where it is found among others, of whatever type', async () => {
+  it('a JWT for several audiences is accepted if one is the resource', async () => {
     lay(['https://other.example', 7, null, resource]);
     expect(await refreshed()).toMatchObject({ tokenType: 'Bearer' });
   });
 
-  it('names nobody in a form that doesn’t count', async () => {
+  it('a JWT whose audience is no string counts as unbound', async () => {
     for (const aud of [7, true, {}, { resource }, [], [7], [[resource]]]) {
       lay(aud);
       expect(await refreshed()).toMatchObject({ audience: 'unbound' });
     }
   });
 
-  it('excludes us where it names another resource, and the refusal names the way past it', async () => {
+  it('refuses a JWT for another resource, and the refusal names the override', async () => {
     lay(['https://other.example', 7]);
     expect(await refusalOf(() => refreshed())).toMatchObject({
       reason: 'audience_mismatch',
@@ -193,7 +193,7 @@ describe('an answer that means nothing now', () => {
     ['an empty object', { body: {} }],
     ['nothing at all', { status: 200 }],
     ['a 204', { status: 204 }],
-  ])('is never permanent: %s', async (_what, page) => {
+  ])('a refresh fails only for now after %s', async (_what, page) => {
     site.lay('/token', page);
     for (const error of [await refusalOf(() => refreshed()), await refusalOf(() => exchanged())]) {
       expect(error).toBeInstanceOf(Unreachable);
@@ -201,7 +201,7 @@ describe('an answer that means nothing now', () => {
     }
   });
 
-  it.each([429, 503])('says when to come back after a %i', async (status) => {
+  it.each([429, 503])('a refusal says when to try again after a %i', async (status) => {
     const headers = { 'retry-after': '17' };
     site.lay('/token', { status, headers, body: { error: 'invalid_grant' } });
     for (const error of [await refusalOf(() => refreshed()), await refusalOf(() => exchanged())]) {
@@ -212,7 +212,7 @@ describe('an answer that means nothing now', () => {
 });
 
 describe('what a server says in an error', () => {
-  it('is quoted and bounded, with markup and control characters in it', async () => {
+  it('an error text of a server with markup and control characters is quoted and shortened', async () => {
     const description = `<script>alert(1)</script>\u0000\u001b[31m\r\n\u202e\u2028${'x'.repeat(5000)}`;
     site.lay('/token', { status: 400, body: { error: 'invalid_grant', error_description: description } });
     for (const error of [await refusalOf(() => refreshed()), await refusalOf(() => exchanged())]) {
@@ -221,7 +221,7 @@ describe('what a server says in an error', () => {
     }
   });
 
-  it('is not believed to be a code of ours when it is no text', async () => {
+  it('an error code that is no text does not count', async () => {
     for (const error of [{ error: 7 }, { error: ['invalid_grant'] }, { error: { code: 'invalid_grant' } }]) {
       site.lay('/token', { status: 400, body: error });
       expect(await refusalOf(() => refreshed())).toBeInstanceOf(Unreachable);
@@ -230,50 +230,62 @@ describe('what a server says in an error', () => {
 });
 
 describe('a redirect of a token request', () => {
-  it.each([301, 302, 303, 307, 308])('is not followed, not even on the same origin: %i', async (status) => {
-    site.lay('/token', { status, headers: { location: '/elsewhere' } });
-    site.lay('/elsewhere', { body: good });
-    expect(await refusalOf(() => refreshed())).toBeInstanceOf(Unreachable);
-    expect(await refusalOf(() => exchanged())).toBeInstanceOf(Unreachable);
-    expect(site.asked.map(({ path }) => path)).toEqual(['/token', '/token']);
-  });
+  it.each([301, 302, 303, 307, 308])(
+    'follows no redirect of a token request, not even on the same origin: %i',
+    async (status) => {
+      site.lay('/token', { status, headers: { location: '/elsewhere' } });
+      site.lay('/elsewhere', { body: good });
+      expect(await refusalOf(() => refreshed())).toBeInstanceOf(Unreachable);
+      expect(await refusalOf(() => exchanged())).toBeInstanceOf(Unreachable);
+      expect(site.asked.map(({ path }) => path)).toEqual(['/token', '/token']);
+    },
+  );
 });
 
 describe('an answer with another status of success', () => {
-  it.each([201, 202, 203])('counts with %d, and its rotated refresh token is kept', async (status) => {
-    site.lay('/token', { status, body: { ...good, refresh_token: 'n3xt' } });
-    const rotated: string[] = [];
-    expect(await refreshed((token) => rotated.push(token))).toMatchObject({ accessToken: 'acc3ss' });
-    expect(rotated).toEqual(['n3xt']);
-    expect(await exchanged()).toMatchObject({ accessToken: 'acc3ss' });
-  });
+  it.each([201, 202, 203])(
+    'a token response with status %d counts, and its rotated refresh token is kept',
+    async (status) => {
+      site.lay('/token', { status, body: { ...good, refresh_token: 'n3xt' } });
+      const rotated: string[] = [];
+      expect(await refreshed((token) => rotated.push(token))).toMatchObject({ accessToken: 'acc3ss' });
+      expect(rotated).toEqual(['n3xt']);
+      expect(await exchanged()).toMatchObject({ accessToken: 'acc3ss' });
+    },
+  );
 
-  it.each([201, 204])('may pass where it is no token answer: %d', async (status) => {
-    site.lay('/token', { status, body: status === 204 ? '' : { ok: true } });
-    expect(await refusalOf(refreshed)).toBeInstanceOf(Unreachable);
-  });
+  it.each([201, 204])(
+    'a response with status %d that is no token response fails only for now',
+    async (status) => {
+      site.lay('/token', { status, body: status === 204 ? '' : { ok: true } });
+      expect(await refusalOf(refreshed)).toBeInstanceOf(Unreachable);
+    },
+  );
 });
 
 describe('a scope that is no text', () => {
-  it('is read where it is a list of texts', async () => {
+  it('reads a scope that is a list of texts', async () => {
     site.lay('/token', { body: { ...good, scope: ['b', 'c d'] } });
     expect(await refreshed()).toMatchObject({ scope: ['b', 'c', 'd'], scopeStated: true });
     site.lay('/token', { body: { ...good, access_token: jwt({ scope: ['b'] }) } });
     expect(await refreshed()).toMatchObject({ scope: ['b'], scopeStated: true });
   });
 
-  it.each([[[]], [[1]], [{}], [7], [true]])('never means all that was asked for: %j', async (scope) => {
-    site.lay('/token', { body: { ...good, scope, refresh_token: 'n3xt' } });
-    const rotated: string[] = [];
-    const refusal = await refusalOf(() => refreshed((token) => rotated.push(token)));
-    expect(refusal).toMatchObject({
-      reason: 'token_invalid',
-      rule: expect.stringContaining('RFC 6749 §5.1'),
-    });
-    expect(rotated).toEqual(['n3xt']);
-  });
+  it.each([[[]], [[1]], [{}], [7], [true]])(
+    'a malformed scope never means all requested scopes: %j',
+    async (scope) => {
+      site.lay('/token', { body: { ...good, scope, refresh_token: 'n3xt' } });
+      const rotated: string[] = [];
+      const refusal = await refusalOf(() => refreshed((token) => rotated.push(token)));
+      expect(refusal).toMatchObject({
+        reason: 'token_invalid',
+        rule: expect.stringContaining('RFC 6749 §5.1'),
+      });
+      expect(rotated).toEqual(['n3xt']);
+    },
+  );
 
-  it.each([null, ''])('is not there where it is %j', async (scope) => {
+  it.each([null, ''])('a scope that is %j counts as absent', async (scope) => {
     site.lay('/token', { body: { ...good, scope } });
     expect(await refreshed()).toMatchObject({ scope: ['a', 'b'], scopeStated: false });
   });

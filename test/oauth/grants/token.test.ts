@@ -56,7 +56,7 @@ function jwt(claims: object, header: object = { alg: 'RS256' }): string {
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
 describe('the requests', () => {
-  it('exchange the code with verifier, redirect URI, client and resource', async () => {
+  it('exchanges the code with verifier, redirect URI, client and resource', async () => {
     site.lay('/token', { body: { ...good, scope: 'a', refresh_token: 'refr3sh' } });
     expect(await exchanged({ scope: ['a', 'b'] })).toEqual({
       accessToken: 'acc3ss',
@@ -79,7 +79,7 @@ describe('the requests', () => {
     });
   });
 
-  it('refresh with client and resource, and a scope only to narrow', async () => {
+  it('refreshes with client and resource, and with a scope only to narrow', async () => {
     site.lay('/token', { body: good });
     expect(await refreshed()).toMatchObject({ scope: ['a', 'b'], scopeStated: false });
     expect(sent()).toEqual({
@@ -94,7 +94,7 @@ describe('the requests', () => {
     expect(sent()).toMatchObject({ scope: 'a' });
   });
 
-  it('authenticate a confidential client by the method of its registration', async () => {
+  it('authenticates a confidential client by the method of its registration', async () => {
     site.lay('/token', { body: good });
     const basic = registrationAt(site.origin, { tokenEndpointAuthMethod: 'client_secret_basic' });
     await refreshed({ registration: basic, clientSecret: 's:c r-t' });
@@ -108,7 +108,7 @@ describe('the requests', () => {
     expect(site.asked[0]?.headers).not.toHaveProperty('authorization');
   });
 
-  it('are not made with a registration of another issuer, or without its secret', async () => {
+  it('makes no token request with a registration of another issuer, or without its secret', async () => {
     const elsewhere = registrationAt('https://other.example');
     expect((await refusalOf(() => refreshed({ registration: elsewhere }))).reason).toBe('issuer_mismatch');
     const basic = registrationAt(site.origin, { tokenEndpointAuthMethod: 'client_secret_basic' });
@@ -116,7 +116,7 @@ describe('the requests', () => {
     expect(site.asked).toEqual([]);
   });
 
-  it('exchange nothing when the answer of the browser is wrong', async () => {
+  it('exchanges no code if the authorization response is wrong', async () => {
     const started = {
       state: 'other',
       codeVerifier: 'v',
@@ -154,7 +154,7 @@ describe('an answer', () => {
     ['an endless lifetime', { expires_in: 1e300 }, { expiresIn: 31_536_000 }],
     ['scopes that were not asked for', { scope: 'a z' }, { scope: ['a', 'z'] }],
     ['a new refresh token', { refresh_token: 'n3xt' }, { refreshToken: 'n3xt' }],
-  ])('is accepted with %s', async (_what, changes, expected) => {
+  ])('accepts a token response with %s', async (_what, changes, expected) => {
     site.lay('/token', { body: { ...good, ...changes } });
     expect(await refreshed()).toMatchObject(expected);
   });
@@ -164,7 +164,7 @@ describe('an answer', () => {
     ['a negative lifetime', { expires_in: -1 }],
     ['a lifetime that is no number', { expires_in: 'soon' }],
     ['a token with a line break', { access_token: 'acc3ss\r\nx: y' }],
-  ])('is refused with %s, and not repeated', async (_what, changes) => {
+  ])('refuses a token response with %s, without repeating it', async (_what, changes) => {
     site.lay('/token', { body: { ...good, ...changes } });
     const refusal = await refusalOf(() => refreshed());
     expect(refusal).toBeInstanceOf(RuleRefusal);
@@ -172,7 +172,7 @@ describe('an answer', () => {
     expect(everyWordOf(refusal)).not.toMatch(/acc3ss|refr3sh/);
   });
 
-  it('is accepted as a form, as some servers send it', async () => {
+  it('accepts a token response as a form, as some servers send it', async () => {
     site.lay('/token', {
       headers: form,
       body: 'access_token=acc3ss&token_type=bearer&expires_in=60&scope=a',
@@ -186,7 +186,7 @@ describe('a JWT access token', () => {
     'https://server.example/mcp',
     ['https://other.example', resource],
     'https://SERVER.example:443/mcp/',
-  ])('is accepted for the audience %j', async (aud) => {
+  ])('accepts a JWT for the audience %j', async (aud) => {
     site.lay('/token', { body: { ...good, access_token: jwt({ aud, scope: 'a' }) } });
     expect(await refreshed()).toMatchObject({ scope: ['a'], scopeStated: true, audience: 'resource' });
   });
@@ -204,12 +204,12 @@ describe('a JWT access token', () => {
     [7],
     [{}],
     [[['https://other.example']]],
-  ])('is taken as bound to no server for the audience %j', async (aud) => {
+  ])('a JWT for the audience %j counts as unbound', async (aud) => {
     site.lay('/token', { body: { ...good, access_token: jwt({ aud }) } });
     expect(await refreshed()).toMatchObject({ audience: 'unbound' });
   });
 
-  it('is taken as bound to no server where it names the issuer, its userinfo endpoint or our client', async () => {
+  it('a JWT for the issuer, its userinfo endpoint or our client counts as unbound', async () => {
     for (const aud of [site.origin, `${site.origin}/`, `${site.origin}/userinfo`, 'client-1.a_b']) {
       site.lay('/token', { body: { ...good, access_token: jwt({ aud: [aud, 'account'] }) } });
       const metadata = { userinfo_endpoint: `${site.origin}/userinfo` };
@@ -229,7 +229,7 @@ describe('a JWT access token', () => {
     'https://server.example/mcpx',
     'HTTP://other.example',
     ['account', 'https://other.example', 7],
-  ])('is refused for the audience %j', async (aud) => {
+  ])('refuses a JWT for the audience %j', async (aud) => {
     const token = jwt({ aud });
     site.lay('/token', { body: { ...good, access_token: token, refresh_token: 'n3xt' } });
     const kept: string[] = [];
@@ -240,7 +240,7 @@ describe('a JWT access token', () => {
     expect(kept).toEqual(['n3xt']);
   });
 
-  it.each(['opaque', 'a.b.c', 'a.b', 'v4.public.eyJhdWQiOiJ4In0'])('is not seen in %s', async (token) => {
+  it.each(['opaque', 'a.b.c', 'a.b', 'v4.public.eyJhdWQiOiJ4In0'])('%s is no JWT', async (token) => {
     site.lay('/token', { body: { ...good, access_token: token } });
     const answer = await refreshed();
     expect(answer).toMatchObject({ accessToken: token });
@@ -263,7 +263,7 @@ describe('an ID token', () => {
     });
   };
 
-  it('says who signed in, by the clock that was passed in', async () => {
+  it('an ID token says who signed in, and is checked by the clock that was passed in', async () => {
     lay({});
     expect(await exchanged({ nonce: 'n' })).toMatchObject({
       subject: { issuer: site.origin, subject: 'alice' },
@@ -276,12 +276,12 @@ describe('an ID token', () => {
     { exp: 1 },
     { sub: undefined },
     { nonce: 'm' },
-  ])('is refused with %j', async (changes) => {
+  ])('refuses an ID token with %j', async (changes) => {
     lay(changes);
     expect((await refusalOf(() => exchanged({ nonce: 'n' }))).reason).toBe('token_invalid');
   });
 
-  it('that is wrong in a refresh loses no rotated refresh token', async () => {
+  it('a wrong ID token in a refresh loses no rotated refresh token', async () => {
     lay({ iss: 'https://evil.example' });
     const kept: string[] = [];
     const refusal = await refusalOf(() => refreshed({ onRotation: (next) => void kept.push(next) }));
@@ -305,7 +305,7 @@ describe('an error that repeats the request', () => {
     ],
     ['a client secret', () => refreshedAs('client_secret_post'), ['s:cr-t']],
     ['the credentials of a header', () => refreshedAs('client_secret_basic'), [basic, 's:cr-t', 's%3Acr-t']],
-  ] as const)('is shown without %s', async (_what, asked, secrets) => {
+  ] as const)('shows an error that repeats the request without %s', async (_what, asked, secrets) => {
     const body = { error: 'invalid_request', error_description: `bad: ${secrets.join(', ')}.` };
     site.lay('/token', { status: 400, body });
     const refusal = await refusalOf(asked);
@@ -318,7 +318,7 @@ describe('an error that repeats the request', () => {
     return refreshed({ registration, clientSecret: 's:cr-t' });
   }
 
-  it('as its code is shown without the refresh token, and judged by the code that came', async () => {
+  it('shows an error code that is the refresh token without it, and decides by the code itself', async () => {
     site.lay('/token', { status: 400, body: { error: 'invalid_grant', error_description: 'no grant' } });
     const refusal = await refusalOf(() => refreshed({ refreshToken: 'grant' }));
     expect(refusal.reason).toBe('login_required');
@@ -343,7 +343,7 @@ describe('a refresh that is refused', () => {
     ['an empty 400', { status: 400 }],
     ['401 invalid_request', { status: 401, body: { error: 'invalid_request' } }],
     ['200 with an error', { status: 200, body: { error: 'bad_refresh_token' } }],
-  ])('needs a new sign-in after %s', async (_what, page) => {
+  ])('a refresh needs a new sign-in after %s', async (_what, page) => {
     site.lay('/token', page);
     const error = await refusalOf(() => refreshed());
     expect(error.reason).toBe('login_required');
@@ -362,7 +362,7 @@ describe('a refresh that is refused', () => {
     ['an answer without a token', { body: { token_type: 'Bearer' } }],
     ['an answer that is too long', { body: { ...good, more: 'x'.repeat(256 * 1024) } }],
     ['a redirect', { status: 307, headers: { location: '/elsewhere' } }],
-  ])('keeps the grant after %s', async (_what, page) => {
+  ])('a refresh keeps the grant after %s', async (_what, page) => {
     site.lay('/token', page);
     site.lay('/elsewhere', { body: good });
     const error = await refusalOf(() => refreshed());
@@ -372,7 +372,7 @@ describe('a refresh that is refused', () => {
     expect(everyWordOf(error)).not.toMatch(/refr3sh|acc3ss|Wi-Fi/);
   });
 
-  it('keeps the grant when nobody listens or time runs out', async () => {
+  it('a refresh keeps the grant if nothing listens, or after a time-out', async () => {
     const away = serverAt(site.origin, { tokenEndpoint: `${await deadOrigin()}/token` });
     expect(await refusalOf(() => refreshed({ server: away }))).toBeInstanceOf(Unreachable);
     const late = {
@@ -389,7 +389,7 @@ describe('a refresh that is refused', () => {
     expect(await refusalOf(() => refresh(request, late))).toBeInstanceOf(Unreachable);
   });
 
-  it('says when to come back', async () => {
+  it('a refused refresh says when to try again', async () => {
     site.lay('/token', { status: 429, headers: { 'retry-after': '12' } });
     expect((await refusalOf(() => refreshed())).retryAfter).toBe(12);
   });
@@ -400,7 +400,7 @@ describe('a refresh that is refused', () => {
     ['invalid_scope', 400, 'scope_insufficient'],
     ['invalid_target', 400, 'resource_mismatch'],
     ['invalid_request', 400, 'login_failed'],
-  ])('tells %s from a dead token', async (error, status, reason) => {
+  ])('distinguishes %s from an invalid refresh token', async (error, status, reason) => {
     site.lay('/token', { status, body: { error, error_description: 'why\u202e' } });
     const refusal = await refusalOf(() => refreshed({ scope: ['a'] }));
     expect(refusal.reason).toBe(reason);
@@ -422,7 +422,7 @@ describe('a code that is refused', () => {
     ],
     ['a redirect', { status: 302, headers: { location: '/elsewhere' } }, 'authorization_server_unreachable'],
     ['a web page', { body: '<html>' }, 'authorization_server_unreachable'],
-  ])('gives a reason after %s, and shows neither code nor verifier', async (_what, page, reason) => {
+  ])('a refused code says why after %s, without code or verifier', async (_what, page, reason) => {
     site.lay('/token', page);
     const error = await refusalOf(() => exchanged());
     expect(error.reason).toBe(reason);
