@@ -1,18 +1,18 @@
 /**
- * The epochs of the files of authority: how often each was narrowed, kept in one item of the vault, so that
- * an older copy of a file does not count.
+ * The epochs of the files of authority: how often each was narrowed. One item of the vault holds them, so that an older
+ * copy of a file does not count.
  *
- * Each narrowing makes a new edition of its file: the epoch is one more, and a random id tells the edition
- * from any other of the same epoch. The file names the edition that it came from, and lies under a MAC.
+ * Each narrowing makes a new edition of its file: the epoch rises by one, and a random id distinguishes the edition from
+ * any other of the same epoch. The file names its edition and the edition before, and has a MAC.
  *
- *   1. the file gets the next edition        a crash here: the next start finds the vault's successor,
- *   2. the vault gets it                     which counts, and the vault advances
- *   3. the change is answered
+ *   1. the file gets the next edition        after a crash here, the next start finds the successor of the
+ *   2. the vault gets the same edition       vault's edition: it counts, and the vault gets it
+ *   3. the caller gets the answer
  *
- * Invariants: step 1 waits until the vault has the edition that the file has, so the file is at most one
- * ahead. Of two successors of one edition (a broker was killed after step 1 and its file was put back) only
- * the one that the vault got counts: the id says which. The vault's item is written by one at a time, and no
- * epoch in it goes back, not even one that another broker wrote. It is there before the master secret is made.
+ * Invariants: step 1 waits until the vault has the file's present edition, so the file is at most one edition ahead. Of
+ * two successors of one edition (a broker was killed after step 1, and its file was put back) only the one counts whose
+ * id the vault has. One write of the item runs at a time, and no epoch in it ever falls, not even one that another
+ * broker wrote. The item exists before the master secret.
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
@@ -27,13 +27,13 @@ export const editionSchema = z.object({
   epoch: z.int().nonnegative(),
   /** 16 random bytes, base64url; empty in epoch 0. */
   id: z.string(),
-  /** The id of the edition that this one took the place of. */
+  /** The id of the edition before. */
   from: z.string(),
 });
 
 export type Edition = z.infer<typeof editionSchema>;
 
-/** Of a file that was never narrowed. */
+/** The edition of a file that was never narrowed. */
 export const firstEdition: Edition = { epoch: 0, id: '', from: '' };
 
 export function successorOf({ epoch, id }: Edition): Edition {
@@ -47,9 +47,9 @@ const itemSchema = z.object({
 
 type Known = Pick<Edition, 'epoch' | 'id'>;
 
-/** One item of the vault. Both throw what the vault throws. */
+/** The vault's item with the epochs. Both methods throw the vault's errors. */
 export interface EpochItem {
-  /** Undefined only when the vault certainly has none. */
+  /** Undefined only if the vault certainly has none. */
   read(): Promise<string | undefined>;
   write(text: string): Promise<void>;
 }
@@ -67,20 +67,20 @@ export class Epochs {
     this.#item = item;
   }
 
-  /** Reads what the vault has. Throws what the vault throws. */
+  /** Reads the vault's item. Throws the vault's errors. */
   async load(): Promise<void> {
     const text = await this.#item.read();
     this.#known = text === undefined ? {} : epochsIn(text);
   }
 
-  /** What the vault has for the file. */
+  /** The edition of the file that the vault has. */
   of(name: string): Known {
     return this.#known[name] ?? firstEdition;
   }
 
   /**
-   * Whether a file of this edition counts: the vault's own, its successor, or one further on. Only a vault
-   * that was put back is so far behind; the file is then newer.
+   * True if a file of this edition counts: it is the vault's edition, its successor, or a later one. A vault that is more
+   * than one edition behind was restored from a backup, so the file is newer.
    */
   accepts(name: string, { epoch, id, from }: Edition): boolean {
     const known = this.of(name);
@@ -89,14 +89,14 @@ export class Epochs {
   }
 
   /**
-   * The vault has this edition when it resolves; nothing is written where it had. Throws what the vault throws,
-   * and `vault_unreadable` where another broker wrote a later one.
+   * Resolves when the vault has this edition. Writes nothing if the vault has it already. Throws the vault's errors, and
+   * `vault_unreadable` if another broker wrote a later edition.
    */
   async advance(name: string, { epoch, id }: Edition): Promise<void> {
     if (this.of(name).id === id) return;
     await this.#exclusive(async () => {
       const newest = await this.#newest();
-      // Our own write may be there too, if the vault stored it and reported a failure.
+      // The vault may have stored our own earlier write although it reported a failure.
       if (newest[name] !== this.#known[name] && newest[name]?.id !== id) throw writtenByOther();
       const epochs = { ...newest, [name]: { epoch, id } };
       await this.#item.write(textOf(epochs));
@@ -105,8 +105,8 @@ export class Epochs {
   }
 
   /**
-   * The later of what we know and what the vault has: another broker may run on a copy of this home, and neither
-   * may undo what the other wrote.
+   * For each file the later of the epoch that we know and the one in the vault: another broker may run on a copy of this
+   * home, and neither may undo a change of the other.
    */
   async #newest(): Promise<Record<string, Known>> {
     const text = await this.#item.read();
@@ -116,7 +116,7 @@ export class Epochs {
   }
 }
 
-/** Writes the item of a home without epochs, where there is none yet. Throws what the vault throws. */
+/** Writes an item without epochs if the vault has none. Throws the vault's errors. */
 export async function beginEpochs(item: EpochItem): Promise<void> {
   const text = await item.read();
   if (text === undefined) await item.write(textOf({}));
@@ -134,7 +134,7 @@ function writtenByOther(): VaultError {
   });
 }
 
-/** True where nobody has written the item: the home has no master secret yet. */
+/** True if there is no item, so that the home has no master secret yet. */
 export function isBeforeEpochs(text: string | undefined): boolean {
   return text === undefined;
 }

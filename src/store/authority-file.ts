@@ -1,11 +1,11 @@
 /**
- * One file of records that confer authority: JSON with a format number, an edition and a MAC, replaced whole.
+ * One file of authority: JSON with a format number, an edition and a MAC, which each change replaces as a whole.
  *
- * Invariants: `items` throws until the MAC and the edition were verified, so that no path can act upon a
- * record before; `shown` is for lists. A file that can't be read, that fails its MAC, or whose edition the
- * vault knows to be an older one, is left untouched, confers nothing and takes no change. An absent file
- * counts as empty only where it is certainly absent and was never narrowed. A change that narrows is done
- * when the vault has the new edition too (authority-epochs.ts).
+ * Invariants: `items` throws until the MAC and the edition were verified, so that no code can act upon a record before;
+ * `shown` is for lists. If a file is unreadable, fails its MAC or has an older edition than the vault, it stays
+ * untouched, its records don't count, and changes are refused. An absent file counts as empty only if it is certainly
+ * absent and was never narrowed. A change that narrows is complete when the vault has the new edition too
+ * (authority-epochs.ts).
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -31,13 +31,13 @@ const fileSchema = z.object({
   mac: z.string(),
 });
 
-/** What a file needs from its home (authority.ts). */
+/** The functions of its home that a file needs (authority.ts). */
 export interface MacKeySource {
-  /** Resolves once every file was verified, and has its items or its trouble. Throws what the vault throws. */
+  /** Resolves once every file was verified, and has its items or its trouble. Throws the vault's errors. */
   verify(): Promise<void>;
-  /** The key for the MAC of this file. Asked for at each use. Throws what the vault throws. */
+  /** The key for the MAC of this file. Called for each use. Throws the vault's errors. */
   key(name: string): Promise<KeyObject>;
-  /** The vault's epoch of each file; loaded before a file is verified. */
+  /** The vault's edition of each file; loaded before a file is verified. */
   readonly epochs: Epochs;
 }
 
@@ -49,13 +49,13 @@ interface State<Item> {
 
 interface Proof {
   readonly mac: string;
-  /** What the MAC is over. */
+  /** The input of the MAC. */
   readonly covered: string;
 }
 
-/** The content as it was read, before it is verified. */
+/** The content of the file before it is verified. */
 interface Read<Item> extends State<Item> {
-  /** Undefined where there is no file. */
+  /** Undefined if there is no file. */
   readonly proof: Proof | undefined;
 }
 
@@ -79,9 +79,9 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
   #verified: readonly Item[] | undefined;
   /** The state on disk. */
   #durable: State<Item> = { items: [], edition: firstEdition };
-  /** The key for the write that is waiting; dropped when it begins. */
+  /** The key for the next write; dropped when that begins. */
   #key: KeyObject | undefined;
-  /** The write that is waiting begins a new edition in any case. */
+  /** True if the next write makes a new edition in any case. */
   #isRenewal = false;
   #trouble: KeyturnError | undefined;
 
@@ -123,7 +123,7 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
     }
   }
 
-  /** Decides once what the file counts for; a file in trouble stays so until the broker starts anew. Throws what the vault throws. */
+  /** Decides once whether the file counts. A file in trouble stays so until the broker restarts. Throws the vault's errors. */
   async judge(): Promise<void> {
     if (this.#verified || this.#trouble) return;
     await this.load().catch(() => undefined);
@@ -131,7 +131,7 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
     const { items, edition } = this.#read;
     this.#trouble = this.#troubleOf(this.#read, await this.#macKeys.key(this.#name));
     if (this.#trouble) return;
-    // A broker that ended between its two steps left the file one ahead: the change counts from now on.
+    // A broker that ended between its two steps left the file one edition ahead. The change counts from now on.
     await this.#macKeys.epochs.advance(this.#name, edition);
     this.#durable = { items, edition };
     this.#verified = items;
@@ -152,14 +152,14 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
   async change(edit: (items: readonly Item[]) => readonly Item[]): Promise<void> {
     await this.#macKeys.verify();
     if (!this.#verified) throw this.#trouble ?? unreadableFile(this.path, 'it was not verified');
-    // Before memory changes: a change that can't be stored must not count, not even for a moment.
+    // Get the key before memory changes: a change that can't be stored must not count, not even for a moment.
     const key = await this.#macKeys.key(this.#name);
     this.#verified = edit(this.#verified);
     this.#key = key;
     await this.#queue.written();
   }
 
-  /** The same records under a new edition: no copy made before counts from then on. Only once they were verified. */
+  /** Writes the same records as a new edition, so that no earlier copy counts any more. Call it after the verification. */
   async renew(): Promise<void> {
     if (!this.#verified) throw this.#trouble ?? unreadableFile(this.path, 'it was not verified');
     this.#key = await this.#macKeys.key(this.#name);
@@ -173,7 +173,7 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
     this.#isRenewal = false;
     if (!key) throw new Error('nothing has changed');
     const { epochs } = this.#macKeys;
-    // Where the vault failed at the last change: the file may be one edition ahead, never two.
+    // If the vault failed at the last change, the file is one edition ahead. It must never be two ahead.
     await epochs.advance(this.#name, before.edition);
     const isNarrower = isRenewal || narrows(before.items, items, this.#rules);
     const edition = isNarrower ? successorOf(before.edition) : before.edition;
@@ -181,7 +181,7 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
     try {
       await epochs.advance(this.#name, edition);
     } catch (error) {
-      // Of this edition, since the vault may have it in spite of the failure. Where the disk fails as well, the change stands.
+      // The old records get the new edition, since the vault may have stored it. If the disk fails too, the change stays.
       await this.#store({ items: before.items, edition }, key).catch(() => undefined);
       throw error;
     }
@@ -200,7 +200,7 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
     this.#durable = state;
   }
 
-  /** The items as they are stored: fields that this version doesn't know are covered too. */
+  /** The input of the MAC: with the items as stored, so that it also covers fields that this version doesn't know. */
   #covered(items: readonly unknown[], edition: Edition): string {
     return [version, this.#name, JSON.stringify(edition), JSON.stringify(items)].join('\n');
   }

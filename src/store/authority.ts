@@ -1,9 +1,9 @@
 /**
- * The files of a home that confer authority, and the proof that this home wrote them.
+ * The files of authority of a home, and the proof that this home wrote them.
  *
- * Invariants: their keys derive from the home's master secret, which the vault holds; start-up touches
- * no vault, so the files are read first and verified when their content is first needed, once. A file without a
- * MAC is refused. The vault also holds the files' epochs (authority-epochs.ts), so that an older copy is refused too.
+ * Invariants: the keys of their MACs derive from the home's master secret, which is in the vault. The start reads the
+ * files without the vault. They are verified once, when their content is first needed. A file without a MAC is refused.
+ * The vault also has the files' epochs (authority-epochs.ts), so that an older copy is refused too.
  */
 import { createHmac, createSecretKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -19,23 +19,26 @@ export interface AuthorityParts {
   /** The home's state folder. */
   readonly folder: string;
   readonly homeId: string;
-  /** The master secret; asked for at each use, and never kept. Throws what the vault throws. */
+  /** The master secret. Called for each use; the result is never kept. Throws the vault's errors. */
   readonly master: () => Promise<KeyObject>;
   /** The epochs in the vault. */
   readonly epochs: EpochItem;
 }
 
-/** Whose records count once they were verified. */
+/** The stores of a home's records of authority. */
 export interface Authority {
-  /** The records of `NAME.json`. `rules`: what narrows besides a removal or a change of a record, and what doesn't. */
+  /** The records of `NAME.json`. `rules`: which changes narrow, besides the removal and the change of a record. */
   records<Item>(name: string, schema: z.ZodType<Item>, rules?: ChangeRules<Item>): AuthorityStore<Item>;
-  /** `check` is done with every verification, after the master secret was found and before anything counts. */
+  /** Runs `check` in every verification, after the master secret was read and before any record counts. */
   beside(check: () => Promise<void>): void;
-  /** `step` is done once, after the records were verified and before anybody uses them. It renews by what it is given, not by `renew`, which waits for it. */
+  /**
+   * Runs `step` once, after the records were verified and before they are used. `step` must call the `renew` that it
+   * gets: the method `renew` would wait for `step`.
+   */
   afterwards(step: (renew: () => Promise<void>) => Promise<void>): void;
-  /** Resolves once every record was verified or found to be in trouble. Throws what the vault throws. */
+  /** Resolves once every file was verified or is in trouble. Throws the vault's errors. */
   verify(): Promise<void>;
-  /** No copy of a file made before counts from now on. Throws as `verify`, and the trouble of a file. */
+  /** Makes a new edition of each file, so that no earlier copy counts. Throws as `verify`, and the trouble of a file. */
   renew(): Promise<void>;
 }
 
@@ -78,7 +81,7 @@ export class HomeAuthority implements Authority {
     await this.#renewFiles();
   }
 
-  /** Once it is done it does nothing: a token from memory waits for no vault. A failure is not remembered. */
+  /** After a success it does nothing, so that a token from memory never waits for the vault. After a failure it tries again. */
   async verify(): Promise<void> {
     if (this.#isDone) return;
     this.#running ??= this.#verify().finally(() => (this.#running = undefined));
@@ -86,7 +89,7 @@ export class HomeAuthority implements Authority {
   }
 
   async #verify(): Promise<void> {
-    // First: in a keyring that was exchanged for another the master is missed, before missing epochs can mislead.
+    // The master secret first: in another keyring it is missing, which says more than the missing epochs.
     await this.#parts.master();
     for (const check of this.#beside) await check();
     await this.#epochs.load();
@@ -110,8 +113,8 @@ export class HomeAuthority implements Authority {
 }
 
 /**
- * For the memory vault, whose master secret is another one at each start, so that no later broker could
- * verify a file: the records end with the broker, as its pairings do. The home's files are not touched.
+ * For the memory vault, which has another master secret at each start, so that no later broker could verify a file. The
+ * records are kept in memory and end with the broker, like its pairings. The home's files are not touched.
  */
 export class MemoryAuthority implements Authority {
   records<Item>(): AuthorityStore<Item> {

@@ -1,22 +1,21 @@
 /**
- * Which changes of a file of authority narrow, that is: after which an older copy of the file would give
- * back what somebody took away.
+ * Decides which changes of a file of authority narrow: those after which an older copy of the file would allow more.
  *
- * Invariant: every change narrows unless it only adds records, and none of these is a denial. A store may
- * name fields that say nothing about who may do what; nothing else is left out.
+ * Invariant: a change narrows unless it only adds records that are no denials. A store may name fields that don't say
+ * who may do what. Only changes of those fields are ignored.
  */
 
-/** What a store knows about its records. */
+/** The rules of a store about its records. */
 export interface ChangeRules<Item> {
-  /** A record that takes something away by being there. */
+  /** True for a record that denies something. */
   readonly isDenial?: (item: Item) => boolean;
-  /** The record without the fields that say nothing about who may do what. */
+  /** The record without the fields that don't say who may do what. */
   readonly essence?: (item: Item) => unknown;
-  /** Keyturn keeps no more records than these: a file with more is another program's, and unreadable. */
+  /** The most records that Keyturn writes. A file with more is of another program, and counts as unreadable. */
   readonly atMost?: number;
 }
 
-/** Whether an older copy with `before` would allow what `after` no longer does. */
+/** True if an older copy with `before` could allow something that `after` doesn't. */
 export function narrows<Item>(
   before: readonly Item[],
   after: readonly Item[],

@@ -22,7 +22,7 @@ export const authorityFiles = [
 
 const versionSchema = z.object({ version: z.int() });
 
-/** Throws `file_unreadable` where `value`, the file's JSON, names another format than `known`. */
+/** Throws `file_unreadable` if `value`, the file's JSON, names another format than `known`. */
 export function refuseOtherFormat(file: string, value: unknown, known: number): void {
   const named = versionSchema.safeParse(value);
   if (!named.success || named.data.version === known) return;
@@ -43,7 +43,7 @@ export function olderFormat(file: string, found: number, known: number): Keyturn
   );
 }
 
-/** The JSON of a text. Throws `file_unreadable`; the parser's own error would repeat a piece of it. */
+/** Parses JSON. Throws `file_unreadable` instead of the parser's own error, which repeats a piece of the text. */
 export function jsonOf(file: string, text: string): unknown {
   try {
     return JSON.parse(text);
@@ -52,7 +52,7 @@ export function jsonOf(file: string, text: string): unknown {
   }
 }
 
-/** `value` by the schema. Throws `file_unreadable`, which names the place and repeats nothing. */
+/** `value`, checked against the schema. Throws `file_unreadable`, which names the place and repeats no value. */
 export function shaped<T>(file: string, schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

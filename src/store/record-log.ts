@@ -1,10 +1,10 @@
 /**
- * An index of records in a file that grows: one line of JSON for each change, written anew when most
- * lines are dead.
+ * An index of records in a file that grows: one line of JSON for each change. The file is rewritten when most lines are
+ * dead: later ones have replaced them.
  *
- * Invariants: a change is on the disk (fdatasync) before it counts as done. The last line may be torn by
- * a crash, since it never counted: it is kept aside. Anything else that can't be read makes the whole
- * file unreadable, kept and never empty. Nothing is appended to a file that somebody else changed.
+ * Invariants: a change is on the disk (fdatasync) before it is complete. A crash may tear the last line, which was never
+ * acknowledged: it is kept in a file beside. Any other unreadable line makes the whole file unreadable; it is kept, and
+ * never counts as empty. Nothing is appended to a file that another program changed.
  */
 import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
@@ -26,7 +26,7 @@ import type { RecordStore, FileTrouble } from './record-store.ts';
 const version = formats.grants;
 const headerSchema = z.object({ records: z.string(), version: z.literal(version) });
 
-/** Dead lines that are always allowed: a small file isn't rewritten for a few of them. */
+/** The file may always have this many dead lines, so that a small file isn't rewritten for a few of them. */
 const spareLines = 256;
 
 /** A change that is in memory and not yet on the disk. */
@@ -47,12 +47,12 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
   #items: readonly Item[] | undefined;
   #unsaved: Unsaved<Item>[] = [];
   #trouble: KeyturnError | undefined;
-  /** Of size 0 while there is no file. */
+  /** The acknowledged end of the file; size 0 if there is no file. */
   #end = new AppendOnlyEnd(0);
-  /** Lines of changes in the file, dead ones too. */
+  /** The number of lines for changes in the file, including dead ones. */
   #lines = 0;
 
-  /** `report` gets lines for the broker's log; none holds a record. */
+  /** `report` gets lines for the broker's log. No line contains a record. */
   constructor(file: string, itemSchema: z.ZodType<Item>, report: (line: string) => void = () => undefined) {
     this.path = file;
     this.#header = `${JSON.stringify({ records: path.basename(file, '.jsonl'), version })}\n`;
@@ -90,12 +90,12 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
     }
   }
 
-  /** Adds the record, or puts it in the place of the one with its id: in memory at once, durable when it resolves. */
+  /** Adds the record, or replaces the one with its id: in memory at once, and durable when it resolves. */
   async put(item: Item): Promise<void> {
     await this.#change(item.id, item, { put: item });
   }
 
-  /** As `put`. An id that isn't there is fine. */
+  /** Removes the record, as `put`. An unknown id is no error. */
   async remove(id: string): Promise<void> {
     await this.#change(id, undefined, { remove: id });
   }
@@ -133,7 +133,7 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
     this.#unsaved.splice(0, batch.length);
   }
 
-  /** False where there is no room for a second file: the log goes on growing, and is tried again later. */
+  /** False if the rewrite failed, as on a full disk. Then the change is appended, and a later one tries again. */
   async #compacted(): Promise<boolean> {
     try {
       await this.#rewrite();
@@ -144,7 +144,7 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
     }
   }
 
-  /** The whole file anew, with all that memory holds. */
+  /** Writes a new file with all records in memory. */
   async #rewrite(): Promise<void> {
     const records = this.#known();
     const lines = [...records.values()].map((item) => `${JSON.stringify({ put: item })}\n`);
@@ -155,7 +155,7 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
     this.#lines = lines.length;
   }
 
-  /** A file that another program wrote is neither overwritten nor continued. */
+  /** Throws if another program changed the file: such a file is not overwritten. */
   async #checkUnchanged(): Promise<void> {
     const handle = await openPrivate(this.path, constants.O_RDONLY);
     if (!handle && this.#end.size === 0) return;
@@ -218,7 +218,7 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
     throw unreadableFile(this.path, `line ${number} is damaged`);
   }
 
-  /** A crash tore the last line: it is kept beside the file, then cut off. */
+  /** Keeps a torn last line in a file beside the log, then cuts it off. */
   async #cutOff(tail: Buffer, end: number): Promise<void> {
     const handle = await openPrivate(this.path, constants.O_WRONLY);
     if (!handle) throw changedByOther(this.path);
@@ -233,7 +233,7 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
     this.#report(`${this.path} ended in a torn line, as a crash leaves it: kept as ${path.basename(aside)}`);
   }
 
-  /** Format 1 lay in another file: without this check its records would count as absent. */
+  /** Format 1 had another file name. Without this check its records would count as absent. */
   async #refuseFirstFormat(): Promise<void> {
     const first = path.join(path.dirname(this.path), `${path.basename(this.path, '.jsonl')}.json`);
     if (await readPrivate(first)) throw olderFormat(first, 1, version);

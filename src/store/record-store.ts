@@ -1,53 +1,52 @@
 /**
- * What every store of records offers, and how its writes are queued.
+ * The interface of every store of records, and the queue of its writes.
  *
- * Invariants: memory changes at once and in one step, so that a denial counts from that moment and two
- * writers can't both win. One write runs at a time, always of the newest state, and a change counts as
- * done when it is on the disk. A write that fails takes memory back to what the disk has, and
- * rejects every change that is lost.
+ * Invariants: a change is in memory at once and in one step, so that a denial counts immediately and no writer overwrites
+ * the change of another. One write runs at a time, always of the newest state. A change is complete when it is on the
+ * disk. If a write fails, memory goes back to the state of the disk, and every lost change is rejected.
  */
 import type { KeyturnError } from '../base/errors.ts';
 
-/** Why a file counts for nothing. */
+/** The reason why a file does not count. */
 export interface FileTrouble {
   readonly file: string;
-  /** A sentence; holds no text of the file but quoted. */
+  /** A sentence. Text from the file is quoted. */
   readonly why: string;
-  /** What the person can do. */
+  /** What the owner can do. */
   readonly hint?: string;
 }
 
-/** What is shown of a store that failed with `error`. */
+/** The trouble of a store that failed with `error`. */
 export function troubleWith(file: string, error: KeyturnError): FileTrouble {
   const { message, hint } = error;
   return { file, why: message, ...(hint === undefined ? {} : { hint }) };
 }
 
-/** Records that were loaded before: reading them does no I/O. */
+/** Records in memory, after `load`: reading them does no I/O. */
 export interface RecordStore<Item> {
   /** The records that count. Throws `file_unreadable` if the store has none. */
   readonly items: readonly Item[];
-  /** True once there are records to show: read, or found absent. */
+  /** True once the file was read or found absent. */
   readonly isLoaded: boolean;
   readonly trouble: FileTrouble | undefined;
-  /** Reads once; a file that failed is tried anew at each call. Throws `file_unreadable`. */
+  /** Reads the file once; after a failure each call tries again. Throws `file_unreadable`. */
   load(): Promise<void>;
 }
 
 /** Records that confer authority: they count only once they were verified. */
 export interface AuthorityStore<Item> extends RecordStore<Item> {
-  /** As read, verified or not: to list, never to act upon. Throws `file_unreadable`. */
+  /** The records as read, verified or not. Only for lists; nothing may act upon them. Throws `file_unreadable`. */
   readonly shown: readonly Item[];
   /**
-   * Before the records confer anything: resolves once these, and all others of the home, were verified or
-   * found to be in trouble, which `items` then throws. Costs nothing from then on. Throws what the vault throws.
+   * Call it before using `items`. Resolves once all files of authority of the home were verified or are in trouble, which
+   * `items` then throws. Later calls return at once. Throws the vault's errors.
    */
   verify(): Promise<void>;
   /**
-   * Replaces what counts by what `edit` makes of it; on the disk when it resolves, and where it narrows, in
-   * the vault too. `edit` runs once, on the newest records. Throws what it throws, what the vault throws,
-   * and `file_unreadable`; then nothing has changed. One exception: where the vault fails and then the disk
-   * too, the change stands, and the next change or start writes it into the vault.
+   * Replaces the records by the result of `edit`, which runs once, on the newest records. Resolves when the change is on
+   * the disk and, if it narrows, the vault has the new edition. Throws the errors of `edit` and of the vault, and
+   * `file_unreadable`; then nothing has changed. One exception: if the vault fails and then the disk too, the change
+   * stays, and the next change or start writes the edition into the vault.
    */
   change(edit: (items: readonly Item[]) => readonly Item[]): Promise<void>;
 }
@@ -55,11 +54,11 @@ export interface AuthorityStore<Item> extends RecordStore<Item> {
 export interface WriteSteps {
   /** Writes the state as it is when this is called. */
   write(): Promise<void>;
-  /** Takes memory back to what the disk has. */
+  /** Puts memory back into the state of the disk. */
   takeBack(): void;
 }
 
-/** Lets writes follow one another; those who come meanwhile share the next one. */
+/** Runs one write after another. All changes that come during a write share the next one. */
 export class WriteQueue {
   readonly #steps: WriteSteps;
   #waiting: PromiseWithResolvers<void>[] = [];
@@ -69,7 +68,7 @@ export class WriteQueue {
     this.#steps = steps;
   }
 
-  /** Memory has changed: resolves once that is on the disk, rejects once it was taken back. */
+  /** Call it after a change in memory. Resolves once the change is on the disk; rejects if the change was taken back. */
   async written(): Promise<void> {
     const mine = Promise.withResolvers<void>();
     this.#waiting.push(mine);
@@ -86,7 +85,7 @@ export class WriteQueue {
         await this.#steps.write();
         for (const { resolve } of sharing) resolve();
       } catch (error) {
-        // Changes that came since then are based on the lost one.
+        // The changes that came during the write are based on the lost one.
         const lost = [...sharing, ...this.#waiting];
         this.#waiting = [];
         this.#steps.takeBack();

@@ -87,16 +87,19 @@ describe('the epoch of a file', () => {
     ['a denial that is added', 1, (items) => [...items, { name: 'c', isDenial: true }]],
   ];
 
-  it.each(changes)('advances only for a change that needs it: %s', async (_what, epoch, edit) => {
-    const { vault, records, restart } = await scene();
-    const before = vault.writes;
-    await records.change(edit);
-    expect(vault.epoch()).toBe(epoch);
-    expect(vault.writes).toBe(before + epoch);
-    expect((await restart()).items).toEqual(records.items);
-  });
+  it.each(changes)(
+    'the epoch of a file advances only for a change that narrows: %s',
+    async (_what, epoch, edit) => {
+      const { vault, records, restart } = await scene();
+      const before = vault.writes;
+      await records.change(edit);
+      expect(vault.epoch()).toBe(epoch);
+      expect(vault.writes).toBe(before + epoch);
+      expect((await restart()).items).toEqual(records.items);
+    },
+  );
 
-  it('is written once for all changes that share a write of the file', async () => {
+  it('the epoch is written once for all changes that share a write of the file', async () => {
     const { vault, records, restart } = await scene();
     await Promise.all([records.change(without('a')), records.change(without('b'))]);
     const names = Array.from({ length: 20 }, (_, n) => ({ name: `${n}` }));
@@ -106,7 +109,7 @@ describe('the epoch of a file', () => {
     expect(namesOf(await restart())).toEqual([]);
   });
 
-  it('is kept for each file, in whatever order they are written', async () => {
+  it('the epoch is kept for each file, in any order of writes', async () => {
     const [folder, vault] = [temporaryFolder(), new VaultItem()];
     const authority = testAuthority(folder, { epochs: vault });
     const files = ['one', 'two', 'three'].map((name) => authority.records(name, schema, rules));
@@ -157,7 +160,7 @@ describe('a vault that fails', () => {
     expect(() => next.items).toThrow(/older copy/);
   });
 
-  it('that does not answer leaves the change unanswered', async () => {
+  it('a change is not acknowledged while the vault does not answer', async () => {
     const { vault, records } = await scene();
     vault.next = 'hangs';
     const change = records.change(without('a')).then(() => 'answered');
@@ -178,7 +181,7 @@ describe('a broker that ends', () => {
     expect(vault.epoch()).toBe(1);
   });
 
-  it('before the file is replaced leaves the old records', async () => {
+  it('a broker that ends before the file is replaced leaves the old records', async () => {
     const { records, file, restart, vault } = await scene();
     const text = readFileSync(file, 'utf8');
     await records.change(() => [{ name: 'c' }]);
@@ -209,7 +212,7 @@ describe('a broker that ends', () => {
 });
 
 describe('a vault of an earlier time than the file', () => {
-  it('takes over the epoch of the file, which is newer', async () => {
+  it('a vault of an earlier time gets the epoch of the newer file', async () => {
     const { vault, records, restart } = await scene();
     await records.change(without('a'));
     const earlier = vault.text;
@@ -221,7 +224,7 @@ describe('a vault of an earlier time than the file', () => {
     expect(vault.epoch()).toBe(3);
   });
 
-  it('is refused if its item has an unknown shape, and the item is not overwritten', async () => {
+  it('a vault item of an unknown shape is refused, and not overwritten', async () => {
     const { folder, vault } = await scene();
     vault.text = '{"version":2}';
     expect(await refusal(opened(folder, vault))).toMatchObject({

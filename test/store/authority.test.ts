@@ -69,7 +69,7 @@ async function expectRefused(folder: string, words: string | RegExp): Promise<vo
 }
 
 describe('records of authority', () => {
-  it('that are absent are empty, and no file is made until something is decided', async () => {
+  it('absent records of authority are empty, and no file is made before the first decision', async () => {
     const folder = temporaryFolder();
     const { authority, records } = await opened(folder);
     expect(records.shown).toEqual([]);
@@ -78,7 +78,7 @@ describe('records of authority', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('are read by the next broker, from a file that only the owner may read', async () => {
+  it('the next broker reads the records, from a file that only the owner may read', async () => {
     const { folder, file } = await savedFolder();
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const { authority, records } = await opened(folder);
@@ -88,14 +88,14 @@ describe('records of authority', () => {
     expect(readdirSync(folder)).toEqual(['items.json']);
   });
 
-  it('can only be listed before they are verified', async () => {
+  it('records can only be listed before they are verified', async () => {
     const { folder } = await savedFolder();
     const { records } = await opened(folder);
     expect(records.shown).toEqual([{ name: 'a' }]);
     expect(() => records.items).toThrow(expect.objectContaining({ reason: 'file_unreadable' }));
   });
 
-  it('are verified once: afterwards neither vault nor disk is read again', async () => {
+  it('records are verified once: afterwards neither vault nor disk is read again', async () => {
     const { folder, file } = await savedFolder();
     let asked = 0;
     const master = async () => {
@@ -150,7 +150,7 @@ describe('a file that this home did not write', () => {
     }
   });
 
-  it('does not affect the other files', async () => {
+  it('a forged file does not affect the other files', async () => {
     const { folder, file } = await savedFolder();
     write(file, '{"version":1,"items":[]}');
     const authority = testAuthority(folder);
@@ -216,7 +216,7 @@ describe('with the vault locked', () => {
 });
 
 describe('changes', () => {
-  it('that come at the same time are all kept, and the file ends with the newest', async () => {
+  it('changes at the same time are all kept, and the file has the newest state', async () => {
     const folder = temporaryFolder();
     const { records } = await opened(folder);
     const names = Array.from({ length: 50 }, (_, n) => ({ name: `${n}` }));
@@ -248,7 +248,7 @@ describe('changes', () => {
     expect(records.items).toEqual([{ name: 'a' }, { name: 'd' }]);
   });
 
-  it('change nothing if their edit throws', async () => {
+  it('a change whose edit throws changes nothing', async () => {
     const { folder, text, file } = await savedFolder();
     const { records } = await opened(folder);
     const refused = records.change(() => {
@@ -317,7 +317,7 @@ describe('a file that can’t be read', () => {
     expect(() => records.items).toThrow(/belongs to user 65534/);
   });
 
-  it('is read again once it is mended', async () => {
+  it('an unreadable file is read again once it is mended', async () => {
     const { folder, file, text } = await savedFolder();
     write(file, 'garbage');
     const { authority, records } = await opened(folder);

@@ -47,13 +47,13 @@ async function filled(): Promise<{ folder: string; file: string; text: string }>
 const lines = (file: string): string[] => readFileSync(file, 'utf8').trimEnd().split('\n');
 
 describe('a record log', () => {
-  it('that is absent is empty, and no file is made before the first put', async () => {
+  it('an absent log is empty, and no file is made before the first put', async () => {
     const folder = temporaryFolder();
     expect((await opened(folder)).items).toEqual([]);
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('gives the next broker the records that were put and not removed', async () => {
+  it('the next broker reads the records that were put and not removed', async () => {
     const { folder, file } = await filled();
     const log = await opened(folder);
     expect(log.items).toEqual([
@@ -66,13 +66,13 @@ describe('a record log', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('grows by one line for each change', async () => {
+  it('the log grows by one line for each change', async () => {
     const { file, text } = await filled();
     expect(lines(file)).toHaveLength(4);
     expect(text).toMatch(/^\{"records":"grants","version":2\}\n\{"put":\{"id":"a","n":1\}\}\n/);
   });
 
-  it('shows a change at once, and keeps all of many that come together, in their order', async () => {
+  it('the log shows a change at once, and keeps many changes at the same time in their order', async () => {
     const folder = temporaryFolder();
     const log = await opened(folder);
     const puts = Array.from({ length: 100 }, (_, n) => log.put({ id: `${n % 10}`, n }));
@@ -83,7 +83,7 @@ describe('a record log', () => {
     expect(again.items.map(({ n }) => n)).toEqual([90, 91, 92, 93, 94, 95, 96, 97, 98, 99]);
   });
 
-  it('is rewritten when most of its lines are dead, and holds the same records', async () => {
+  it('the log is rewritten when most of its lines are dead, and holds the same records', async () => {
     const { folder, file } = await filled();
     const log = await opened(folder);
     for (let n = 0; n < 600; n += 1) await log.put({ id: 'a', n });
@@ -125,7 +125,7 @@ describe('a torn end', () => {
     },
   );
 
-  it('at any byte loses the torn change and nothing before it', async () => {
+  it('a log torn at any byte loses the torn change and nothing before it', async () => {
     const { text } = await filled();
     const headerEnd = text.indexOf('\n') + 1;
     for (let end = headerEnd; end < text.length; end += 1) {
@@ -238,7 +238,7 @@ describe('a change that can’t be written', () => {
 });
 
 describe('grants of format 1', () => {
-  it('are refused with the command that starts a new home, and left as they are', async () => {
+  it('grants of format 1 are refused with the command that starts a new home, and left as they are', async () => {
     const folder = temporaryFolder();
     const old = path.join(folder, 'grants.json');
     const text = '{"version":1,"items":[{"id":"a","n":1}]}';
