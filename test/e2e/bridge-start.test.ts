@@ -121,17 +121,19 @@ describe('--connect without a name', () => {
     expect(entry).toEqual({
       command: process.execPath,
       args: [builtBin, 'bridge', resource, '--as', name],
-      env: { KEYTURN_HOME: home.folder },
+      env: { KEYTURN_HOME: home.folder, NODE_EXTRA_CA_CERTS: home.env['NODE_EXTRA_CA_CERTS'] },
     });
     const { client } = await clientOf(home, ...(entry?.args?.slice(2) ?? []));
     expect((await client.listTools()).tools).toHaveLength(2);
     expect(await home.json('pending')).toEqual([]);
   });
 
-  it('prints the entry for a script with --json, and says nothing else on standard output', async () => {
+  it('prints the entry for a script with --json, with the variables that it needs and no password of a proxy', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['list']);
-    const connecting = home.start(['bridge', '--connect', resource, '--as', 'an-editor', '--json']);
+    const connecting = home.start(['bridge', '--connect', resource, '--as', 'an-editor', '--json'], {
+      env: { HTTPS_PROXY: 'http://ann:hush@proxy.example:3128', NO_PROXY: '127.0.0.1' },
+    });
     await answer(home, 'pair', 'yes');
     await answer(home, 'allow', 'yes');
     const { code, stdout } = await connecting.ended;
@@ -140,7 +142,11 @@ describe('--connect without a name', () => {
       name: 'an-editor',
       command: process.execPath,
       args: [builtBin, 'bridge', resource, '--as', 'an-editor'],
-      env: { KEYTURN_HOME: home.folder },
+      env: {
+        KEYTURN_HOME: home.folder,
+        NODE_EXTRA_CA_CERTS: home.env['NODE_EXTRA_CA_CERTS'],
+        NO_PROXY: '127.0.0.1',
+      },
     });
   });
 });

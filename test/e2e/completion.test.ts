@@ -36,17 +36,32 @@ async function shell(home: TestHome) {
   };
 }
 
-it('offers servers, programs and accounts, and nothing that a shell could run', async () => {
+it('offers servers, programs, accounts, proxies and questions, and nothing that a shell could run', async () => {
   const { home, resource } = await homeInWorld();
   await home.ok(['login', resource, '--account', 'alice@example']);
   await home.ok(['login', resource, '--account', '$(touch made)']);
   await paired(home, 'notes-app');
   await home.ok(['allow', 'notes-app', 'https://other.example/mcp']);
+  await home.ok(['key', 'set', 'https://keyed.example/mcp', '--unchecked', '--stdin'], { stdin: 'ak_1' });
+  await home.ok(['proxy', 'add', 'https://far.example/mcp', '--as', 'far']);
+  const asking = home.start(['token', 'https://asked.example/mcp']);
+  await asking.says('keyturn answer');
+  const [question] = await home.json<{ id: string }[]>('pending');
   const offered = await shell(home);
 
   // Bash puts a reply in the place of what follows the last colon.
   const { host, hostname, port } = new URL(resource);
-  expect(await offered('token', '')).toEqual([resource, 'https://other.example/mcp']);
+  expect(await offered('token', '')).toEqual([
+    resource,
+    'https://keyed.example/mcp',
+    'https://other.example/mcp',
+  ]);
+  expect(await offered('key', 'remove', 'https://k')).toEqual(['//keyed.example/mcp']);
+  expect(await offered('proxy', 'remove', '')).toEqual(['far', 'https://far.example/mcp']);
+  expect(await offered('end', 'notes-app', 'https://oth')).toEqual(['//other.example/mcp']);
+  expect(await offered('answer', '')).toEqual([question?.id]);
+  asking.signal('SIGINT');
+  await asking.ended;
   expect(await offered('revoke', 'https://12')).toEqual([`//${host}/mcp`]);
   expect(await offered('revoke', `https://${hostname}:`)).toEqual([`${port}/mcp`]);
   expect(await offered('explain', 'https://oth')).toEqual(['//other.example/mcp']);

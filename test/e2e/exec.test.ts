@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../support/built.ts';
-import { homeInWorld, type TestHome, until } from '../support/home.ts';
+import { homeInWorld, newHome, type TestHome, until } from '../support/home.ts';
 import { inTerminal } from '../support/processes/terminal.ts';
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -70,6 +70,16 @@ describe('the environment', () => {
   });
 });
 
+it('is refused without the dashes, since an option of the command could be taken for one of keyturn’s', async () => {
+  const home = newHome();
+  for (const command of [['server'], ['server', '--port', '80'], ['server', '--', '--port', '80']]) {
+    const run = await home.keyturn(['exec', '--env', 'A=https://a.example/', ...command]);
+    expect(run).toMatchObject({ code: 2, stdout: '' });
+    expect(run.stderr).toContain('keyturn exec needs -- before the COMMAND and its own options.');
+  }
+  expect(home.brokers()).toEqual([]);
+});
+
 describe('the exit code', () => {
   it('is the command’s own, or tells the signal that ended it', async () => {
     const { home, env } = await signedIn();
@@ -124,6 +134,13 @@ describe('signals', () => {
     }
     running.signal('SIGTERM');
     expect(await running.ended).toMatchObject({ code: 9 });
+    const script = 'echo ready >&2; while :; do sleep 0.1; done';
+    const kept = home.start(['exec', '--env', env, '--', 'nohup', 'sh', '-c', script]);
+    await kept.says('ready');
+    kept.signal('SIGHUP');
+    kept.signal('SIGTERM');
+    // Without nohup it would be 129.
+    expect(await kept.ended).toMatchObject({ code: 143 });
   });
 
   it('of a terminal come once, and a shell stops and continues both as one job', async () => {

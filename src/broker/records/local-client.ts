@@ -41,6 +41,9 @@ export const cliClientId = 'cli';
 /** The CLI's row in a list: never paired, since its key is the owner's. */
 const cli: LocalClient = { id: cliClientId, name: cliClientId, generation: 1, pairedAt: 0, confirmed: true };
 
+/** Characters of an id that may stand for it. */
+const minTyped = 4;
+
 /** How long a fresh key waits for its first hello, in milliseconds. */
 const confirmWithin = 60_000;
 
@@ -78,17 +81,23 @@ export class LocalClients {
     return this.#file.items.find((client) => client.id === id && isAlive(client, now));
   }
 
-  /** The id for a name or an id a person typed. Throws `not_found`, or `conflict` for a shared name. */
+  /** The id for a name, an id or the beginning of one that a person typed. Throws `not_found`, and `conflict` for what is shared. */
   resolve(nameOrId: string): string {
     if (nameOrId === cliClientId) return cliClientId;
     // The id first: a program that calls itself by another's id must not make that one unreachable.
     if (this.#file.items.some((c) => c.id === nameOrId)) return nameOrId;
-    const found = this.#file.items.filter((c) => c.name === nameOrId);
+    // The beginning too: a program could call itself by the beginning of another's id.
+    const found = this.#file.items.filter(
+      ({ id, name }) => name === nameOrId || (nameOrId.length >= minTyped && id.startsWith(nameOrId)),
+    );
     if (found.length === 1 && found[0]) return found[0].id;
     if (found.length > 1) {
-      throw new KeyturnError('conflict', `${found.length} paired programs are called ${quoted(nameOrId)}.`, {
-        hint: 'Give the id that `keyturn clients` shows.',
-      });
+      const ids = found.map(({ id }) => id).join(', ');
+      throw new KeyturnError(
+        'conflict',
+        `${found.length} paired programs are called ${quoted(nameOrId)}, or have an id that begins so: ${ids}.`,
+        { hint: 'Give the id that `keyturn clients` shows.' },
+      );
     }
     throw new KeyturnError('not_found', `No program is paired as ${quoted(nameOrId)}.`, {
       hint: '`keyturn clients` shows the paired programs; a new one pairs itself.',

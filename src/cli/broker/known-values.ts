@@ -23,14 +23,30 @@ const grants = async (connection: Connection): Promise<unknown[]> =>
 const programs = async (connection: Connection): Promise<unknown[]> =>
   listIn(await connection.request('client.list'), 'clients');
 
+const proxies = async (connection: Connection): Promise<unknown[]> =>
+  listIn(await connection.request('proxy.list'), 'proxies');
+const keys = async (connection: Connection): Promise<unknown[]> =>
+  listIn(await connection.request('key.list'), 'keys');
+
+/** The id of a program whose name is no plain word, e.g. one that came by a proxy. */
+const wordFor = (program: unknown): unknown => {
+  const name = field(program, 'name');
+  return typeof name === 'string' && plainWord.test(name) ? name : field(program, 'clientId');
+};
+
 const collectors = {
   resources: async (connection) => [
     ...(await grants(connection)).map((grant) => field(grant, 'endpoint')),
     ...(await programs(connection)).flatMap((program) =>
       listIn(program, 'permissions').map((permission) => field(permission, 'resource')),
     ),
+    ...(await keys(connection)).map((key) => field(key, 'resource')),
   ],
-  programs: async (connection) => (await programs(connection)).map((program) => field(program, 'name')),
+  proxies: async (connection) =>
+    (await proxies(connection)).flatMap((proxy) => [field(proxy, 'name'), field(proxy, 'resource')]),
+  questions: async (connection) =>
+    listIn(await connection.request('interaction.list'), 'interactions').map((one) => field(one, 'id')),
+  programs: async (connection) => (await programs(connection)).map(wordFor),
   accounts: async (connection) => (await grants(connection)).map((grant) => field(grant, 'account')),
 } as const satisfies Record<string, Collect>;
 

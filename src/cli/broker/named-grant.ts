@@ -1,11 +1,12 @@
 /**
- * A grant that a person names: by its id, or by the endpoint of its server. If nothing has that name, the error
+ * A grant that a person names: by its id or the beginning of it, or by the endpoint of its server. If nothing has that name, the error
  * says what a name is and lists similar ones.
  */
 import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { grantFrom } from '../terminal/arguments.ts';
+import { wholeId } from '../terminal/short-id.ts';
 import { call } from './request.ts';
 import { connectIfRunning } from './connection.ts';
 
@@ -20,14 +21,24 @@ export async function withGrant<T>(
   account: string | undefined,
   work: (named: ReturnType<typeof grantFrom> & { readonly account?: string }) => Promise<T>,
 ): Promise<T> {
+  const whole = await wholeGrantId(text);
   try {
-    return await work({ ...grantFrom(text), ...(account === undefined ? {} : { account }) });
+    return await work({ ...grantFrom(whole), ...(account === undefined ? {} : { account }) });
   } catch (error) {
     if (!(error instanceof KeyturnError) || !isAboutName(error, text)) throw error;
     const grants = await listed();
     if (account !== undefined && error.reason === 'not_found' && isNameOfAny(text, grants)) throw error;
     throw noSuchGrant(error, text, near(text, grants));
   }
+}
+
+/** Only what can be the beginning of an id costs a look at the list. Throws `conflict` where several begin so. */
+async function wholeGrantId(text: string): Promise<string> {
+  if (!/^[0-9a-f]{4,15}$/.test(text)) return text;
+  return wholeId(
+    text,
+    (await listed()).map(({ id }) => id),
+  );
 }
 
 /** A URL that is no address of a server has an error of its own. */

@@ -1,5 +1,6 @@
 /** `keyturn allow CLIENT RESOURCE`: gives a local client a permission. Works before any discovery. */
-import { exitCodes } from '../../base/errors.ts';
+import { exitCodes, quoted, shellWord } from '../../base/errors.ts';
+import { canonicalResource } from '../../oauth/base/resource.ts';
 import { accountNote } from '../terminal/account-note.ts';
 import { durationFrom, resourceFrom, scopeFrom, UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
@@ -65,6 +66,7 @@ export const command = defineCommand(
     });
     // For a person at a terminal; a script knows what it says.
     if (options.account === undefined && process.stderr.isTTY) await sayAccount(client, resource);
+    await sayKey(client, resource);
     return exitCodes.ok;
   },
 );
@@ -73,4 +75,17 @@ async function sayAccount(client: string, resource: string): Promise<void> {
   const { clients } = await ask('client.list', {});
   const { grants } = await ask('grant.list', {});
   say(`keyturn: ${accountNote({ client, resource }, clients, grants)}`);
+}
+
+/** A permission for tokens gives no key. Where there is a key and no sign-in, the person may have meant the key. */
+async function sayKey(client: string, resource: string): Promise<void> {
+  const endpoint = canonicalResource(resource, { allowInsecureLoopback: true });
+  const { keys } = await ask('key.list', {});
+  if (!keys.some((key) => key.resource === endpoint)) return;
+  const { grants } = await ask('grant.list', {});
+  if (grants.some((grant) => grant.endpoint === endpoint)) return;
+  say(
+    `keyturn: this allows tokens only, and you are not signed in at ${quoted(endpoint)}. ` +
+      `To allow the API key there: keyturn allow ${shellWord(client)} ${shellWord(endpoint)} --key`,
+  );
 }

@@ -1,9 +1,11 @@
 /** `keyturn answer ID yes|no|later`: and, with a yes, for how long and for what. */
-import { exitCodes } from '../../base/errors.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { exitCodes, quoted, shellWord } from '../../base/errors.ts';
 import { durationFrom, scopeFrom, UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { say } from '../terminal/output.ts';
+import { wholeId } from '../terminal/short-id.ts';
 
 export const command = defineCommand(
   {
@@ -37,25 +39,55 @@ export const command = defineCommand(
       throw new UsageError('--once goes with neither --this-run nor --for');
     }
     const lease = options.once ? ({ once: true } as const) : leaseFrom(isRun, options.for);
-    const page = answer === 'yes' ? await pageOf(id) : undefined;
-    await ask('interaction.answer', {
+    const open = await openQuestions();
+    const whole = wholeId(
       id,
+      open.map((question) => question.id),
+    );
+    const question = answer === 'yes' ? open.find((one) => one.id === whole) : undefined;
+    await ask('interaction.answer', {
+      id: whole,
       answer,
       ...scopeFrom(options.scope),
       ...(lease === undefined ? {} : { lease }),
     });
-    if (page !== undefined) {
+    if (question?.kind === 'url' && question.url !== undefined) {
       say('keyturn: the page opens in your browser. If none opened, visit:');
-      say(page);
+      say(question.url);
     }
+    // For a person at a terminal; a script looks at what is pending.
+    if (question?.kind === 'pair' && process.stderr.isTTY) await sayNext(question, open);
     return exitCodes.ok;
   },
 );
 
-/** The address that a yes to this question opens; undefined where it opens none. */
-async function pageOf(wanted: string): Promise<string | undefined> {
-  const { interactions } = await ask('interaction.list', {});
-  return interactions.find(({ id, kind }) => id === wanted && kind === 'url')?.url;
+type Question = Awaited<ReturnType<typeof openQuestions>>[number];
+
+async function openQuestions() {
+  return (await ask('interaction.list', {})).interactions;
+}
+
+/** Milliseconds between two looks, and how many: a program that was just paired asks at once, or when it is used. */
+const [lookEvery, looks] = [200, 10] as const;
+
+/** A pairing alone gives nothing: most programs ask for access next. */
+async function sayNext({ client = 'the program' }: Question, before: readonly Question[]): Promise<void> {
+  for (let left = looks; left > 0; left -= 1) {
+    const next = (await openQuestions()).find(
+      ({ id, kind, client: who }) =>
+        kind === 'allow' && who === client && !before.some((one) => one.id === id),
+    );
+    if (next) {
+      const what = `${next.key ? 'your API key for' : 'access to'} ${quoted(next.resource ?? 'a server')}`;
+      return say(
+        `keyturn: ${quoted(client)} is paired, and now asks for ${what}. Answer: keyturn answer ${shellWord(next.id)} yes   (or no)`,
+      );
+    }
+    await sleep(lookEvery);
+  }
+  say(
+    `keyturn: ${quoted(client)} is paired, and may reach no server yet. When it asks, \`keyturn pending\` shows the question.`,
+  );
 }
 
 function leaseFrom(isRun: boolean, time: string | undefined): { run?: true; seconds?: number } | undefined {

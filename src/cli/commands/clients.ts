@@ -16,7 +16,7 @@ export const command = defineCommand(
     examples: ['keyturn clients --json'],
   },
   async ({ options }) => {
-    const { clients } = await ask('client.list', {});
+    const clients = await withLastUse((await ask('client.list', {})).clients);
     if (options.json) printJson(clients);
     else {
       const refused = (await ask('status', {})).unreadable;
@@ -31,6 +31,22 @@ export const command = defineCommand(
 );
 
 type Client = Awaited<ReturnType<typeof ask<'client.list'>>>['clients'][number];
+
+/** Rows of the log that are looked through. */
+const searched = 1000;
+
+/** The broker keeps that time for paired programs. For the command line the audit log has it, over restarts too. */
+async function withLastUse(clients: readonly Client[]): Promise<readonly Client[]> {
+  const cli = clients.find(({ clientId, lastUsedAt }) => clientId === 'cli' && lastUsedAt === undefined);
+  if (!cli) return clients;
+  const { rows: log } = await ask('audit.tail', { count: searched });
+  const used = log.filter(
+    ({ client, event }) => client === cli.name && (event === 'token' || event === 'key'),
+  );
+  if (used.length === 0) return clients;
+  const lastUsedAt = Math.floor(Math.max(...used.map(({ time }) => time)) / 1000);
+  return clients.map((client) => (client === cli ? { ...cli, lastUsedAt } : client));
+}
 
 const files = { clients: 'clients.json', permissions: 'permissions.json' } as const;
 

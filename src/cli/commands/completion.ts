@@ -20,7 +20,7 @@ export const command = defineCommand(
     operands: [{ name: 'bash|zsh|fish', values: shells }],
     options: {},
     about:
-      'Print a completion script for a shell. It completes commands, options and fixed words, and servers, programs and accounts that a running broker knows. It starts no broker.',
+      'Print a completion script for a shell. It completes commands, options and fixed words, and what a running broker knows: servers, programs, accounts, proxies and open questions. It starts no broker.',
     examples: [
       'eval "$(keyturn completion bash)"   # in ~/.bashrc',
       'eval "$(keyturn completion zsh)"    # in ~/.zshrc, after compinit',
@@ -59,11 +59,14 @@ const knownKinds: Readonly<Record<string, ValueKind>> = {
   CLIENT: 'programs',
   ACCOUNT: 'accounts',
   LABEL: 'accounts',
+  'NAME|RESOURCE': 'proxies',
 };
 
-/** The URL of a metadata document names no server. */
-const kindOf = (of: string, name: string): ValueKind | undefined =>
-  name === 'URL' && of !== 'client-metadata' ? 'resources' : knownKinds[name];
+/** Words that mean something else in other commands: the id of a client, the URL of a metadata document. */
+const kindOf = (of: string, name: string): ValueKind | undefined => {
+  if (name === 'ID') return of === 'answer' ? 'questions' : undefined;
+  return name === 'URL' && of !== 'client-metadata' ? 'resources' : knownKinds[name];
+};
 
 const valueKindOf = (of: string, option: Option): ValueKind | undefined =>
   option.type === 'string' ? kindOf(of, option.value) : undefined;

@@ -6,15 +6,22 @@
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { TokenResult } from '../../ipc/wire/token-messages.ts';
-import { type Asked, kinds } from '../programs/asked.ts';
+import { type Asked, askedBy } from '../programs/asked.ts';
 import { runInPlace } from '../programs/child.ts';
 import { type Credential, credentialFor, credentialWithin } from '../programs/credential-within.ts';
 import { keepFresh } from '../programs/fresh-files.ts';
 import { TokenFiles } from '../programs/token-files.ts';
-import { resourceFrom, scopeFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
+import { resourceFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { say } from '../terminal/output.ts';
 import type { Input, Statement } from '../terminal/statement.ts';
+import {
+  asOption,
+  timeoutOption,
+  tokenOptions,
+  unattendedOption,
+  validityOption,
+} from '../terminal/token-options.ts';
 
 /** Seconds that a person has for an answer, as with `keyturn token`. */
 const defaultTimeout = 300;
@@ -29,6 +36,7 @@ const statement = {
   name: 'exec',
   summary: 'run a command with tokens or keys in its environment',
   operands: [{ name: 'COMMAND', repeatable: true }],
+  launches: true,
   usage: ['exec [OPTION]... -- COMMAND [ARGUMENT]...'],
   options: {
     env: {
@@ -45,22 +53,11 @@ const statement = {
       more: '; a token there is kept fresh; may be repeated',
       repeatable: true,
     },
-    scope: { type: 'string', value: '"A B"', summary: 'scopes each token must carry' },
-    account: { type: 'string', value: 'ACCOUNT', summary: 'which account, where you have several' },
-    'min-validity': {
-      type: 'string',
-      value: 'SECONDS',
-      summary: 'each token must live at least this long',
-      more: ` (default ${defaultValidity})`,
-    },
-    as: { type: 'string', value: 'NAME', summary: 'as an entry of this name, not as cli' },
-    'no-interaction': { type: 'boolean', summary: 'never ask, never open a browser' },
-    timeout: {
-      type: 'string',
-      value: 'SECONDS',
-      summary: 'how long to wait for you',
-      more: ` (default ${defaultTimeout})`,
-    },
+    ...tokenOptions('each token'),
+    'min-validity': validityOption('each token', defaultValidity),
+    as: asOption,
+    'no-interaction': unattendedOption,
+    timeout: timeoutOption('how long to wait for you', defaultTimeout),
   },
   about:
     'Run a command with access tokens in its environment, or in files that its environment names; or with the API keys that you set, without the word before them.',
@@ -80,26 +77,16 @@ export const command = defineCommand(statement, async ({ options, operands }) =>
   if (operands[0] === '') throw new UsageError('keyturn exec needs a COMMAND that is not empty');
   const validity = secondsFrom(options['min-validity'], '--min-validity') ?? defaultValidity;
   const timeout = secondsFrom(options.timeout, '--timeout') ?? defaultTimeout;
-  const interaction = options['no-interaction'] ? 'never' : 'allow';
   // Before anybody is asked: a place for the files is there, or nothing is done.
   const files = wanted.some(({ kind }) => kind === 'file') ? await TokenFiles.make() : undefined;
   const over = new AbortController();
   const env = { ...process.env };
   for (const { kind, name, resource } of wanted) {
-    const asked: Asked = {
-      as: options.as,
-      params: {
-        resource,
-        kinds,
-        ...scopeFrom(options.scope),
-        ...(options.account === undefined ? {} : { account: options.account }),
-        minimumValidity: validity,
-        interaction,
-      },
-    };
+    const asked = askedBy(options, resource, validity);
     const given = await credentialWithin(asked, {
       command: ['headers'],
       within: timeout * 1000,
+      again: 'run the command again',
     });
     if (!('kind' in given) && given.expires_in < validity) throw tooOld(resource, given, validity);
     if (kind === 'env' || !files) env[name] = bare(given);

@@ -6,11 +6,18 @@
  */
 import { exitCodes } from '../../base/errors.ts';
 import type { TokenResult } from '../../ipc/wire/token-messages.ts';
-import { type Asked, kinds } from '../programs/asked.ts';
+import { askedBy } from '../programs/asked.ts';
 import { credentialWithin } from '../programs/credential-within.ts';
-import { resourceFrom, scopeFrom, secondsFrom } from '../terminal/arguments.ts';
+import { resourceFrom, secondsFrom } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { print, say } from '../terminal/output.ts';
+import {
+  asOption,
+  timeoutOption,
+  tokenOptions,
+  unattendedOption,
+  validityOption,
+} from '../terminal/token-options.ts';
 
 /** Seconds. Claude Code ends its `headersHelper` after 10. */
 const defaultTimeout = 8;
@@ -24,22 +31,11 @@ export const command = defineCommand(
     summary: 'print headers with a token or API key, as JSON',
     operands: [{ name: 'RESOURCE' }],
     options: {
-      scope: { type: 'string', value: '"A B"', summary: 'scopes the token must carry' },
-      account: { type: 'string', value: 'ACCOUNT', summary: 'which account, where you have several' },
-      'min-validity': {
-        type: 'string',
-        value: 'SECONDS',
-        summary: 'a token must live at least this long',
-        more: ` (default ${defaultValidity})`,
-      },
-      as: { type: 'string', value: 'NAME', summary: 'as an entry of this name, not as cli' },
-      'no-interaction': { type: 'boolean', summary: 'never ask, never open a browser' },
-      timeout: {
-        type: 'string',
-        value: 'SECONDS',
-        summary: 'how long to wait',
-        more: ` (default ${defaultTimeout})`,
-      },
+      ...tokenOptions('the token'),
+      'min-validity': validityOption('a token', defaultValidity),
+      as: asOption,
+      'no-interaction': unattendedOption,
+      timeout: timeoutOption('how long to wait', defaultTimeout),
       'in-background': { type: 'boolean', summary: 'ask the person, and print nothing', hidden: true },
     },
     about:
@@ -64,19 +60,13 @@ export const command = defineCommand(
   async ({ options, operands: [resource] }) => {
     const validity = secondsFrom(options['min-validity'], '--min-validity') ?? defaultValidity;
     const timeout = secondsFrom(options.timeout, '--timeout') ?? defaultTimeout;
-    const asked: Asked = {
-      as: options.as,
-      params: {
-        resource: resourceFrom(resource),
-        kinds,
-        ...scopeFrom(options.scope),
-        ...(options.account === undefined ? {} : { account: options.account }),
-        minimumValidity: validity,
-        interaction: options['no-interaction'] ? 'never' : 'allow',
-      },
-    };
+    const asked = askedBy(options, resourceFrom(resource), validity);
     if (options['in-background']) return (await import('../programs/asker.ts')).askInBackground(asked);
-    const given = await credentialWithin(asked, { command: ['headers'], within: timeout * 1000 });
+    const given = await credentialWithin(asked, {
+      command: ['headers'],
+      within: timeout * 1000,
+      again: 'run this again, or let your client reconnect',
+    });
     if ('kind' in given) {
       print(JSON.stringify({ [given.header]: given.value }));
       return exitCodes.ok;

@@ -24,6 +24,8 @@ const statement = {
     { name: 'set|list|remove', values: ['set', 'list', 'remove'] },
     { name: 'RESOURCE', optional: true },
   ],
+  tooMany:
+    'A key never goes on the command line, which other programs can read and your shell remembers. Type it when keyturn asks, or give it on standard input with --stdin. If this was the key, make another one at the server',
   options: {
     header: {
       type: 'string',

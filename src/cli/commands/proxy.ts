@@ -1,5 +1,5 @@
 /** `keyturn proxy`: addresses of this machine for programs that speak HTTP and can't hold a key. */
-import { exitCodes } from '../../base/errors.ts';
+import { exitCodes, quoted, shellWord } from '../../base/errors.ts';
 import { resourceFrom, UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
@@ -16,7 +16,7 @@ export const command = defineCommand(
     summary: 'addresses here for programs that can hold no key',
     operands: [
       { name: 'ACTION', values: ['add', 'list', 'rotate', 'remove'] },
-      { name: 'WHAT', optional: true },
+      { name: 'NAME|RESOURCE', optional: true },
     ],
     options: {
       as: { type: 'string', value: 'NAME', summary: 'name of the new proxy', more: '; by default its host' },
@@ -65,12 +65,24 @@ export const command = defineCommand(
 );
 
 async function add(resource: string, { as, port, json }: Options): Promise<number> {
+  const { proxies } = await ask('proxy.list', {});
   const { proxy } = await ask('proxy.add', {
     resource: resourceFrom(resource),
     ...(as === undefined ? {} : { name: as }),
     ...(port === undefined ? {} : { port: portFrom(port) }),
   });
+  sayOthers(proxy, proxies);
   return show(proxy, json === true);
+}
+
+/** Two for one server are rarely meant: each program that comes by the second one is asked about anew. */
+function sayOthers({ name, resource }: Proxy, before: readonly Proxy[]): void {
+  const others = before.filter((proxy) => proxy.resource === resource).map((proxy) => proxy.name);
+  if (others.length === 0) return;
+  say(
+    `keyturn: ${quoted(name)} is a further proxy for this server, beside ${others.map(quoted).join(', ')}. ` +
+      `If one is enough: keyturn proxy remove ${shellWord(name)}`,
+  );
 }
 
 function show(proxy: Proxy, isJson: boolean): number {

@@ -13,6 +13,7 @@ import { connect, throughRestart } from '../broker/connection.ts';
 import { watchLater } from '../broker/watch-later.ts';
 import { print, printJson, say } from '../terminal/output.ts';
 import type { Input, Statement } from '../terminal/statement.ts';
+import { timeoutOption, tokenOptions, unattendedOption, validityOption } from '../terminal/token-options.ts';
 import { readStandardInput } from '../terminal/standard-input.ts';
 
 const statement = {
@@ -20,13 +21,8 @@ const statement = {
   summary: 'print an access token',
   operands: [{ name: 'RESOURCE' }],
   options: {
-    scope: { type: 'string', value: '"A B"', summary: 'scopes the token must carry' },
-    account: { type: 'string', value: 'ACCOUNT', summary: 'which account, where you have several' },
-    'min-validity': {
-      type: 'string',
-      value: 'SECONDS',
-      summary: 'the token must live at least this long',
-    },
+    ...tokenOptions('the token'),
+    'min-validity': validityOption('the token'),
     status: {
       type: 'string',
       value: '401|403',
@@ -35,13 +31,8 @@ const statement = {
     },
     challenge: { type: 'string', value: 'TEXT', summary: 'the WWW-Authenticate header of that answer' },
     'rejected-stdin': { type: 'boolean', summary: 'read the refused token from standard input' },
-    'no-interaction': { type: 'boolean', summary: 'never ask, never open a browser' },
-    timeout: {
-      type: 'string',
-      value: 'SECONDS',
-      summary: 'how long to wait for you',
-      more: ' (default 300)',
-    },
+    'no-interaction': unattendedOption,
+    timeout: timeoutOption('how long to wait for you', 300),
     json: { type: 'boolean', summary: 'print the whole answer' },
   },
   about: 'Print an access token for a protected server, named by its endpoint URL.',

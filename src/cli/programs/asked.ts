@@ -1,4 +1,5 @@
 /** What a command asks for in place of a program: as whom, and for which token or API key. */
+import { scopeFrom } from '../terminal/arguments.ts';
 import type { CredentialGetParams } from '../../ipc/wire/token-messages.ts';
 
 export interface Asked {
@@ -9,3 +10,25 @@ export interface Asked {
 
 /** A server that takes an API key gets one, where the permission says so; any other gets a token. */
 export const kinds = ['token', 'key'] as const;
+
+interface AskedOptions {
+  readonly as?: string;
+  readonly scope?: string;
+  readonly account?: string;
+  readonly 'no-interaction'?: boolean;
+}
+
+/** What was typed, of terminal/token-options.ts. `validity` in seconds. Throws `invalid_scope`. */
+export function askedBy(options: AskedOptions, resource: string, validity: number): Asked {
+  return {
+    as: options.as,
+    params: {
+      resource,
+      kinds,
+      ...scopeFrom(options.scope),
+      ...(options.account === undefined ? {} : { account: options.account }),
+      minimumValidity: validity,
+      interaction: options['no-interaction'] ? 'never' : 'allow',
+    },
+  };
+}

@@ -17,12 +17,26 @@ interface Configured {
 
 export function configuredEntry({ name, resource }: Entry, env = process.env): Configured {
   const [command, ...before] = ownCommand(env);
-  const { KEYTURN_HOME: home } = env;
+  const needed = neededOf(env);
   return {
     command,
     args: [...before, 'bridge', resource, '--as', name],
-    ...(home ? { env: { KEYTURN_HOME: path.resolve(home) } } : {}),
+    ...(Object.keys(needed).length > 0 ? { env: needed } : {}),
   };
+}
+
+/** What the bridge reads of this terminal's environment: most clients pass only a few variables to what they start. */
+function neededOf(env: NodeJS.ProcessEnv): Record<string, string> {
+  const files = ['KEYTURN_HOME', 'NODE_EXTRA_CA_CERTS'].flatMap((name) => {
+    const place = env[name];
+    return place ? [[name, path.resolve(place)] as const] : [];
+  });
+  const proxies = ['HTTPS_PROXY', 'https_proxy', 'NO_PROXY', 'no_proxy'].flatMap((name) => {
+    const value = env[name];
+    // A user and a password of a proxy are secrets.
+    return value && !value.includes('@') ? [[name, value] as const] : [];
+  });
+  return Object.fromEntries([...files, ...proxies]);
 }
 
 /** For a script with `isForScript`; else for a person at a terminal, who copies it. */

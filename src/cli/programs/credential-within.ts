@@ -20,10 +20,12 @@ const open: readonly Reason[] = ['consent_pending', 'login_pending'];
 export type Credential = TokenResult | KeyResult;
 
 interface Bounds {
-  /** The command whose name the person sees on the card. */
+  /** The command that asks on in the background, with options of its own (standing-question.ts). */
   readonly command: readonly string[];
   /** Milliseconds since this process began. */
   readonly within: number;
+  /** What the person does after the answer, e.g. `run this again`. */
+  readonly again: string;
 }
 
 /** Milliseconds that the broker's answer takes after the time it was given. */
@@ -37,7 +39,7 @@ const lastWords = 200;
 
 /** Throws the broker's refusal; `authorization_server_unreachable` where nothing answered in time. */
 export async function credentialWithin(asked: Asked, bounds: Bounds): Promise<Credential> {
-  const { command, within } = bounds;
+  const { command, within, again } = bounds;
   const left = Math.max(0, within - performance.now());
   const signal = AbortSignal.timeout(Math.ceil(left) + reserve);
   try {
@@ -52,17 +54,17 @@ export async function credentialWithin(asked: Asked, bounds: Bounds): Promise<Cr
     if (asked.as !== undefined || !open.includes(reasonOf(error))) throw error;
     const { leaveQuestion } = await import('./standing-question.ts');
     leaveQuestion(asked, command);
-    throw standing(error);
+    throw standing(error, again);
   }
 }
 
-async function asking(asked: Asked, { command }: Bounds, left: number): Promise<Credential> {
+async function asking(asked: Asked, { command, again }: Bounds, left: number): Promise<Credential> {
   const { as: name, params } = asked;
   if (name === undefined || params.interaction === 'never') return credentialFor(asked, left);
   const { resource, scope, account } = params;
   const connection = await startEntry(
     { name, resource, scope, account },
-    { command, wait: Math.max(0, Math.floor(left) - toTell) },
+    { command, wait: Math.max(0, Math.floor(left) - toTell), again },
   );
   try {
     return await connection.getCredential({ ...params, interaction: 'never' });
@@ -112,11 +114,11 @@ function noAnswer(within: number): KeyturnError {
   );
 }
 
-function standing(error: unknown): unknown {
+function standing(error: unknown, again: string): unknown {
   if (!(error instanceof KeyturnError)) return error;
   const { reason, message, rule, hint = '' } = error;
   return new KeyturnError(reason, message, {
-    hint: `${hint} It stays open for ten minutes. Then try again, or reconnect in the program.`.trim(),
+    hint: `${hint} It stays open for ten minutes. Then ${again}.`.trim(),
     ...(rule === undefined ? {} : { rule }),
   });
 }

@@ -2,7 +2,8 @@
  * The name under which an entry of a client's configuration pairs, where it was given none.
  *
  * Invariant: the same server and the same program give the same name, at every start; a person at a terminal stands for no
- * program. Two servers never share one.
+ * program. Two URLs of one host and path, or two long ones that begin alike, share a name by chance once in 16 million
+ * (2^24). They would share a key then, and each server would still need a permission of its own.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -13,7 +14,7 @@ import { maxNameLength } from '../../ipc/wire/limits.ts';
 /** Characters of the program's name in it. */
 const maxProgram = 20;
 
-/** Hexadecimal digits: sets apart what letters alone don't. */
+/** Hexadecimal digits, 24 bits: sets apart what letters alone don't, in a name that a person can still read. */
 const markLength = 6;
 
 /** `notes.example-mcp-claude-3f9a1c`: host and path, the program that started us, and a mark of the whole URL. */

@@ -37,6 +37,8 @@ interface Start {
   readonly command?: readonly string[];
   /** Milliseconds. */
   readonly wait?: number;
+  /** What the person does after the answer. */
+  readonly again?: string;
 }
 
 /** Milliseconds that a client waits for the answer to `initialize`, with room to spare: most wait for 30 s or more. */
@@ -48,7 +50,11 @@ const defaultWait = 20_000;
  */
 export async function startEntry(
   entry: Entry,
-  { command = ['bridge', '--connect'], wait = defaultWait }: Start = {},
+  {
+    command = ['bridge', '--connect'],
+    wait = defaultWait,
+    again = 'restart this server in your client',
+  }: Start = {},
 ): Promise<Connection> {
   const { name, resource, scope, account } = entry;
   const asked: Asked = {
@@ -84,8 +90,8 @@ export async function startEntry(
   }
   const second = await ready(asked);
   if ('connection' in second) return second.connection;
-  if (isLate) throw await unanswered(entry, second.refusal);
-  throw askable.includes(second.refusal.reason) ? overAgain(second.refusal) : second.refusal;
+  if (isLate) throw await unanswered(entry, second.refusal, again);
+  throw askable.includes(second.refusal.reason) ? overAgain(second.refusal, again) : second.refusal;
 }
 
 type Outcome = { readonly connection: Connection } | { readonly refusal: KeyturnError };
@@ -118,7 +124,11 @@ async function refuseRemembered({ name }: Entry, { reason }: KeyturnError): Prom
   });
 }
 
-async function unanswered({ name, resource }: Entry, { reason }: KeyturnError): Promise<KeyturnError> {
+async function unanswered(
+  { name, resource }: Entry,
+  { reason }: KeyturnError,
+  again: string,
+): Promise<KeyturnError> {
   const isDesk = await isAtDesk();
   const code = reason === 'unpaired' ? await codeOf({ name, resource }) : undefined;
   const compare = code === undefined ? '' : `, if it shows the code ${code}`;
@@ -131,8 +141,8 @@ async function unanswered({ name, resource }: Entry, { reason }: KeyturnError): 
   const connectCommand = `keyturn bridge --connect ${shellWord(resource)} --as ${shellWord(name)}`;
   return new KeyturnError(reason === 'login_required' ? 'login_pending' : 'consent_pending', question, {
     hint: isDesk
-      ? `Answer the card in Keyturn’s window${compare}. Then restart this server in your client.`
-      : `Run in a terminal: ${connectCommand}   Or answer what \`keyturn pending\` shows${compare}. Then restart this server in your client.`,
+      ? `Answer the card in Keyturn’s window${compare}. Then ${again}.`
+      : `Run in a terminal: ${connectCommand}   Or answer what \`keyturn pending\` shows${compare}. Then ${again}.`,
   });
 }
 
@@ -150,11 +160,11 @@ async function isAtDesk(): Promise<boolean> {
 }
 
 /** The process that asked has ended, and with it a yes for one token or one run. */
-function overAgain({ reason, message, rule }: KeyturnError): KeyturnError {
+function overAgain({ reason, message, rule }: KeyturnError, again: string): KeyturnError {
   return new KeyturnError(reason, message, {
     hint:
       reason === 'unpaired'
-        ? 'The question ended without an answer. Restart this server in your client, and answer then.'
+        ? `The question ended without an answer. To be asked anew, ${again}.`
         : 'A yes for one token or for one run does not reach this program: allow it for a time, or until you end it.',
     ...(rule === undefined ? {} : { rule }),
   });

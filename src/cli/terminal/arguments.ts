@@ -18,16 +18,25 @@ export class UsageError extends KeyturnError {
 
 /** Parses, and checks the number of operands and each listed value. Throws `UsageError`. */
 export function parse<const S extends Statement>(args: string[], statement: S): Input<S> {
+  const { name, operands, tooMany } = statement;
+  const end = args.indexOf('--');
+  if (statement.launches && end < 0 && args.length > 0) throw withoutDashes(name);
   const { values, positionals } = split(args, statement);
-  const { name, operands } = statement;
+  if (statement.launches && end >= 0 && positionals.length >= args.length - end) throw withoutDashes(name);
   const needed = operands.filter(({ optional }) => !optional).length;
   const given = positionals.length;
   const isOpenEnded = operands.at(-1)?.repeatable === true;
-  if (given < needed || (given > operands.length && !isOpenEnded))
-    throw new UsageError(operandProblem(name, operands, given));
+  const isTooMany = given > operands.length && !isOpenEnded;
+  if (given < needed || isTooMany)
+    throw new UsageError((isTooMany && tooMany) || operandProblem(name, operands, given));
   const input = { options: { ...values }, operands: positionals };
   requireListed(input, statement);
   return input;
+}
+
+/** Without them, an option of the other command could be taken for one of ours. */
+function withoutDashes(name: string): UsageError {
+  return new UsageError(`keyturn ${name} needs -- before the COMMAND and its own options`);
 }
 
 function split(args: string[], { options }: Statement) {

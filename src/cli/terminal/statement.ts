@@ -47,6 +47,10 @@ export interface Statement {
   /** One line, for the overview and for completions. */
   readonly summary: string;
   readonly operands: readonly Operand[];
+  /** The operands are another command with options of its own: they stand after `--`. */
+  readonly launches?: true;
+  /** What the refusal of too many operands says, in place of which there are. */
+  readonly tooMany?: string;
   /** By long name. Every command takes `--help` besides. */
   readonly options: Readonly<Record<string, Option>>;
   /** Usage lines after `keyturn`; made of operands and options unless given. */

@@ -4,7 +4,7 @@
  * Invariant: no keychain is started, no item is read, and the person is asked nothing.
  */
 import { SessionBus } from '../../vault/keychain/session-bus.ts';
-import { type AskBus, bus, withBus } from './session-bus.ts';
+import { type AskBus, bus, withBus } from './bus-questions.ts';
 
 /**
  * `elsewhere`: a system whose keychain isn't on D-Bus. `noBus`: no session is named. `deadBus`: nobody answers there.

@@ -34,7 +34,7 @@ export interface ProgramFacts {
   readonly claim?: Claim;
   /** The nearest first. */
   readonly enclosures: readonly Enclosure[];
-  /** Names of the processes above it, the nearest first, as they chose them. */
+  /** Names of the processes above it, the nearest first: of their files, and of interpreters as they call themselves. */
   readonly parents: readonly string[];
 }
 
@@ -121,6 +121,18 @@ function changersOf(place: string): readonly Changer[] {
   }
 }
 
+/** How Node calls its main thread, and so its process, unless the program gives itself a title. */
+const nodeThread = 'MainThread';
+
+/** Its file's name; an interpreter's own word, which may name the script, where it says one. */
+function nameOf(pid: number): string | undefined {
+  // The name of the main thread, 15 characters at most.
+  const called = procText(pid, 'comm')?.trimEnd();
+  const link = procLink(pid, 'exe')?.replace(unlinked, '');
+  if (link === undefined || (isInterpreter(link) && called !== nodeThread)) return called;
+  return path.posix.basename(link);
+}
+
 /** Shells within shells: from a program to the desktop there are rarely more than five. */
 const maxParents = 8;
 
@@ -129,8 +141,7 @@ function parentsOf(pid: number): string[] {
   const names: string[] = [];
   let above = statFields(pid)?.[1];
   while (above !== undefined && Number(above) > 1 && names.length < maxParents) {
-    // 15 characters at most.
-    const name = procText(above, 'comm')?.trimEnd();
+    const name = nameOf(Number(above));
     if (name === undefined) break;
     names.push(name);
     above = statFields(above)?.[1];

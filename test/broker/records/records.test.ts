@@ -177,6 +177,23 @@ describe('local clients', () => {
     expect(clients.resolve('cli')).toBe('cli');
   });
 
+  it('are found by the beginning of an id, which another program’s name can’t take over', async () => {
+    const clients = await open();
+    const victim = await clients.add('editor', 0);
+    const typed = victim.id.slice(0, 6);
+    expect(clients.resolve(typed)).toBe(victim.id);
+    expect(() => clients.resolve(victim.id.slice(0, 3))).toThrow(
+      expect.objectContaining({ reason: 'not_found' }),
+    );
+    const other = await clients.add(typed, 0);
+    expect(() => clients.resolve(typed)).toThrow(
+      expect.objectContaining({
+        reason: 'conflict',
+        message: expect.stringContaining(`${victim.id}, ${other.id}`) as string,
+      }),
+    );
+  });
+
   it('get an id of 16 random bytes, and no key is kept', async () => {
     const clients = await open();
     const client = await clients.add('editor', 5, '/usr/bin/editor');

@@ -6,7 +6,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { lookAtKeychain } from '../../../src/daemon/system/keychain-look.ts';
-import { busSocket } from '../../../src/daemon/system/session-bus.ts';
+import { busSocket } from '../../../src/daemon/system/bus-questions.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 function ends(child: ChildProcess): ChildProcess {

@@ -8,6 +8,8 @@ import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 
 import { loadPeerReader, type PeerFacts, sameProcess } from '../../../src/ipc/peer/peer.ts';
+import { startOf } from '../../../src/ipc/peer/proc.ts';
+import { programOf } from '../../../src/ipc/peer/program.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const onLinux = test.runIf(process.platform === 'linux');
@@ -79,6 +81,25 @@ onLinux('refuses to guess about a connection that is gone', async () => {
   client.destroy();
   await once(gone, 'close');
   expect(() => readPeer(gone)).toThrow(expect.objectContaining({ reason: 'socket_unsafe' }));
+});
+
+onLinux('names a parent by its file, and an interpreter by the title that it gives itself', async () => {
+  for (const [code, name] of [
+    ['', path.basename(realpathSync(process.execPath))],
+    ['process.title = "notes-agent";', 'notes-agent'],
+  ] as const) {
+    const child = spawn(process.execPath, [
+      '-e',
+      `${code} const { pid } = require('child_process').spawn('sleep', ['60']); console.log(pid);
+      process.on('SIGTERM', () => process.kill(pid) && process.exit())`,
+    ]);
+    const [line] = (await once(child.stdout, 'data')) as [Buffer];
+    const pid = Number(String(line));
+    const startTicks = startOf(pid) ?? '';
+    expect(programOf({ kind: 'verified', uid: 0, gid: 0, pid, startTicks }).parents[0]).toBe(name);
+    child.kill();
+    await once(child, 'exit');
+  }
 });
 
 test('says `unverified` on systems without a reader', async () => {
