@@ -16,6 +16,7 @@ import { holderOf, isStillRunning } from '../ipc/peer/socket-holder.ts';
 import type { RunningProcess } from '../ipc/peer/socket-holder.ts';
 import type { After } from '../ipc/wire/timer.ts';
 import type { Admission, ProxyEntry } from './messages.ts';
+import { MessageAddresses } from './message-addresses.ts';
 import { sendVia } from './upstream.ts';
 import type { Dispatcher } from 'undici';
 
@@ -33,13 +34,22 @@ export class Program {
   readonly clientId: string;
   readonly resource: string;
   readonly fetch: typeof globalThis.fetch;
+  /** Of the older transport. */
+  readonly messages = new MessageAddresses();
+  /** The same fetch, which takes the token to this URL of the server's origin too. */
+  readonly fetchAlsoAt: (url: string) => typeof globalThis.fetch;
   readonly #connection: Connection;
   readonly #open = new Set<AbortController>();
 
-  constructor({ identity, resource }: Admission, connection: Connection, fetch: typeof globalThis.fetch) {
+  constructor(
+    { identity, resource }: Admission,
+    connection: Connection,
+    fetchAlsoAt: (url?: string) => typeof globalThis.fetch,
+  ) {
     this.clientId = identity.clientId;
     this.resource = resource;
-    this.fetch = fetch;
+    this.fetch = fetchAlsoAt();
+    this.fetchAlsoAt = fetchAlsoAt;
     this.#connection = connection;
   }
 
@@ -158,13 +168,15 @@ export class Programs {
     const dispatcher = this.#agents.get(name) ?? makeAgent(agent, { headersTimeout: 0, bodyTimeout: 0 });
     this.#agents.set(name, dispatcher);
     const asking = this.#asking(connection, process);
-    const fetch = createFetch(asking, {
-      resource,
-      fetch: sendVia(dispatcher),
-      interaction: 'allow',
-      kinds: ['token', 'key'],
-    });
-    return new Program(admission, connection, fetch);
+    return new Program(admission, connection, (url) =>
+      createFetch(asking, {
+        resource,
+        fetch: sendVia(dispatcher),
+        interaction: 'allow',
+        kinds: ['token', 'key'],
+        alsoAt: () => url,
+      }),
+    );
   }
 
   /** The connection, with the process in each request for a token and an end of its waiting. */

@@ -14,6 +14,7 @@ import type { MessageId } from '../ipc/wire/json-rpc.ts';
 import { bodyOf, messageIdIn } from './body.ts';
 import { refuse } from './http-refusal.ts';
 import type { PortState, ProxyEntry } from './messages.ts';
+import { messageUrl, readdressed } from './message-addresses.ts';
 import type { Program, Programs } from './programs.ts';
 import { checkRequest } from './request-check.ts';
 import { askServer, passOn } from './upstream.ts';
@@ -97,8 +98,14 @@ export class ProxyPort {
     response.once('close', gone);
     const { signal } = answering;
     try {
-      const answer = await askServer(program, { ...asked, signal, leaving: () => program.add(answering) });
-      await passOn(answer, response, signal);
+      const messages = asked.request.method === 'POST' ? program.messages.at(asked.query) : undefined;
+      const passing = { signal, leaving: () => program.add(answering) };
+      const answer = await (messages
+        ? askServer(messages, { ...asked, ...passing, query: '' })
+        : askServer(program, { ...asked, ...passing }));
+      const isStream = asked.request.method === 'GET' && isEventStream(answer);
+      if (isStream) await this.#passStream(program, answer, { response, signal });
+      else await passOn(answer, response, { signal });
     } catch (error) {
       await this.#programs.met(program, error);
       throw error;
@@ -107,6 +114,34 @@ export class ProxyPort {
       program.remove(answering);
     }
   }
+
+  /** A message that the client then sends comes back here, and goes to the address that the server named. */
+  async #passStream(
+    program: Program,
+    answer: Response,
+    { response, signal }: { readonly response: ServerResponse; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const opened: string[] = [];
+    const change = (stream: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> =>
+      readdressed(stream, (named) => {
+        const resource = messageUrl(named, answer.url);
+        const query = program.messages.add({ resource, fetch: program.fetchAlsoAt(resource) });
+        opened.push(query);
+        return `/${this.entry.path}/mcp${query}`;
+      });
+    try {
+      await passOn(answer, response, { signal, change });
+    } finally {
+      for (const query of opened) program.messages.remove(query);
+    }
+  }
+}
+
+/** The older transport opens with such an answer, and so does the listening stream of the present one. */
+function isEventStream({ status, headers }: Response): boolean {
+  return (
+    status === 200 && headers.get('content-type')?.toLowerCase().startsWith('text/event-stream') === true
+  );
 }
 
 /** Node lets go of such a connection: its errors and its end are ours to see to. */

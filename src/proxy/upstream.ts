@@ -97,16 +97,30 @@ function refusalIn({ status }: Response): KeyturnError | undefined {
   );
 }
 
+/** How an answer passes. */
+export interface Passing {
+  readonly signal: AbortSignal;
+  /** Changes the body on its way. */
+  readonly change?: (body: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
+}
+
 /** Resolves when all of it has left. */
-export async function passOn(answer: Response, response: ServerResponse, signal: AbortSignal): Promise<void> {
-  response.writeHead(answer.status, headersToAnswer(answer));
+export async function passOn(
+  answer: Response,
+  response: ServerResponse,
+  { signal, change }: Passing,
+): Promise<void> {
+  const headers = headersToAnswer(answer);
+  if (change) Reflect.deleteProperty(headers, 'content-length');
+  response.writeHead(answer.status, headers);
   // A stream may be silent for long: the client waits for its beginning.
   response.flushHeaders();
   if (!answer.body) {
     response.end();
     return;
   }
-  await pipeline(Readable.fromWeb(answer.body), response, { signal });
+  const body = Readable.fromWeb(answer.body);
+  await pipeline(change ? change(body) : body, response, { signal });
 }
 
 /** A refusal of ours on the way, e.g. of a private address, is what it is. */

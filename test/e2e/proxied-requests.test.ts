@@ -2,7 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { statFields } from '../../src/ipc/peer/proc.ts';
 import { homeInBentWorld, openSharedHome } from '../support/bent/home.ts';
 import type { SharedHome } from '../support/bent/home.ts';
@@ -167,6 +169,88 @@ describe('a stream by a proxy', () => {
     await home.ok(['deny', 'cli', url]);
     second.resolve();
     expect(await next()).toBe('data: two\n\n');
+  });
+});
+
+describe('a client of the older transport', () => {
+  /** A server of that transport: `named` is the address for messages, as its first event says it. */
+  async function olderServer(named: (base: string, other: string) => string) {
+    const there = await allowedProxy({ shared });
+    const { protectedServer, world } = there;
+    const posted: (string | undefined)[] = [];
+    const queue: string[] = [
+      `event: endpoint\ndata: ${named(protectedServer.server.base, world.authorizationServer.server.base)}\n\n`,
+    ];
+    let wake = Promise.withResolvers<void>();
+    const say = (text: string): void => {
+      queue.push(text);
+      wake.resolve();
+    };
+    onTestFinished(() => say(''));
+    protectedServer.bend.answer = (answer, { status }, { method }) => {
+      if (method !== 'GET' || status !== 200) return answer;
+      return {
+        headers: { 'content-type': 'text/event-stream' },
+        async *body() {
+          for (let text = queue.shift(); text !== ''; text = queue.shift()) {
+            if (text === undefined) {
+              wake = Promise.withResolvers();
+              await wake.promise;
+            } else yield text;
+          }
+        },
+      };
+    };
+    protectedServer.server.on('POST', '/messages', ({ headers, body, url }) => {
+      posted.push(`${url.search} ${headers.authorization?.slice(0, 7)}`);
+      const { id, method } = JSON.parse(body) as { id?: number; method: string };
+      const result =
+        method === 'initialize'
+          ? { protocolVersion: '2024-11-05', capabilities: {}, serverInfo: { name: 'older', version: '1' } }
+          : {};
+      if (id !== undefined) say(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`);
+      return { status: 202 };
+    });
+    return { ...there, posted, elsewhere: world.authorizationServer.server };
+  }
+
+  it.each([
+    ['an absolute URL', (base: string) => `${base}/messages?session=7`],
+    ['a path', () => '/messages?session=7'],
+  ])(
+    'works where the server names its address for messages as %s, and never goes past the proxy',
+    async (_how, named) => {
+      const { proxy, posted } = await olderServer(named);
+      const client = new Client({ name: 'an-older-client', version: '1.0.0' });
+      // oxlint-disable-next-line typescript/no-deprecated
+      const transport = new SSEClientTransport(new URL(proxy.url));
+      onTestFinished(() => client.close());
+      await client.connect(transport);
+      expect(await client.ping()).toEqual({});
+      expect(posted.length).toBeGreaterThan(2);
+      expect(new Set(posted)).toEqual(new Set(['?session=7 Bearer ']));
+    },
+  );
+
+  it('loses its stream where the server names an address of another server, which gets nothing', async () => {
+    const { proxy, elsewhere } = await olderServer((_base, other) => `${other}/messages`);
+    const answer = await fetch(proxy.url, { headers: { accept: 'text/event-stream' } });
+    await expect(answer.text()).rejects.toThrow('terminated');
+    expect(elsewhere.asked('/messages')).toEqual([]);
+  });
+
+  it('is told that an address for messages is over, or was never given', async () => {
+    const { proxy, posted } = await olderServer(() => '/messages');
+    const stream = await fetch(proxy.url, { headers: { accept: 'text/event-stream' } });
+    const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+    const [, query = ''] =
+      /data: \S*(\?keyturn-messages=[0-9a-f]{32})\n/.exec((await reader?.read())?.value ?? '') ?? [];
+    expect((await call(proxy.url + query)).status).toBe(202);
+    await reader?.cancel();
+    await until('the address is over', async () => (await call(proxy.url + query)).status === 404);
+    const guessed = await call(`${proxy.url}?keyturn-messages=${'0'.repeat(32)}`);
+    expect(await refusalOf(guessed)).toEqual({ status: 404, id: 7, reason: 'not_found' });
+    expect(posted).toHaveLength(1);
   });
 });
 
