@@ -3,6 +3,7 @@
  *
  * The names are the test's: it answers each look-up itself, and every name leads to this machine in the end.
  */
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
@@ -11,8 +12,16 @@ import path from 'node:path';
 import { generate } from 'selfsigned';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { hostOf } from '../../src/base/addresses.ts';
+import type { SpawnChild } from '../../src/base/system/child.ts';
+import { connectAsOwner } from '../../src/client/connect.ts';
+import { startDaemon } from '../../src/daemon/daemon.ts';
 import { readAuthorities } from '../../src/daemon/system/authorities.ts';
 import { daemonFetch } from '../../src/daemon/system/fetch.ts';
+import { terminalLog } from '../../src/daemon/system/log.ts';
+import type { ResultOf } from '../../src/ipc/protocol/methods.ts';
+import { proxyWorkerFile } from '../../src/proxy/worker-file.ts';
+import { questionId } from '../renderer/page-broker.ts';
+import { newHome } from '../support/home.ts';
 import { brokerRig } from '../broker/rig.ts';
 import type { Rig } from '../broker/rig.ts';
 import { ground, refused } from '../rules/ground.ts';
@@ -242,4 +251,60 @@ describe('metadata that names an authorization server in a private network', () 
     await set('https://127.0.0.1', true);
     expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
   });
+});
+
+/** The process of the proxies, in which the name of the inner server leads to this machine as well. */
+const spawnProxy: SpawnChild = (env) => {
+  const preload = `
+    import dns from 'node:dns';
+    import { syncBuiltinESMExports } from 'node:module';
+    const real = dns.lookup;
+    dns.lookup = (host, options, done) =>
+      host === 'inner.example' ? done(null, [{ address: '127.0.0.1', family: 4 }]) : real(host, options, done);
+    syncBuiltinESMExports();`;
+  const child = fork(proxyWorkerFile, [], {
+    env,
+    serialization: 'json',
+    execArgv: ['--import', `data:text/javascript,${encodeURIComponent(preload)}`],
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+  return {
+    post: (message) => void child.send(message as object, () => undefined),
+    onMessage: (listener) => void child.on('message', listener),
+    onExit: (listener) => void child.on('exit', listener),
+    kill: () => void child.kill('SIGKILL'),
+  };
+};
+
+it('a program by a proxy reaches an inner host as long as the person confirms that host, and no longer', async () => {
+  const home = newHome({ env: { NODE_EXTRA_CA_CERTS: caFile } });
+  const daemon = await startDaemon({
+    paths: home.paths,
+    env: home.env,
+    autoStarted: false,
+    openBrowser: () => Promise.reject(new Error('no page is opened here')),
+    log: terminalLog(() => undefined),
+    shield: () => Promise.resolve([]),
+    spawnProxy,
+  });
+  onTestFinished(() => daemon.stop());
+  const owner = await connectAsOwner({ env: home.env, paths: home.paths });
+  onTestFinished(() => owner.close());
+  const resource = `https://inner.example:${port}/mcp`;
+  const value = 'ak_for-the-inner-server';
+  await owner.request('key.set', { resource, header: 'X-Api-Key', value, unchecked: true });
+  const { proxy } = (await owner.request('proxy.add', { resource })) as ResultOf<'proxy.add'>;
+  const call = async (): Promise<string> => (await fetch(proxy.url, { method: 'POST', body: '{}' })).text();
+  const override = (on: boolean) =>
+    owner.request('override.set', { server: resource, name: 'private-address', on });
+
+  const first = call();
+  await owner.request('interaction.answer', { id: await questionId(owner, 'allow'), answer: 'yes' });
+  expect(await first).toContain('"reason":"insecure_url"');
+  expect(reached).toEqual([]);
+  await override(true);
+  expect(await call()).toBe('inside');
+  await override(false);
+  expect(await call()).toContain('"reason":"insecure_url"');
+  expect(reached).toEqual([`inner.example:${port}`]);
 });
