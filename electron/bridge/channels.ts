@@ -1,11 +1,12 @@
 /**
  * What a window may ask of the main process: one table of names and schemas, for both ends.
  *
- * Invariant: no row answers a secret, and none hands out a token. A field in which a person types one
+ * Invariant: no row answers a secret, the address of a proxy included, and none hands out a token. A field in which a person types one
  * (a client secret, a passphrase, a pasted address) goes to the main process and never comes back.
  */
 import * as z from 'zod';
 import { methods } from '../../src/ipc/protocol/methods.ts';
+import { proxy, proxyNamed } from '../../src/ipc/protocol/proxy-schema.ts';
 import { maxLength } from '../../src/ipc/wire/limits.ts';
 
 const empty = z.object({});
@@ -21,6 +22,9 @@ const copied = z
   .string()
   .max(maxLength.url)
   .regex(/^[^\p{Cc}\p{Cf}]+(\n[^\p{Cc}\p{Cf}]+)*$/u);
+
+/** A window doesn't see the address of a proxy, whose path is a secret. `status` lists the proxies. */
+const shownProxy = proxy.omit({ url: true });
 
 const preferences = z.object({
   openAtLogin: z.boolean(),
@@ -55,6 +59,11 @@ export const channels = {
   'key.list': methods['key.list'],
   'key.remove': methods['key.remove'],
   'key.permission.end': methods['key.permission.end'],
+  'proxy.add': { params: methods['proxy.add'].params, result: z.object({ proxy: shownProxy }) },
+  'proxy.rotate': { params: methods['proxy.rotate'].params, result: z.object({ proxy: shownProxy }) },
+  'proxy.remove': methods['proxy.remove'],
+  /** Its address, to the clipboard, after a press: the window itself never has it. */
+  'proxy.copy': { params: proxyNamed, result: empty },
   'interaction.list': methods['interaction.list'],
   'interaction.answer': methods['interaction.answer'],
   'registration.set': methods['registration.set'],

@@ -2,8 +2,9 @@
  * What the windows' requests do: most go to the broker as they are, the rest is this app's own.
  *
  * Invariant: a request that widens access passes the window's guard first. Params have
- * passed the channel's schema.
+ * passed the channel's schema. The address of a proxy goes to the clipboard and to no window.
  */
+import { KeyturnError } from '../../src/base/errors.ts';
 import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import type { ChannelName, ShownPreferences } from '../bridge/channels.ts';
@@ -47,6 +48,8 @@ type Handlers = {
 const alwaysPressed: ReadonlySet<ChannelName> = new Set<ChannelName>([
   'registration.set',
   'settings.set',
+  'proxy.add',
+  'proxy.copy',
   'vault.unlock',
   'vault.passphrase',
   'login.start',
@@ -54,7 +57,7 @@ const alwaysPressed: ReadonlySet<ChannelName> = new Set<ChannelName>([
 ]);
 
 export function channelHandlers(parts: HandlerParts): WindowHandlers {
-  const special = { ...appHandlers(parts), ...guardedHandlers(parts) };
+  const special = { ...appHandlers(parts), ...proxyHandlers(parts), ...guardedHandlers(parts) };
   return (window) => async (channel, params) => {
     window.updateGuard();
     if (alwaysPressed.has(channel)) window.guard.approve();
@@ -98,6 +101,19 @@ function appHandlers(parts: HandlerParts): Handlers {
       if (Object.values(choices).some((choice) => choice !== undefined)) preferences.choose(choices);
       parts.preferencesChanged();
       return shownPreferences();
+    },
+  };
+}
+
+/** What a window may do with the address of a proxy. */
+function proxyHandlers({ owner, copy }: HandlerParts): Handlers {
+  return {
+    'proxy.copy': async (_window, { proxy }) => {
+      const { proxies } = methods['proxy.list'].result.parse(await owner.call('proxy.list', {}));
+      const found = proxies.find(({ id, name }) => id === proxy || name === proxy);
+      if (!found) throw new KeyturnError('not_found', 'This proxy is no longer there.');
+      await copy(found.url);
+      return {};
     },
   };
 }

@@ -564,6 +564,44 @@ export const strings = {
     removed: (server: string) => `The API key for ${server} is removed.`,
   },
 
+  proxies: {
+    title: 'Proxies',
+    hint: 'For an app that can’t connect to Keyturn: enter a proxy’s address in it instead of the server’s. Keyturn passes its requests on with a token that the app never sees, and asks you about each app that comes.',
+    none: 'No proxy was added.',
+    called: 'Name',
+    port: 'Port',
+    copy: 'Copy address',
+    copyOf: (name: string) => `Copy address of the proxy ${name}`,
+    copied: (name: string) => `The address of the proxy ${name} is copied. Treat it like a password.`,
+    states: {
+      starting: 'It is starting.',
+      portTaken:
+        'Another program uses its port, so no app reaches it. End that program, or remove the proxy and add it again.',
+      failed: 'Its port can’t be opened, so no app reaches it. The log file says more.',
+    } as Readonly<Record<string, string | undefined>>,
+    usedByNobody: 'no app has come yet',
+    rotate: 'New address…',
+    rotateOf: (name: string) => `New address for the proxy ${name}`,
+    rotateTitle: 'Give this proxy a new address?',
+    rotateWhat:
+      'The address of before stops working at once. Copy the new one into each app that uses it. What you allowed the apps stays.',
+    rotateConfirm: 'New address',
+    rotated: (name: string) => `The proxy ${name} has a new address. Copy it into the apps that use it.`,
+    remove: 'Remove…',
+    removeOf: (name: string) => `Remove the proxy ${name}`,
+    removeTitle: 'Remove this proxy?',
+    removeWhat:
+      'Its address stops working at once. The apps that came by it are removed, with the access that you gave them.',
+    removeConfirm: 'Remove',
+    removed: (name: string) => `The proxy ${name} is removed.`,
+    add: 'Add a proxy',
+    server: 'Server address',
+    name: 'Name of the proxy',
+    nameHint: 'Up to 32 letters, digits, dots, dashes and underscores. Leave it empty for the server’s host.',
+    submit: 'Add the proxy',
+    added: (name: string) => `The proxy ${name} was added. Copy its address into the app.`,
+  },
+
   registered: {
     title: 'OAuth clients by provider',
     hint: 'Keyturn’s clients at each sign-in provider. Secrets and keys are in the vault and never shown.',

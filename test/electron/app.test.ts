@@ -182,6 +182,8 @@ describe('the bridge', () => {
       ask(page, 'registration.set', { issuer: 'https://login.example', clientId: 'x' }),
       ask(page, 'vault.passphrase', { current: 'x', next: 'y' }),
       ask(page, 'settings.set', { name: 'lockAfter', value: 60 }),
+      ask(page, 'proxy.add', { resource }),
+      ask(page, 'proxy.copy', { proxy: 'notes' }),
       ask(page, 'vault.unlock', {}),
       ask(page, 'vault.passphrase', { current: 'a', next: 'b' }),
       ask(page, 'login.start', { resource }),

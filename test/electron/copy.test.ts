@@ -47,4 +47,25 @@ describe(`the clipboard (${where})`, () => {
     await page.getByRole('button', { name: `Copied: ${command}` }).waitFor();
     expect(await until('a copy', () => double.clipboard)).toBe(command);
   });
+
+  it.skipIf(binary !== undefined)(
+    'gets the address of a proxy by one press, and the window never sees it',
+    async () => {
+      const page = await lookedAt();
+      const copyingAddress = () => ask(page, 'proxy.copy', { proxy: 'notes' });
+      await page.keyboard.press('Shift');
+      const added = await ask(page, 'proxy.add', { resource: 'https://notes.example/mcp', name: 'notes' });
+      expect(added).toMatchObject({ ok: true, value: { proxy: { name: 'notes', state: 'open' } } });
+      expect(await copyingAddress()).toMatchObject(refusal('not_permitted'));
+      expect(double.clipboard).toBe('');
+      await page.keyboard.press('Shift');
+      expect(await copyingAddress()).toEqual({ ok: true, value: {} });
+      expect(double.clipboard).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/mcp$/);
+      const shown = JSON.stringify([added, await ask(page, 'status', {})]);
+      expect(shown).toContain('"notes"');
+      expect(shown).not.toContain(new URL(double.clipboard).pathname.split('/')[1]);
+      await page.keyboard.press('Shift');
+      expect(await ask(page, 'proxy.copy', { proxy: 'other' })).toMatchObject(refusal('not_found'));
+    },
+  );
 });

@@ -105,6 +105,7 @@ export async function startPageBroker(): Promise<PageBroker> {
         return {};
       }
       case 'text.copy':
+      case 'proxy.copy':
         return {};
       case 'audit.export':
         return { rows: await exportTrail(paths, async () => undefined, 'csv') };

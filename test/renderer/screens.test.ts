@@ -47,6 +47,7 @@ const screens: readonly (readonly [hash: string, sign: string, opener?: string])
   ['activity', '.entry'],
   ['settings', '#broker-title'],
   ['settings', 'dialog .danger.filled', 'button[aria-label^="Remove the client"]'],
+  ['settings', 'dialog .danger.filled', 'button[aria-label^="Remove the proxy"]'],
   ['settings', 'dialog input', '.banner button'],
   ['welcome', '.steps'],
   ['card/allow', '.question button.primary:enabled'],

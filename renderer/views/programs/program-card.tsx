@@ -1,15 +1,12 @@
 /** One local client: what is known of it, when it was used, what it may reach. */
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { commandName } from '../../cards/lease-choices.ts';
-import { announce } from '../../state/announcement.ts';
 import { FileMark, maxPathLength } from '../../cards/requesting-program.tsx';
-import { useAction } from '../../state/action.ts';
-import { ConfirmActions, Dialog } from '../../parts/dialog.tsx';
+import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { useNow } from '../../state/now.ts';
 import { PermissionRow } from './permission-row.tsx';
-import { Refused } from '../../parts/refused.tsx';
 import { Mark } from '../../parts/state-mark.tsx';
 import { strings } from '../../base/strings.ts';
 import type { LocalClient } from '../../base/views.ts';
@@ -106,36 +103,22 @@ function Times({ program: { pairedAt, lastUsedAt } }: { readonly program: LocalC
 }
 
 function Removal({ program: { clientId, name } }: { readonly program: LocalClient }) {
-  const [isAsking, ask] = useState(false);
-  const action = useAction();
   const label = sanitizeLabel(name);
-  const remove = async (): Promise<void> => {
-    if (!(await action.run('client.remove', { client: clientId }))) return;
-    ask(false);
-    announce(words.removed(label));
-  };
   return (
-    <>
-      <button type="button" class="danger" aria-label={words.removeProgram(label)} onClick={() => ask(true)}>
-        {words.remove}
-      </button>
-      {isAsking && (
-        <Dialog title={words.removeTitle} onClose={() => ask(false)}>
-          <p>
-            <strong>
-              <UntrustedText text={name} />
-            </strong>
-          </p>
-          <p>{words.removeWhat}</p>
-          <Refused refusal={action.refusal} />
-          <ConfirmActions
-            confirm={words.removeConfirm}
-            isBusy={action.isBusy}
-            onCancel={() => ask(false)}
-            onConfirm={remove}
-          />
-        </Dialog>
-      )}
-    </>
+    <ConfirmedAction
+      button={words.remove}
+      label={words.removeProgram(label)}
+      title={words.removeTitle}
+      what={words.removeWhat}
+      confirm={words.removeConfirm}
+      done={words.removed(label)}
+      run={(action) => action.run('client.remove', { client: clientId })}
+    >
+      <p>
+        <strong>
+          <UntrustedText text={name} />
+        </strong>
+      </p>
+    </ConfirmedAction>
   );
 }

@@ -1,9 +1,6 @@
 /** The API keys there are, below the grants: where each goes, who may have it, and its end. A key itself never reaches a window. */
-import { useState } from 'preact/hooks';
-import { announce } from '../../state/announcement.ts';
 import { CardList } from '../../lists/card-list.tsx';
-import { useAction } from '../../state/action.ts';
-import { ConfirmActions, Dialog } from '../../parts/dialog.tsx';
+import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { KeyPlace } from '../../parts/key-place.tsx';
 import { Address, UntrustedLines } from '../../parts/untrusted-text.tsx';
@@ -69,47 +66,21 @@ function ApiKey({ of }: { readonly of: ListedKey }) {
 }
 
 function Removal({ resource }: Pick<ListedKey, 'resource'>) {
-  const [isAsking, ask] = useState(false);
   return (
     <div class="actions">
-      <button
-        type="button"
-        class="danger"
-        aria-label={words.removeAt(sanitizeLabel(resource))}
-        onClick={() => ask(true)}
-      >
-        {words.remove}
-      </button>
-      {isAsking && <RemovalDialog resource={resource} onClose={() => ask(false)} />}
-    </div>
-  );
-}
-
-interface RemovalDialogProps extends Pick<ListedKey, 'resource'> {
-  readonly onClose: () => void;
-}
-
-/** Mounted anew each time it opens, so that no earlier refusal stands in it. */
-function RemovalDialog({ resource, onClose }: RemovalDialogProps) {
-  const action = useAction();
-  const remove = async (): Promise<void> => {
-    if (!(await action.run('key.remove', { resource }))) return;
-    onClose();
-    announce(words.removed(sanitizeLabel(resource)));
-  };
-  return (
-    <Dialog title={words.removeTitle} onClose={onClose}>
-      <p>
-        <Address url={resource} />
-      </p>
-      <p>{words.removeWhat}</p>
-      <Refused refusal={action.refusal} />
-      <ConfirmActions
+      <ConfirmedAction
+        button={words.remove}
+        label={words.removeAt(sanitizeLabel(resource))}
+        title={words.removeTitle}
+        what={words.removeWhat}
         confirm={words.removeConfirm}
-        isBusy={action.isBusy}
-        onCancel={onClose}
-        onConfirm={remove}
-      />
-    </Dialog>
+        done={words.removed(sanitizeLabel(resource))}
+        run={(action) => action.run('key.remove', { resource })}
+      >
+        <p>
+          <Address url={resource} />
+        </p>
+      </ConfirmedAction>
+    </div>
   );
 }

@@ -2,12 +2,9 @@
  * The clients of ours at issuers: those that the person entered, and apart from them what was registered by
  * itself. Each can be removed while no grant needs it; the broker says when one does.
  */
-import { useState } from 'preact/hooks';
-import { announce } from '../../state/announcement.ts';
 import { CardList } from '../../lists/card-list.tsx';
 import { CopyText } from '../../parts/copy-text.tsx';
-import { useAction } from '../../state/action.ts';
-import { ConfirmActions, Dialog } from '../../parts/dialog.tsx';
+import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitize, sanitizeLabel } from '../../base/untrusted-text.ts';
@@ -84,54 +81,26 @@ function Client({ client }: { readonly client: Registered }) {
 }
 
 function Removal({ client: { issuer, clientId } }: { readonly client: Registered }) {
-  const [isAsking, ask] = useState(false);
   return (
     <div class="actions">
-      <button
-        type="button"
-        class="danger"
-        aria-label={words.removeAt(sanitizeLabel(clientId), sanitizeLabel(issuer))}
-        onClick={() => ask(true)}
-      >
-        {words.remove}
-      </button>
-      {isAsking && <RemovalDialog issuer={issuer} clientId={clientId} onClose={() => ask(false)} />}
-    </div>
-  );
-}
-
-interface RemovalDialogProps {
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly onClose: () => void;
-}
-
-/** Mounted anew each time it opens, so that no earlier refusal stands in it. */
-function RemovalDialog({ issuer, clientId, onClose }: RemovalDialogProps) {
-  const action = useAction();
-  const remove = async (): Promise<void> => {
-    if (!(await action.run('registration.remove', { issuer, clientId }))) return;
-    onClose();
-    announce(words.removed(sanitizeLabel(issuer)));
-  };
-  return (
-    <Dialog title={words.removeTitle} onClose={onClose}>
-      <Facts>
-        <Fact name={strings.servers.issuer}>
-          <Address url={issuer} />
-        </Fact>
-        <Fact name={words.clientId}>
-          <UntrustedText text={clientId} />
-        </Fact>
-      </Facts>
-      <p>{words.removeWhat}</p>
-      <Refused refusal={action.refusal} />
-      <ConfirmActions
+      <ConfirmedAction
+        button={words.remove}
+        label={words.removeAt(sanitizeLabel(clientId), sanitizeLabel(issuer))}
+        title={words.removeTitle}
+        what={words.removeWhat}
         confirm={words.removeConfirm}
-        isBusy={action.isBusy}
-        onCancel={onClose}
-        onConfirm={remove}
-      />
-    </Dialog>
+        done={words.removed(sanitizeLabel(issuer))}
+        run={(action) => action.run('registration.remove', { issuer, clientId })}
+      >
+        <Facts>
+          <Fact name={strings.servers.issuer}>
+            <Address url={issuer} />
+          </Fact>
+          <Fact name={words.clientId}>
+            <UntrustedText text={clientId} />
+          </Fact>
+        </Facts>
+      </ConfirmedAction>
+    </div>
   );
 }

@@ -1,10 +1,11 @@
-/** What can be set, each where it belongs: the app, the vault, the cards, clients, waived rules, the broker. */
+/** What can be set, each where it belongs: the app, the vault, the cards, clients, proxies, waived rules, the broker. */
 import { announce } from '../../state/announcement.ts';
 import { BrokerFacts } from './broker-facts.tsx';
 import { ClientSettings } from './client-settings.tsx';
 import { useAction } from '../../state/action.ts';
 import { Switch } from '../../parts/field.tsx';
 import { ListFrame } from '../../lists/list-frame.tsx';
+import { Proxies } from './proxies.tsx';
 import { OverrideSettings } from './override-settings.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { HeadlessSettings } from './headless-settings.tsx';
@@ -33,6 +34,7 @@ export function Settings() {
             <VaultSettings status={status.value} details={details} />
             <QuestionSettings details={details} />
             <ClientSettings details={details} />
+            <Proxies status={status.value} />
             <OverrideSettings status={status.value} />
             <HeadlessSettings home={status.value.homeState} />
             <BrokerFacts status={status.value} details={details} />

@@ -151,6 +151,11 @@ export class LocalClients {
     return this.#file.items.filter((client) => client.proxy === proxy);
   }
 
+  /** The same, verified or not, with their last use. */
+  shownOfProxy(proxy: string): LocalClient[] {
+    return this.#file.isLoaded ? this.all().filter((client) => client.proxy === proxy) : [];
+  }
+
   /** A program that comes by a proxy; undefined for one that asks for itself. */
   proxied(id: string): LocalClient | undefined {
     return this.#file.items.find((client) => client.id === id && client.proxy !== undefined);

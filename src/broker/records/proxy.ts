@@ -11,12 +11,13 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { ChangeRules } from '../../store/narrowing.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
 
+/** `status` shows the list unverified, so that its texts are as the wire takes them (ipc/protocol/proxy-schema.ts). */
 export const proxySchema = z.object({
-  id: z.string(),
-  /** As the person types it, and as the wire takes it (ipc/protocol/proxy-schema.ts): `status` shows it unverified. */
+  id: z.string().max(64),
+  /** As the person types it. */
   name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/),
   /** Canonical endpoint as the user named it. */
-  endpoint: z.string(),
+  endpoint: z.string().min(1).max(2048),
   /** What the process of the proxies couldn't use would end it, again and again: the list is served before it is verified. */
   port: z.int().min(1024).max(65_535),
   /** The unguessable part of the address. */

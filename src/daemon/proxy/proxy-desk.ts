@@ -5,6 +5,7 @@
  * it was; programs that a removal already ended stay ended. Before the list was verified it is told ports
  * and paths alone: no program gets anything before the list counts (proxied-programs.ts).
  */
+import { wholeSeconds } from '../../base/clock.ts';
 import { addressOf } from '../../broker/records/proxy.ts';
 import type { Proxies, ProxyRecord } from '../../broker/records/proxy.ts';
 import type { Broker } from '../../broker/broker.ts';
@@ -51,8 +52,7 @@ export class ProxyDesk {
 
   /** For `status`, which asks no vault. */
   standing(): ResultOf<'status'>['proxies'] {
-    const { proxies, process } = this.#parts;
-    return proxies.shown().map(({ id, name, port }) => ({ name, port, state: process.stateOf(id) }));
+    return this.#parts.proxies.shown().map((proxy) => this.#standingOf(proxy));
   }
 
   list(): ProxyAnswer[] {
@@ -122,15 +122,21 @@ export class ProxyDesk {
   }
 
   #answer(proxy: ProxyRecord): ProxyAnswer {
+    return { ...this.#standingOf(proxy), url: addressOf(proxy) };
+  }
+
+  #standingOf({ id, name, endpoint, port }: ProxyRecord): ResultOf<'status'>['proxies'][number] {
     const { broker, process } = this.#parts;
+    const clients = broker.parts.clients.shownOfProxy(id);
+    const uses = clients.flatMap(({ lastUsedAt }) => (lastUsedAt === undefined ? [] : [lastUsedAt]));
     return {
-      id: proxy.id,
-      name: proxy.name,
-      resource: proxy.endpoint,
-      port: proxy.port,
-      url: addressOf(proxy),
-      state: process.stateOf(proxy.id),
-      clients: broker.parts.clients.ofProxy(proxy.id).map(({ name }) => name),
+      id,
+      name,
+      resource: endpoint,
+      port,
+      state: process.stateOf(id),
+      clients: clients.map((client) => client.name),
+      ...(uses.length === 0 ? {} : { lastUsedAt: wholeSeconds(Math.max(...uses)) }),
     };
   }
 }

@@ -5,7 +5,8 @@
  */
 import * as z from 'zod';
 
-import { id, name, url } from './values.ts';
+import { maxLength } from '../wire/limits.ts';
+import { id, instant, name, url } from './values.ts';
 
 /** As it can stand in a command. */
 export const proxyName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/);
@@ -29,9 +30,14 @@ export const proxy = z.object({
   state: proxyState,
   /** The programs that came by it. */
   clients: z.array(name),
+  /** When the broker was last asked for one of them; absent: never, as far as it remembers. */
+  lastUsedAt: instant.optional(),
 });
 
 export const proxyAdd = z.object({ resource: url, name: proxyName.optional(), port: proxyPort.optional() });
+
+/** What `status` says of a proxy, verified or not: everything but its address. */
+export const proxyStanding = proxy.omit({ id: true, url: true }).extend({ id: z.string().max(maxLength.id) });
 
 /** A name, an id, or the endpoint. */
 export const proxyNamed = z.object({ proxy: z.string().min(1).max(2048) });

@@ -6,7 +6,7 @@
 import * as z from 'zod';
 
 import { deskState, settingName, settingText, settingValue, unconfirmed } from './settings-schema.ts';
-import { proxyName, proxyState } from './proxy-schema.ts';
+import { proxyStanding } from './proxy-schema.ts';
 import { overrideName, url } from './values.ts';
 import { vaultState } from './vault-schema.ts';
 import { maxLength } from '../wire/limits.ts';
@@ -30,8 +30,8 @@ export const status = z.object({
   clients: z.int().nonnegative(),
   interactions: z.int().nonnegative(),
   overrides,
-  /** Where each proxy listens, and whether it does. */
-  proxies: z.array(z.object({ name: proxyName, port: z.int(), state: proxyState })),
+  /** Where each proxy leads and listens, whether it does, and which programs came by it. */
+  proxies: z.array(proxyStanding),
   /** The index of grants: how many were compared with the vault since the start, and whose line said something else. */
   index: z.object({
     checked: z.int().nonnegative(),

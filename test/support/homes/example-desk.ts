@@ -307,6 +307,19 @@ const explanation: ResultOn<'grant.explain'> = {
   ],
 };
 
+const proxies: ResultOn<'status'>['proxies'] = [
+  {
+    id: 'b7c1',
+    name: 'notes',
+    resource: notes,
+    port: 61_820,
+    state: 'open',
+    clients: ['notes: sketchpad'],
+    lastUsedAt: ago(3 * hour),
+  },
+  { id: 'b7c2', name: 'tickets', resource: tickets, port: 61_821, state: 'portTaken', clients: [] },
+];
+
 const status: ResultOn<'status'> = {
   version: '0.1.0',
   pid: 2210,
@@ -319,7 +332,7 @@ const status: ResultOn<'status'> = {
   clients: clients.length,
   interactions: 0,
   overrides: [{ server: 'https://id.tickets.example', names: ['no-pkce-metadata'] }],
-  proxies: [],
+  proxies,
   index: { checked: 3, differences: [], more: 0 },
   unreadable: [],
   homeState: { state: 'checked', desk: 'here', isWaiting: false, differing: [] },

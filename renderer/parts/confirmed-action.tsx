@@ -1,0 +1,62 @@
+/**
+ * A button that takes something away, and the dialog that asks before it does.
+ *
+ * Invariant: the dialog is mounted anew each time it opens, so that no earlier refusal stands in it. It closes only once the
+ * action is done, and a screen reader hears that.
+ */
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { announce } from '../state/announcement.ts';
+import { useAction } from '../state/action.ts';
+import type { Action } from '../state/action.ts';
+import { ConfirmActions, Dialog } from './dialog.tsx';
+import { Refused } from './refused.tsx';
+
+interface ConfirmedActionProps {
+  /** On the button that asks. */
+  readonly button: string;
+  /** The same for a screen reader, with what it is about. */
+  readonly label: string;
+  readonly title: string;
+  /** What happens then. */
+  readonly what: string;
+  /** On the button that does it. */
+  readonly confirm: string;
+  /** Said once it is done. */
+  readonly done: string;
+  /** Undefined where it was refused. */
+  readonly run: (action: Action) => Promise<object | undefined>;
+  /** In the dialog: what it is about. */
+  readonly children: ComponentChildren;
+}
+
+export function ConfirmedAction(props: ConfirmedActionProps) {
+  const [isAsking, ask] = useState(false);
+  return (
+    <>
+      <button type="button" class="danger" aria-label={props.label} onClick={() => ask(true)}>
+        {props.button}
+      </button>
+      {isAsking && <Question {...props} onClose={() => ask(false)} />}
+    </>
+  );
+}
+
+type QuestionProps = ConfirmedActionProps & { readonly onClose: () => void };
+
+function Question({ title, what, confirm, done, run, children, onClose }: QuestionProps) {
+  const action = useAction();
+  const confirmed = async (): Promise<void> => {
+    if (!(await run(action))) return;
+    onClose();
+    announce(done);
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {children}
+      <p>{what}</p>
+      <Refused refusal={action.refusal} />
+      <ConfirmActions confirm={confirm} isBusy={action.isBusy} onCancel={onClose} onConfirm={confirmed} />
+    </Dialog>
+  );
+}

@@ -1,0 +1,163 @@
+/**
+ * The proxies: addresses of this computer for apps that can hold no key. Add one, copy its address, give it another, remove it.
+ *
+ * Invariant: the address itself never reaches the window; the main process copies it.
+ */
+import { useState } from 'preact/hooks';
+import { announce } from '../../state/announcement.ts';
+import { useAction } from '../../state/action.ts';
+import { CardList } from '../../lists/card-list.tsx';
+import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
+import { Fact, Facts } from '../../parts/facts.tsx';
+import { Field } from '../../parts/field.tsx';
+import { Form } from '../../parts/form.tsx';
+import { Notice } from '../../parts/notice.tsx';
+import { Refused } from '../../parts/refused.tsx';
+import { Address, UntrustedLines, UntrustedText } from '../../parts/untrusted-text.tsx';
+import { When } from '../../parts/when.tsx';
+import { sanitizeLabel } from '../../base/untrusted-text.ts';
+import { strings } from '../../base/strings.ts';
+import type { ListedProxy, Status } from '../../base/views.ts';
+
+const words = strings.proxies;
+
+export function Proxies({ status: { proxies } }: { readonly status: Status }) {
+  return (
+    <section class="card" aria-labelledby="proxies-title">
+      <h3 id="proxies-title">{words.title}</h3>
+      <p class="dim small">{words.hint}</p>
+      {proxies.length === 0 && <p class="dim">{words.none}</p>}
+      {proxies.length > 0 && (
+        <CardList
+          kind="permissions"
+          items={proxies}
+          keyOf={({ id }) => id}
+          show={(proxy) => <Proxy proxy={proxy} />}
+        />
+      )}
+      <ProxyForm />
+    </section>
+  );
+}
+
+function Proxy({ proxy }: { readonly proxy: ListedProxy }) {
+  const { name, resource, port, state, lastUsedAt } = proxy;
+  const trouble = words.states[state];
+  return (
+    <div class="permission">
+      <div class="permission-what">
+        <p class="permission-head">
+          <strong>
+            <UntrustedText text={name} />
+          </strong>
+        </p>
+        <Facts>
+          <Fact name={strings.card.server}>
+            <Address url={resource} />
+          </Fact>
+          <Fact name={words.port}>{String(port)}</Fact>
+          <Fact name={strings.servers.usedBy}>
+            <Apps of={proxy} />
+          </Fact>
+          <Fact name={strings.programs.lastUsed}>
+            {lastUsedAt === undefined ? strings.never : <When at={lastUsedAt} />}
+          </Fact>
+        </Facts>
+        {trouble !== undefined && <Notice kind="warn">{trouble}</Notice>}
+      </div>
+      <ProxyActions proxy={proxy} />
+    </div>
+  );
+}
+
+function Apps({ of: { clients } }: { readonly of: ListedProxy }) {
+  return clients.length === 0 ? <>{words.usedByNobody}</> : <UntrustedLines texts={clients} />;
+}
+
+function ProxyActions({ proxy }: { readonly proxy: ListedProxy }) {
+  const { id, resource } = proxy;
+  const name = sanitizeLabel(proxy.name);
+  const copying = useAction();
+  const copy = async (): Promise<void> => {
+    if (await copying.run('proxy.copy', { proxy: id })) announce(words.copied(name));
+  };
+  const which = (
+    <Facts>
+      <Fact name={words.called}>
+        <UntrustedText text={proxy.name} />
+      </Fact>
+      <Fact name={strings.card.server}>
+        <Address url={resource} />
+      </Fact>
+      <Fact name={strings.servers.usedBy}>
+        <Apps of={proxy} />
+      </Fact>
+    </Facts>
+  );
+  return (
+    <div class="actions">
+      <button
+        type="button"
+        aria-label={words.copyOf(name)}
+        aria-disabled={copying.isBusy}
+        onClick={() => void copy()}
+      >
+        {words.copy}
+      </button>
+      <ConfirmedAction
+        button={words.rotate}
+        label={words.rotateOf(name)}
+        title={words.rotateTitle}
+        what={words.rotateWhat}
+        confirm={words.rotateConfirm}
+        done={words.rotated(name)}
+        run={(action) => action.run('proxy.rotate', { proxy: id })}
+      >
+        {which}
+      </ConfirmedAction>
+      <ConfirmedAction
+        button={words.remove}
+        label={words.removeOf(name)}
+        title={words.removeTitle}
+        what={words.removeWhat}
+        confirm={words.removeConfirm}
+        done={words.removed(name)}
+        run={(action) => action.run('proxy.remove', { proxy: id })}
+      >
+        {which}
+      </ConfirmedAction>
+      <Refused refusal={copying.refusal} />
+    </div>
+  );
+}
+
+function ProxyForm() {
+  const [resource, setResource] = useState('');
+  const [name, setName] = useState('');
+  const action = useAction();
+  const submit = async (): Promise<void> => {
+    const named = name.trim() === '' ? {} : { name: name.trim() };
+    const added = await action.run('proxy.add', { resource: resource.trim(), ...named });
+    if (!added) return;
+    setResource('');
+    setName('');
+    announce(words.added(sanitizeLabel(added.proxy.name)));
+  };
+  return (
+    <details class="disclosure">
+      <summary>{words.add}</summary>
+      <Form onSubmit={submit}>
+        <div class="pair">
+          <Field label={words.server} type="url" value={resource} onInput={setResource} isRequired />
+          <Field label={words.name} hint={words.nameHint} value={name} onInput={setName} />
+        </div>
+        <Refused refusal={action.refusal} />
+        <div class="actions">
+          <button type="submit" class="primary" aria-disabled={action.isBusy}>
+            {words.submit}
+          </button>
+        </div>
+      </Form>
+    </details>
+  );
+}

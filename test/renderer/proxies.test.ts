@@ -1,0 +1,62 @@
+/** What the window shows of proxies and does with them, over a real broker. */
+import { expect, it } from 'vitest';
+import { questionId, startPageBroker } from './page-broker.ts';
+import { accessibilityFaults, button, windowsOfOneBrowser } from './page-window.ts';
+
+const openWindow = windowsOfOneBrowser();
+
+interface Listed {
+  readonly proxies: readonly { readonly url: string; readonly name: string; readonly port: number }[];
+}
+
+it('the window adds a proxy, gives it another address, and removes it with its apps, and never sees the address', async () => {
+  const broker = await startPageBroker();
+  const { answer, owner, resource, answered, asked } = broker;
+  const proxies = async (): Promise<Listed['proxies']> =>
+    ((await owner.request('proxy.list')) as Listed).proxies;
+  const { page } = await openWindow({ answer, hash: 'settings' });
+  const section = page.getByRole('region', { name: 'Proxies' });
+  await section.getByText('No proxy was added.').waitFor();
+
+  // By the keyboard alone.
+  await section.getByText('Add a proxy', { exact: true }).press('Enter');
+  await page.getByLabel('Server address').fill(resource);
+  await page.getByLabel('Name of the proxy').fill('notes');
+  await page.keyboard.press('Enter');
+  await page.locator('.announcement').getByText('The proxy notes was added.').waitFor();
+  const [added] = await proxies();
+  await section.getByText(String(added?.port), { exact: true }).waitFor();
+  await section.getByText('no app has come yet').waitFor();
+  expect(await accessibilityFaults(page)).toEqual([]);
+
+  const calling = fetch(added?.url ?? '', { method: 'POST', body: '{}' });
+  calling.catch(() => undefined);
+  await questionId(owner, 'allow');
+  // The lists are read again when the window gets the focus.
+  await page.evaluate("dispatchEvent(new Event('focus'))");
+  await section.getByText('notes: node').waitFor();
+  await page.getByRole('button', { name: 'Copy address of the proxy notes' }).click();
+  await page.locator('.announcement').getByText('The address of the proxy notes is copied.').waitFor();
+  expect(asked.join('')).toContain('proxy.copy');
+
+  await page.getByRole('button', { name: 'New address for the proxy notes' }).click();
+  await button(page, 'New address').click();
+  await page.locator('.announcement').getByText('The proxy notes has a new address.').waitFor();
+  const [rotated] = await proxies();
+  expect(rotated).toMatchObject({ name: 'notes', port: added?.port });
+  expect(rotated?.url).not.toBe(added?.url);
+
+  await page.getByRole('button', { name: 'Remove the proxy notes' }).press('Enter');
+  await page.getByRole('dialog').getByText('notes: node').waitFor();
+  await button(page, 'Remove').click();
+  await section.getByText('No proxy was added.').waitFor();
+  expect([await proxies(), await owner.request('client.list')]).toEqual([
+    [],
+    { clients: [expect.objectContaining({ name: 'cli' })] },
+  ]);
+  for (const proxy of [added, rotated]) {
+    const path = new URL(proxy?.url ?? '').pathname.split('/')[1] ?? '';
+    expect(path.length).toBeGreaterThan(16);
+    expect(answered.join('')).not.toContain(path);
+  }
+});
