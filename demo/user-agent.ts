@@ -117,8 +117,17 @@ async function nextStep(current: URL, response: Response, options: UserAgentOpti
   const decision = options.deny ? 'deny' : 'allow';
   return {
     url: new URL(action, current),
-    form: page.includes('name="login"') ? { login: options.account } : { decision },
+    form: {
+      ...hiddenFields(page),
+      ...(page.includes('name="login"') ? { login: options.account } : { decision }),
+    },
   };
+}
+
+/** As a browser sends them with the form. */
+function hiddenFields(page: string): Record<string, string> {
+  const fields = page.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g);
+  return Object.fromEntries([...fields].map(([, name = '', value = '']) => [name, value]));
 }
 
 /** The words of a page, on one line. */

@@ -63,16 +63,17 @@ describe('the tarball', () => {
       'dist/server/index.js',
       'dist/server/node.js',
       'dist/server/express.js',
+      'dist/server/authorization/index.js',
     ]) {
       expect(files).toContain(file);
     }
   });
 
   it('imports at run time only what it lists as its dependencies, and files that are in it', () => {
-    const { dependencies, optionalDependencies } = JSON.parse(
+    const { dependencies, optionalDependencies, peerDependencies } = JSON.parse(
       readFileSync(path.join(installed, 'package.json'), 'utf8'),
     ) as Record<string, Record<string, string>>;
-    const listed = new Set(Object.keys({ ...dependencies, ...optionalDependencies }));
+    const listed = new Set(Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }));
     const built = readTree(path.join(installed, 'dist'), ['.js']);
     const missing = [...built].flatMap(([file, { imports }]) =>
       imports

@@ -88,6 +88,23 @@ export const layers: Readonly<Record<string, Layer>> = {
     packages: ['jose', 'zod', 'ipaddr.js'],
     why: 'the server roles owe nothing to the broker: of the client role they share its grammar and its bounds',
   },
+  'server/storage/': {
+    mayImport: ['base/errors.ts'],
+    packages: ['zod'],
+    why: 'keeps what a server role must remember, and knows not what it says',
+  },
+  'server/authorization/': {
+    mayImport: [
+      'base/errors.ts',
+      'base/addresses.ts',
+      'base/system/https-agent.ts',
+      'oauth/base/',
+      'server/resource/requests/rate-limit.ts',
+      'server/storage/',
+    ],
+    packages: ['jose', 'oidc-provider', 'undici', 'zod'],
+    why: 'an authorization server: with the broker it shares the rules of URLs and the one guard of addresses',
+  },
   'vault/': {
     mayImport: [...keeping, 'base/shield.ts', 'base/system/child.ts', 'base/system/parent.ts'],
     packages: ['zod', 'keytar'],

@@ -17,6 +17,8 @@ export const rooms: Readonly<Record<string, string>> = {
   'src/server/resource/requests': 'what a request says can be read without a token',
   'src/server/resource/tokens': 'a token is checked for a request that was read',
   'src/server/resource': 'puts the checks of a request in order',
+  'src/server/storage': 'keeps what a server role remembers, whatever that is',
+  'src/server/authorization': 'issues what the protected server checks, and counts requests as that does',
   'src/server': 'the doors: one file for each kind of server',
   'src/vault/base': 'the kinds keep one contract and don’t know each other',
   'src/vault/keychain': 'a kind of vault; the key of a sealed file may lie in it',

@@ -1,0 +1,63 @@
+/**
+ * Who may sign in at the authorization server.
+ *
+ * Invariant: an account's id is the subject (`sub`) of its tokens, and never changes hands.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isLoopbackHost } from '../../oauth/base/secure-url.ts';
+import { invalidOption } from './invalid-option.ts';
+import { signInPage } from './pages.ts';
+
+/** One request of a browser that has to sign in. */
+export interface SignInStep {
+  readonly request: IncomingMessage;
+  /** Fields of the form that was sent; undefined for a GET. */
+  readonly form: Readonly<Record<string, string>> | undefined;
+  /** Where the form of the page is to be sent: a path. */
+  readonly action: string;
+  /** A hidden field that each form must carry: name and value. */
+  readonly formToken: readonly [name: string, value: string];
+  /** Names this authorization, for a state of one's own. */
+  readonly interaction: string;
+}
+
+export type SignInResult =
+  | { readonly account: string }
+  | { readonly page: string; readonly status?: number }
+  | { readonly redirect: string };
+
+export interface Accounts {
+  /** A page to show, an address to send the browser to, or the account that signed in. */
+  signIn(step: SignInStep): SignInResult | Promise<SignInResult>;
+  /** True for an account that may still be used; tokens of others are not refreshed. */
+  isKnown(account: string): boolean | Promise<boolean>;
+  /** Serves `<issuer>/login/…`, if the kind needs an address of its own; answers the interaction to go on with. */
+  callback?(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /** Throws invalid_request where this kind must not be used at this issuer. */
+  requireUsableAt?(issuer: string): void;
+}
+
+/**
+ * A sign-in by name only, without a password, for development. It refuses an issuer that isn't on this machine.
+ * `names`: the accounts.
+ */
+export function developmentLogin(names: readonly string[]): Accounts {
+  return {
+    signIn({ form, action, formToken }) {
+      const name = form?.['login'];
+      if (name === undefined) return { page: signInPage({ action, formToken, names }) };
+      if (names.includes(name)) return { account: name };
+      const complaint = 'There is no such account.';
+      return { page: signInPage({ action, formToken, names, complaint }), status: 400 };
+    },
+    isKnown: (account) => names.includes(account),
+    requireUsableAt(issuer) {
+      if (!isLoopbackHost(new URL(issuer).hostname)) {
+        invalidOption(
+          'accounts',
+          'developmentLogin asks for no password, so it is for an issuer on this machine only',
+        );
+      }
+    },
+  };
+}

@@ -1,0 +1,83 @@
+/**
+ * How oidc-provider keeps its things in our storage.
+ *
+ * Invariant: who reads the storage can use no token or code: they are kept under a hash of what their holder shows.
+ * A refresh token or code is used up once, also when two requests bring it at the same moment.
+ */
+import { createHash } from 'node:crypto';
+import type { Adapter, AdapterPayload } from 'oidc-provider';
+import type { Storage, StoredItem } from '../storage/storage.ts';
+import type { OidcProvider } from './peer.ts';
+
+/** What a holder shows is the id of these. The others are named by values that give nothing. */
+const heldKinds: ReadonlySet<string> = new Set([
+  'AccessToken',
+  'AuthorizationCode',
+  'ClientCredentials',
+  'InitialAccessToken',
+  'RefreshToken',
+  'RegistrationAccessToken',
+]);
+
+/** Kinds that end with the grant of a replayed item. */
+const grantKinds = ['AccessToken', 'AuthorizationCode', 'RefreshToken', 'Grant'] as const;
+
+export interface AdapterParts {
+  readonly storage: Storage;
+  readonly errors: OidcProvider['errors'];
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly onReplay: () => void;
+}
+
+export function adapterFor({ storage, errors, now, onReplay }: AdapterParts): (kind: string) => Adapter {
+  const seconds = (): number => Math.floor(now() / 1000);
+  return (kind) => {
+    const isHeld = heldKinds.has(kind);
+    const keyOf = (id: string): string => (isHeld ? createHash('sha256').update(id).digest('base64url') : id);
+    return {
+      async upsert(id, payload, expiresIn) {
+        const { jti, ...rest } = payload;
+        await storage.put(kind, keyOf(id), {
+          // The id of a held item is its secret, so the payload must not repeat it.
+          payload: isHeld || jti === undefined ? rest : { ...rest, jti },
+          ...(expiresIn === undefined ? {} : { expiresAt: seconds() + expiresIn }),
+          ...(payload.grantId === undefined ? {} : { grantId: payload.grantId }),
+          ...(payload.uid === undefined ? {} : { uid: payload.uid }),
+        });
+      },
+      async find(id) {
+        const item = await storage.get(kind, keyOf(id));
+        return item && payloadOf(item, isHeld ? id : undefined);
+      },
+      async findByUid(uid) {
+        const item = await storage.getByUid(kind, uid);
+        return item && payloadOf(item, undefined);
+      },
+      // No device flow here.
+      findByUserCode: async () => undefined,
+      async consume(id) {
+        const key = keyOf(id);
+        if (await storage.consume(kind, key, seconds())) return;
+        // RFC 9700 §4.14.2: two holders show one token. Whoever came second may be the thief, so nobody keeps it.
+        onReplay();
+        const grantId = (await storage.get(kind, key))?.grantId;
+        if (grantId !== undefined) {
+          await Promise.all(grantKinds.map(async (each) => storage.removeGrant(each, grantId)));
+          await storage.remove('Grant', grantId);
+        }
+        throw new errors.InvalidGrant('it was used already');
+      },
+      destroy: async (id) => storage.remove(kind, keyOf(id)),
+      revokeByGrantId: async (grantId) => storage.removeGrant(kind, grantId),
+    };
+  };
+}
+
+function payloadOf({ payload, consumedAt }: StoredItem, jti: string | undefined): AdapterPayload {
+  return {
+    ...payload,
+    ...(jti === undefined ? {} : { jti }),
+    ...(consumedAt === undefined ? {} : { consumed: consumedAt }),
+  };
+}

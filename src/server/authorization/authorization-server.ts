@@ -1,0 +1,208 @@
+/**
+ * `keyturn/server/authorization`: an authorization server to embed, on oidc-provider.
+ *
+ * Invariant: everything that it must remember is in the storage, so a new process goes on where the last one ended. It
+ * listens nowhere by itself: `handler` belongs to a server of Node that the program made.
+ */
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Provider } from 'oidc-provider';
+import { z } from 'zod';
+import { RateLimiter } from '../resource/requests/rate-limit.ts';
+import { memoryStorage } from '../storage/memory.ts';
+import type { Storage } from '../storage/storage.ts';
+import { adapterFor } from './adapter.ts';
+import { guardedFetch } from './client-document.ts';
+import type { GuardedFetch } from './client-document.ts';
+import { acceptAssertions } from './identity-assertion.ts';
+import { answerInteraction } from './interactions.ts';
+import { readAuthorizationOptions } from './options.ts';
+import type { AuthorizationEvent, AuthorizationServerOptions, Settings } from './options.ts';
+import { loadOidcProvider } from './peer.ts';
+import type { OidcProvider } from './peer.ts';
+import { completeRequests, quietly, tellEvents } from './provider-hooks.ts';
+import { pathOf, providerSettings } from './provider-settings.ts';
+import { signingKeys } from './signing-keys.ts';
+
+export interface AuthorizationServer {
+  readonly issuer: string;
+  /** Serves the issuer's paths and its well-known addresses; answers 404 to others. */
+  readonly handler: RequestListener;
+  /** True for a path of this server, for a program that serves more. */
+  serves(path: string): boolean;
+  close(): Promise<void>;
+}
+
+/** Milliseconds between two sweeps of what expired. */
+const sweepInterval = 10 * 60 * 1000;
+
+/** Throws invalid_request, with the option's name, where an option can't be used or oidc-provider isn't installed. */
+export async function authorizationServer(options: AuthorizationServerOptions): Promise<AuthorizationServer> {
+  const settings = readAuthorizationOptions(options);
+  const storage = settings.storage ?? memoryStorage();
+  const fetch = guardedFetch(settings.issuer, settings.authorities);
+  const onEvent = quietly(settings.onEvent);
+  const secrets = await kept(storage);
+  const parts = { settings: { ...settings, onEvent }, storage, fetch, secrets };
+  const providers = await CurrentProvider.start(parts, await loadOidcProvider());
+  const sweep = setInterval(() => void storage.sweep(Math.floor(settings.now() / 1000)), sweepInterval);
+  sweep.unref();
+  const answer = answerer(parts, providers);
+  const paths = pathsOf(settings.issuer);
+  return {
+    issuer: settings.issuer,
+    serves: (path) => paths.within(path) !== undefined,
+    handler(request, response) {
+      answer(request, response).catch(() => {
+        if (response.headersSent) response.destroy();
+        else refuse(response, 500);
+      });
+    },
+    async close() {
+      clearInterval(sweep);
+      await fetch.close();
+      if (settings.storage === undefined) await storage.close();
+    },
+  };
+}
+
+interface ServerParts {
+  readonly settings: Settings & { readonly onEvent: (event: AuthorizationEvent) => void };
+  readonly storage: Storage;
+  readonly fetch: GuardedFetch;
+  readonly secrets: z.infer<typeof secretSchema>;
+}
+
+/** The provider with the signing key of now. */
+class CurrentProvider {
+  readonly #parts: ServerParts;
+  readonly #oidc: OidcProvider;
+  #built: Built;
+  #building: Promise<Built> | undefined;
+
+  private constructor(parts: ServerParts, oidc: OidcProvider, built: Built) {
+    this.#parts = parts;
+    this.#oidc = oidc;
+    this.#built = built;
+  }
+
+  static async start(parts: ServerParts, oidc: OidcProvider): Promise<CurrentProvider> {
+    return new CurrentProvider(parts, oidc, await build(parts, oidc));
+  }
+
+  /** The one that serves now; `get` may replace it. */
+  get latest(): Provider {
+    return this.#built.provider;
+  }
+
+  /** Where the next key signs from now on, a new provider takes over. Its state is in the storage. */
+  async get(): Promise<Provider> {
+    if (this.#parts.settings.now() / 1000 >= this.#built.changesAt) {
+      this.#building ??= build(this.#parts, this.#oidc);
+      this.#built = await this.#building;
+      this.#building = undefined;
+    }
+    return this.#built.provider;
+  }
+}
+
+interface Built {
+  readonly provider: Provider;
+  /** Seconds since the epoch. */
+  readonly changesAt: number;
+}
+
+async function build({ settings, storage, fetch, secrets }: ServerParts, oidc: OidcProvider): Promise<Built> {
+  const { now, keyRotation, lifetimes, issuer, onEvent } = settings;
+  const times = { rotation: keyRotation, longestToken: lifetimes.accessToken, now };
+  const { keys, changesAt } = await signingKeys(storage, times);
+  const { errors } = oidc;
+  const adapter = adapterFor({ storage, errors, now, onReplay: () => onEvent({ kind: 'replayed' }) });
+  const parts = { settings, adapter, keys, cookieKeys: [secrets.cookies], fetch, errors };
+  const provider = new oidc.Provider(issuer, providerSettings(parts));
+  // Koa would print errors.
+  provider.silent = true;
+  // `asIssuer` writes the headers that this makes count.
+  provider.proxy = true;
+  completeRequests(provider, settings);
+  tellEvents(provider, onEvent);
+  if (settings.assertionProviders.length > 0)
+    acceptAssertions(provider, { settings, storage, fetch, errors });
+  return { provider, changesAt };
+}
+
+function answerer({ settings, secrets }: ServerParts, providers: CurrentProvider) {
+  const registrations = new RateLimiter(settings.registrationLimit, settings.now);
+  const interaction = { settings, provider: () => providers.latest, secret: secrets.forms };
+  const paths = pathsOf(settings.issuer);
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const provider = await providers.get();
+    const path = paths.within(request.url ?? '/');
+    if (path === undefined) return refuse(response, 404);
+    if (path.startsWith('/interaction/')) return answerInteraction(interaction, request, response);
+    if (path.startsWith('/login/') && settings.accounts.callback) {
+      return settings.accounts.callback(request, response);
+    }
+    if (request.method === 'POST' && /^\/reg(?:\?|$)/.test(path)) {
+      const wait = registrations.take(request.socket.remoteAddress ?? '');
+      if (wait !== undefined) return refuse(response, 429, wait);
+    }
+    // The provider finds its mount path by comparing the two.
+    Object.assign(request, { originalUrl: paths.prefix + path, url: path });
+    asIssuer(request, settings.issuer);
+    return provider.callback()(request, response);
+  };
+}
+
+/**
+ * Every URL that the provider writes is the issuer's, and its cookies are secure where the issuer is: whatever a client
+ * or a proxy in front says of the host.
+ */
+function asIssuer({ headers }: IncomingMessage, issuer: string): void {
+  const { host, protocol } = new URL(issuer);
+  for (const name of Object.keys(headers)) if (name.startsWith('x-forwarded-')) delete headers[name];
+  headers.host = host;
+  headers['x-forwarded-proto'] = protocol.slice(0, -1);
+}
+
+/** The issuer's paths, as the provider has them: without the issuer's own path. */
+function pathsOf(issuer: string): { readonly prefix: string; within(url: string): string | undefined } {
+  const prefix = pathOf(issuer);
+  const wellKnown = ['oauth-authorization-server', 'openid-configuration'].map(
+    (name) => `/.well-known/${name}`,
+  );
+  return {
+    prefix,
+    within(url) {
+      const path = url.split('?', 1)[0] ?? '/';
+      // RFC 8414 §3.1: the well-known part stands before the issuer's path; OpenID Connect Discovery puts it behind.
+      const inserted = wellKnown.find((each) => path === each + prefix);
+      if (inserted !== undefined) return inserted;
+      if (prefix === '') return url;
+      return path.startsWith(`${prefix}/`) ? url.slice(prefix.length) : undefined;
+    },
+  };
+}
+
+const secretSchema = z.object({ cookies: z.string(), forms: z.string() });
+
+/** Secrets of the pages. They outlive a restart, so that a person in the middle of a sign-in can go on. */
+async function kept(storage: Storage): Promise<z.infer<typeof secretSchema>> {
+  const known = await storage.get('Secret', 'pages');
+  if (known) return secretSchema.parse(known.payload);
+  const made = { cookies: secret(), forms: secret() };
+  await storage.put('Secret', 'pages', { payload: made });
+  return made;
+}
+
+const secret = (): string => randomBytes(32).toString('base64url');
+
+function refuse(response: ServerResponse, status: number, retryAfter?: number): void {
+  const error = status === 429 ? { error: 'temporarily_unavailable' } : undefined;
+  response.writeHead(status, {
+    'cache-control': 'no-store',
+    ...(error ? { 'content-type': 'application/json' } : {}),
+    ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+  });
+  response.end(error && JSON.stringify(error));
+}

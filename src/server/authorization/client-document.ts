@@ -1,0 +1,126 @@
+/**
+ * Client ID metadata documents, as the authorization server fetches and judges them
+ * (draft-ietf-oauth-client-id-metadata-document).
+ *
+ * Invariant: a document counts only if the host of its URL may be asked, the answer came without a redirect, in time and
+ * within bounds, and names its own URL exactly. The request reaches public addresses only, or this machine where the
+ * issuer is on this machine too (base/addresses.ts).
+ */
+import { fetch } from 'undici';
+import type { Dispatcher } from 'undici';
+import { z } from 'zod';
+import { reachOf } from '../../base/addresses.ts';
+import type { Reach } from '../../base/addresses.ts';
+import { KeyturnError } from '../../base/errors.ts';
+import { makeAgent } from '../../base/system/https-agent.ts';
+import { redirectProblem } from './redirect.ts';
+
+/** Bytes. The draft recommends 5 KB as a bound; some documents carry keys. */
+export const maxDocumentLength = 16 * 1024;
+
+/** Milliseconds for the whole answer: a person waits for the page. */
+const timeout = 2500;
+
+const fields = z.looseObject({
+  client_id: z.string(),
+  client_name: z.string().min(1),
+  redirect_uris: z.array(z.string()).nonempty(),
+});
+
+/** Whether a document of this URL may be fetched. */
+export function isTrustedHost(url: string, trusted: 'any' | 'none' | readonly string[]): boolean {
+  if (trusted === 'any') return true;
+  if (trusted === 'none') return false;
+  const host = URL.parse(url)?.host;
+  return host !== undefined && trusted.includes(host);
+}
+
+export interface GuardedFetch {
+  (
+    url: string,
+    init: { readonly method?: string; readonly headers?: Headers; readonly signal?: AbortSignal },
+  ): Promise<Response>;
+  close(): Promise<void>;
+}
+
+/**
+ * The fetch for everything that a client or its metadata names. `issuer`: what is reached on this machine, an issuer on
+ * this machine may reach. `authorities`: further ones, as PEM.
+ */
+export function guardedFetch(issuer: string, authorities?: string): GuardedFetch {
+  const agents = new Map<Reach, Dispatcher>();
+  const agentFor = (reach: Reach): Dispatcher => {
+    const known = agents.get(reach) ?? makeAgent({ reach, authorities });
+    agents.set(reach, known);
+    return known;
+  };
+  const guarded = async (url: string, init: Parameters<GuardedFetch>[1]): Promise<Response> => {
+    const reach = reachOf(url, { endpoint: issuer, isConfirmed: () => false });
+    const signal = AbortSignal.any([AbortSignal.timeout(timeout), ...(init.signal ? [init.signal] : [])]);
+    const answer = await fetch(url, {
+      method: init.method ?? 'GET',
+      headers: Object.fromEntries(init.headers ?? []),
+      // A redirect could lead to a host that nobody checked.
+      redirect: 'manual',
+      dispatcher: agentFor(reach),
+      signal,
+    });
+    const body = await boundedText(answer.body ?? undefined);
+    return new Response(answer.status === 200 ? body : undefined, {
+      status: answer.status,
+      headers: Object.fromEntries(answer.headers),
+    });
+  };
+  return Object.assign(guarded, {
+    async close() {
+      await Promise.all(agents.values().map((agent) => agent.close()));
+    },
+  });
+}
+
+async function boundedText(body: AsyncIterable<unknown> | undefined): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    if (!(chunk instanceof Uint8Array)) throw new TypeError('an answer is read as bytes');
+    length += chunk.length;
+    if (length > maxDocumentLength) throw refusal(`it is longer than ${maxDocumentLength} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** The fields that the provider itself doesn't insist on. Throws registration_failed with what is wrong. */
+export function checkDocument(url: string, text: string, contentType: string | null): void {
+  if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(contentType ?? ''))
+    throw refusal('it is not sent as JSON');
+  const parsed = fields.safeParse(parseJson(text));
+  if (!parsed.success) {
+    throw refusal(
+      `its ${parsed.error.issues[0]?.path[0]?.toString() ?? 'content'} is missing or has a wrong form`,
+    );
+  }
+  const { client_id, redirect_uris } = parsed.data;
+  // Spec, Client ID metadata documents: the client_id MUST equal the URL exactly.
+  if (client_id !== url) throw refusal('its client_id is not the URL that it was fetched from');
+  const problem = redirect_uris.map(redirectProblem).find((each) => each !== undefined);
+  if (problem !== undefined) throw refusal(problem);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw refusal('it is not JSON');
+  }
+}
+
+function refusal(problem: string): KeyturnError {
+  return new KeyturnError(
+    'registration_failed',
+    `The client’s metadata document can’t be used: ${problem}.`,
+    {
+      rule: 'Client ID metadata documents',
+    },
+  );
+}

@@ -1,0 +1,170 @@
+/**
+ * The identity assertion grant (ID-JAG): an assertion of a configured provider for an access token
+ * (RFC 7523, draft-ietf-oauth-identity-assertion-authz-grant).
+ *
+ * Invariant: an assertion counts once, for the client and the resource that it names, and only if one of the
+ * configured providers signed it for this issuer. It gives no refresh token: the provider decides each time anew.
+ */
+import { createRemoteJWKSet, customFetch, errors as joseErrors, jwtVerify } from 'jose';
+import type { JWTPayload } from 'jose';
+import type { Provider } from 'oidc-provider';
+import { z } from 'zod';
+import type { Storage } from '../storage/storage.ts';
+import type { GuardedFetch } from './client-document.ts';
+import type { AssertionProvider, Settings } from './options.ts';
+import { defaultScopesOf } from './provider-settings.ts';
+import type { OidcProvider } from './peer.ts';
+
+export const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+
+/** Asymmetric ones only: a shared secret could sign for anybody who knows it. */
+const algorithms = ['ES256', 'ES384', 'EdDSA', 'PS256', 'RS256'];
+
+/** Seconds that clocks may differ. */
+const clockTolerance = 30;
+
+/** Seconds. An assertion is made for one exchange. */
+const maxAge = 600;
+
+const claims = z.object({
+  iss: z.string(),
+  sub: z.string().min(1),
+  // One audience: an assertion for several servers could be used at each.
+  aud: z.union([z.string(), z.tuple([z.string()])]),
+  client_id: z.string(),
+  jti: z.string().min(1),
+  exp: z.number(),
+  iat: z.number(),
+  resource: z.string().optional(),
+  scope: z.string().optional(),
+  tid: z.string().optional(),
+});
+
+export interface AssertionParts {
+  readonly settings: Settings;
+  readonly storage: Storage;
+  readonly fetch: GuardedFetch;
+  readonly errors: OidcProvider['errors'];
+}
+
+/** Adds the grant to the provider. */
+export function acceptAssertions(provider: Provider, parts: AssertionParts): void {
+  const { settings, errors } = parts;
+  const verifiers = settings.assertionProviders.map((each) => verifierOf(each, parts));
+  provider.registerGrantType(
+    jwtBearer,
+    async (ctx) => {
+      const { client, params } = ctx.oidc;
+      const assertion = z.string().safeParse(params?.['assertion']);
+      if (!client || !assertion.success) throw new errors.InvalidRequest('the assertion is missing');
+      const known = verifiers.find(({ issuer }) => issuer === issuerOf(assertion.data));
+      if (!known) throw new errors.InvalidGrant('the assertion’s issuer is not accepted here');
+      const verified = await known.verify(assertion.data);
+      if (verified.client_id !== client.clientId)
+        throw new errors.InvalidGrant('the assertion names another client');
+      const resource = resourceFor(parts, verified.resource, params?.['resource']);
+      const account = await known.accountFor(verified.sub, verified.tid);
+      if (account === undefined) throw new errors.InvalidGrant('the assertion’s subject has no account here');
+      await spend(parts, verified);
+      const scope = scopeFor(resource, verified.scope, params?.['scope']);
+      const grant = new provider.Grant({ accountId: account, clientId: client.clientId });
+      grant.addResourceScope(resource.resource, scope);
+      const grantId = await grant.save();
+      const token = new provider.AccessToken({ accountId: account, client, grantId, gty: jwtBearer, scope });
+      token.resourceServer = new provider.ResourceServer(resource.resource, {
+        audience: resource.resource,
+        scope: Object.keys(resource.scopes).join(' '),
+        accessTokenTTL: settings.lifetimes.accessToken,
+        accessTokenFormat: 'jwt',
+        jwt: { sign: { alg: 'ES256' } },
+      });
+      const value = await token.save();
+      ctx.oidc.entity('AccessToken', token);
+      ctx.body = { access_token: value, expires_in: token.expiration, scope, token_type: token.tokenType };
+    },
+    ['assertion', 'scope', 'resource'],
+    ['resource'],
+  );
+}
+
+function verifierOf(
+  { issuer, jwksUri, accountFor }: AssertionProvider,
+  { settings, fetch, errors }: AssertionParts,
+) {
+  const keys = createRemoteJWKSet(new URL(jwksUri), {
+    [customFetch]: async (url: string, init: RequestInit) =>
+      fetch(url, { headers: new Headers(init.headers), ...(init.signal ? { signal: init.signal } : {}) }),
+  });
+  const verify = async (assertion: string): Promise<z.infer<typeof claims>> => {
+    let payload: JWTPayload;
+    try {
+      ({ payload } = await jwtVerify(assertion, keys, {
+        typ: 'oauth-id-jag+jwt',
+        issuer,
+        audience: settings.issuer,
+        algorithms,
+        clockTolerance,
+        maxTokenAge: maxAge,
+        currentDate: new Date(settings.now()),
+      }));
+    } catch (cause) {
+      if (cause instanceof joseErrors.JOSEError) throw new errors.InvalidGrant('the assertion is not valid');
+      throw new errors.TemporarilyUnavailable('the provider’s keys can’t be read');
+    }
+    const parsed = claims.safeParse(payload);
+    if (!parsed.success)
+      throw new errors.InvalidGrant('the assertion lacks a claim, or one has a wrong form');
+    return parsed.data;
+  };
+  return { issuer, accountFor, verify };
+}
+
+/** Read before the signature is checked, only to choose whose keys check it. */
+function issuerOf(assertion: string): string | undefined {
+  try {
+    const [, payload = ''] = assertion.split('.');
+    return z.object({ iss: z.string() }).parse(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')))
+      .iss;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The resource that the assertion names must be one of ours, and the one that the request names, if it names any. */
+function resourceFor(
+  { settings: { resources }, errors }: AssertionParts,
+  named: string | undefined,
+  asked: unknown,
+) {
+  const wanted = named ?? (resources.length === 1 ? resources[0]?.resource : undefined);
+  const found = resources.find(({ resource }) => resource === wanted);
+  if (!found) throw new errors.InvalidTarget('the assertion names no resource of this server');
+  if (asked !== undefined && asked !== found.resource)
+    throw new errors.InvalidTarget('the assertion is for another resource');
+  return found;
+}
+
+function scopeFor(
+  resource: Settings['resources'][number],
+  allowed: string | undefined,
+  asked: unknown,
+): string {
+  const wanted = typeof asked === 'string' && asked !== '' ? asked.split(' ') : undefined;
+  const bound = allowed?.split(' ') ?? defaultScopesOf(resource);
+  return (wanted ?? bound)
+    .filter((scope) => bound.includes(scope) && Object.hasOwn(resource.scopes, scope))
+    .join(' ');
+}
+
+/** RFC 7523 §3: an assertion that was used isn't used again. */
+async function spend(
+  { storage, errors }: AssertionParts,
+  { iss, jti, exp, iat }: z.infer<typeof claims>,
+): Promise<void> {
+  const id = JSON.stringify([iss, jti]);
+  const kind = 'UsedAssertion';
+  if (!(await storage.get(kind, id)))
+    await storage.put(kind, id, { payload: {}, expiresAt: exp + clockTolerance });
+  if (!(await storage.consume(kind, id, iat)))
+    throw new errors.InvalidGrant('the assertion was used already');
+}

@@ -1,0 +1,212 @@
+/**
+ * The person's side of an authorization: sign-in, then consent.
+ *
+ * Invariant: an answer counts only from the browser that the authorization began in (the provider's signed cookie), from
+ * a page of ours (the form token, and what the browser says of the sender), and for the authorization that the page
+ * showed. Each consent makes a grant of its own.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Client, Interaction, Provider } from 'oidc-provider';
+import { z } from 'zod';
+import type { SignInStep } from './accounts.ts';
+import type { Settings } from './options.ts';
+import { consentPage, errorPage, pageHeaders } from './pages.ts';
+import { defaultScopesOf, pathOf } from './provider-settings.ts';
+import { isLocal } from './redirect.ts';
+
+const requestParameters = z.object({
+  client_id: z.string(),
+  redirect_uri: z.string(),
+  scope: z.string().optional(),
+  resource: z.string().optional(),
+});
+
+/** Bytes. A form of ours holds a few short fields. */
+const maxFormLength = 8192;
+
+const tokenField = 'form_token';
+
+export interface InteractionParts {
+  readonly settings: Settings;
+  readonly provider: () => Provider;
+  /** For form tokens. */
+  readonly secret: string;
+}
+
+interface Step extends InteractionParts {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly interaction: Interaction;
+  readonly form: Readonly<Record<string, string>> | undefined;
+}
+
+/** Serves `/interaction/…`. A request that belongs to no waiting authorization gets a page that says so. */
+export async function answerInteraction(
+  parts: InteractionParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  let interaction: Interaction;
+  try {
+    interaction = await parts.provider().interactionDetails(request, response);
+  } catch {
+    const said = 'No sign-in is waiting in this browser. It may have taken too long, or have ended already.';
+    return send(response, 400, errorPage('invalid_request', said));
+  }
+  if (request.method !== 'GET' && request.method !== 'POST')
+    return send(response, 405, errorPage('invalid_request', 'This page takes GET and POST only.'));
+  const form = request.method === 'POST' ? await readForm(request) : undefined;
+  if (form !== undefined && !isFromOurPage(parts, request, interaction, form)) {
+    return send(
+      response,
+      403,
+      errorPage('invalid_request', 'The form was not sent from this server’s page.'),
+    );
+  }
+  const step = { ...parts, request, response, interaction, form };
+  await (interaction.prompt.name === 'login' ? signIn(step) : consent(step));
+}
+
+async function signIn(step: Step): Promise<void> {
+  const { settings, request, response, interaction, form } = step;
+  const asked: SignInStep = {
+    request,
+    form,
+    action: actionOf(step),
+    formToken: [tokenField, formTokenOf(step.secret, interaction)],
+    interaction: interaction.uid,
+  };
+  const result = await settings.accounts.signIn(asked);
+  if ('page' in result) return send(response, result.status ?? 200, result.page);
+  if ('redirect' in result) {
+    response.writeHead(303, { location: result.redirect, 'cache-control': 'no-store' }).end();
+    return;
+  }
+  settings.onEvent?.({
+    kind: 'signed_in',
+    account: result.account,
+    clientId: String(interaction.params['client_id']),
+  });
+  await finish(step, { login: { accountId: result.account } });
+}
+
+async function consent(step: Step): Promise<void> {
+  const { settings, interaction, form } = step;
+  const parameters = requestParameters.parse(interaction.params);
+  const account = interaction.session?.accountId ?? '';
+  const facts = { clientId: parameters.client_id, account };
+  if (form?.['decision'] === 'deny') {
+    settings.onEvent?.({ kind: 'denied', ...facts });
+    await finish(step, { error: 'access_denied', error_description: 'the user denied the request' });
+  } else if (form?.['decision'] === 'allow') {
+    const grantId = await makeGrant(step, account, parameters);
+    settings.onEvent?.({ kind: 'consented', ...facts });
+    await finish(step, { consent: { grantId } });
+  } else {
+    await showConsent(step, account, parameters);
+  }
+}
+
+type Asked = z.infer<typeof requestParameters>;
+
+async function makeGrant({ provider, settings }: Step, accountId: string, asked: Asked): Promise<string> {
+  const grant = new (provider().Grant)({ accountId, clientId: asked.client_id });
+  const scope = asked.scope ?? '';
+  grant.addOIDCScope(scope);
+  const resource = resourceOf(settings, asked);
+  if (resource) grant.addResourceScope(resource.resource, scope);
+  return grant.save();
+}
+
+function resourceOf({ resources }: Settings, { resource }: Asked) {
+  return resources.find((each) => each.resource === resource) ?? resources[0];
+}
+
+async function showConsent(step: Step, account: string, asked: Asked): Promise<void> {
+  const { provider, settings, response, interaction } = step;
+  const client = await provider().Client.find(asked.client_id);
+  const resource = resourceOf(settings, asked);
+  if (!client || !resource)
+    return send(response, 400, errorPage('invalid_client', 'The app is no longer known here.'));
+  const documentHost = documentHostOf(client);
+  const scopes = asked.scope?.split(' ').filter((scope) => scope !== '') ?? defaultScopesOf(resource);
+  send(
+    response,
+    200,
+    consentPage({
+      action: actionOf(step),
+      formToken: [tokenField, formTokenOf(step.secret, interaction)],
+      client: client.clientName ?? client.clientId,
+      isSelfNamed: !settings.clients.some(({ clientId }) => clientId === client.clientId),
+      ...(documentHost === undefined ? {} : { documentHost }),
+      account,
+      redirectHost: new URL(asked.redirect_uri).host,
+      isThisMachine: isLocal(asked.redirect_uri),
+      isLocalOnly: (client.redirectUris ?? []).every(isLocal),
+      resource: resource.name ?? new URL(resource.resource).host,
+      resourceUri: resource.resource,
+      scopes: scopes.map((scope) => ({
+        scope,
+        words: resource.scopes[scope] ?? words[scope] ?? 'Use what this scope names:',
+      })),
+    }),
+  );
+}
+
+/** Scopes that every server has. */
+const words: Readonly<Record<string, string>> = {
+  openid: 'Know which account you use',
+  offline_access: 'Keep its access while you are away',
+};
+
+function documentHostOf({ clientId }: Client): string | undefined {
+  return clientId.startsWith('https://') ? URL.parse(clientId)?.host : undefined;
+}
+
+async function finish(step: Step, result: Parameters<Provider['interactionFinished']>[2]): Promise<void> {
+  await step
+    .provider()
+    .interactionFinished(step.request, step.response, result, { mergeWithLastSubmission: true });
+}
+
+function actionOf({ settings, interaction }: Step): string {
+  return `${pathOf(settings.issuer)}/interaction/${interaction.uid}`;
+}
+
+/** One page's token is no other page's: it names the authorization and the step. */
+function formTokenOf(secret: string, { uid, prompt }: Interaction): string {
+  return createHmac('sha256', secret).update(`${uid} ${prompt.name}`).digest('base64url');
+}
+
+function isFromOurPage(
+  { settings, secret }: InteractionParts,
+  { headers }: IncomingMessage,
+  interaction: Interaction,
+  form: Readonly<Record<string, string>>,
+): boolean {
+  // Browsers name the page's origin in each POST; programs name none.
+  if (headers.origin !== undefined && headers.origin !== new URL(settings.issuer).origin) return false;
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin') return false;
+  const expected = Buffer.from(formTokenOf(secret, interaction));
+  const given = Buffer.from(form[tokenField] ?? '');
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+function send(response: ServerResponse, status: number, html: string): void {
+  response.writeHead(status, pageHeaders).end(html);
+}
+
+/** Undefined where it is longer than any form of ours. */
+async function readForm(request: IncomingMessage): Promise<Record<string, string>> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of request) {
+    if (!(chunk instanceof Uint8Array)) throw new TypeError('a request is read as bytes');
+    length += chunk.length;
+    if (length > maxFormLength) return {};
+    chunks.push(chunk);
+  }
+  return Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString('utf8')));
+}

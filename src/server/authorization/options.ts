@@ -1,0 +1,231 @@
+/**
+ * What `authorizationServer` takes, and the check of it.
+ *
+ * Invariant: a server with an option that can't be right never starts.
+ */
+import { z } from 'zod';
+import { canonicalResource } from '../../oauth/base/resource.ts';
+import { isLoopbackHost, requireSecureUrl } from '../../oauth/base/secure-url.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { Accounts } from './accounts.ts';
+import { invalidOption } from './invalid-option.ts';
+
+/** A protected server that tokens can be issued for. */
+export interface ResourceOptions {
+  /** The canonical URI, as clients send it in `resource` (RFC 8707). */
+  readonly resource: string;
+  /** How the consent page calls it; its host unless given. */
+  readonly name?: string;
+  /** Each scope with a sentence for the consent page: `{'notes:read': 'Read your notes'}`. */
+  readonly scopes: Readonly<Record<string, string>>;
+  /** Granted where a request names no scope (RFC 6749 §3.3); every scope unless given. */
+  readonly defaultScopes?: readonly string[];
+}
+
+/** A client that the operator entered. */
+export interface ClientOptions {
+  readonly clientId: string;
+  readonly name?: string;
+  /** https URLs, or http URLs of a loopback host; needed for people's sign-ins. */
+  readonly redirectUris?: readonly string[];
+  /** A shared secret (`client_secret_basic`). */
+  readonly clientSecret?: string;
+  /** Public keys for `private_key_jwt` (RFC 7523), as JWKs. */
+  readonly keys?: readonly Readonly<Record<string, unknown>>[];
+  /** True: it may use the client credentials grant; it needs a secret or keys. */
+  readonly isMachine?: boolean;
+}
+
+/** A provider whose identity assertions (ID-JAG) are accepted. */
+export interface AssertionProvider {
+  readonly issuer: string;
+  readonly jwksUri: string;
+  /** The account here of an assertion's subject; undefined refuses it. `tenant` is the claim `tid`, if any. */
+  readonly accountFor: (
+    subject: string,
+    tenant: string | undefined,
+  ) => string | undefined | Promise<string | undefined>;
+}
+
+export interface AuthorizationServerOptions {
+  /** The issuer identifier: an https URL, with or without a path; http for a loopback host only. */
+  readonly issuer: string;
+  readonly resources: readonly ResourceOptions[];
+  /** Who may sign in, and how: `developmentLogin(…)`, `upstreamLogin(…)`, or your own. */
+  readonly accounts: Accounts;
+  /** `sqliteStorage(path)`, `memoryStorage()`, or another; memory unless given. */
+  readonly storage?: Storage;
+  readonly clients?: readonly ClientOptions[];
+  /**
+   * Dynamic registration (RFC 7591): `open`, `off` (the default), or with an initial access token that the operator
+   * hands out. Managed by RFC 7592.
+   */
+  readonly registration?: 'open' | 'off' | { readonly initialAccessToken: string };
+  /** Registrations that one address may make; 20 in an hour unless given. */
+  readonly registrationLimit?: { readonly requests: number; readonly seconds: number };
+  /** Whose client ID metadata documents count: of any https host, of none, or of these hosts; `any` unless given. */
+  readonly clientDocuments?: 'any' | 'none' | readonly string[];
+  readonly assertionProviders?: readonly AssertionProvider[];
+  readonly lifetimes?: {
+    /** Seconds; 300 unless given, 3600 at most. */
+    readonly accessToken?: number;
+    /** Seconds since the last use; 30 days unless given. */
+    readonly refreshToken?: number;
+    /** Seconds of a browser's session; 8 hours unless given. */
+    readonly session?: number;
+  };
+  /** Seconds after which the next signing key takes over; 30 days unless given. */
+  readonly keyRotation?: number;
+  /** Further authorities for requests of this server, as PEM. */
+  readonly authorities?: string;
+  /** Called with what happened; never holds a secret. What it throws is ignored. */
+  readonly onEvent?: (event: AuthorizationEvent) => void;
+  /** Milliseconds since the epoch; `Date.now` unless given. Tokens take the system's clock. */
+  readonly now?: () => number;
+}
+
+/** For an operator's audit log. */
+export interface AuthorizationEvent {
+  readonly kind:
+    | 'signed_in'
+    | 'consented'
+    | 'denied'
+    | 'token_issued'
+    | 'refreshed'
+    | 'replayed'
+    | 'revoked'
+    | 'registered'
+    | 'refused';
+  readonly clientId?: string;
+  readonly account?: string;
+  /** An OAuth error code, for `refused`. */
+  readonly error?: string;
+}
+
+const texts = z.array(z.string().min(1));
+const seconds = z.int().positive();
+const callable = z.custom<never>((value) => typeof value === 'function', 'it must be a function');
+const day = 24 * 60 * 60;
+
+const schema = z.strictObject({
+  issuer: z.string(),
+  resources: z
+    .array(
+      z.strictObject({
+        resource: z.string(),
+        name: z.string().min(1).exactOptional(),
+        scopes: z.record(
+          z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'a scope has no space'),
+          z.string().min(1),
+        ),
+        defaultScopes: texts.exactOptional(),
+      }),
+    )
+    .nonempty('it must name a protected server'),
+  accounts: z.custom<Accounts>(
+    (value) => typeof value === 'object' && value !== null && 'signIn' in value,
+    'it must be developmentLogin(…) or another kind of accounts',
+  ),
+  storage: z
+    .custom<Storage>(
+      (value) => typeof value === 'object' && value !== null && 'consume' in value,
+      'it must be a storage',
+    )
+    .optional(),
+  clients: z
+    .array(
+      z.strictObject({
+        clientId: z.string().min(1),
+        name: z.string().min(1).exactOptional(),
+        redirectUris: texts.default([]),
+        clientSecret: z.string().min(32, 'a secret has at least 32 characters').exactOptional(),
+        keys: z.array(z.record(z.string(), z.unknown())).exactOptional(),
+        isMachine: z.boolean().default(false),
+      }),
+    )
+    .default([]),
+  registration: z
+    .union([z.enum(['open', 'off']), z.strictObject({ initialAccessToken: z.string().min(32) })])
+    .default('off'),
+  registrationLimit: z
+    .strictObject({ requests: z.int().positive(), seconds })
+    .default({ requests: 20, seconds: 3600 }),
+  clientDocuments: z.union([z.enum(['any', 'none']), texts]).default('any'),
+  assertionProviders: z
+    .array(z.strictObject({ issuer: z.string(), jwksUri: z.string(), accountFor: callable }))
+    .default([]),
+  lifetimes: z
+    .strictObject({
+      accessToken: seconds.max(3600, 'an access token lives an hour at most').default(300),
+      refreshToken: seconds.default(30 * day),
+      session: seconds.default(day / 3),
+    })
+    .prefault({}),
+  keyRotation: seconds.min(3600).default(30 * day),
+  authorities: z.string().exactOptional(),
+  onEvent: callable.optional(),
+  now: callable.optional(),
+});
+
+export type Settings = Omit<z.output<typeof schema>, 'assertionProviders' | 'onEvent' | 'now' | 'storage'> & {
+  readonly onEvent: AuthorizationServerOptions['onEvent'];
+  readonly storage: Storage | undefined;
+  readonly assertionProviders: readonly AssertionProvider[];
+  readonly now: () => number;
+  /** True: the issuer is on this machine, for development. */
+  readonly isLoopback: boolean;
+};
+
+/** Throws invalid_request with the option's name and what to write. */
+export function readAuthorizationOptions(options: AuthorizationServerOptions): Settings {
+  const parsed = schema.safeParse(options);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    return invalidOption(issue?.path.join('.') || 'options', issue?.message ?? 'it has a wrong form');
+  }
+  const { data } = parsed;
+  const isLoopback = requireIssuer(data.issuer);
+  for (const { resource, scopes, defaultScopes = [] } of data.resources) {
+    requireResource(resource, isLoopback);
+    const unknown = defaultScopes.find((scope) => !Object.hasOwn(scopes, scope));
+    if (unknown !== undefined)
+      invalidOption('resources.defaultScopes', 'it names a scope that is not in `scopes`');
+  }
+  for (const client of data.clients) {
+    if (client.isMachine && client.clientSecret === undefined && client.keys === undefined) {
+      invalidOption('clients.isMachine', 'a machine needs `clientSecret` or `keys`');
+    }
+  }
+  data.accounts.requireUsableAt?.(data.issuer);
+  return {
+    ...data,
+    storage: options.storage,
+    assertionProviders: options.assertionProviders ?? [],
+    onEvent: options.onEvent,
+    now: options.now ?? Date.now,
+    isLoopback,
+  };
+}
+
+/** RFC 8414 §2: an https URL without query or fragment. True for a loopback host. */
+function requireIssuer(issuer: string): boolean {
+  try {
+    const url = requireSecureUrl(issuer, 'the issuer', { allowInsecureLoopback: true });
+    if (url.search !== '') return invalidOption('issuer', 'it has a query');
+    if (issuer.endsWith('/')) return invalidOption('issuer', 'it ends with a slash');
+    return isLoopbackHost(url.hostname);
+  } catch (error) {
+    return invalidOption('issuer', error instanceof Error ? error.message : 'it is not a URL');
+  }
+}
+
+function requireResource(resource: string, isLoopback: boolean): void {
+  try {
+    const canonical = canonicalResource(resource, { allowInsecureLoopback: isLoopback });
+    if (resource !== canonical && resource !== `${canonical}/`) {
+      invalidOption('resources.resource', `write it in its canonical form, ${canonical}`);
+    }
+  } catch (error) {
+    invalidOption('resources.resource', error instanceof Error ? error.message : 'it names no server');
+  }
+}

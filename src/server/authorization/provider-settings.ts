@@ -1,0 +1,237 @@
+/**
+ * How oidc-provider is set up.
+ *
+ * Invariant: PKCE with S256 for every client; a token only for a resource that is known here, for a short time and as a
+ * JWT (RFC 9068); every refresh token is used once. Each callback that the provider would warn about on the terminal
+ * has its own implementation.
+ */
+import type { ClientMetadata, Configuration } from 'oidc-provider';
+import type { JsonWebKey } from 'node:crypto';
+import { checkDocument, isTrustedHost } from './client-document.ts';
+import type { GuardedFetch } from './client-document.ts';
+import type { ClientOptions, ResourceOptions, Settings } from './options.ts';
+import { errorPage, pageHeaders } from './pages.ts';
+import type { OidcProvider } from './peer.ts';
+import { redirectProblem } from './redirect.ts';
+
+/** Seconds. RFC 6749 §4.1.2 allows ten minutes at most; the exchange follows at once. */
+const codeLifetime = 60;
+
+/** Seconds that a person has for the pages. */
+const interactionLifetime = 15 * 60;
+
+/** Seconds in which a document that names no time is not fetched again, and the longest time that one may name. */
+const documentCache = { min: 30, max: 24 * 60 * 60 } as const;
+
+export const idJagProfile = 'urn:ietf:params:oauth:grant-profile:id-jag';
+
+export interface ProviderParts {
+  readonly settings: Settings;
+  readonly adapter: NonNullable<Configuration['adapter']>;
+  readonly keys: readonly JsonWebKey[];
+  readonly cookieKeys: readonly string[];
+  readonly fetch: GuardedFetch;
+  readonly errors: OidcProvider['errors'];
+}
+
+export function providerSettings(parts: ProviderParts): Configuration {
+  const { settings, adapter, keys, cookieKeys } = parts;
+  return {
+    ...clientRules(parts),
+    ...grantRules(parts),
+    adapter,
+    jwks: { keys: [...keys] as NonNullable<Configuration['jwks']>['keys'] },
+    cookies: {
+      keys: [...cookieKeys],
+      long: { httpOnly: true, sameSite: 'lax', signed: true },
+      short: { httpOnly: true, sameSite: 'lax', signed: true },
+    },
+    discovery:
+      settings.assertionProviders.length > 0
+        ? { authorization_grant_profiles_supported: [idJagProfile] }
+        : {},
+    features: features(parts),
+    ttl: lifetimesOf(settings),
+    renderError: (ctx, out, error) => {
+      const said = explanation(error) ?? out.error_description ?? 'The request can’t be understood.';
+      ctx.set(pageHeaders);
+      ctx.body = errorPage(out.error, said);
+    },
+  };
+}
+
+/** Who a client is, and how it shows that. */
+function clientRules({ settings, errors, fetch }: ProviderParts): Configuration {
+  return {
+    clients: settings.clients.map(enteredClient),
+    clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+    enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
+    clientDefaults: {
+      application_type: 'native',
+      grant_types: ['authorization_code', 'refresh_token'],
+      id_token_signed_response_alg: 'ES256',
+      token_endpoint_auth_method: 'none',
+    },
+    // Runs for every client, however it became known. The property itself is never there.
+    extraClientMetadata: {
+      properties: ['keyturn_redirect_check'],
+      validator: (_ctx, _key, _value, metadata) => requireRedirects(metadata, errors),
+    },
+    clientBasedCORS: () => false,
+    fetch: async (input, init) => fetchOfClient(fetch, input, init),
+  };
+}
+
+/** What an authorization needs, and what it leads to. */
+function grantRules({ settings }: ProviderParts): Configuration {
+  const { accounts, issuer } = settings;
+  return {
+    // Spec, Mandatory security requirements 1.
+    pkce: { required: () => true },
+    scopes: ['openid', 'offline_access'],
+    claims: { openid: ['sub'] },
+    findAccount: async (_ctx, sub) =>
+      (await accounts.isKnown(sub)) ? { accountId: sub, claims: () => ({ sub }) } : undefined,
+    interactions: { url: (_ctx, interaction) => `${pathOf(issuer)}/interaction/${interaction.uid}` },
+    // Spec, Mandatory security requirements 4.
+    rotateRefreshToken: true,
+    issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
+    expiresWithSession: () => false,
+    // A grant for each authorization: revoking one leaves the others. So consent is asked each time.
+    loadExistingGrant: async (ctx) => {
+      const grantId = ctx.oidc.result?.consent?.grantId;
+      return grantId === undefined ? undefined : ctx.oidc.provider.Grant.find(grantId);
+    },
+  };
+}
+
+function lifetimesOf({ lifetimes }: Settings): NonNullable<Configuration['ttl']> {
+  return {
+    AccessToken: lifetimes.accessToken,
+    ClientCredentials: lifetimes.accessToken,
+    AuthorizationCode: codeLifetime,
+    Grant: lifetimes.refreshToken,
+    IdToken: lifetimes.accessToken,
+    Interaction: interactionLifetime,
+    RefreshToken: lifetimes.refreshToken,
+    Session: lifetimes.session,
+  };
+}
+
+function features({ settings, errors }: ProviderParts): NonNullable<Configuration['features']> {
+  const { registration, resources, lifetimes, clientDocuments } = settings;
+  return {
+    devInteractions: { enabled: false },
+    rpInitiatedLogout: { enabled: false },
+    userinfo: { enabled: false },
+    clientCredentials: { enabled: settings.clients.some(({ isMachine }) => isMachine) },
+    registration: {
+      enabled: registration !== 'off',
+      ...(typeof registration === 'object' ? { initialAccessToken: registration.initialAccessToken } : {}),
+      issueRegistrationAccessToken: true,
+    },
+    // RFC 7592: a client reads, changes and removes its own registration.
+    registrationManagement: { enabled: registration !== 'off', rotateRegistrationAccessToken: true },
+    clientIdMetadataDocument: {
+      enabled: clientDocuments !== 'none',
+      ack: 'draft-02',
+      allowFetch: (_ctx, url) => isTrustedHost(url, clientDocuments),
+      cacheDuration: documentCache,
+    },
+    // RFC 7009 §2.1: a client revokes its own tokens only.
+    revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
+    resourceIndicators: {
+      enabled: true,
+      // A client of an earlier revision names none. With one protected server there is no doubt which it means.
+      defaultResource: () => {
+        const [only, ...others] = resources;
+        if (only === undefined || others.length > 0)
+          throw new errors.InvalidTarget('the resource parameter is missing');
+        return only.resource;
+      },
+      useGrantedResource: () => true,
+      getResourceServerInfo: (_ctx, uri) => {
+        const known = resources.find(({ resource }) => resource === uri);
+        // RFC 8707 §2. Compared as it was sent, byte for byte.
+        if (!known) throw new errors.InvalidTarget();
+        return {
+          audience: known.resource,
+          scope: Object.keys(known.scopes).join(' '),
+          accessTokenTTL: lifetimes.accessToken,
+          accessTokenFormat: 'jwt',
+          jwt: { sign: { alg: 'ES256' } },
+        };
+      },
+    },
+  };
+}
+
+/** What a request for no scope gets (RFC 6749 §3.3). */
+export function defaultScopesOf(resource: ResourceOptions): readonly string[] {
+  return resource.defaultScopes ?? Object.keys(resource.scopes);
+}
+
+function requireRedirects(metadata: ClientMetadata, errors: OidcProvider['errors']): void {
+  for (const uri of metadata.redirect_uris ?? []) {
+    const problem = redirectProblem(uri);
+    if (problem !== undefined) throw new errors.InvalidRedirectUri(problem);
+  }
+}
+
+function enteredClient({
+  clientId,
+  name,
+  redirectUris = [],
+  clientSecret,
+  keys,
+  isMachine,
+}: ClientOptions): ClientMetadata {
+  const isInteractive = redirectUris.length > 0;
+  return {
+    client_id: clientId,
+    ...(name === undefined ? {} : { client_name: name }),
+    ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),
+    ...(keys === undefined
+      ? {}
+      : { jwks: { keys: [...keys] as NonNullable<ClientMetadata['jwks']>['keys'] } }),
+    token_endpoint_auth_method:
+      keys !== undefined ? 'private_key_jwt' : clientSecret === undefined ? 'none' : 'client_secret_basic',
+    grant_types: [
+      ...(isInteractive ? ['authorization_code', 'refresh_token'] : []),
+      ...(isMachine ? ['client_credentials'] : []),
+    ],
+    response_types: isInteractive ? ['code'] : [],
+    redirect_uris: [...redirectUris],
+  };
+}
+
+/** Everything that the provider fetches was named by a client. */
+async function fetchOfClient(
+  fetch: GuardedFetch,
+  input: URL | string | Request,
+  init: RequestInit | undefined,
+): Promise<Response> {
+  const target = input instanceof Request ? input.url : String(input);
+  const answer = await fetch(target, {
+    ...(init?.method === undefined ? {} : { method: init.method }),
+    headers: new Headers(init?.headers),
+    ...(init?.signal ? { signal: init.signal } : {}),
+  });
+  if (answer.status !== 200) return answer;
+  const text = await answer.text();
+  // Key sets come this way too, without this header.
+  const isDocument = new Headers(init?.headers).get('accept') === 'application/json';
+  if (isDocument) checkDocument(target, text, answer.headers.get('content-type'));
+  return new Response(text, { status: 200, headers: answer.headers });
+}
+
+/** What we know better than the provider's own words. */
+function explanation(error: unknown): string | undefined {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && 'reason' in cause ? cause.message : undefined;
+}
+
+/** The path of an issuer; empty for one without. */
+export function pathOf(issuer: string): string {
+  return new URL(issuer).pathname.replace(/\/$/, '');
+}

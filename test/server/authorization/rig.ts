@@ -1,0 +1,178 @@
+/**
+ * An authorization server for its tests: a real one over HTTPS on the loopback address, and a client of it.
+ *
+ * Invariant: one server serves a whole file; what a test changes belongs to clients of its own.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import { Agent, fetch } from 'undici';
+import type { Dispatcher, RequestInit, Response } from 'undici';
+import { CookieJar, signInAt } from '../../../demo/user-agent.ts';
+import { throwAwayCertificates } from '../../../demo/servers/certificate.ts';
+import type { Certificates } from '../../../demo/servers/certificate.ts';
+import { listenOnLoopback } from '../../../demo/servers/tls-listener.ts';
+import { authorizationServer, developmentLogin } from '../../../src/server/authorization/index.ts';
+import type {
+  AuthorizationEvent,
+  AuthorizationServerOptions,
+} from '../../../src/server/authorization/index.ts';
+
+export const notes = 'https://notes.example/mcp';
+export const files = 'https://files.example/mcp';
+export const redirectUri = 'http://127.0.0.1:4711/callback';
+export const editor = 'editor-at-the-desk';
+
+export interface Rig {
+  readonly issuer: string;
+  readonly origin: string;
+  readonly certificates: Certificates;
+  readonly events: AuthorizationEvent[];
+  /** A request to a path of the server, or to a URL. */
+  request(path: string, init?: RequestInit): Promise<Response>;
+  close(): Promise<void>;
+}
+
+export async function startServer(
+  options: Partial<AuthorizationServerOptions> = {},
+  path = '',
+): Promise<Rig> {
+  const certificates = await throwAwayCertificates();
+  const listener = await listenOnLoopback(certificates, 0);
+  const issuer = listener.origin + path;
+  const events: AuthorizationEvent[] = [];
+  const server = await authorizationServer({
+    issuer,
+    resources: [
+      {
+        resource: notes,
+        name: 'Notes',
+        scopes: { 'notes:read': 'Read your notes', 'notes:write': 'Change your notes' },
+        defaultScopes: ['notes:read'],
+      },
+      { resource: files, scopes: { 'files:read': 'Read your files' } },
+    ],
+    accounts: developmentLogin(['alice', 'bob']),
+    clients: [{ clientId: editor, name: 'Editor', redirectUris: [redirectUri] }],
+    registration: 'open',
+    registrationLimit: { requests: 1000, seconds: 60 },
+    authorities: certificates.ca,
+    onEvent: (event) => events.push(event),
+    ...options,
+  });
+  listener.serve(server.handler);
+  const dispatcher = new Agent({ connect: { ca: certificates.ca } });
+  return {
+    issuer,
+    origin: listener.origin,
+    certificates,
+    events,
+    request: async (target, init) =>
+      fetch(new URL(target, listener.origin), { redirect: 'manual', dispatcher, ...init }),
+    async close() {
+      await server.close();
+      await dispatcher.close();
+      await listener.close();
+    },
+  };
+}
+
+export interface Asked {
+  readonly [parameter: string]: string | undefined;
+}
+
+export interface Authorization {
+  readonly url: string;
+  readonly verifier: string;
+}
+
+/** A request of the editor's for the notes, with these changes; a parameter that is undefined is left out. */
+export function authorizationOf({ issuer }: Pick<Rig, 'issuer'>, asked: Asked = {}): Authorization {
+  const verifier = randomBytes(32).toString('base64url');
+  const parameters = {
+    client_id: editor,
+    redirect_uri: redirectUri,
+    response_type: 'code',
+    resource: notes,
+    scope: 'notes:read',
+    state: 'the-state',
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+    ...asked,
+  };
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, value);
+  return { url: `${issuer}/auth?${query.toString()}`, verifier };
+}
+
+export interface Answer {
+  readonly code: string | null;
+  readonly error: string | null;
+  readonly iss: string | null;
+  readonly state: string | null;
+}
+
+/** Walks the pages as alice, in a browser of her own unless given; answers what came back to the redirect URI. */
+export async function walk(
+  rig: Rig,
+  authorization: Authorization,
+  { deny = false, jar = new CookieJar() }: { readonly deny?: boolean; readonly jar?: CookieJar } = {},
+): Promise<Answer> {
+  const back = new URL(new URL(authorization.url).searchParams.get('redirect_uri') ?? redirectUri);
+  let arrived = new URLSearchParams();
+  const listener = createServer((request, response) => {
+    arrived = new URL(request.url ?? '/', back.origin).searchParams;
+    response.end('done');
+  });
+  await new Promise<void>((resolve) => {
+    listener.listen(Number(back.port), '127.0.0.1', resolve);
+  });
+  try {
+    await signInAt(authorization.url, { account: 'alice', ca: rig.certificates.ca, deny, jar });
+  } finally {
+    listener.closeAllConnections();
+    await new Promise((resolve) => {
+      listener.close(resolve);
+    });
+  }
+  const [code, error, iss, state] = ['code', 'error', 'iss', 'state'].map((name) => arrived.get(name));
+  return { code: code ?? null, error: error ?? null, iss: iss ?? null, state: state ?? null };
+}
+
+export interface TokenAnswer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export async function tokenRequest(
+  rig: Rig,
+  form: Readonly<Record<string, string | undefined>>,
+  dispatcher?: Dispatcher,
+): Promise<TokenAnswer> {
+  const body = new URLSearchParams();
+  for (const [name, value] of Object.entries(form)) if (value !== undefined) body.set(name, value);
+  const response = await rig.request(`${new URL(rig.issuer).pathname.replace(/\/$/, '')}/token`, {
+    method: 'POST',
+    body,
+    ...(dispatcher ? { dispatcher } : {}),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+/** A whole sign-in of alice's; answers the code's exchange. */
+export async function signIn(rig: Rig, asked: Asked = {}): Promise<TokenAnswer> {
+  const authorization = authorizationOf(rig, asked);
+  const { code } = await walk(rig, authorization);
+  return tokenRequest(rig, {
+    grant_type: 'authorization_code',
+    code: code ?? '',
+    code_verifier: authorization.verifier,
+    client_id: asked['client_id'] ?? editor,
+    redirect_uri: asked['redirect_uri'] ?? redirectUri,
+    resource: asked['resource'] ?? notes,
+  });
+}
+
+export function claimsOf(token: unknown): Readonly<Record<string, unknown>> {
+  const [, payload = ''] = String(token).split('.');
+  return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as Record<string, unknown>;
+}

@@ -1,0 +1,279 @@
+/** The authorization server: metadata, the code flow, refresh and revocation. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createLocalJWKSet, jwtVerify } from 'jose';
+import {
+  authorizationOf,
+  claimsOf,
+  editor,
+  files,
+  notes,
+  redirectUri,
+  signIn,
+  startServer,
+  tokenRequest,
+  walk,
+} from './rig.ts';
+import type { Rig } from './rig.ts';
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startServer();
+});
+afterAll(async () => rig.close());
+
+const refreshOf = (token: unknown, more: Record<string, string> = {}): Record<string, string> => ({
+  grant_type: 'refresh_token',
+  refresh_token: String(token),
+  client_id: editor,
+  ...more,
+});
+
+describe('the metadata of an authorization server', () => {
+  it.each(['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'])(
+    'names its issuer, S256 and metadata documents at %s',
+    async (path) => {
+      const metadata = (await (await rig.request(path)).json()) as Record<string, unknown>;
+      expect(metadata).toMatchObject({
+        issuer: rig.issuer,
+        code_challenge_methods_supported: ['S256'],
+        client_id_metadata_document_supported: true,
+        authorization_response_iss_parameter_supported: true,
+        token_endpoint: `${rig.issuer}/token`,
+      });
+    },
+  );
+
+  it('names the issuer’s endpoints, whatever host a request names', async () => {
+    const answer = await rig.request('/.well-known/oauth-authorization-server', {
+      headers: { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' },
+    });
+    expect(await answer.text()).not.toContain('evil.example');
+  });
+
+  it('is found at all three places of an issuer with a path', async () => {
+    const tenant = await startServer({}, '/tenant');
+    try {
+      const found = await Promise.all(
+        [
+          '/.well-known/oauth-authorization-server/tenant',
+          '/.well-known/openid-configuration/tenant',
+          '/tenant/.well-known/openid-configuration',
+        ].map(async (path) => (await tenant.request(path)).json()),
+      );
+      for (const metadata of found) {
+        expect(metadata).toMatchObject({
+          issuer: `${tenant.origin}/tenant`,
+          token_endpoint: `${tenant.origin}/tenant/token`,
+        });
+      }
+      expect((await signIn(tenant)).status).toBe(200);
+      expect((await tenant.request('/.well-known/oauth-authorization-server')).status).toBe(404);
+    } finally {
+      await tenant.close();
+    }
+  });
+});
+
+describe('a sign-in at the authorization server', () => {
+  it('gives a short-lived signed token for the resource only, with the issuer in the answer', async () => {
+    const authorization = authorizationOf(rig);
+    const { code, iss, state } = await walk(rig, authorization);
+    expect({ iss, state }).toEqual({ iss: rig.issuer, state: 'the-state' });
+    const { status, body } = await tokenRequest(rig, {
+      grant_type: 'authorization_code',
+      code: code ?? '',
+      code_verifier: authorization.verifier,
+      client_id: editor,
+      redirect_uri: redirectUri,
+      resource: notes,
+    });
+    expect(status).toBe(200);
+    const keys = createLocalJWKSet((await (await rig.request('/jwks')).json()) as never);
+    const { payload, protectedHeader } = await jwtVerify(String(body['access_token']), keys, {
+      issuer: rig.issuer,
+      audience: notes,
+      typ: 'at+jwt',
+    });
+    expect(payload).toMatchObject({ sub: 'alice', client_id: editor, scope: 'notes:read', aud: notes });
+    expect(Number(payload.exp) - Number(payload.iat)).toBe(300);
+    expect(protectedHeader.alg).toBe('ES256');
+  });
+
+  it('gives the default scopes where the request names none', async () => {
+    const { body } = await signIn(rig, { scope: undefined });
+    expect(claimsOf(body['access_token'])['scope']).toBe('notes:read');
+  });
+
+  it('ends with access_denied where the person denies', async () => {
+    const { error, code } = await walk(rig, authorizationOf(rig), { deny: true });
+    expect({ error, code }).toEqual({ error: 'access_denied', code: null });
+    expect(rig.events).toContainEqual({ kind: 'denied', clientId: editor, account: 'alice' });
+  });
+
+  it.each([
+    ['no challenge', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
+    ['a plain challenge', { code_challenge_method: 'plain' }, 'invalid_request'],
+    ['a resource that is not known', { resource: 'https://other.example/mcp' }, 'invalid_target'],
+    ['a resource in another spelling', { resource: `${notes}/` }, 'invalid_target'],
+  ])('refuses a request with %s at the redirect URI', async (_what, asked, error) => {
+    const answer = await rig.request(authorizationOf(rig, asked).url);
+    const location = new URL(answer.headers.get('location') ?? '');
+    expect(location.origin + location.pathname).toBe(redirectUri);
+    expect(location.searchParams.get('error')).toBe(error);
+    expect(location.searchParams.get('iss')).toBe(rig.issuer);
+  });
+
+  it('refuses a request without a resource where there are several protected servers', async () => {
+    const answer = await rig.request(authorizationOf(rig, { resource: undefined }).url);
+    expect(new URL(answer.headers.get('location') ?? '').searchParams.get('error')).toBe('invalid_target');
+  });
+});
+
+describe('a redirect URI', () => {
+  it.each([
+    ['another host', 'https://evil.example/callback'],
+    ['another path', 'http://127.0.0.1:4711/callback/more'],
+    ['an encoded path', 'http://127.0.0.1:4711/%63allback'],
+    ['a path that leads back', 'http://127.0.0.1:4711/x/../callback'],
+    ['a query', 'http://127.0.0.1:4711/callback?next=https://evil.example'],
+    ['a fragment', 'http://127.0.0.1:4711/callback#x'],
+    ['a user before the host', 'http://127.0.0.1:4711@evil.example/callback'],
+    ['a name that begins like the host', 'http://127.0.0.1.evil.example:4711/callback'],
+    ['another loopback name', 'http://localhost:4711/callback'],
+    ['another scheme', 'https://127.0.0.1:4711/callback'],
+    ['a script', 'javascript:alert(1)'],
+    ['an address without a scheme', '//evil.example/callback'],
+  ])('that differs by %s gets a page and never a redirect', async (_what, uri) => {
+    const answer = await rig.request(authorizationOf(rig, { redirect_uri: uri }).url);
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get('location')).toBeNull();
+    expect(answer.headers.get('content-type')).toContain('text/html');
+    expect(answer.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+  });
+
+  it('may have any port on the loopback address', async () => {
+    const answer = await rig.request(
+      authorizationOf(rig, { redirect_uri: 'http://127.0.0.1:5822/callback' }).url,
+    );
+    expect(answer.headers.get('location')).toContain('/interaction/');
+  });
+
+  it('of an unknown client gets a page and never a redirect', async () => {
+    const answer = await rig.request(authorizationOf(rig, { client_id: 'nobody' }).url);
+    expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
+      status: 400,
+      location: null,
+    });
+  });
+});
+
+describe('a code', () => {
+  const exchange = async (changes: Record<string, string | undefined>) => {
+    const authorization = authorizationOf(rig);
+    const { code } = await walk(rig, authorization);
+    const form = {
+      grant_type: 'authorization_code',
+      code: code ?? '',
+      code_verifier: authorization.verifier,
+      client_id: editor,
+      redirect_uri: redirectUri,
+      resource: notes,
+    };
+    return { form, answer: await tokenRequest(rig, { ...form, ...changes }) };
+  };
+
+  it.each([
+    ['another verifier', { code_verifier: 'v'.repeat(43) }, 'invalid_grant'],
+    ['no verifier', { code_verifier: undefined }, 'invalid_grant'],
+    ['another redirect URI', { redirect_uri: 'http://127.0.0.1:4712/callback' }, 'invalid_grant'],
+    ['another resource', { resource: files }, 'invalid_target'],
+    ['an unknown client', { client_id: 'nobody' }, 'invalid_client'],
+  ])('is refused with %s', async (_what, changes, error) => {
+    const { answer } = await exchange(changes);
+    expect(answer.body['error']).toBe(error);
+  });
+
+  it('that is used twice ends the tokens of its first use', async () => {
+    const { form, answer } = await exchange({});
+    expect((await tokenRequest(rig, form)).body['error']).toBe('invalid_grant');
+    expect((await tokenRequest(rig, refreshOf(answer.body['refresh_token']))).body['error']).toBe(
+      'invalid_grant',
+    );
+  });
+
+  it('that two requests bring at once gives at most one token', async () => {
+    const authorization = authorizationOf(rig);
+    const { code } = await walk(rig, authorization);
+    const form = {
+      grant_type: 'authorization_code',
+      code: code ?? '',
+      code_verifier: authorization.verifier,
+      client_id: editor,
+      redirect_uri: redirectUri,
+      resource: notes,
+    };
+    const answers = await Promise.all([1, 2, 3, 4].map(async () => tokenRequest(rig, form)));
+    expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('a refresh token', () => {
+  it('is replaced at each use', async () => {
+    const first = await signIn(rig);
+    const second = await tokenRequest(rig, refreshOf(first.body['refresh_token']));
+    expect(second.status).toBe(200);
+    expect(second.body['refresh_token']).not.toBe(first.body['refresh_token']);
+    expect(claimsOf(second.body['access_token'])['aud']).toBe(notes);
+  });
+
+  it('that is used twice ends the one that replaced it', async () => {
+    const first = await signIn(rig);
+    const second = await tokenRequest(rig, refreshOf(first.body['refresh_token']));
+    expect((await tokenRequest(rig, refreshOf(first.body['refresh_token']))).body['error']).toBe(
+      'invalid_grant',
+    );
+    expect((await tokenRequest(rig, refreshOf(second.body['refresh_token']))).body['error']).toBe(
+      'invalid_grant',
+    );
+  });
+
+  it('gives no more than was granted, and nothing for another resource', async () => {
+    const { body } = await signIn(rig);
+    const wider = await tokenRequest(
+      rig,
+      refreshOf(body['refresh_token'], { scope: 'notes:read notes:write' }),
+    );
+    expect(wider.body['error']).toBe('invalid_scope');
+    const elsewhere = await tokenRequest(
+      rig,
+      refreshOf((await signIn(rig)).body['refresh_token'], { resource: files }),
+    );
+    expect(elsewhere.body['error']).toBe('invalid_target');
+  });
+
+  it('of one client is refused from another', async () => {
+    const { body } = await signIn(rig);
+    const registered = (await (
+      await rig.request('/reg', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ redirect_uris: [redirectUri], client_name: 'Other' }),
+      })
+    ).json()) as { client_id: string };
+    const answer = await tokenRequest(
+      rig,
+      refreshOf(body['refresh_token'], { client_id: registered.client_id }),
+    );
+    expect(answer.body['error']).toBe('invalid_grant');
+  });
+
+  it('ends when its client revokes it, and the grant’s other tokens with it', async () => {
+    const { body } = await signIn(rig);
+    const revoked = await rig.request('/token/revocation', {
+      method: 'POST',
+      body: new URLSearchParams({ token: String(body['refresh_token']), client_id: editor }),
+    });
+    expect(revoked.status).toBe(200);
+    expect((await tokenRequest(rig, refreshOf(body['refresh_token']))).body['error']).toBe('invalid_grant');
+  });
+});
