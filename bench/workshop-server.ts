@@ -1,13 +1,12 @@
 /**
  * The bridge's server for its bench, in a process of its own: an authorization server and a protected server over HTTPS. A
- * token is checked once and remembered, so that the time of a call is that of its way. Prints its addresses as one line of JSON.
+ * token is asked about once in five minutes, so that the time of a call is that of its way. Prints its addresses as one line of JSON.
  */
-import type { AuthInfo } from '@modelcontextprotocol/sdk/server/auth/types.js';
 import { startAuthorizationServer } from '../demo/servers/authorization-server.ts';
 import { throwAwayCertificates } from '../demo/servers/certificate.ts';
 import { notebookScopes } from '../demo/servers/notebook.ts';
 import { basicScopes, startProtectedServer } from '../demo/servers/protected-server.ts';
-import { introspectionVerifier } from '../demo/servers/token-verifier.ts';
+import { introspectionAt } from '../demo/servers/demo-world.ts';
 import { trustingFetch } from '../demo/servers/trusting-fetch.ts';
 import { workshop } from '../test/support/servers/workshop.ts';
 
@@ -19,22 +18,12 @@ const authorizationServer = await startAuthorizationServer({
   port: 0,
   scopes: notebookScopes,
 });
-const introspect = introspectionVerifier(authorizationServer.introspection, fetch);
 const protectedServer = await startProtectedServer({
   certificates,
   issuer: authorizationServer.issuer,
   service: workshop(),
-  verifier: (resource) => {
-    const checked = new Map<string, Promise<AuthInfo>>();
-    const verifier = introspect(resource);
-    return {
-      verifyAccessToken: async (token) => {
-        const info = checked.get(token) ?? verifier.verifyAccessToken(token);
-        checked.set(token, info);
-        return info;
-      },
-    };
-  },
+  tokens: introspectionAt(authorizationServer.introspection, 300),
+  fetch,
 });
 authorizationServer.addResource({
   resource: protectedServer.resource,

@@ -210,7 +210,7 @@ const besideLayers: Readonly<Record<string, Layer & { readonly typesOnly?: reado
     why: 'runs the program as it is delivered: its command, and its client library by name',
   },
   'demo/servers/': {
-    mayImport: ['demo/servers/', 'src/base/errors.ts', 'src/base/addresses.ts', 'src/oauth/'],
+    mayImport: ['demo/servers/', 'src/base/errors.ts', 'src/base/addresses.ts', 'src/oauth/', 'src/server/'],
     packages: [
       '@modelcontextprotocol/sdk',
       'express',

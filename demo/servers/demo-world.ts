@@ -4,6 +4,8 @@
  * Invariant: everything listens on 127.0.0.1, over TLS, with an authority made for this world alone;
  * after `close` nothing of it is left.
  */
+import { introspection, jwt } from '../../src/server/index.ts';
+import type { TokenKind } from '../../src/server/index.ts';
 import {
   type AuthorizationServer,
   type AuthorizationServerOptions,
@@ -18,8 +20,8 @@ import {
   type RequestCounts,
   startProtectedServer,
 } from './protected-server.ts';
+import type { IntrospectionAccess } from './provider-configuration.ts';
 import type { Counts } from './provider-counts.ts';
-import { introspectionVerifier, signatureVerifier } from './token-verifier.ts';
 import { trustingFetch } from './trusting-fetch.ts';
 
 export interface DemoWorldOptions extends Pick<
@@ -55,14 +57,16 @@ export async function startDemoWorld(options: DemoWorldOptions = {}): Promise<De
     port: authorizationServerPort,
     scopes: notebookScopes,
   });
-  const verifier =
+  // A lifetime is exact, and a revocation counts at once.
+  const tokens =
     options.accessTokenFormat === 'jwt'
-      ? signatureVerifier(authorizationServer, trusting.fetch)
-      : introspectionVerifier(authorizationServer.introspection, trusting.fetch);
+      ? jwt({ clockToleranceSeconds: 0 })
+      : introspectionAt(authorizationServer.introspection, 0);
   const protectedServer = await startProtectedServer({
     certificates,
     issuer: authorizationServer.issuer,
-    verifier,
+    tokens,
+    fetch: trusting.fetch,
     port: protectedServerPort,
     ...(service ? { service } : {}),
   }).catch(async (error: unknown) => {
@@ -88,4 +92,14 @@ export async function startDemoWorld(options: DemoWorldOptions = {}): Promise<De
       await Promise.all([authorizationServer.close(), protectedServer.close()]);
     },
   };
+}
+
+/** The check of opaque tokens, each time or once in `cacheSeconds`. */
+export function introspectionAt(access: IntrospectionAccess, cacheSeconds: number): TokenKind {
+  return introspection({
+    client: { id: access.clientId, secret: access.clientSecret },
+    endpoint: access.endpoint,
+    cacheSeconds,
+    negativeCacheSeconds: 0,
+  });
 }

@@ -4,19 +4,21 @@
  * Invariant: a token is checked before anything of the request is read, and a tool runs only with the
  * scopes it needs; without them the client gets an HTTP status and a challenge, not an error in a tool's result.
  */
-import { requireBearerAuth } from '@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import express, { type NextFunction, type Request, type Response } from 'express';
-import { z } from 'zod';
+import { metadata, protect } from '../../src/server/express.ts';
+import { protectedServer } from '../../src/server/index.ts';
+import type { TokenKind } from '../../src/server/index.ts';
 import type { Certificates } from './certificate.ts';
 import { notebookServer, type Notebooks, toolScopes } from './notebook.ts';
 import { listenOnLoopback } from './tls-listener.ts';
-import type { VerifierFor } from './token-verifier.ts';
 
 export interface ProtectedServerOptions {
   readonly certificates: Certificates;
   readonly issuer: string;
-  readonly verifier: VerifierFor;
+  readonly tokens: TokenKind;
+  /** Reaches the issuer. */
+  readonly fetch: typeof globalThis.fetch;
   /** 0, the default, takes any free port. */
   readonly port?: number;
   /** What is protected; notebooks unless told otherwise. */
@@ -58,45 +60,39 @@ export const basicScopes = ['notes:read'] as const;
 
 const endpointPath = '/mcp';
 
+/** Everybody here has one address, and many tests end tokens on purpose. */
+const manyFailures = { requests: 100_000, seconds: 60 };
+
 export async function startProtectedServer(options: ProtectedServerOptions): Promise<ProtectedServer> {
   let listener = await listenOnLoopback(options.certificates, options.port ?? 0);
   const { port } = listener;
   const resource = `${listener.origin}${endpointPath}`;
-  // RFC 9728 §3.1: the well-known part goes between host and path.
-  const metadataPath = `/.well-known/oauth-protected-resource${endpointPath}`;
-  const metadataUrl = `${listener.origin}${metadataPath}`;
   const counts: RequestCounts = { requests: 0, unauthorized: 0, insufficientScope: 0, served: 0 };
   const service = options.service ?? notebookService();
+  const server = protectedServer({
+    resource,
+    name: 'Keyturn demo notebook',
+    authorizationServers: [options.issuer],
+    tokens: options.tokens,
+    fetch: options.fetch,
+    scopes: { required: basicScopes },
+    strategy: 'minimal',
+    operations: { tools: Object.fromEntries(toolScopes) },
+    maxBodyBytes: service.limit,
+    rateLimit: { failedTokens: manyFailures },
+  });
 
   const app = express();
   app.disable('x-powered-by');
-  app.get(metadataPath, (_request, response) => {
-    response.json({
-      resource,
-      resource_name: 'Keyturn demo notebook',
-      authorization_servers: [options.issuer],
-      scopes_supported: basicScopes,
-      bearer_methods_supported: ['header'],
-    });
-  });
-  app.use(
-    endpointPath,
-    countAnswers(counts),
-    requireBearerAuth({
-      verifier: options.verifier(resource),
-      requiredScopes: [...basicScopes],
-      resourceMetadataUrl: metadataUrl,
-    }),
-    express.json({ limit: service.limit }),
-    requireToolScopes(metadataUrl),
-  );
+  app.use(metadata(server));
+  app.use(endpointPath, countAnswers(counts), protect(server));
   app.all(endpointPath, (request, response) => service.answer(request, response));
   app.use(refuseMalformed);
   listener.serve(app);
   return {
     url: resource,
     resource,
-    metadataUrl,
+    metadataUrl: server.metadataUrl,
     counts,
     async restart(meanwhile) {
       await listener.close();
@@ -132,36 +128,6 @@ function countAnswers(counts: RequestCounts) {
       else if (response.statusCode < 300) counts.served += 1;
     });
     next();
-  };
-}
-
-const toolCall = z.object({ method: z.literal('tools/call'), params: z.object({ name: z.string() }) });
-
-/** The tools that a body calls; several, if it is a batch. */
-function calledTools(body: unknown): string[] {
-  return [body].flat().flatMap((message) => {
-    const call = toolCall.safeParse(message);
-    return call.success ? [call.data.params.name] : [];
-  });
-}
-
-/** RFC 6750 §3.1. The challenge names what is needed together with what every request needs. */
-function requireToolScopes(metadataUrl: string) {
-  return (request: Request, response: Response, next: NextFunction): void => {
-    const needed = calledTools(request.body).flatMap((name) => toolScopes.get(name) ?? []);
-    if (needed.every((scope) => request.auth?.scopes.includes(scope))) {
-      next();
-      return;
-    }
-    const scope = [...new Set([...basicScopes, ...needed])].join(' ');
-    const description = 'This tool needs more scopes';
-    response
-      .status(403)
-      .set(
-        'www-authenticate',
-        `Bearer error="insufficient_scope", error_description="${description}", scope="${scope}", resource_metadata="${metadataUrl}"`,
-      )
-      .json({ error: 'insufficient_scope', error_description: description });
   };
 }
 

@@ -141,7 +141,7 @@ describe('the protected server', () => {
     try {
       const { tokens } = await signIn(world, { scope: 'notes:read' });
       expect(await statusOf(world, tokens.access_token, '{"jsonrpc":')).toBe(400);
-      expect(await statusOf(world, 'not a token', '{"jsonrpc":')).toBe(401);
+      expect(await statusOf(world, 'not-a-token', '{"jsonrpc":')).toBe(401);
     } finally {
       await world.close();
     }

@@ -80,7 +80,8 @@ export class Issuer {
   /** In place of an answer; undefined: it answers. */
   fault: 'down' | number | undefined;
   metadata: Record<string, unknown> = { issuer, jwks_uri: `${issuer}/keys` };
-  introspect: (form: URLSearchParams, headers: Headers) => Response = () => Response.json({ active: false });
+  introspect: (form: URLSearchParams, headers: Headers) => Response | Promise<Response> = () =>
+    Response.json({ active: false });
 
   constructor(...keys: readonly Key[]) {
     this.keys = keys.map(({ jwk }) => jwk);

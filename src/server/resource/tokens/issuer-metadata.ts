@@ -1,13 +1,12 @@
 /**
  * Where an authorization server has its keys and its introspection endpoint (RFC 8414, OpenID Connect Discovery).
  *
- * Invariant: only a document whose `issuer` is identical to the configured one is used (RFC 8414 §3.3), and only secure
- * URLs of it. So the keys of one issuer can't be taken for those of another.
+ * Invariant: only a document whose `issuer` is identical to the configured one is used (RFC 8414 §3.3). So the keys of one
+ * issuer can't be taken for those of another. Whether its URLs are secure, the requests to them check.
  */
 import { z } from 'zod';
 import { RuleRefusal } from '../../../base/errors.ts';
 import type { Http } from '../../../oauth/base/http.ts';
-import { requireSecureUrl } from '../../../oauth/base/secure-url.ts';
 import {
   authorizationServerLocations,
   requireExpectedIssuer,
@@ -36,10 +35,6 @@ export async function issuerMetadata(issuer: string, http: Http): Promise<Issuer
   const parsed = schema.safeParse(found.json);
   if (!parsed.success) throw invalid('has a wrong form');
   const { jwks_uri: jwksUri, introspection_endpoint: introspectionEndpoint } = parsed.data;
-  if (jwksUri !== undefined) requireSecureUrl(jwksUri, 'the key set', http);
-  if (introspectionEndpoint !== undefined) {
-    requireSecureUrl(introspectionEndpoint, 'the introspection endpoint', http);
-  }
   return {
     ...(jwksUri === undefined ? {} : { jwksUri }),
     ...(introspectionEndpoint === undefined ? {} : { introspectionEndpoint }),

@@ -1,0 +1,128 @@
+/** The protected server of README and docs/server.md runs as it stands there; the tables of options are whole. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { bearerChallenge } from '../../src/oauth/discovery/challenge.ts';
+import { signIn } from '../demo/sign-in.ts';
+import { until } from '../support/home.ts';
+import { freePort } from '../support/servers/port.ts';
+import { openWorld } from '../support/world.ts';
+import type { TestWorld } from '../support/world.ts';
+import { codeBlocks, page, root, tableRows } from './pages.ts';
+
+const example = (name: string): string =>
+  codeBlocks(page(name), 'ts').find((code) => code.includes('keyturn/server')) ?? '';
+
+describe('the example', () => {
+  let folder: string;
+  let world: TestWorld;
+  let program: ChildProcess;
+  let resource: string;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(path.join(tmpdir(), 'kt-server-'));
+    writeFileSync(path.join(folder, 'server.mts'), example('README.md'));
+    const sdk = '@modelcontextprotocol';
+    mkdirSync(path.join(folder, 'node_modules', 'keyturn'), { recursive: true });
+    symlinkSync(path.join(root, 'node_modules', sdk), path.join(folder, 'node_modules', sdk));
+    symlinkSync(path.join(root, 'src'), path.join(folder, 'node_modules', 'keyturn', 'src'));
+    const exports = { './server': './src/server/index.ts', './server/node': './src/server/node.ts' };
+    const manifest = JSON.stringify({ name: 'keyturn', type: 'module', exports });
+    writeFileSync(path.join(folder, 'node_modules', 'keyturn', 'package.json'), manifest);
+
+    world = await openWorld({ accessTokenFormat: 'jwt' });
+    resource = `http://127.0.0.1:${await freePort()}/mcp`;
+    const { issuer } = world.authorizationServer;
+    world.authorizationServer.addResource({
+      resource,
+      scopes: ['notes:read', 'notes:write'],
+      defaultScopes: ['notes:read'],
+    });
+    program = spawn(process.execPath, [path.join(folder, 'server.mts'), resource, issuer], {
+      env: { PATH: process.env['PATH'], NODE_EXTRA_CA_CERTS: world.caFile },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    await until('the example listens', () =>
+      fetch(resource).then(
+        () => true,
+        () => undefined,
+      ),
+    );
+  });
+
+  afterAll(async () => {
+    program.kill();
+    await world.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('is the same on both pages, and fifteen lines without its imports and empty lines', () => {
+    expect(example('docs/server.md')).toBe(example('README.md'));
+    const lines = example('README.md')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('import '));
+    expect(lines.length).toBeLessThanOrEqual(15);
+  });
+
+  it('leads a client from its challenge to its metadata', async () => {
+    const refused = await fetch(resource, { method: 'POST' });
+    const challenge = bearerChallenge(refused.headers.get('www-authenticate') ?? '');
+    expect([refused.status, challenge?.scope, challenge?.error]).toEqual([401, ['notes:read'], undefined]);
+    const found = await fetch(challenge?.resourceMetadata ?? '');
+    expect(await found.json()).toMatchObject({
+      resource,
+      authorization_servers: [world.authorizationServer.issuer],
+    });
+  });
+
+  it('takes a token of its issuer, and asks for the scope of a tool', async () => {
+    const narrow = await signIn(world, { scope: 'notes:read', resource });
+    const body = JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'add-note' },
+    });
+    const headers = { authorization: `Bearer ${narrow.tokens.access_token}` };
+    const refused = await fetch(resource, { method: 'POST', headers, body });
+    const challenge = bearerChallenge(refused.headers.get('www-authenticate') ?? '');
+    expect([refused.status, challenge?.error]).toEqual([403, 'insufficient_scope']);
+
+    const wide = await signIn(world, { scope: challenge?.scope?.join(' ') ?? '', resource });
+    const transport = new StreamableHTTPClientTransport(new URL(resource), {
+      requestInit: { headers: { authorization: `Bearer ${wide.tokens.access_token}` } },
+    });
+    const client = new Client({ name: 'test', version: '1.0.0' });
+    await client.connect(transport);
+    expect(await client.callTool({ name: 'add-note' })).toMatchObject({
+      content: [{ text: 'added for alice' }],
+    });
+    await client.close();
+  });
+
+  it('refuses a token that the same issuer gave for another server', async () => {
+    const { tokens } = await signIn(world, { scope: 'notes:read' });
+    const headers = { authorization: `Bearer ${tokens.access_token}` };
+    expect((await fetch(resource, { method: 'POST', headers })).status).toBe(401);
+  });
+});
+
+describe('docs/server.md', () => {
+  const rows = tableRows(page('docs/server.md').text).map(([name = '']) => name.replaceAll('`', ''));
+
+  it.each([
+    ['protectedServer', 'src/server/resource/options.ts', 'ProtectedServerOptions'],
+    ['jwt', 'src/server/resource/tokens/jwt.ts', 'JwtOptions'],
+    ['introspection', 'src/server/resource/tokens/introspection.ts', 'IntrospectionOptions'],
+  ])('has a row for each option of %s', (_what, file, name) => {
+    const source = readFileSync(path.join(root, file), 'utf8');
+    const [, after = ''] = source.split(`export interface ${name} {\n`);
+    const [body = ''] = after.split('\n}\n');
+    const options = [...body.matchAll(/^ {2}readonly (\w+)/gm)].map(([, option]) => option);
+    expect(options.length).toBeGreaterThan(4);
+    expect(options.filter((option) => !rows.includes(option ?? ''))).toEqual([]);
+  });
+});

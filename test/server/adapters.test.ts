@@ -1,0 +1,210 @@
+/** The protected server on real sockets: Node's http, Express, and the protocol's SDK behind each of them. */
+import { createServer, request as httpRequest, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import express from 'express';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { accessOf, metadata, protect } from '../../src/server/express.ts';
+import { jwt, protectedServer } from '../../src/server/index.ts';
+import type { ProtectedServer } from '../../src/server/index.ts';
+import { fetchListener, nodeListener } from '../../src/server/node.ts';
+import { Issuer, issuer, type Key, newKey, start, tokenOf } from './parties.ts';
+
+let key: Key;
+
+beforeAll(async () => {
+  key = await newKey();
+});
+
+interface Listening {
+  readonly resource: string;
+  readonly server: ProtectedServer;
+  readonly token: (changes?: Readonly<Record<string, unknown>>) => Promise<string>;
+}
+
+/** Listens on a free port of this machine. */
+async function listen(make: (server: ProtectedServer) => RequestListener): Promise<Listening> {
+  const http = createServer();
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    http.closeAllConnections();
+    http.close();
+  });
+  const resource = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
+  const server = protectedServer({
+    resource,
+    authorizationServers: [issuer],
+    tokens: jwt(),
+    scopes: { required: ['notes:read'] },
+    operations: { tools: { 'add-note': ['notes:write'] } },
+    fetch: new Issuer(key).fetch,
+    now: () => start,
+  });
+  http.on('request', make(server));
+  return { resource, server, token: (changes = {}) => tokenOf(key, { aud: resource, ...changes }) };
+}
+
+const seen = (headers: object): string[] => Object.keys(headers).map((name) => name.toLowerCase());
+
+/** What each kind of server does with the same handler: it answers with all that it knows of the request. */
+const kinds: readonly (readonly [string, (server: ProtectedServer) => RequestListener])[] = [
+  [
+    'a Fetch handler',
+    (server) =>
+      fetchListener(server, async (request, { subject, body }) =>
+        Response.json({ subject, body, text: await request.text(), headers: [...request.headers.keys()] }),
+      ),
+  ],
+  [
+    'a handler of Node',
+    (server) =>
+      nodeListener(server, (request, response, { subject, body }) => {
+        const headers = [
+          ...seen(request.headers),
+          ...seen(request.headersDistinct),
+          ...seen(request.rawHeaders),
+        ];
+        const raw = request.rawHeaders.map((text) => text.toLowerCase());
+        response.end(JSON.stringify({ subject, body, headers: [...headers, ...raw] }));
+      }),
+  ],
+  [
+    'Express',
+    (server) => {
+      const app = express();
+      app.use(metadata(server));
+      app.use('/mcp', protect(server), express.json());
+      app.all('/mcp', (request, response) => {
+        const { subject } = accessOf(request);
+        response.json({
+          subject,
+          body: request.body as unknown,
+          headers: [...seen(request.headers), ...request.rawHeaders],
+        });
+      });
+      return app;
+    },
+  ],
+];
+
+const addNote = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'add-note' } };
+
+describe.each(kinds)('%s', (_kind, make) => {
+  const post = (url: string, token: string | undefined, message: unknown = { method: 'ping' }) =>
+    fetch(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
+      body: JSON.stringify(message),
+    });
+
+  it('serves the metadata, refuses, and hands on what was checked without the token', async () => {
+    const { resource, server, token } = await listen(make);
+    expect(await (await fetch(server.metadataUrl)).json()).toMatchObject({ resource });
+    const refused = await post(resource, undefined);
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+      401,
+      expect.stringContaining(`resource_metadata="${server.metadataUrl}"`),
+    ]);
+    expect((await post(resource, await token(), addNote)).status).toBe(403);
+    const own = await token({ scope: 'notes:read notes:write' });
+    const passed = await post(resource, own, addNote);
+    expect([passed.status, passed.headers.get('cache-control')]).toEqual([200, 'no-store']);
+    const text = await passed.text();
+    expect(JSON.parse(text)).toMatchObject({ subject: 'alice', body: addNote });
+    expect(text).not.toMatch(/authorization|eyJ/i);
+  });
+
+  it('sees a second Authorization header, which Node itself drops', async () => {
+    const { resource, token } = await listen(make);
+    const own = await token();
+    const status = await new Promise((resolve, reject) => {
+      const sent = httpRequest(resource, {
+        method: 'POST',
+        headers: [
+          'Host',
+          new URL(resource).host,
+          'Authorization',
+          `Bearer ${own}`,
+          'Authorization',
+          `Bearer ${own}`,
+        ],
+      });
+      sent.once('response', (answer) => resolve(answer.resume().statusCode));
+      sent.once('error', reject);
+      sent.end();
+    });
+    expect(status).toBe(400);
+  });
+
+  it('answers nothing beside its path, in no spelling that a router may take for it', async () => {
+    const { resource, token } = await listen(make);
+    const own = await token();
+    const { origin } = new URL(resource);
+    for (const path of ['/MCP', '/%6dcp', '//mcp', '/other']) {
+      expect((await post(origin + path, own)).status, path).toBe(404);
+    }
+  });
+
+  it('refuses a body that is too long', async () => {
+    const { resource, token } = await listen(make);
+    const long = await post(resource, await token(), { x: 'x'.repeat(5 * 1024 * 1024) }).catch(
+      () => undefined,
+    );
+    expect([413, undefined]).toContain(long?.status);
+  });
+});
+
+it('a handler that throws is answered with 500, and says nothing of why', async () => {
+  const { resource, token } = await listen((server) =>
+    fetchListener(server, () => {
+      throw new Error('the secret reason');
+    }),
+  );
+  const answer = await fetch(resource, { headers: { authorization: `Bearer ${await token()}` } });
+  expect([answer.status, await answer.text()]).toEqual([500, '']);
+});
+
+it('a stream is passed on as it comes, and ends in the handler when the client leaves', async () => {
+  const ended = Promise.withResolvers<void>();
+  const { resource, token } = await listen((server) =>
+    fetchListener(server, (request) => {
+      request.signal.addEventListener('abort', () => ended.resolve());
+      const body = new ReadableStream<Uint8Array>({
+        start: (controller) => controller.enqueue(new TextEncoder().encode('data: 1\n\n')),
+      });
+      return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    }),
+  );
+  const answer = await fetch(resource, { headers: { authorization: `Bearer ${await token()}` } });
+  const reader = answer.body?.getReader();
+  expect(new TextDecoder().decode((await reader?.read())?.value)).toBe('data: 1\n\n');
+  await reader?.cancel();
+  await ended.promise;
+});
+
+it('the protocol’s SDK runs behind it, and its tools know who asks', async () => {
+  const mcp = createMcpHandler(() => {
+    const notes = new McpServer({ name: 'notes', version: '1.0.0' });
+    notes.registerTool('who', {}, ({ http }) => ({
+      content: [{ type: 'text', text: `${String(http?.authInfo?.extra?.['sub'])} ${http?.authInfo?.token}` }],
+    }));
+    return notes;
+  });
+  const { resource, token } = await listen((server) =>
+    fetchListener(server, (request, { authInfo, body }) =>
+      mcp.fetch(request, { authInfo, parsedBody: body }),
+    ),
+  );
+  const own = await token();
+  const client = new Client({ name: 'test', version: '1.0.0' });
+  const transport = new StreamableHTTPClientTransport(new URL(resource), {
+    requestInit: { headers: { authorization: `Bearer ${own}` } },
+  });
+  await client.connect(transport);
+  expect(await client.callTool({ name: 'who' })).toMatchObject({ content: [{ text: 'alice ' }] });
+  await client.close();
+});

@@ -1,0 +1,180 @@
+/** Tokens that are bound to a key: with a right proof, and with each way in which a proof can be wrong. */
+import { createHmac } from 'node:crypto';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { parseChallenges } from '../../../src/oauth/discovery/challenge.ts';
+import {
+  Issuer,
+  type Key,
+  newKey,
+  proofOf,
+  resource,
+  rig,
+  start,
+  thumbprintOf,
+  tokenOf,
+} from '../parties.ts';
+
+let key: Key;
+let device: Key;
+let thief: Key;
+let bound: string;
+let plain: string;
+
+beforeAll(async () => {
+  [key, device, thief] = await Promise.all([newKey(), newKey(), newKey()]);
+  bound = await tokenOf(key, { cnf: { jkt: await thumbprintOf(device) } });
+  plain = await tokenOf(key);
+});
+
+const now = start / 1000;
+const scheme = 'DPoP';
+const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+function dpopChallenge(answer: Response) {
+  const challenges = parseChallenges(answer.headers.get('www-authenticate') ?? '');
+  return Object.fromEntries(challenges.find((one) => one.scheme === 'dpop')?.parameters ?? []);
+}
+
+describe('a bound token', () => {
+  it('passes with a proof of its key, and gives the handler neither', async () => {
+    const { call, handled } = rig(new Issuer(key));
+    const proof = await proofOf(device, bound);
+    expect((await call(bound, { scheme, headers: { dpop: proof } })).status).toBe(200);
+    expect([...(handled[0]?.request.headers.keys() ?? [])]).toEqual([]);
+  });
+
+  it('passes with a proof for a URL in another normal form', async () => {
+    const { call } = rig(new Issuer(key));
+    const proof = await proofOf(device, bound, { htu: 'HTTPS://NOTES.example:443/mcp?a=1#b' });
+    expect((await call(bound, { scheme, headers: { dpop: proof }, url: `${resource}?c=2` })).status).toBe(
+      200,
+    );
+  });
+
+  it('is refused in the Bearer scheme, with a proof or without one', async () => {
+    const { call } = rig(new Issuer(key));
+    const proof = await proofOf(device, bound);
+    for (const headers of [{}, { dpop: proof }]) {
+      const answer = await call(bound, { headers });
+      expect(answer.status).toBe(401);
+      expect(dpopChallenge(answer)).toMatchObject({
+        error: 'invalid_token',
+        algs: expect.stringContaining('ES256'),
+      });
+    }
+  });
+
+  type Make = () => string | Promise<string>;
+  const wrong: readonly (readonly [string, string, Make])[] = [
+    ['of another key', 'another key', () => proofOf(thief, bound)],
+    [
+      'signed by another key than it shows',
+      'wrong signature',
+      () => {
+        const { kid: _kid, ...jwk } = device.jwk;
+        return proofOf(thief, bound, {}, { jwk });
+      },
+    ],
+    ['for another method', 'another request', () => proofOf(device, bound, { htm: 'GET' })],
+    ['for another path', 'another request', () => proofOf(device, bound, { htu: `${resource}/x` })],
+    [
+      'for another host',
+      'another request',
+      () => proofOf(device, bound, { htu: 'https://evil.example/mcp' }),
+    ],
+    ['for plain http', 'another request', () => proofOf(device, bound, { htu: 'http://notes.example/mcp' })],
+    ['for another token', 'another token', () => proofOf(device, plain)],
+    ['without the digest of a token', 'one readable', () => proofOf(device, bound, { ath: undefined })],
+    ['without an id', 'one readable', () => proofOf(device, bound, { jti: undefined })],
+    ['with an id of 300 characters', 'one readable', () => proofOf(device, bound, { jti: 'x'.repeat(300) })],
+    ['without a time', 'one readable', () => proofOf(device, bound, { iat: undefined })],
+    ['that is too old', 'too old', () => proofOf(device, bound, { iat: now - 61 })],
+    ['from the future', 'too old', () => proofOf(device, bound, { iat: now + 6 })],
+    ['of another type', 'one readable', () => proofOf(device, bound, {}, { typ: 'JWT' })],
+    [
+      'with its private key in view',
+      'one readable',
+      () => proofOf(device, bound, {}, { jwk: { ...device.jwk, d: 'AAAA' } }),
+    ],
+    ['without a key', 'one readable', () => proofOf(device, bound, {}, { jwk: undefined })],
+    [
+      'without a signature',
+      'one readable',
+      () => `${part({ alg: 'none', typ: 'dpop+jwt', jwk: device.jwk })}.${part({})}.`,
+    ],
+    [
+      'with a MAC',
+      'one readable',
+      () => {
+        const signed = `${part({ alg: 'HS256', typ: 'dpop+jwt', jwk: { kty: 'oct', k: 'AAAA' } })}.${part({})}`;
+        return `${signed}.${createHmac('sha256', Buffer.from('AAAA', 'base64url')).update(signed).digest('base64url')}`;
+      },
+    ],
+    ['that is no JWT', 'one readable', () => 'x'],
+    ['of 5,000 characters', 'one readable', () => proofOf(device, bound, { x: 'x'.repeat(5000) })],
+    [
+      'beside another one',
+      'one readable',
+      async () => `${await proofOf(device, bound)}, ${await proofOf(device, bound)}`,
+    ],
+  ];
+
+  it.each(wrong)('is refused with a proof %s', async (_what, problem, make) => {
+    const { call, handled } = rig(new Issuer(key));
+    const answer = await call(bound, { scheme, headers: { dpop: await make() } });
+    expect(answer.status).toBe(401);
+    expect(dpopChallenge(answer)).toMatchObject({ error: 'invalid_dpop_proof' });
+    expect(await answer.text()).toContain(problem);
+    expect(handled).toEqual([]);
+  });
+
+  it('is refused without a proof', async () => {
+    expect((await rig(new Issuer(key)).call(bound, { scheme })).status).toBe(401);
+  });
+
+  it('passes once with one proof, also where two requests come at once', async () => {
+    const { call, pass } = rig(new Issuer(key));
+    const headers = { dpop: await proofOf(device, bound) };
+    const statuses = await Promise.all(
+      [1, 2, 3].map(async () => (await call(bound, { scheme, headers })).status),
+    );
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 401, 401]);
+    pass(59);
+    expect(await (await call(bound, { scheme, headers })).text()).toContain('used before');
+    pass(10);
+    expect(await (await call(bound, { scheme, headers })).text()).toContain('too old');
+  });
+
+  it('needs a nonce of this server where one is wanted, and the server gives it', async () => {
+    const { call, pass } = rig(new Issuer(key), { dpop: { nonceSeconds: 30 } });
+    const send = async (nonce?: string) =>
+      call(bound, { scheme, headers: { dpop: await proofOf(device, bound, { nonce }) } });
+    const asked = await send();
+    expect([asked.status, dpopChallenge(asked)['error']]).toEqual([401, 'use_dpop_nonce']);
+    const nonce = asked.headers.get('dpop-nonce') ?? '';
+    const passed = await send(nonce);
+    expect([passed.status, passed.headers.has('dpop-nonce')]).toEqual([200, true]);
+    expect((await send(`${nonce.slice(0, -2)}AA`)).status).toBe(401);
+    expect((await send('1.x')).status).toBe(401);
+    pass(31);
+    expect((await send(nonce)).status).toBe(401);
+  });
+});
+
+describe('a token without a key', () => {
+  it('is refused in the DPoP scheme, with a proof too', async () => {
+    const { call } = rig(new Issuer(key));
+    const answer = await call(plain, { scheme, headers: { dpop: await proofOf(device, plain) } });
+    expect(answer.status).toBe(401);
+    expect(await answer.text()).toContain('not bound');
+  });
+
+  it('is refused where only bound ones are taken, and the challenge says so', async () => {
+    const { call } = rig(new Issuer(key), { dpop: { required: true } });
+    for (const answer of [await call(plain), await call(undefined)]) {
+      expect(answer.status).toBe(401);
+      const challenges = parseChallenges(answer.headers.get('www-authenticate') ?? '');
+      expect(challenges.map((one) => one.scheme)).toEqual(['dpop']);
+    }
+  });
+});

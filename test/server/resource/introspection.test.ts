@@ -1,0 +1,217 @@
+/** Tokens that their issuer is asked about: its answers, what of them is kept, and its silence. */
+import { createLocalJWKSet, exportJWK, jwtVerify } from 'jose';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { introspection } from '../../../src/server/index.ts';
+import type { IntrospectionClient, IntrospectionOptions } from '../../../src/server/index.ts';
+import { Issuer, issuer, type Key, newKey, proofOf, resource, rig, start, thumbprintOf } from '../parties.ts';
+
+const client = { id: 'notes server', secret: 'a:b%c' };
+const now = start / 1000;
+const active = {
+  active: true,
+  iss: issuer,
+  aud: resource,
+  sub: 'alice',
+  client_id: 'editor',
+  token_type: 'Bearer',
+  scope: 'notes:read',
+  exp: now + 300,
+};
+
+function issuerThatSays(answer: unknown, status = 200): Issuer {
+  const from = new Issuer();
+  from.metadata = { issuer, introspection_endpoint: `${issuer}/introspect` };
+  from.introspect = () => Response.json(answer, { status });
+  return from;
+}
+
+const asking = (from: Issuer, options: Partial<IntrospectionOptions> = {}, more = {}) =>
+  rig(from, { tokens: introspection({ client, ...options }), ...more });
+
+const questions = (from: Issuer): number => from.asked.filter((path) => path === '/introspect').length;
+
+describe('a token', () => {
+  it('passes if its issuer says that it is active and for this server', async () => {
+    const { call, handled } = asking(issuerThatSays({ ...active, jti: 'opaque-1' }));
+    expect((await call('opaque-1')).status).toBe(200);
+    expect(handled[0]?.access).toMatchObject({
+      subject: 'alice',
+      clientId: 'editor',
+      scopes: ['notes:read'],
+    });
+    // Some servers use the token as its own id.
+    expect(JSON.stringify(handled[0]?.access)).not.toContain('opaque-1');
+  });
+
+  it.each([
+    ['that is not active', { active: false }, 'not active'],
+    ['that is not active, with claims beside', { ...active, active: false }, 'not active'],
+    ['whose state is a text', { ...active, active: 'true' }, 'lacks a claim'],
+    ['without a state', { ...active, active: undefined }, 'lacks a claim'],
+    ['for another audience', { ...active, aud: 'https://other.example' }, 'not issued for this'],
+    ['without an audience', { ...active, aud: undefined }, 'not issued for this'],
+    ['from another issuer', { ...active, iss: 'https://evil.example' }, 'another issuer'],
+    ['that has expired', { ...active, exp: now }, 'expired'],
+    ['that is not valid yet', { ...active, nbf: now + 1 }, 'not valid yet'],
+    ['of another type', { ...active, token_type: 'refresh_token' }, 'not an access token'],
+    ['of nobody', { ...active, client_id: undefined }, 'lacks a claim'],
+    ['bound to a certificate', { ...active, cnf: { 'x5t#S256': 'a' } }, 'bound to a key'],
+  ])('is refused %s', async (_what, answer, problem) => {
+    const { call, handled } = asking(issuerThatSays(answer));
+    const refused = await call('opaque');
+    expect([refused.status, await refused.text()]).toEqual([401, expect.stringContaining(problem)]);
+    expect(handled).toEqual([]);
+  });
+
+  it('that is bound to a key needs a proof', async () => {
+    const device = await newKey();
+    const { call } = asking(
+      issuerThatSays({ ...active, token_type: 'DPoP', cnf: { jkt: await thumbprintOf(device) } }),
+    );
+    expect((await call('opaque')).status).toBe(401);
+    const headers = { dpop: await proofOf(device, 'opaque') };
+    expect((await call('opaque', { scheme: 'DPoP', headers })).status).toBe(200);
+  });
+});
+
+describe('an answer', () => {
+  it('is kept for thirty seconds, and asked for once by requests that come together', async () => {
+    const from = issuerThatSays(active);
+    const { call, pass } = asking(from);
+    from.introspect = async () => {
+      // Long enough for the others to come.
+      for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      return Response.json(active);
+    };
+    await Promise.all([1, 2, 3].map(() => call('opaque')));
+    pass(29);
+    await call('opaque');
+    expect(questions(from)).toBe(1);
+    from.introspect = () => Response.json({ active: false });
+    pass(2);
+    expect((await call('opaque')).status).toBe(401);
+  });
+
+  it('is not kept past the expiry of its token', async () => {
+    const from = issuerThatSays({ ...active, exp: now + 10 });
+    const { call, pass } = asking(from);
+    await call('opaque');
+    pass(10);
+    expect((await call('opaque')).status).toBe(401);
+    expect(questions(from)).toBe(2);
+  });
+
+  it('that a token is not active is kept for five seconds', async () => {
+    const from = issuerThatSays({ active: false });
+    const { call, pass } = asking(from);
+    await call('opaque');
+    await call('opaque');
+    expect(questions(from)).toBe(1);
+    from.introspect = () => Response.json(active);
+    pass(6);
+    expect((await call('opaque')).status).toBe(200);
+  });
+
+  it('is asked for each time where none is to be kept', async () => {
+    const from = issuerThatSays(active);
+    const { call } = asking(from, { cacheSeconds: 0 });
+    await call('opaque');
+    await call('opaque');
+    expect(questions(from)).toBe(2);
+  });
+
+  it.each([
+    ['none at all', (from: Issuer) => void (from.fault = 'down')],
+    [
+      'that this server isn’t known there',
+      (from: Issuer) => void (from.introspect = () => new Response(null, { status: 401 })),
+    ],
+    [
+      'a status of failure with a body of success',
+      (from: Issuer) => void (from.introspect = () => Response.json(active, { status: 500 })),
+    ],
+    [
+      'a redirect',
+      (from: Issuer) => void (from.introspect = () => Response.redirect('https://evil.example', 307)),
+    ],
+    ['a list', (from: Issuer) => void (from.introspect = () => Response.json([active]))],
+    ['no JSON', (from: Issuer) => void (from.introspect = () => new Response('{"active":true'))],
+    [
+      'of more than 256 KiB',
+      (from: Issuer) => void (from.introspect = () => Response.json({ ...active, x: 'x'.repeat(300_000) })),
+    ],
+    [
+      'without an endpoint in the metadata',
+      (from: Issuer) => void delete from.metadata['introspection_endpoint'],
+    ],
+  ])('that says nothing lets nothing pass: %s', async (_what, bend) => {
+    const from = issuerThatSays(active);
+    bend(from);
+    const { call, handled, events } = asking(from);
+    const answer = await call('opaque');
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(events[0]).toMatchObject({ type: 'outage', what: 'introspection', isBridged: false });
+    expect(handled).toEqual([]);
+    expect(JSON.stringify(events)).not.toContain('opaque');
+  });
+
+  it('that takes too long lets nothing pass', async () => {
+    const from = issuerThatSays(active);
+    const hanging: typeof fetch = async (input, init) => {
+      const request = new Request(input, init);
+      if (!request.url.endsWith('/introspect')) return from.fetch(request);
+      return new Promise((_resolve, reject) => {
+        request.signal.addEventListener('abort', () => reject(request.signal.reason as Error));
+      });
+    };
+    const { call } = asking(from, { timeoutSeconds: 0.05 }, { fetch: hanging });
+    expect((await call('opaque')).status).toBe(503);
+  });
+});
+
+describe('the question', () => {
+  let own: Key;
+  beforeAll(async () => {
+    own = await newKey();
+  });
+
+  async function asked(as: IntrospectionClient) {
+    const from = issuerThatSays(active);
+    const seen: { form: URLSearchParams; headers: Headers }[] = [];
+    from.introspect = (form, headers) => {
+      seen.push({ form, headers });
+      return Response.json(active);
+    };
+    expect((await asking(from, { client: as }).call('opaque')).status).toBe(200);
+    const [first] = seen;
+    expect(first?.form.get('token')).toBe('opaque');
+    expect(first?.form.get('token_type_hint')).toBe('access_token');
+    return first;
+  }
+
+  it('carries id and secret, each encoded, in the header', async () => {
+    const question = await asked(client);
+    const [, encoded = ''] = question?.headers.get('authorization')?.split(' ') ?? [];
+    expect(Buffer.from(encoded, 'base64').toString()).toBe('notes%20server:a%3Ab%25c');
+  });
+
+  it('carries them in the body where that is chosen', async () => {
+    const question = await asked({ ...client, method: 'client_secret_post' });
+    expect(question?.form.get('client_secret')).toBe(client.secret);
+    expect(question?.headers.has('authorization')).toBe(false);
+  });
+
+  it('carries an assertion for this issuer, signed by the key', async () => {
+    const jwk = { ...(await exportJWK(own.privateKey)), alg: 'ES256', kid: 'k1' };
+    const question = await asked({ id: client.id, privateKey: jwk });
+    const keys = createLocalJWKSet({ keys: [own.jwk] });
+    const options = { issuer: client.id, subject: client.id, audience: issuer, currentDate: new Date(start) };
+    await jwtVerify(question?.form.get('client_assertion') ?? '', keys, options);
+  });
+});
+
+it('is refused for two authorization servers, since a token must not be shown to the wrong one', () => {
+  const make = () =>
+    asking(issuerThatSays(active), {}, { authorizationServers: [issuer, 'https://b.example'] });
+  expect(make).toThrow(/one authorization server/);
+});

@@ -1,0 +1,321 @@
+/** What a protected server answers to requests, whatever their token: its metadata, its challenges, its refusals. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { bearerChallenge, parseChallenges } from '../../../src/oauth/discovery/challenge.ts';
+import { protectedServer } from '../../../src/server/index.ts';
+import type { ProtectedServerOptions } from '../../../src/server/index.ts';
+import { Issuer, issuer, type Key, metadataUrl, newKey, resource, rig, tokenOf } from '../parties.ts';
+
+let key: Key;
+let token: string;
+
+beforeAll(async () => {
+  key = await newKey();
+  token = await tokenOf(key);
+});
+
+const challengeOf = (answer: Response) => bearerChallenge(answer.headers.get('www-authenticate') ?? '');
+
+describe('the metadata', () => {
+  const places = [metadataUrl, 'https://notes.example/.well-known/oauth-protected-resource'];
+
+  it.each(places)('is at %s, for any page and any cache', async (url) => {
+    const { send, handled } = rig(new Issuer(key), { name: 'Notes' });
+    const answer = await send(new Request(url));
+    expect(answer.status).toBe(200);
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-type': 'application/json',
+      'access-control-allow-origin': '*',
+      'cache-control': 'public, max-age=3600',
+    });
+    expect(await answer.json()).toEqual({
+      resource,
+      resource_name: 'Notes',
+      authorization_servers: [issuer],
+      scopes_supported: ['notes:read'],
+      bearer_methods_supported: ['header'],
+      dpop_signing_alg_values_supported: ['ES256', 'ES384', 'EdDSA', 'Ed25519', 'PS256', 'RS256'],
+    });
+    expect(handled).toEqual([]);
+  });
+
+  it('answers HEAD without a body, a preflight of a page, and no other method', async () => {
+    const { send } = rig(new Issuer(key));
+    const head = await send(new Request(metadataUrl, { method: 'HEAD' }));
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    const preflight = await send(new Request(metadataUrl, { method: 'OPTIONS' }));
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers.get('access-control-allow-headers')).toBe('*');
+    const post = await send(new Request(metadataUrl, { method: 'POST' }));
+    expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+  });
+
+  it('gives the resource byte for byte, with a slash at its end too', async () => {
+    const { send } = rig(new Issuer(key), { resource: `${resource}/` });
+    expect(await (await send(new Request(`${metadataUrl}/`))).json()).toMatchObject({
+      resource: `${resource}/`,
+    });
+  });
+});
+
+describe('a request without a token', () => {
+  it('gets a challenge with metadata and scope, and no error', async () => {
+    const answer = await rig(new Issuer(key)).call(undefined);
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(challengeOf(answer)).toEqual({ resourceMetadata: metadataUrl, scope: ['notes:read'] });
+    const challenges = parseChallenges(answer.headers.get('www-authenticate') ?? '');
+    expect(challenges.map(({ scheme }) => scheme)).toEqual(['bearer', 'dpop']);
+    expect(challenges[1]?.parameters.get('algs')).toContain('ES256');
+  });
+
+  it('gets one without a scope if none is needed', async () => {
+    const answer = await rig(new Issuer(key), { scopes: {} }).call(undefined);
+    expect(challengeOf(answer)).toEqual({ resourceMetadata: metadataUrl });
+  });
+
+  it('gets the same with a scheme that this server doesn’t know', async () => {
+    const answer = await rig(new Issuer(key)).call('YWxpY2U6c2VjcmV0', { scheme: 'Basic' });
+    expect([answer.status, challengeOf(answer)?.error]).toEqual([401, undefined]);
+  });
+
+  it('gets a challenge that names scopes with every character a scope may have', async () => {
+    const scope = "!#$%&'()*+,-./:;<=>?@[]^_`{|}~";
+    const answer = await rig(new Issuer(key), { scopes: { required: [scope] } }).call(undefined);
+    expect(challengeOf(answer)?.scope).toEqual([scope]);
+  });
+});
+
+describe('a malformed request', () => {
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+
+  it.each([
+    ['the token in the query', (t: string) => ({ url: `${resource}?access_token=${t}` })],
+    ['the token in the query and the header', (t: string) => ({ url: `${resource}?access_token=${t}`, t })],
+    ['the token in a form', (t: string) => ({ headers: form, body: `access_token=${t}` })],
+    ['the token in a form and the header', (t: string) => ({ headers: form, body: `access_token=${t}`, t })],
+    [
+      'the token in a form whose type is in capital letters',
+      (t: string) => ({
+        headers: { 'content-type': 'Application/X-WWW-Form-Urlencoded; charset=utf-8' },
+        body: `access_token=${t}`,
+        t,
+      }),
+    ],
+    [
+      'two Authorization headers',
+      (t: string) => ({ headers: { authorization: `Bearer ${t}, Bearer ${t}` } }),
+    ],
+    ['two tokens in one header', (t: string) => ({ headers: { authorization: `Bearer ${t} ${t}` } })],
+    ['a scheme without a token', () => ({ headers: { authorization: 'Bearer' } })],
+    ['an empty header', () => ({ headers: { authorization: '' } })],
+    ['a scheme that is no word', () => ({ headers: { authorization: '(Bearer) x' } })],
+    ['a token with characters that no token has', () => ({ headers: { authorization: 'Bearer a"b' } })],
+    ['an https server asked over plain http', (t: string) => ({ url: 'http://notes.example/mcp', t })],
+  ])('is refused with 400: %s', async (_what, make) => {
+    const { call, handled, events } = rig(new Issuer(key));
+    const { t, ...changes } = { t: undefined, ...make(token) };
+    const answer = await call(t, changes);
+    expect(answer.status).toBe(400);
+    expect(challengeOf(answer)).toMatchObject({ error: 'invalid_request', resourceMetadata: metadataUrl });
+    expect(handled).toEqual([]);
+    expect(JSON.stringify(events) + (await answer.text())).not.toContain(token);
+  });
+
+  it('is told from a form without a token, whose fields the handler gets', async () => {
+    const { call, handled } = rig(new Issuer(key));
+    expect((await call(token, { headers: form, body: 'a=1' })).status).toBe(200);
+    expect(String(handled[0]?.access.body)).toBe('a=1');
+    expect(await handled[0]?.request.text()).toBe('a=1');
+  });
+});
+
+describe('a handler', () => {
+  it('gets who asks, and neither the token nor a proof of it', async () => {
+    const { call, handled } = rig(new Issuer(key));
+    const answer = await call(token, { headers: { dpop: 'x', 'x-other': '1' }, body: 'body' });
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    const [got] = handled;
+    expect([...(got?.request.headers.keys() ?? [])]).toEqual(['content-type', 'x-other']);
+    expect(await got?.request.text()).toBe('body');
+    expect(JSON.stringify(got?.access)).not.toContain(token);
+    expect(got?.access.authInfo).toMatchObject({ token: '', clientId: 'editor', scopes: ['notes:read'] });
+  });
+
+  it('isn’t reached beside the path of the resource', async () => {
+    const { call, handled } = rig(new Issuer(key));
+    for (const path of ['/', '/other', '/mcpx', '/MCP', '/x/../other']) {
+      expect((await call(token, { url: `https://notes.example${path}` })).status).toBe(404);
+    }
+    expect(handled).toEqual([]);
+    expect((await call(token, { url: `${resource}/below` })).status).toBe(200);
+  });
+
+  it('isn’t reached if the session of the token ended, or can’t be checked', async () => {
+    const answers = await Promise.all(
+      [() => 'ended' as const, () => 'unavailable' as const, () => Promise.reject(new Error('x'))].map(
+        async (checkSession) => rig(new Issuer(key), { checkSession }).call(token),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([401, 503, 503]);
+    expect((await rig(new Issuer(key), { checkSession: () => 'valid' }).call(token)).status).toBe(200);
+  });
+});
+
+describe('over a proxy', () => {
+  const headers = (proto: string, from: string) => ({ 'x-forwarded-proto': proto, 'x-forwarded-for': from });
+  const url = 'http://notes.example/mcp';
+  const trustedProxies = ['10.0.0.0/8', '2001:db8::1'];
+
+  it.each([
+    ['a trusted one says https', '10.1.2.3', headers('https', '192.0.2.7'), 200, '192.0.2.7'],
+    ['a trusted one in IPv6', '2001:db8:0::1', headers('https', '192.0.2.7'), 200, '192.0.2.7'],
+    ['a trusted one in a mapped address', '::ffff:10.1.2.3', headers('https', '192.0.2.7'), 200, '192.0.2.7'],
+    [
+      'the client wrote addresses of its own before',
+      '10.1.2.3',
+      headers('https', '127.0.0.1, 192.0.2.7'),
+      200,
+      '192.0.2.7',
+    ],
+    [
+      'two trusted ones stand in a row',
+      '10.1.2.3',
+      headers('https', '192.0.2.7, 10.9.9.9'),
+      200,
+      '192.0.2.7',
+    ],
+    ['a trusted one says http', '10.1.2.3', headers('http', '192.0.2.7'), 400, undefined],
+    [
+      'the client wrote https, and the proxy http',
+      '10.1.2.3',
+      headers('https, http', '192.0.2.7'),
+      400,
+      undefined,
+    ],
+    ['anybody says https', '192.0.2.9', headers('https', '192.0.2.7'), 400, undefined],
+  ])('counts only what a trusted one says: %s', async (_how, address, forwarded, status, client) => {
+    const { call, events } = rig(new Issuer(key), { trustedProxies });
+    expect((await call(token, { url, headers: forwarded, address })).status).toBe(status);
+    expect(events.at(-1)).toMatchObject(
+      client === undefined ? { reason: 'insecure_transport' } : { address: client },
+    );
+  });
+
+  it('ignores the addresses of a proxy that isn’t trusted, and of one without a list', async () => {
+    const { call, events } = rig(new Issuer(key));
+    await call(token, { headers: headers('https', '192.0.2.7'), address: '192.0.2.9' });
+    expect(events.at(-1)).toMatchObject({ address: '192.0.2.9' });
+  });
+});
+
+describe('a server on this machine, under development', () => {
+  const local = { resource: 'http://127.0.0.1:8080/mcp' };
+
+  it('answers over plain http, and to this machine alone', async () => {
+    const { call } = rig(new Issuer(key), local);
+    const own = await tokenOf(key, { aud: local.resource });
+    expect((await call(own, { address: '127.0.0.1' })).status).toBe(200);
+    expect((await call(own, { address: '::1' })).status).toBe(200);
+    expect((await call(own, { address: '192.0.2.7' })).status).toBe(400);
+  });
+});
+
+describe('limits', () => {
+  const address = '192.0.2.7';
+  const limit = { requests: 3, seconds: 60 };
+
+  it('stop an address that sends wrong tokens, and let others pass', async () => {
+    const { call, pass } = rig(new Issuer(key), { rateLimit: { failedTokens: limit } });
+    for (let n = 0; n < 3; n += 1) expect((await call('x', { address })).status).toBe(401);
+    const answer = await call(token, { address });
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '20']);
+    expect((await call(token, { address: '192.0.2.8' })).status).toBe(200);
+    pass(20);
+    expect((await call(token, { address })).status).toBe(200);
+  });
+
+  it('count the addresses of one IPv6 subscriber as one', async () => {
+    const { call } = rig(new Issuer(key), { rateLimit: { perAddress: { requests: 1, seconds: 60 } } });
+    expect((await call(token, { address: '2001:db8:1:2::a' })).status).toBe(200);
+    expect((await call(token, { address: '2001:db8:1:2:ffff::b' })).status).toBe(429);
+    expect((await call(token, { address: '2001:db8:1:3::a' })).status).toBe(200);
+  });
+
+  it('stop a client whatever addresses it comes from, until its time has come', async () => {
+    const { call, pass } = rig(new Issuer(key), { rateLimit: { perClient: limit } });
+    for (let n = 0; n < 3; n += 1) expect((await call(token, { address: `192.0.2.${n}` })).status).toBe(200);
+    expect((await call(token, { address })).status).toBe(429);
+    expect((await call(await tokenOf(key, { client_id: 'other' }), { address })).status).toBe(200);
+    pass(60);
+    for (let n = 0; n < 3; n += 1) expect((await call(token, { address })).status).toBe(200);
+    expect((await call(token, { address })).status).toBe(429);
+  });
+});
+
+describe('events', () => {
+  it('say who was let in, and why somebody was not, without tokens, queries and bodies', async () => {
+    const { call, events } = rig(new Issuer(key), { operations: {} });
+    const body = JSON.stringify({ method: 'resources/read', params: { uri: 'notes://a?key=secret' } });
+    await call(token, { url: `${resource}?secret=1`, body, address: '192.0.2.7' });
+    await call('wrong', { address: '192.0.2.7' });
+    expect(events).toEqual([
+      expect.objectContaining({
+        type: 'granted',
+        method: 'POST',
+        path: '/mcp',
+        address: '192.0.2.7',
+        issuer,
+        subject: 'alice',
+        clientId: 'editor',
+        needed: ['notes:read'],
+        operations: ['resources/read "notes://a"'],
+      }),
+      expect.objectContaining({ type: 'refused', status: 401, reason: 'token_unreadable' }),
+    ]);
+    expect(JSON.stringify(events)).not.toMatch(/secret|wrong|eyJ/);
+  });
+
+  it('that can’t be written down change no answer', async () => {
+    const onEvent = (): never => {
+      throw new Error('disk full');
+    };
+    const { call } = rig(new Issuer(key), { onEvent });
+    expect((await call(token)).status).toBe(200);
+    expect((await call('x')).status).toBe(401);
+  });
+});
+
+describe('options', () => {
+  it.each([
+    ['resource', { resource: 'notes.example' }],
+    ['resource', { resource: 'http://notes.example/mcp' }],
+    ['resource', { resource: 'https://Notes.example/mcp' }],
+    ['resource', { resource: `${resource}?a=1` }],
+    ['resource', { resource: `${resource}#a` }],
+    ['authorizationServers', { authorizationServers: [] }],
+    ['authorizationServers', { authorizationServers: ['http://login.example'] }],
+    ['authorizationServers', { authorizationServers: ['https://login.example?a'] }],
+    ['tokens', { tokens: {} as never }],
+    ['scopes', { scopes: { required: ['notes read'] } }],
+    ['scopes', { operations: { tools: { a: ['b"'] } } }],
+    ['strategy', { strategy: 'most' as never }],
+    ['trustedProxies', { trustedProxies: ['proxy.example'] }],
+    ['rateLimit.perClient.requests', { rateLimit: { perClient: { requests: 0, seconds: 1 } } }],
+    ['dpop.algorithms', { dpop: { algorithms: ['HS256' as never] } }],
+    ['scope', { scope: ['a'] } as never],
+  ] as const)(
+    'that can’t be right are refused by name: %s (%#)',
+    (name, changes: Partial<ProtectedServerOptions>) => {
+      const make = () =>
+        protectedServer({
+          resource,
+          authorizationServers: [issuer],
+          tokens: { open: () => ({ check: () => Promise.reject(new Error('unused')) }) },
+          ...changes,
+        });
+      expect(make).toThrow(
+        expect.objectContaining({ reason: 'invalid_request', message: expect.stringContaining(name) }),
+      );
+    },
+  );
+});

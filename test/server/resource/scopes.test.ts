@@ -1,0 +1,154 @@
+/** Which scopes a request needs by its operation and its path, and what a challenge for more asks for. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { bearerChallenge } from '../../../src/oauth/discovery/challenge.ts';
+import type { ProtectedServerOptions } from '../../../src/server/index.ts';
+import { Issuer, type Key, metadataUrl, newKey, rig, tokenOf } from '../parties.ts';
+
+let key: Key;
+let token: string;
+
+beforeAll(async () => {
+  key = await newKey();
+  token = await tokenOf(key);
+});
+
+const challengeOf = (answer: Response) => bearerChallenge(answer.headers.get('www-authenticate') ?? '');
+
+describe('scopes', () => {
+  const operations: ProtectedServerOptions['operations'] = {
+    tools: { 'add-note': ['notes:write'], '*': ['notes:use'] },
+    resources: { 'notes://secret': ['notes:secret'], 'notes://team/*': ['notes:team'] },
+    prompts: { plan: ['notes:plan'] },
+    methods: { 'logging/setLevel': ['notes:admin'] },
+  };
+  const message = (method: string, params: object = {}, id = 1) => ({ jsonrpc: '2.0', id, method, params });
+  const addNote = message('tools/call', { name: 'add-note' });
+
+  it.each([
+    ['a tool', addNote, 'notes:write'],
+    ['a tool without an entry', message('tools/call', { name: 'other' }), 'notes:use'],
+    [
+      'a tool named as a property of every object',
+      message('tools/call', { name: 'constructor' }),
+      'notes:use',
+    ],
+    ['a resource', message('resources/read', { uri: 'notes://secret' }), 'notes:secret'],
+    [
+      'a resource in another spelling',
+      message('resources/read', { uri: 'notes://%73ecret' }),
+      'notes:secret',
+    ],
+    [
+      'a resource by the beginning of its URI',
+      message('resources/read', { uri: 'notes://team/a' }),
+      'notes:team',
+    ],
+    [
+      'a subscription to a resource',
+      message('resources/subscribe', { uri: 'notes://secret' }),
+      'notes:secret',
+    ],
+    ['a prompt', message('prompts/get', { name: 'plan' }), 'notes:plan'],
+    [
+      'a completion for a prompt',
+      message('completion/complete', { ref: { type: 'ref/prompt', name: 'plan' } }),
+      'notes:plan',
+    ],
+    ['a method', message('logging/setLevel'), 'notes:admin'],
+    ['one message of a batch', [message('ping'), addNote], 'notes:write'],
+    ['a notification', { jsonrpc: '2.0', method: 'tools/call', params: { name: 'add-note' } }, 'notes:write'],
+  ])('are needed for %s', async (_what, body, needed) => {
+    const { call, handled } = rig(new Issuer(key), { operations });
+    const answer = await call(token, { body: JSON.stringify(body) });
+    expect(answer.status).toBe(403);
+    expect(challengeOf(answer)).toMatchObject({
+      error: 'insufficient_scope',
+      scope: ['notes:read', needed],
+      resourceMetadata: metadataUrl,
+    });
+    expect(handled).toEqual([]);
+    const enough = await tokenOf(key, { scope: `notes:read ${needed}` });
+    expect((await call(enough, { body: JSON.stringify(body) })).status).toBe(200);
+    expect(handled[0]?.access.body).toEqual(body);
+  });
+
+  it.each([
+    ['minimal', ['notes:read', 'notes:write']],
+    ['recommended', ['notes:read', 'notes:team', 'notes:write']],
+    ['extended', ['notes:read', 'notes:team', 'notes:write', 'notes:delete']],
+  ] as const)('of a challenge follow the strategy %s', async (strategy, scope) => {
+    const { call } = rig(new Issuer(key), {
+      strategy,
+      operations,
+      scopes: { required: ['notes:read'], related: { 'notes:write': ['notes:delete'] } },
+    });
+    // The token also has a scope of another server, which is not relevant here.
+    const granted = await tokenOf(key, { scope: 'notes:read notes:team mail:send' });
+    expect(challengeOf(await call(granted, { body: JSON.stringify(addNote) }))?.scope).toEqual(scope);
+  });
+
+  it('imply others as they are told to, over several steps, and never by their names', async () => {
+    const implies = { 'notes:admin': ['notes:write'], 'notes:write': ['notes:read'] };
+    const { call } = rig(new Issuer(key), { operations, scopes: { required: ['notes:read'], implies } });
+    const statuses = await Promise.all(
+      ['notes:admin', 'notes:write', 'notes:write:all', 'notes:*', 'notes'].map(
+        async (scope) =>
+          (await call(await tokenOf(key, { scope }), { body: JSON.stringify(addNote) })).status,
+      ),
+    );
+    expect(statuses).toEqual([200, 200, 403, 403, 403]);
+  });
+
+  it.each(['/mcp/admin', '/mcp/admin/x', '/mcp/ADMIN', '/mcp//admin', '/mcp/%61dmin', '/mcp/admin/'])(
+    'of a route are needed at %s',
+    async (path) => {
+      const { call } = rig(new Issuer(key), { routes: [{ path: '/mcp/admin', scopes: ['notes:admin'] }] });
+      const url = `https://notes.example${path}`;
+      expect(challengeOf(await call(token, { url }))?.scope).toEqual(['notes:read', 'notes:admin']);
+      expect(challengeOf(await call(undefined, { url }))?.scope).toEqual(['notes:read', 'notes:admin']);
+      expect((await call(await tokenOf(key, { scope: 'notes:read notes:admin' }), { url })).status).toBe(200);
+    },
+  );
+
+  it('of a route may be those of one method', async () => {
+    const routes = [{ method: 'DELETE', path: '/mcp', scopes: ['notes:admin'] }];
+    const { call } = rig(new Issuer(key), { routes });
+    expect((await call(token, { method: 'DELETE' })).status).toBe(403);
+    expect((await call(token)).status).toBe(200);
+  });
+
+  it.each([
+    ['the same', { 'mcp-method': 'tools/call', 'mcp-name': 'add-note' }, 200],
+    ['the same, encoded', { 'mcp-method': 'tools/call', 'mcp-name': '=?base64?YWRkLW5vdGU=?=' }, 200],
+    ['another method', { 'mcp-method': 'tools/list' }, 400],
+    ['another tool', { 'mcp-method': 'tools/call', 'mcp-name': 'list-notes' }, 400],
+    ['another tool alone', { 'mcp-name': 'list-notes' }, 400],
+    ['a tool in a broken encoding', { 'mcp-name': '=?base64?%?=' }, 400],
+  ])('are checked for what the body says: its headers name %s', async (_what, headers, status) => {
+    const { call } = rig(new Issuer(key), { operations });
+    const wide = await tokenOf(key, { scope: 'notes:read notes:write' });
+    const answer = await call(wide, { headers, body: JSON.stringify({ ...addNote, id: 7 }) });
+    expect(answer.status).toBe(status);
+    if (status === 400) expect(await answer.json()).toMatchObject({ id: 7, error: { code: -32_020 } });
+  });
+
+  it('can’t be got around by a batch behind a header for one message', async () => {
+    const { call } = rig(new Issuer(key), { operations });
+    const body = JSON.stringify([message('ping'), message('ping')]);
+    expect((await call(token, { headers: { 'mcp-method': 'ping' }, body })).status).toBe(400);
+  });
+
+  it.each([
+    ['no JSON', '{', 400],
+    ['nothing', '', 400],
+    ['too long', `"${'x'.repeat(100)}"`, 413],
+  ])('can’t be read from a body that is %s', async (_what, body, status) => {
+    const { call, handled } = rig(new Issuer(key), { operations, maxBodyBytes: 100 });
+    expect((await call(token, { body })).status).toBe(status);
+    expect(handled).toEqual([]);
+  });
+
+  it('of operations aren’t needed where a session ends without a body', async () => {
+    expect((await rig(new Issuer(key), { operations }).call(token, { method: 'DELETE' })).status).toBe(200);
+  });
+});

@@ -1,0 +1,78 @@
+/** Requests to an upstream server: with a token of its own, and never with the one that a client sent. */
+import { beforeAll, expect, it } from 'vitest';
+import { upstreamFetch } from '../../../src/server/index.ts';
+import type { Access } from '../../../src/server/index.ts';
+import { Issuer, type Key, newKey, resource, rig, tokenOf } from '../parties.ts';
+
+const upstream = 'https://api.example/v1';
+let key: Key;
+let incoming: string;
+let access: Access;
+
+beforeAll(async () => {
+  key = await newKey();
+  incoming = await tokenOf(key);
+  const { call, handled } = rig(new Issuer(key));
+  await call(incoming);
+  const [got] = handled;
+  if (!got) throw new Error('nothing was handled');
+  ({ access } = got);
+});
+
+function recorder() {
+  const sent: Request[] = [];
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    sent.push(new Request(input, init));
+    return new Response('ok');
+  };
+  return { sent, fetch };
+}
+
+it('carry a token that was issued for the upstream server, and follow no redirect', async () => {
+  const { sent, fetch } = recorder();
+  const token = await tokenOf(key, { aud: upstream });
+  const call = await upstreamFetch(access, { resource: upstream, token, fetch });
+  await call(`${upstream}/things`, { method: 'POST', body: 'x' });
+  expect(sent[0]?.headers.get('authorization')).toBe(`Bearer ${token}`);
+  expect([sent[0]?.redirect, await sent[0]?.text()]).toEqual(['manual', 'x']);
+});
+
+it('carry an opaque token too', async () => {
+  const { sent, fetch } = recorder();
+  await (
+    await upstreamFetch(access, { resource: upstream, token: 'opaque', fetch })
+  )(upstream);
+  expect(sent).toHaveLength(1);
+});
+
+it.each([
+  ['the token that the client sent', async () => incoming, /the client sent/],
+  [
+    'another token for this server',
+    async () => tokenOf(key, { aud: resource, jti: 't2' }),
+    /another audience/,
+  ],
+  [
+    'a token for a third server',
+    async () => tokenOf(key, { aud: 'https://third.example' }),
+    /another audience/,
+  ],
+])('are refused with %s', async (_what, make, problem) => {
+  await expect(upstreamFetch(access, { resource: upstream, token: await make() })).rejects.toThrow(problem);
+});
+
+it.each(['https://evil.example/v1', 'https://api.example/v2', 'http://api.example/v1'])(
+  'are refused for %s, beyond the upstream server',
+  async (url) => {
+    const { sent, fetch } = recorder();
+    const call = await upstreamFetch(access, { resource: upstream, token: 'opaque', fetch });
+    await expect(call(url)).rejects.toThrow(/not one of the upstream/);
+    expect(sent).toEqual([]);
+  },
+);
+
+it('are refused for an access that no server of ours made', async () => {
+  await expect(upstreamFetch({ ...access }, { resource: upstream, token: 'opaque' })).rejects.toThrow(
+    /not made/,
+  );
+});
