@@ -6,7 +6,7 @@
  * acknowledged: it is kept in a file beside. Any other unreadable line makes the whole file unreadable; it is kept, and
  * never counts as empty. Nothing is appended to a file that another program changed.
  */
-import { constants } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
@@ -38,6 +38,8 @@ interface Unsaved<Item> {
 
 export class RecordLog<Item extends { readonly id: string }> implements RecordStore<Item> {
   readonly path: string;
+  /** Where format 1 lay. */
+  readonly #firstFormat: string;
   /** The file's first line. */
   readonly #header: string;
   readonly #lineSchema: z.ZodType<{ put: Item } | { remove: string }>;
@@ -55,6 +57,7 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
   /** `report` gets lines for the broker's log. No line contains a record. */
   constructor(file: string, itemSchema: z.ZodType<Item>, report: (line: string) => void = () => undefined) {
     this.path = file;
+    this.#firstFormat = path.join(path.dirname(file), `${path.basename(file, '.jsonl')}.json`);
     this.#header = `${JSON.stringify({ records: path.basename(file, '.jsonl'), version })}\n`;
     this.#lineSchema = z.union([z.strictObject({ put: itemSchema }), z.strictObject({ remove: z.string() })]);
     this.#report = report;
@@ -75,6 +78,11 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
 
   get trouble(): FileTrouble | undefined {
     return this.#trouble && troubleWith(this.path, this.#trouble);
+  }
+
+  /** A file of format 1 that is still there, although the records are read from this one; nothing reads it. */
+  get leftover(): string | undefined {
+    return this.isLoaded && existsSync(this.#firstFormat) ? this.#firstFormat : undefined;
   }
 
   async load(): Promise<void> {
@@ -235,8 +243,7 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
 
   /** Format 1 had another file name. Without this check its records would count as absent. */
   async #refuseFirstFormat(): Promise<void> {
-    const first = path.join(path.dirname(this.path), `${path.basename(this.path, '.jsonl')}.json`);
-    if (await readPrivate(first)) throw olderFormat(first, 1, version);
+    if (await readPrivate(this.#firstFormat)) throw olderFormat(this.#firstFormat, 1, version);
   }
 }
 

@@ -173,3 +173,16 @@ describe('a file that can’t be read', () => {
     expect(await home.keyturn(['list'])).toMatchObject({ code: 0 });
   });
 });
+
+it('status names a grants.json of an older Keyturn once, with what to do, until it is removed', async () => {
+  const home = newHome();
+  await home.ok(['list']);
+  const file = path.join(home.paths.state, 'grants.json');
+  writeFileSync(file, '{"version":1,"items":[]}', { mode: 0o600 });
+  expect(await home.json('status')).toMatchObject({ leftover: file, unreadable: [] });
+  const lines = (await home.ok(['status'])).split('\n');
+  expect(lines.filter((line) => line.includes(file))).toEqual([expect.stringMatching(/^LEFTOVER /)]);
+  expect(lines.join()).toContain('Remove the file, or move it away.');
+  rmSync(file);
+  expect(await home.ok(['status'])).not.toContain('LEFTOVER');
+});

@@ -254,5 +254,17 @@ describe('grants of format 1', () => {
     expect(await refusal(log.put({ id: 'a', n: 1 }))).toMatchObject({ reason: 'file_unreadable' });
     expect(readdirSync(folder)).toEqual(['grants.json']);
     expect(readFileSync(old, 'utf8')).toBe(text);
+    expect(log.leftover).toBeUndefined();
+  });
+
+  it('are named as a leftover beside the newer file, for as long as they lie there', async () => {
+    const { folder } = await filled();
+    const old = path.join(folder, 'grants.json');
+    writeFileSync(old, '{"version":1,"items":[]}', { mode: 0o600 });
+    const log = await opened(folder);
+    expect(log.items).toHaveLength(2);
+    expect(log.leftover).toBe(old);
+    rmSync(old);
+    expect(log.leftover).toBeUndefined();
   });
 });

@@ -41,6 +41,8 @@ export const status = z.object({
   }),
   /** Files that count for nothing, were left as they are, and why. */
   unreadable: z.array(z.object({ file: settingText, why: z.string(), hint: z.string().optional() })),
+  /** `grants.json`, an older format of the grants, where it lies beside `grants.jsonl`: nothing reads it. */
+  leftover: settingText.optional(),
   /** What the vault vouches for of this home. */
   homeState: z.object({
     /** `unchecked`: the vault was not needed yet. `passing`: a memory vault, which remembers nothing of it. */
