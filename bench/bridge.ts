@@ -8,66 +8,21 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { trustingFetch } from '../demo/servers/trusting-fetch.ts';
-import { pair } from '../src/client/index.ts';
+import { bin, BrokerHome, medianOf } from './broker-home.ts';
 
 const peerVersion = '0.15.1';
 const large = 8 * 1024 * 1024;
 /** How often each thing is done; the first tenth warms up. */
 const rounds = { calls: 2000, large: 30, starts: 20 } as const;
 
-const root = path.join(import.meta.dirname, '..');
-const folder = mkdtempSync(path.join(tmpdir(), 'kb-'));
-const bin = path.join(root, 'dist', 'cli', 'bin.js');
-const caFile = path.join(folder, 'ca.pem');
-const env: Record<string, string> = {
-  PATH: process.env['PATH'] ?? '',
-  HOME: folder,
-  KEYTURN_HOME: path.join(folder, 'home'),
-  KEYTURN_VAULT: 'memory',
-  NODE_EXTRA_CA_CERTS: caFile,
-  KEYTURN_BROWSER: `env KEYTURN_DEMO_CA=${caFile} ${process.execPath} ${path.join(root, 'demo', 'user-agent.ts')}`,
-};
-const children: ChildProcess[] = [];
+const home = new BrokerHome();
+const { env, folder } = home;
 /** Ended before the broker: a bridge that says its last words to the server needs one. */
 const bridges: ChildProcess[] = [];
-
-/** Starts a process that goes on; answers its first line. */
-async function start(...args: string[]): Promise<string> {
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  children.push(child);
-  const [line] = (await once(child.stdout, 'data')) as [Buffer];
-  return line.toString();
-}
-
-async function keyturn(...args: string[]): Promise<string> {
-  const child = spawn(process.execPath, [bin, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  let text = '';
-  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
-  await once(child, 'close');
-  return text;
-}
-
-/** Pairs and allows the entry, and signs in. */
-async function prepare(resource: string): Promise<void> {
-  await start(bin, 'daemon', '--auto-started');
-  await keyturn('login', resource);
-  const pairing = pair({ name: 'bench', env, onCode: () => undefined });
-  let cards: { id: string }[] = [];
-  while (cards.length === 0) {
-    await sleep(50);
-    cards = JSON.parse(await keyturn('pending', '--json')) as { id: string }[];
-  }
-  await keyturn('answer', cards[0]?.id ?? '', 'yes');
-  await pairing;
-  await keyturn('allow', 'bench', resource);
-  await keyturn('allow', 'cli', resource);
-}
 
 /** The peer's command and arguments; undefined where it can't be installed. */
 function peer(resource: string, token: string): string[] | undefined {
@@ -137,11 +92,6 @@ async function startUp(args: readonly string[]): Promise<void> {
   bridges.push(child);
 }
 
-function medianOf(times: readonly number[]): number {
-  const warm = times.slice(Math.ceil(times.length / 10)).toSorted((a, b) => a - b);
-  return warm[Math.floor(warm.length / 2)] ?? Number.NaN;
-}
-
 type Ways = Readonly<Record<string, () => Promise<unknown>>>;
 
 /** Each way in turn, so that a busy moment of the machine hits them alike. The median of each, in milliseconds. */
@@ -177,11 +127,11 @@ function eachWith(
 }
 
 try {
-  const line = await start(path.join(import.meta.dirname, 'workshop-server.ts'));
+  const line = await home.start(path.join(import.meta.dirname, 'workshop-server.ts'));
   const { resource, ca } = z.object({ resource: z.string(), ca: z.string() }).parse(JSON.parse(line));
-  writeFileSync(caFile, ca);
-  await prepare(resource);
-  const token = (await keyturn('token', resource)).trim();
+  home.trust(ca);
+  await home.prepare(resource);
+  const token = (await home.keyturn('token', resource)).trim();
   const bridge = [bin, 'bridge', resource, '--as', 'bench'];
   const remote = peer(resource, token);
 
@@ -214,7 +164,5 @@ try {
 } finally {
   for (const child of bridges) child.kill();
   await Promise.all(bridges.map(async (child) => child.exitCode ?? child.signalCode ?? once(child, 'close')));
-  await keyturn('daemon', '--stop');
-  for (const child of children) child.kill();
-  rmSync(folder, { recursive: true, force: true });
+  await home.close();
 }

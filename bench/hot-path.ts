@@ -3,53 +3,21 @@
  * a new one, from 64 at once, and as a cold `keyturn token`. Prints medians and ratios, asserts nothing:
  * the numbers are the machine's, the ratios less so. Needs a build: `npm run build && node bench/hot-path.ts`.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { connect, pair } from '../src/client/index.ts';
+import { connect } from '../src/client/index.ts';
+import { bin, BrokerHome, medianOf } from './broker-home.ts';
 import { startDemoWorld } from '../demo/servers/demo-world.ts';
 
-const root = path.join(import.meta.dirname, '..');
-const folder = mkdtempSync(path.join(tmpdir(), 'kb-'));
-const bin = path.join(root, 'dist', 'cli', 'bin.js');
+const home = new BrokerHome();
+const { env, folder } = home;
 const world = await startDemoWorld({ accessTokenLifetime: 3600 });
 const { resource } = world.protectedServer;
-const caFile = path.join(folder, 'ca.pem');
-writeFileSync(caFile, world.ca);
-const env: NodeJS.ProcessEnv = {
-  PATH: process.env['PATH'],
-  HOME: folder,
-  KEYTURN_HOME: path.join(folder, 'home'),
-  KEYTURN_VAULT: 'memory',
-  NODE_EXTRA_CA_CERTS: caFile,
-  KEYTURN_BROWSER: `env KEYTURN_DEMO_CA=${caFile} ${process.execPath} ${path.join(root, 'demo', 'user-agent.ts')}`,
-};
-const children: ChildProcess[] = [];
+home.trust(world.ca);
 /** How often each thing is done; the first tenth warms up. */
 const rounds = { kept: 20_000, anew: 2000, cold: 30, crowd: 64 } as const;
-
-async function start(args: readonly string[]): Promise<void> {
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  children.push(child);
-  await once(child.stdout, 'data');
-}
-
-async function keyturn(...args: string[]): Promise<string> {
-  const child = spawn(process.execPath, [bin, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  let text = '';
-  child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
-  await once(child, 'close');
-  return text;
-}
-
-function medianOf(times: readonly number[]): number {
-  const warm = times.slice(times.length / 10).toSorted((a, b) => a - b);
-  return warm[Math.floor(warm.length / 2)] ?? 0;
-}
 
 async function median(count: number, work: () => unknown): Promise<number> {
   const times: number[] = [];
@@ -91,19 +59,9 @@ async function echoConnection(socket: string): Promise<{ ask: () => Promise<void
   };
 }
 
+/** Answers the length of a token's answer, which the peer answers as well. */
 async function prepare(): Promise<number> {
-  await start([bin, 'daemon', '--auto-started']);
-  await keyturn('login', resource);
-  const pairing = pair({ name: 'bench', env, onCode: () => undefined });
-  let cards: { id: string }[] = [];
-  while (cards.length === 0) {
-    await sleep(50);
-    cards = JSON.parse(await keyturn('pending', '--json')) as { id: string }[];
-  }
-  await keyturn('answer', cards[0]?.id ?? '', 'yes');
-  await pairing;
-  await keyturn('allow', 'bench', resource);
-  await keyturn('allow', 'cli', resource);
+  await home.prepare(resource);
   const connection = await connect({ name: 'bench', env });
   const token = await connection.getToken({ resource });
   connection.close();
@@ -124,7 +82,7 @@ async function crowd(ask: (n: number) => Promise<unknown>): Promise<number> {
 try {
   const size = await prepare();
   const socket = path.join(folder, 'echo.sock');
-  await start([path.join(import.meta.dirname, 'echo.ts'), socket, String(size)]);
+  await home.start(path.join(import.meta.dirname, 'echo.ts'), socket, String(size));
 
   const kept = await connect({ name: 'bench', env });
   const echo = await echoConnection(socket);
@@ -165,8 +123,6 @@ try {
     'ms',
   );
 } finally {
-  await keyturn('daemon', '--stop');
-  for (const child of children) child.kill();
+  await home.close();
   await world.close();
-  rmSync(folder, { recursive: true, force: true });
 }

@@ -123,10 +123,10 @@ function active(parts: BrokerParts, grant: Grant): Sentences {
     const next = 'The next request that needs them opens a sign-in; other requests are served.';
     return { now: `${scopesLost(issuer, lostScope)}; ${inMemory}.`, next, refresh };
   }
-  const order = refresher.secrets.comparison.isCompared(grant.id)
-    ? 'It is in order'
-    : 'It is listed as in order, but was not compared with the vault yet';
-  return { now: `${order}; ${inMemory}.`, next: refreshSentence(refresh), refresh };
+  const standing = refresher.secrets.comparison.isCompared(grant.id)
+    ? 'It is usable'
+    : 'It is listed as usable, but was not compared with the vault yet';
+  return { now: `${standing}; ${inMemory}.`, next: refreshSentence(refresh), refresh };
 }
 
 function nextRefresh({ clock }: BrokerParts, grant: Grant, token: AccessToken | undefined): NextRefresh {

@@ -1,10 +1,10 @@
 /** Hostile servers and clumsy clients of the bridge: what must not loop, grow or stay without an answer. */
-import http from 'node:http';
-import { once } from 'node:events';
+import type http from 'node:http';
 import { PassThrough } from 'node:stream';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { exchange, startBridge } from '../bridge/rig.ts';
 import { until } from '../support/home.ts';
+import { startLoopbackServer } from '../support/servers/loopback-server.ts';
 
 interface Message {
   readonly id?: unknown;
@@ -16,7 +16,7 @@ type Answering = (message: Message, response: http.ServerResponse) => boolean;
 /** A server by hand: the SDK's does nothing of this. What `answering` leaves gets an empty answer. */
 async function serverBy(answering: Answering): Promise<{ url: URL; methods: string[] }> {
   const methods: string[] = [];
-  const server = http.createServer((request, response) => {
+  const origin = await startLoopbackServer((request, response) => {
     void (async () => {
       let text = '';
       for await (const piece of request) text += String(piece);
@@ -29,15 +29,7 @@ async function serverBy(answering: Answering): Promise<{ url: URL; methods: stri
       response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, result: {} }));
     })();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
-  return { url: new URL(`http://127.0.0.1:${port}/mcp`), methods };
+  return { url: new URL(`${origin}/mcp`), methods };
 }
 
 const request = (id: number, method = 'ping'): string => JSON.stringify({ jsonrpc: '2.0', id, method });

@@ -5,11 +5,8 @@ import { PassThrough } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { untilAborted } from '../../src/base/abort.ts';
 import { runBridge } from '../../src/bridge/bridge.ts';
-import { connect } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
-import { startRig } from '../ipc/rig.ts';
-
-type Dispatch = NonNullable<Parameters<typeof startRig>[0]>['dispatch'];
+import { type Dispatch, startTokenBroker, tokenDispatch } from '../support/token-broker.ts';
 
 /**
  * Connects to a broker that gives `secret-1`, and another token after each refusal. `more`: answers what tokens aren't about;
@@ -20,33 +17,11 @@ export async function tokenBroker(
   more?: Dispatch,
   heard: (params: unknown) => void = () => undefined,
 ): Promise<() => Promise<Connection>> {
-  let current = 1;
-  const rig = await startRig({
-    dispatch: async (caller, method, params) => {
-      if (more && !method.startsWith('token.')) return more(caller, method, params);
-      const isStepUp = JSON.stringify(params ?? {}).includes('"status":403');
-      heard(params);
-      if (method === 'token.reject' || isStepUp) current += 1;
-      if (method === 'token.reject') return { rejected: true };
-      return {
-        access_token: `secret-${current}`,
-        token_type: 'Bearer',
-        expires_at: 1_800_000_000,
-        expires_in: 3600,
-        scope: 'read',
-        resource,
-        account: '',
-        issuer: 'https://login.example',
-        tokenId: `t${current}`,
-      };
-    },
+  const tokens = tokenDispatch(resource, { heard: ({ params }) => heard(params) });
+  return startTokenBroker(async (caller, method, params) => {
+    const answer = more && !method.startsWith('token.') ? more : tokens;
+    return answer(caller, method, params);
   });
-  const key = rig.enrol();
-  return async () => {
-    const connection = await connect({ key, paths: rig.paths });
-    onTestFinished(() => connection.close());
-    return connection;
-  };
 }
 
 export async function tokenConnection(resource: string): Promise<Connection> {

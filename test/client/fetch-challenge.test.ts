@@ -45,10 +45,16 @@ describe('a challenge', () => {
 
   test('of 401 is left standing while the broker replaces no refused token', async () => {
     const { origin, seen } = await startHttp(() => [401]);
-    const { authorized, calls, resource } = await startFetch(origin, {}, undefined, {
-      rejected: false,
-      retryAfter: 60,
-    });
+    const { authorized, calls, resource } = await startFetch(
+      origin,
+      {},
+      {
+        verdict: {
+          rejected: false,
+          retryAfter: 60,
+        },
+      },
+    );
     expect((await authorized(resource)).status).toBe(401);
     expect(seen).toHaveLength(1);
     expect(methodsOf(calls)).toEqual(['token.get', 'token.reject']);
@@ -154,7 +160,7 @@ describe('a challenge', () => {
 
   test('is left standing when the broker has no other token', async () => {
     const { origin, seen } = await startHttp(() => [401]);
-    const { authorized, resource } = await startFetch(origin, {}, [{}, { tokenId: 't1' }]);
+    const { authorized, resource } = await startFetch(origin, {}, { tokens: [{}, { tokenId: 't1' }] });
     expect((await authorized(resource)).status).toBe(401);
     expect(seen).toHaveLength(1);
   });

@@ -1,10 +1,8 @@
 /** A protected server over real HTTP, and a fetch for it on a real broker socket. */
-import { once } from 'node:events';
-import http from 'node:http';
-import { onTestFinished } from 'vitest';
-import { connect } from '../../src/client/connect.ts';
+import type { Connection } from '../../src/client/connection.ts';
 import { createFetch, type FetchOptions } from '../../src/client/fetch.ts';
-import { startRig } from '../ipc/rig.ts';
+import { startLoopbackServer } from '../support/servers/loopback-server.ts';
+import { type Call, startTokenBroker, tokenDispatch, type TokenScript } from '../support/token-broker.ts';
 
 export interface Seen {
   readonly request: string;
@@ -18,7 +16,7 @@ export type Reply = readonly [status: number, headers?: Record<string, string>];
 /** A server on this machine that notes what came and answers as told; 200 by default. */
 export async function startHttp(answer: (seen: Seen, count: number) => Reply = () => [200]) {
   const seen: Seen[] = [];
-  const server = http.createServer((request, response) => {
+  const origin = await startLoopbackServer((request, response) => {
     let body = '';
     request.setEncoding('utf8');
     request.on('data', (piece: string) => (body += piece));
@@ -30,66 +28,29 @@ export async function startHttp(answer: (seen: Seen, count: number) => Reply = (
       response.writeHead(status, headers).end('answer');
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
-  return { seen, origin: `http://127.0.0.1:${port}` };
+  return { seen, origin };
 }
 
-export interface Call {
-  readonly method: string;
-  readonly params: unknown;
-}
-
-/** A broker that notes what it is asked. Tokens: t1, then a new one a refusal. */
-export function tokenDispatch(
+/** A program that is connected to a broker of this resource's tokens; `calls` gets what it asks. */
+export async function connectedProgram(
   resource: string,
   calls: Call[],
-  tokens: readonly object[] = [],
-  verdict: object = { rejected: true },
-) {
-  let current = 1;
-  const token = () => ({
-    access_token: `secret-${current}`,
-    token_type: 'Bearer',
-    expires_at: 1_800_000_000,
-    expires_in: 3600,
-    scope: 'read',
-    resource,
-    account: '',
-    issuer: 'https://login.example',
-    tokenId: `t${current}`,
-    ...tokens[current - 1],
-  });
-  return async (_caller: unknown, method: string, params: unknown): Promise<object> => {
-    calls.push({ method, params });
-    if (method === 'token.reject') {
-      current += 1;
-      return verdict;
-    }
-    const stepUp = typeof params === 'object' && params && 'challenge' in params && params.challenge;
-    if (stepUp && typeof stepUp === 'object' && 'status' in stepUp && stepUp.status === 403) current += 1;
-    return token();
-  };
+  script: Omit<TokenScript, 'heard'> = {},
+): Promise<Connection> {
+  const heard = (call: Call): void => void calls.push(call);
+  const program = await startTokenBroker(tokenDispatch(resource, { ...script, heard }));
+  return program();
 }
 
 /** A fetch for `<origin>/api`, and what it asked of the broker. */
 export async function startFetch(
   origin: string,
   options: Partial<FetchOptions> = {},
-  tokens?: readonly object[],
-  verdict?: object,
+  script: Omit<TokenScript, 'heard'> = {},
 ) {
   const calls: Call[] = [];
   const resource = `${origin}/api`;
-  const rig = await startRig({ dispatch: tokenDispatch(resource, calls, tokens, verdict) });
-  const connection = await connect({ key: rig.enrol(), paths: rig.paths });
-  onTestFinished(() => connection.close());
+  const connection = await connectedProgram(resource, calls, script);
   return { calls, resource, authorized: createFetch(connection, { resource, ...options }) };
 }
 

@@ -1,19 +1,15 @@
 /** What a transport of the protocol's SDK gets, in both major versions: how long it waits, and the older SSE transport. */
-import { once } from 'node:events';
-import http from 'node:http';
 import { SSEClientTransport as Sse2 } from '@modelcontextprotocol/client';
 import { SSEClientTransport as Sse1 } from '@modelcontextprotocol/sdk/client/sse.js';
 import { expect, onTestFinished, test } from 'vitest';
-import { connect } from '../../src/client/connect.ts';
 import { transportOptions } from '../../src/client/transport.ts';
-import { startRig } from '../ipc/rig.ts';
-import { type Call, startHttp, tokenDispatch } from './fetch-rig.ts';
+import { startLoopbackServer } from '../support/servers/loopback-server.ts';
+import type { Call } from '../support/token-broker.ts';
+import { connectedProgram, startHttp } from './fetch-rig.ts';
 
 async function startBroker(resource: string) {
   const calls: Call[] = [];
-  const rig = await startRig({ dispatch: tokenDispatch(resource, calls) });
-  const connection = await connect({ key: rig.enrol(), paths: rig.paths });
-  onTestFinished(() => connection.close());
+  const connection = await connectedProgram(resource, calls);
   return { calls, connection };
 }
 
@@ -58,7 +54,7 @@ test('refuses a URL that may carry no token before it asks for one', async () =>
 /** A server of the older transport: a stream that names where messages go. It takes each token but the first. */
 async function startEventServer() {
   const seen: string[] = [];
-  const server = http.createServer((request, response) => {
+  const origin = await startLoopbackServer((request, response) => {
     const { method, url, headers } = request;
     seen.push(`${method} ${url} ${headers.authorization}`);
     request.resume();
@@ -71,14 +67,7 @@ async function startEventServer() {
       response.writeHead(202).end();
     }
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  return { seen, origin: `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}` };
+  return { seen, origin };
 }
 
 test.each([

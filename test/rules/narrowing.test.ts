@@ -41,7 +41,7 @@ describe('a refresh token that a narrower refresh narrowed for good', () => {
     expect(rig.pages).toHaveLength(2);
     rig.clock.advance(anHour);
     expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
-    expect(explainGrant(rig.parts, rig.grant()).now).toContain('in order');
+    expect(explainGrant(rig.parts, rig.grant()).now).toContain('It is usable');
   });
 
   it('is not seen where a full refresh only leaves out the scopes of OpenID Connect', async () => {

@@ -1,5 +1,6 @@
 /** No permission, no token: when the user is asked, what an answer changes, and what ends a permission. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Permission } from '../../../src/broker/records/permission.ts';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
 import { openWorld } from '../../support/world.ts';
 import type { TestWorld } from '../../support/world.ts';
@@ -18,6 +19,17 @@ const hour = 3_600_000;
 
 function permissionOf({ parts, endpoint, clock }: Rig, clientId = 'editor') {
   return parts.permissions.find(clientId, endpoint, clock.now());
+}
+
+/** The owner decides by a command: yes, unless `changes` says no. */
+async function decided({ broker, endpoint, clock }: Rig, changes: Partial<Permission>): Promise<void> {
+  await broker.consent.decide({
+    clientId: 'editor',
+    endpoint,
+    decision: 'allow',
+    createdAt: clock.now(),
+    ...changes,
+  });
 }
 
 describe('a program without permission', () => {
@@ -202,16 +214,7 @@ describe('a permission', () => {
   it('keeps its lease and its resource when a card widens it', async () => {
     const r = await rig();
     const until = r.clock.now() + hour;
-    const { endpoint, clock } = r;
-    await r.broker.consent.decide({
-      clientId: 'editor',
-      endpoint,
-      decision: 'allow',
-      createdAt: clock.now(),
-      scope: ['notes:read'],
-      until,
-      resource: world.protectedServer.resource,
-    });
+    await decided(r, { scope: ['notes:read'], until, resource: world.protectedServer.resource });
     const asked = r.ask({ scope: ['notes:write'] });
     r.parts.interactions.answer((await r.question('allow')).id, 'yes');
     await asked;
@@ -250,8 +253,7 @@ describe('a permission', () => {
     const r = await rig();
     const asked = refusal(r.ask());
     await r.question('allow');
-    const { endpoint, clock } = r;
-    await r.broker.consent.decide({ clientId: 'editor', endpoint, decision: 'deny', createdAt: clock.now() });
+    await decided(r, { decision: 'deny' });
     expect(await asked).toMatchObject({ reason: 'consent_denied' });
   });
 
@@ -265,30 +267,15 @@ describe('a permission', () => {
 
   it('whose lease ran out gives no token from memory', async () => {
     const r = await rig();
-    const { endpoint, clock } = r;
-    const createdAt = clock.now();
-    await r.broker.consent.decide({
-      clientId: 'editor',
-      endpoint,
-      decision: 'allow',
-      createdAt,
-      until: createdAt + 1000,
-    });
+    await decided(r, { until: r.clock.now() + 1000 });
     await r.ask();
-    clock.advance(1000);
+    r.clock.advance(1000);
     expect(await refusal(r.ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_required' });
   });
 
   it('for another resource than the server now names gives no token', async () => {
     const r = await rig();
-    const { endpoint, clock } = r;
-    await r.broker.consent.decide({
-      clientId: 'editor',
-      endpoint,
-      decision: 'allow',
-      createdAt: clock.now(),
-      resource: 'https://moved.example/mcp',
-    });
+    await decided(r, { resource: 'https://moved.example/mcp' });
     expect(await refusal(r.ask())).toMatchObject({ reason: 'resource_mismatch' });
   });
 });
@@ -306,9 +293,7 @@ describe('a decision of the user during a sign-in takes precedence', () => {
   }
 
   it('a denial', async () => {
-    const { r, error } = await duringSignIn(({ broker, endpoint, clock }) =>
-      broker.consent.decide({ clientId: 'editor', endpoint, decision: 'deny', createdAt: clock.now() }),
-    );
+    const { r, error } = await duringSignIn((one) => decided(one, { decision: 'deny' }));
     expect(error).toMatchObject({ reason: 'consent_denied' });
     expect(permissionOf(r)?.decision).toBe('deny');
     expect(r.texts().join('')).not.toContain('"event":"token"');
@@ -351,8 +336,7 @@ describe('a decision of the user during a token request takes precedence', () =>
     return r;
   }
 
-  const deny = ({ broker, endpoint, clock }: Rig): Promise<void> =>
-    broker.consent.decide({ clientId: 'editor', endpoint, decision: 'deny', createdAt: clock.now() });
+  const deny = (r: Rig): Promise<void> => decided(r, { decision: 'deny' });
 
   it('a denial during a refresh', async () => {
     const r = await withToken();

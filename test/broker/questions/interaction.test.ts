@@ -81,24 +81,6 @@ describe('many questions', () => {
     expect(interactions.list()).toHaveLength(9);
   });
 
-  it('of all programs are bounded, but sign-ins go on', async () => {
-    const { interactions } = counting();
-    void openMany(interactions, 64, (n) => ({ ...question, clientId: `${n}` }));
-    expect(await refusal(interactions.ask({ ...question, clientId: 'late' }, never))).toMatchObject({
-      reason: 'rate_limited',
-    });
-    void openMany(interactions, 1, () => ({
-      kind: 'login',
-      registrationId: '0123456789abcdef',
-      endpoint: '',
-      issuer: '',
-      url: '',
-      paste: () => undefined,
-      showsError: () => undefined,
-    }));
-    expect(interactions.list()).toHaveLength(65);
-  });
-
   const signIn = (starter?: Starter): Question => ({
     kind: 'login',
     registrationId: '0123456789abcdef',
@@ -108,6 +90,16 @@ describe('many questions', () => {
     paste: () => undefined,
     showsError: () => undefined,
     ...(starter === undefined ? {} : { starter }),
+  });
+
+  it('of all programs are bounded, but sign-ins go on', async () => {
+    const { interactions } = counting();
+    void openMany(interactions, 64, (n) => ({ ...question, clientId: `${n}` }));
+    expect(await refusal(interactions.ask({ ...question, clientId: 'late' }, never))).toMatchObject({
+      reason: 'rate_limited',
+    });
+    void openMany(interactions, 1, () => signIn());
+    expect(interactions.list()).toHaveLength(65);
   });
 
   it('about sign-ins of commands are bounded, for one connection and in all, and delay no other sign-in', async () => {

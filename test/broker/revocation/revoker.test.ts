@@ -59,7 +59,7 @@ describe('a revocation', () => {
     const kept = rig.grant();
     const { id: _id, generation: _generation, ...fields } = kept;
     const ghost = await rig.parts.grants.add(fields);
-    expect(explainGrant(rig.parts, ghost).now).toMatch(/^It is listed as in order, but was not compared/);
+    expect(explainGrant(rig.parts, ghost).now).toMatch(/^It is listed as usable, but was not compared/);
     await rig.parts.refresher.compareWithVault([ghost]);
     expect(explainGrant(rig.parts, ghost)).toMatchObject({
       now: 'Keyturn lists this grant, but the vault has no token for it. No program can get one.',
@@ -70,7 +70,7 @@ describe('a revocation', () => {
     expect(receipt).toBe('abandoned');
     expect(grant.state).toMatchObject({ kind: 'revoked', receipt: 'abandoned' });
     expect(told()).toEqual([]);
-    expect(explainGrant(rig.parts, kept).now).toMatch(/^It is in order;/);
+    expect(explainGrant(rig.parts, kept).now).toMatch(/^It is usable;/);
   });
 
   it('at a server without a revocation endpoint says so', async () => {

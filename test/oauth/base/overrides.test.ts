@@ -11,23 +11,15 @@ import type { Overrides } from '../../../src/oauth/base/overrides.ts';
 import { exchangeCode, refresh } from '../../../src/oauth/grants/token.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { refusalOf } from '../refusal.ts';
+import { metadataOf, resource, tokenRequests } from '../token-requests.ts';
 import { siteOfFile } from '../site.ts';
 
 const location = '/.well-known/oauth-authorization-server';
-const resource = 'https://server.example/mcp';
 
 const site = await siteOfFile();
 
-const lay = (changes: object) =>
-  site.lay(location, {
-    body: {
-      issuer: site.origin,
-      authorization_endpoint: `${site.origin}/authorize`,
-      token_endpoint: `${site.origin}/token`,
-      code_challenge_methods_supported: ['S256'],
-      ...changes,
-    },
-  });
+const { refreshed } = tokenRequests(site);
+const lay = (changes: object) => site.lay(location, metadataOf(site.origin, changes));
 const discover = (overrides: Overrides) => discoverAuthorizationServer(site.origin, site.http, overrides);
 
 describe('issuer-mismatch', () => {
@@ -138,19 +130,11 @@ describe('no-resource', () => {
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const token = `${part({ alg: 'RS256' })}.${part({ aud: 'https://other.example' })}.c2ln`;
     site.lay('/token', { body: { access_token: token, token_type: 'Bearer' } });
-    const request = {
-      server: serverAt(site.origin),
-      registration: registrationAt(site.origin),
-      refreshToken: 'r',
-      resource,
-      grantedScope: [],
-      overrides: { noResource: true },
-    };
-    const refusal = await refusalOf(() => refresh(request, site.http));
+    const refusal = await refusalOf(() => refreshed({ overrides: { noResource: true } }));
     expect(refusal.reason).toBe('audience_mismatch');
     expect(refusal.hint).toContain('The override no-resource left out');
     expect(refusal.hint).toContain(`keyturn override ${resource} no-resource off`);
-    const waived = { ...request, overrides: { noResource: true, otherAudience: true } };
-    expect(await refresh(waived, site.http)).toMatchObject({ accessToken: token, audience: 'other' });
+    const overrides = { noResource: true, otherAudience: true };
+    expect(await refreshed({ overrides })).toMatchObject({ accessToken: token, audience: 'other' });
   });
 });

@@ -8,6 +8,7 @@ import {
   requirePkceForPerson,
 } from '../../../src/oauth/discovery/authorization-server.ts';
 import { refusalOf } from '../refusal.ts';
+import { metadataOf } from '../token-requests.ts';
 import { now, siteOfFile } from '../site.ts';
 
 const oauthLocation = '/.well-known/oauth-authorization-server';
@@ -15,15 +16,7 @@ const oidcLocation = '/.well-known/openid-configuration';
 
 const site = await siteOfFile();
 
-const document = (changes: object = {}) => ({
-  body: {
-    issuer: site.origin,
-    authorization_endpoint: `${site.origin}/authorize`,
-    token_endpoint: `${site.origin}/token`,
-    code_challenge_methods_supported: ['S256'],
-    ...changes,
-  },
-});
+const document = (changes: object = {}) => metadataOf(site.origin, changes);
 
 const discover = (issuer = site.origin) => discoverAuthorizationServer(issuer, site.http);
 

@@ -3,46 +3,17 @@ import { describe, expect, it } from 'vitest';
 
 import { Unreachable } from '../../../src/base/errors.ts';
 import { defaultLifetime } from '../../../src/oauth/grants/token-response.ts';
-import { exchangeCode, refresh } from '../../../src/oauth/grants/token.ts';
-import { registrationAt, serverAt } from '../parties.ts';
+import { resource, tokenRequests } from '../token-requests.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
 import { now, siteOfFile } from '../site.ts';
 import type { Page } from '../site.ts';
 
-const resource = 'https://server.example/mcp';
 const good = { access_token: 'acc3ss', token_type: 'Bearer', expires_in: 60 };
 const html: Page = { headers: { 'content-type': 'text/html' }, body: '<html>Sign in to the Wi-Fi</html>' };
 
 const site = await siteOfFile();
 
-function refreshed(onRotation: (token: string) => void = () => undefined) {
-  return refresh(
-    {
-      server: serverAt(site.origin),
-      registration: registrationAt(site.origin),
-      refreshToken: 'refr3sh',
-      resource,
-      grantedScope: ['a', 'b'],
-      onRotation,
-    },
-    site.http,
-  );
-}
-
-function exchanged(http = site.http, nonce?: string) {
-  const started = {
-    state: 'st4te',
-    codeVerifier: 'v'.repeat(43),
-    issuer: site.origin,
-    resource,
-    redirectUri: 'http://127.0.0.1:4711/callback',
-    scope: ['a', 'b'],
-    ...(nonce === undefined ? {} : { nonce }),
-  };
-  const callback = new URL('http://127.0.0.1:4711/callback?code=c0de&state=st4te');
-  const registration = registrationAt(site.origin);
-  return exchangeCode({ started, server: serverAt(site.origin), registration, callbackUrl: callback }, http);
-}
+const { refreshed, exchanged } = tokenRequests(site);
 
 describe('the token type', () => {
   it.each([
@@ -54,7 +25,7 @@ describe('the token type', () => {
   ])('refuses the token type in %j, and keeps a rotated refresh token', async (changes) => {
     site.lay('/token', { body: { ...good, refresh_token: 'n3xt', ...changes } });
     const kept: string[] = [];
-    const refusal = await refusalOf(() => refreshed((token) => void kept.push(token)));
+    const refusal = await refusalOf(() => refreshed({ onRotation: (token) => void kept.push(token) }));
     expect(refusal.reason).toBe('token_invalid');
     expect(kept).toEqual(['n3xt']);
   });
@@ -97,7 +68,7 @@ describe('the lifetime', () => {
     async (stated) => {
       site.lay('/token', { body: { ...good, refresh_token: 'n3xt', expires_in: stated } });
       const kept: string[] = [];
-      const refusal = await refusalOf(() => refreshed((token) => void kept.push(token)));
+      const refusal = await refusalOf(() => refreshed({ onRotation: (token) => void kept.push(token) }));
       expect(refusal).toMatchObject({ reason: 'token_invalid', rule: expect.stringContaining('expires_in') });
       expect(kept).toEqual(['n3xt']);
     },
@@ -128,11 +99,15 @@ describe('the lifetime', () => {
     };
     for (const skew of [-3_600_000, 3_600_000]) {
       lay(skew);
-      expect(await exchanged(site.http, 'n')).toMatchObject({ subject: { subject: 'alice' } });
+      expect(await exchanged({ scope: ['a', 'b'], nonce: 'n' })).toMatchObject({
+        subject: { subject: 'alice' },
+      });
     }
     for (const skew of [-86_400_000, 86_400_000]) {
       lay(skew);
-      expect((await refusalOf(() => exchanged(site.http, 'n'))).reason).toBe('token_invalid');
+      expect((await refusalOf(() => exchanged({ scope: ['a', 'b'], nonce: 'n' }))).reason).toBe(
+        'token_invalid',
+      );
     }
   });
 });
@@ -148,7 +123,7 @@ describe('the scope', () => {
     ['a caf\u00e9 "x"', ['a'], true],
   ])('a scope stated as %j is recorded as %j', async (scope, recorded, scopeStated) => {
     site.lay('/token', { body: { ...good, scope } });
-    expect(await exchanged()).toMatchObject({ scope: recorded, scopeStated });
+    expect(await exchanged({ scope: ['a', 'b'] })).toMatchObject({ scope: recorded, scopeStated });
   });
 });
 
@@ -248,7 +223,9 @@ describe('an answer with another status of success', () => {
     async (status) => {
       site.lay('/token', { status, body: { ...good, refresh_token: 'n3xt' } });
       const rotated: string[] = [];
-      expect(await refreshed((token) => rotated.push(token))).toMatchObject({ accessToken: 'acc3ss' });
+      expect(await refreshed({ onRotation: (token) => void rotated.push(token) })).toMatchObject({
+        accessToken: 'acc3ss',
+      });
       expect(rotated).toEqual(['n3xt']);
       expect(await exchanged()).toMatchObject({ accessToken: 'acc3ss' });
     },
@@ -276,7 +253,7 @@ describe('a scope that is no text', () => {
     async (scope) => {
       site.lay('/token', { body: { ...good, scope, refresh_token: 'n3xt' } });
       const rotated: string[] = [];
-      const refusal = await refusalOf(() => refreshed((token) => rotated.push(token)));
+      const refusal = await refusalOf(() => refreshed({ onRotation: (token) => void rotated.push(token) }));
       expect(refusal).toMatchObject({
         reason: 'token_invalid',
         rule: expect.stringContaining('RFC 6749 §5.1'),

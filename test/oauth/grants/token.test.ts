@@ -3,48 +3,18 @@ import { describe, expect, it } from 'vitest';
 
 import { RuleRefusal, Unreachable } from '../../../src/base/errors.ts';
 import { defaultLifetime } from '../../../src/oauth/grants/token-response.ts';
-import { exchangeCode, refresh } from '../../../src/oauth/grants/token.ts';
-import type { RefreshRequest } from '../../../src/oauth/grants/token.ts';
+import { exchangeCode } from '../../../src/oauth/grants/token.ts';
 import { registrationAt, serverAt } from '../parties.ts';
+import { resource, tokenRequests } from '../token-requests.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
 import { deadOrigin, now, siteOfFile } from '../site.ts';
 import type { Page } from '../site.ts';
 
-const resource = 'https://server.example/mcp';
 const good = { access_token: 'acc3ss', token_type: 'Bearer', expires_in: 60 };
 
 const site = await siteOfFile();
 
-function refreshed(changes: Partial<RefreshRequest> = {}) {
-  return refresh(
-    {
-      server: serverAt(site.origin),
-      registration: registrationAt(site.origin),
-      refreshToken: 'refr3sh',
-      resource,
-      grantedScope: ['a', 'b'],
-      ...changes,
-    },
-    site.http,
-  );
-}
-
-function exchanged(changes: { nonce?: string; scope?: string[] } = {}) {
-  const registration = registrationAt(site.origin);
-  const started = {
-    state: 'st4te',
-    codeVerifier: 'v'.repeat(43),
-    issuer: site.origin,
-    resource,
-    redirectUri: 'http://127.0.0.1:4711/callback',
-    ...changes,
-  };
-  const callback = new URL('http://127.0.0.1:4711/callback?code=c0de&state=st4te');
-  return exchangeCode(
-    { started, server: serverAt(site.origin), registration, callbackUrl: callback },
-    site.http,
-  );
-}
+const { refreshed, exchanged } = tokenRequests(site);
 
 const sent = (): Record<string, string> => Object.fromEntries(new URLSearchParams(site.asked[0]?.body));
 
@@ -379,14 +349,7 @@ describe('a refresh that is refused', () => {
       ...site.http,
       deadline: () => AbortSignal.abort(new DOMException('late', 'TimeoutError')),
     };
-    const request = {
-      server: serverAt(site.origin),
-      registration: registrationAt(site.origin),
-      refreshToken: 'r',
-      resource,
-      grantedScope: [],
-    };
-    expect(await refusalOf(() => refresh(request, late))).toBeInstanceOf(Unreachable);
+    expect(await refusalOf(() => refreshed({}, late))).toBeInstanceOf(Unreachable);
   });
 
   it('a refused refresh says when to try again', async () => {

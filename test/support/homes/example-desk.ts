@@ -292,7 +292,7 @@ const explanation: ResultOn<'grant.explain'> = {
     {
       grant: grants[0] ?? grant({ id: 'g0', endpoint: notes, issuer: login, scope: '' }),
       signedInAt: ago(64 * day),
-      now: 'It is in order; a token is in memory, good until 2026-05-12 11:06 UTC.',
+      now: 'It is usable; a token is in memory, good until 2026-05-12 11:06 UTC.',
       next: 'Keyturn refreshes it by itself about 2026-05-12 11:01 UTC, because a program uses it.',
       refresh: { by: 'itself', after: ago(-37 * minute) },
       timeline: [

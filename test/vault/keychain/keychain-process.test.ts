@@ -12,6 +12,7 @@ import { forkWorker, KeychainProcess } from '../../../src/vault/keychain/keychai
 import { keychainVault } from '../../../src/vault/keychain/keychain.ts';
 import { isAlive } from '../../support/home.ts';
 import { freshService, requireTestKeyring } from './keyring.ts';
+import { killableWorkers } from './killable-worker.ts';
 
 // A keyring stores to disk at each step, and the machine may be busy with other test files.
 vi.setConfig({ testTimeout: 60_000 });
@@ -45,26 +46,13 @@ test('the keychain vault starts no worker before its first call', async () => {
 });
 
 test('a worker killed in the middle of a call fails that call, and the next one gets a new worker', async () => {
-  let started = 0;
-  let killNext = false;
-  const spawnWorker = (): KeychainWorker => {
-    started += 1;
-    const worker = forkWorker();
-    return {
-      ...worker,
-      post(message) {
-        worker.post(message);
-        if (killNext) worker.kill();
-        killNext = false;
-      },
-    };
-  };
-  const vault = keychainVault({ service: freshService(), spawnWorker });
+  const workers = killableWorkers();
+  const vault = keychainVault({ service: freshService(), spawnWorker: workers.spawn });
   await vault.write('grant', 'kept');
-  killNext = true;
+  workers.killAtNextRequest();
   await expect(vault.write('grant', 'new')).rejects.toMatchObject({ reason: 'vault_unavailable' });
   expect(await vault.read('grant')).toBe('kept');
-  expect(started).toBe(2);
+  expect(workers.started).toHaveLength(2);
   await vault.close();
 });
 

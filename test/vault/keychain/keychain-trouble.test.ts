@@ -5,13 +5,14 @@
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { VaultGuard } from '../../../src/vault/guard.ts';
 import { forkWorker } from '../../../src/vault/keychain/keychain-process.ts';
-import type { KeychainWorker, SpawnWorker } from '../../../src/vault/keychain/keychain-process.ts';
+import type { SpawnWorker } from '../../../src/vault/keychain/keychain-process.ts';
 import { keychainVault } from '../../../src/vault/keychain/keychain.ts';
 import type { KeychainVault } from '../../../src/vault/keychain/keychain.ts';
 import { VaultWatch } from '../../../src/vault/base/watch.ts';
 import { HandClock } from '../../broker/hand-clock.ts';
 import { freshService, ownKeyring, rawItems, requireTestKeyring } from './keyring.ts';
 import type { KeyringSession } from './keyring.ts';
+import { killableWorkers } from './killable-worker.ts';
 import { scriptedKeychain } from './scripted-worker.ts';
 import type { ScriptedKeychain } from './scripted-worker.ts';
 
@@ -82,22 +83,10 @@ describe('a real keyring', () => {
   });
 
   test('a keychain whose worker is killed is crashed, and the next call starts a new worker', async () => {
-    const workers: KeychainWorker[] = [];
-    let killNext = false;
-    const { guard, watch } = watched(() => {
-      const worker = forkWorker();
-      workers.push(worker);
-      return {
-        ...worker,
-        post(message) {
-          worker.post(message);
-          if (killNext) worker.kill();
-          killNext = false;
-        },
-      };
-    });
+    const workers = killableWorkers();
+    const { guard, watch } = watched(workers.spawn);
     await guard.write('grant', 'kept');
-    killNext = true;
+    workers.killAtNextRequest();
     await expect(guard.read('grant')).rejects.toMatchObject({
       reason: 'vault_unavailable',
       trouble: 'crashed',
@@ -105,7 +94,7 @@ describe('a real keyring', () => {
     expect(watch.state.state).toBe('crashed');
     expect(await guard.read('grant')).toBe('kept');
     expect(watch.state.state).toBe('open');
-    expect(workers).toHaveLength(2);
+    expect(workers.started).toHaveLength(2);
   });
 
   test('a keyring is damaged if another program deletes an item: the state names that item, and the others are served', async () => {

@@ -1,0 +1,82 @@
+/**
+ * A home in a temporary folder, its broker and its commands, and the median of what was measured.
+ *
+ * Invariant: everything runs from the build, and nothing of it is left after `close`.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pair } from '../src/client/index.ts';
+
+const root = path.join(import.meta.dirname, '..');
+export const bin = path.join(root, 'dist', 'cli', 'bin.js');
+
+export class BrokerHome {
+  readonly folder = mkdtempSync(path.join(tmpdir(), 'kb-'));
+  readonly #caFile = path.join(this.folder, 'ca.pem');
+  readonly env: Record<string, string> = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: this.folder,
+    KEYTURN_HOME: path.join(this.folder, 'home'),
+    KEYTURN_VAULT: 'memory',
+    NODE_EXTRA_CA_CERTS: this.#caFile,
+    KEYTURN_BROWSER: `env KEYTURN_DEMO_CA=${this.#caFile} ${process.execPath} ${path.join(root, 'demo', 'user-agent.ts')}`,
+  };
+  readonly #children: ChildProcess[] = [];
+
+  /** PEM text of the authority that every process started from here on trusts. */
+  trust(ca: string): void {
+    writeFileSync(this.#caFile, ca);
+  }
+
+  /** Starts a process that goes on; answers its first line. */
+  async start(...args: string[]): Promise<string> {
+    const child = spawn(process.execPath, args, { env: this.env, stdio: ['ignore', 'pipe', 'inherit'] });
+    this.#children.push(child);
+    const [line] = (await once(child.stdout, 'data')) as [Buffer];
+    return line.toString();
+  }
+
+  /** Runs a command; answers what it printed. */
+  async keyturn(...args: string[]): Promise<string> {
+    const child = spawn(process.execPath, [bin, ...args], {
+      env: this.env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let text = '';
+    child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    await once(child, 'close');
+    return text;
+  }
+
+  /** Starts the broker, signs in, and pairs and allows the program `bench`. */
+  async prepare(resource: string): Promise<void> {
+    await this.start(bin, 'daemon', '--auto-started');
+    await this.keyturn('login', resource);
+    const pairing = pair({ name: 'bench', env: this.env, onCode: () => undefined });
+    let cards: { id: string }[] = [];
+    while (cards.length === 0) {
+      await sleep(50);
+      cards = JSON.parse(await this.keyturn('pending', '--json')) as { id: string }[];
+    }
+    await this.keyturn('answer', cards[0]?.id ?? '', 'yes');
+    await pairing;
+    await this.keyturn('allow', 'bench', resource);
+    await this.keyturn('allow', 'cli', resource);
+  }
+
+  async close(): Promise<void> {
+    await this.keyturn('daemon', '--stop');
+    for (const child of this.#children) child.kill();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** The first tenth warms up and doesn't count. */
+export function medianOf(times: readonly number[]): number {
+  const warm = times.slice(Math.ceil(times.length / 10)).toSorted((a, b) => a - b);
+  return warm[Math.floor(warm.length / 2)] ?? Number.NaN;
+}

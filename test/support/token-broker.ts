@@ -1,0 +1,62 @@
+/** A real broker socket whose answers about tokens follow a script, and what it was asked. */
+import { onTestFinished } from 'vitest';
+import { connect } from '../../src/client/connect.ts';
+import type { Connection } from '../../src/client/connection.ts';
+import { startRig } from '../ipc/rig.ts';
+
+export type Dispatch = NonNullable<NonNullable<Parameters<typeof startRig>[0]>['dispatch']>;
+
+export interface Call {
+  readonly method: string;
+  readonly params: unknown;
+}
+
+export interface TokenScript {
+  /** Gets each call. */
+  readonly heard?: (call: Call) => void;
+  /** What the first token, the second and so on have beside the usual members, or in their place. */
+  readonly tokens?: readonly object[];
+  /** What `token.reject` answers. */
+  readonly verdict?: object;
+}
+
+/** Answers with `secret-1`; with the next token after each refusal and each step-up. */
+export function tokenDispatch(resource: string, script: TokenScript = {}): Dispatch {
+  const { heard = () => undefined, tokens = [], verdict = { rejected: true } } = script;
+  let current = 1;
+  return async (_caller, method, params): Promise<object> => {
+    heard({ method, params });
+    if (method === 'token.reject' || isStepUp(params)) current += 1;
+    if (method === 'token.reject') return verdict;
+    return {
+      access_token: `secret-${current}`,
+      token_type: 'Bearer',
+      expires_at: 1_800_000_000,
+      expires_in: 3600,
+      scope: 'read',
+      resource,
+      account: '',
+      issuer: 'https://login.example',
+      tokenId: `t${current}`,
+      ...tokens[current - 1],
+    };
+  };
+}
+
+function isStepUp(params: unknown): boolean {
+  const challenge = typeof params === 'object' && params && 'challenge' in params ? params.challenge : null;
+  return (
+    typeof challenge === 'object' && challenge !== null && 'status' in challenge && challenge.status === 403
+  );
+}
+
+/** Starts the broker; each call connects one program to it. Everything ends with the test. */
+export async function startTokenBroker(dispatch: Dispatch): Promise<() => Promise<Connection>> {
+  const rig = await startRig({ dispatch });
+  const key = rig.enrol();
+  return async () => {
+    const connection = await connect({ key, paths: rig.paths });
+    onTestFinished(() => connection.close());
+    return connection;
+  };
+}
