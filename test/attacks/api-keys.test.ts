@@ -39,7 +39,7 @@ async function scene() {
 }
 
 describe('another program’s version', () => {
-  it('of the list of keys sends a key nowhere else', async () => {
+  it('another program’s version of the list of keys sends a key nowhere else', async () => {
     const { vault, attacker, key, restart } = await scene();
     attacker.writes(
       'keys.json',
@@ -55,7 +55,7 @@ describe('another program’s version', () => {
     ['header', { header: 'X-Other' }],
     ['scheme', { scheme: 'Bearer' }],
   ])(
-    'of a record with another %s gives no key, though a broker wrote it: the vault says where it goes',
+    'another program’s version of a record with another %s gives no key, though a broker wrote it: the vault says where it goes',
     async (_what, other) => {
       const { vault, broker, key } = await scene();
       await broker.records.keys.change(([item, ...rest]) => (item ? [{ ...item, ...other }, ...rest] : rest));
@@ -70,7 +70,7 @@ describe('another program’s version', () => {
     },
   );
 
-  it('of an older copy brings no removed key back, and gives nobody a later one', async () => {
+  it('another program’s version of an older copy brings no removed key back, and gives nobody a later one', async () => {
     const { vault, broker, keys, key, attacker, restart } = await scene();
     attacker.keeps('keys.json', 'permissions.json');
     await broker.permissions.endAllFor(keySubject(key));
@@ -83,7 +83,7 @@ describe('another program’s version', () => {
     expect(() => next.permissions.find('editor', keySubject(later), now)).toThrow(/older copy/);
   });
 
-  it('of the permissions alone gives nobody a key that was set after they were ended', async () => {
+  it('another program’s version of the permissions alone gives nobody a key that was set after they were ended', async () => {
     const { broker, keys, key } = await scene();
     const later = await keys.set({ ...place, scheme: 'Token' }, 'ak_a-later-one', { setAt: now });
     expect(later.id).not.toBe(key.id);
@@ -95,7 +95,7 @@ describe('another program’s version', () => {
 });
 
 describe('a list of keys', () => {
-  it('that is deleted hides no key: the home says so', async () => {
+  it('a list of keys that is deleted hides no key: the home says so', async () => {
     const { vault, attacker, restart } = await scene();
     attacker.deletes('keys.json');
     const next = await restart();

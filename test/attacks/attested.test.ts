@@ -153,7 +153,7 @@ describe.runIf(process.platform === 'linux')('a process that asks', () => {
 });
 
 describe('a process identifier', () => {
-  it('that names another process by the time of the answer voids the question', () => {
+  it('a process identifier that names another process by the time of the answer voids the question', () => {
     const peer = { kind: 'verified', uid: 1000, gid: 1000, pid: process.pid } as const;
     const starts = ['100', '200'];
     const { signal } = new AbortController();
@@ -161,7 +161,7 @@ describe('a process identifier', () => {
     expect(view.standing()).toBe('changed');
   });
 
-  it('of a process that has ended tells nothing of the one that has it now', () => {
+  it('a process identifier of a process that has ended tells nothing of the one that has it now', () => {
     const peer = { kind: 'verified', uid: 1000, gid: 1000, pid: process.pid, startTicks: '1' } as const;
     const { signal } = new AbortController();
     const { standing: _, ...facts } = attested({ peerNow: () => peer, signal });

@@ -25,7 +25,7 @@ function copied(home: TestHome): TestHome {
 }
 
 describe('a headless broker on a copy of the home', () => {
-  it('that runs since before the app opened the vault widens nothing from then on, and takes back no mark', async () => {
+  it('a headless broker on a copy of the home that runs since before the app opened the vault widens nothing from then on, and takes back no mark', async () => {
     const home = newHome({ vault: 'keychain' });
     const early = await openHeadless(home);
     await early.line.request('permission.set', allowed('early'));

@@ -54,7 +54,7 @@ describe('a denial at a desk', () => {
     await isStillDenied(desk, desk.editor);
   });
 
-  it('of single scopes is ended by the owner’s key only after a yes in the window', async () => {
+  it('a denial at a desk of single scopes is ended by the owner’s key only after a yes in the window', async () => {
     const desk = await deskWithEditor();
     await desk.owner.call('permission.set', { client: 'editor', resource, decision: 'allow', scope: 'read' });
     const asking = desk.editor.getToken({ resource, scope: 'write', interaction: 'allow' });

@@ -121,7 +121,7 @@ describe('an index that was deleted', () => {
     expect((await revokeGrant(after.parts, after.grant())).receipt).toBe('confirmed');
   });
 
-  it('of which one line is removed comes back whole', async () => {
+  it('an index from which one line was removed comes back whole', async () => {
     const { rig, restarted } = await ground();
     await rig.login();
     append(rig, { remove: rig.grant().id });
@@ -178,7 +178,7 @@ describe('a line that says revoked', () => {
 });
 
 describe('a crash between the vault and the index', () => {
-  it('after a sign-in costs no grant: the tokens are used, and what the sign-in changed counts', async () => {
+  it('a crash between the vault and the index after a sign-in costs no grant: the tokens are used, and what the sign-in changed counts', async () => {
     const { rig, restarted } = await ground();
     await rig.login({ scope: ['read'] });
     const before = readFileSync(indexOf(rig));
@@ -190,7 +190,7 @@ describe('a crash between the vault and the index', () => {
     expect(after.grant()).toMatchObject({ scope, requestedScope, state: { kind: 'active' } });
   });
 
-  it('in a first sign-in leaves a grant that works', async () => {
+  it('a crash between the vault and the index in a first sign-in leaves a grant that works', async () => {
     const { rig, restarted } = await ground();
     await rig.login();
     const [header = '', draft = ''] = readFileSync(indexOf(rig), 'utf8').split('\n');
@@ -201,7 +201,7 @@ describe('a crash between the vault and the index', () => {
     expect(after.grant().state).toEqual({ kind: 'active' });
   });
 
-  it('in a sign-in after a revocation leaves the new sign-in', async () => {
+  it('a crash between the vault and the index in a sign-in after a revocation leaves the new sign-in', async () => {
     const { rig, restarted } = await ground();
     await rig.login();
     await revokeGrant(rig.parts, rig.grant());
@@ -214,7 +214,7 @@ describe('a crash between the vault and the index', () => {
     expect(after.grant().state).toEqual({ kind: 'active' });
   });
 
-  it('before the vault has the first tokens leaves nothing that looks usable', async () => {
+  it('a crash between the vault and the index before the vault has the first tokens leaves nothing that looks usable', async () => {
     const { rig, restarted } = await ground();
     rig.vault.failing.add('write');
     await refused(rig.login()).catch(() => undefined);
@@ -225,7 +225,7 @@ describe('a crash between the vault and the index', () => {
     await after.ask({ interaction: 'never' });
   });
 
-  it('in a revocation leaves it ended, whichever of the two has it', async () => {
+  it('a crash between the vault and the index in a revocation leaves it ended, whichever of the two has it', async () => {
     const { rig, restarted, authorizationServer } = await ground();
     await rig.login();
     const before = readFileSync(indexOf(rig));
@@ -246,7 +246,7 @@ describe('a crash between the vault and the index', () => {
     }
   });
 
-  it('in a refresh that changed the scopes leaves those that the server granted', async () => {
+  it('a crash between the vault and the index in a refresh that changed the scopes leaves those that the server granted', async () => {
     const { rig, restarted, authorizationServer } = await ground();
     await rig.login({ scope: ['read', 'write'] });
     const again = await restarted();

@@ -60,7 +60,7 @@ describe('a line in the index that names another issuer', () => {
   });
 
   it.each(['issuer', 'server', 'registrationId'] as const)(
-    'in its %s alone leads nowhere else',
+    'a line in the index that names another issuer only in its %s leads nowhere else',
     async (field) => {
       const { rig, evil, victim, lure, restarted } = await victimAndEvil();
       forge(rig, victim, { [field]: lure[field] });
@@ -236,7 +236,7 @@ describe('an older line of a grant', () => {
     expect(authorizationServer.server.requests).toEqual([]);
   });
 
-  it('with the whole older index brings back neither its scopes nor its issuer', async () => {
+  it('an older line of a grant, put back with the whole older index, brings back neither its scopes nor its issuer', async () => {
     const { rig, restarted } = await ground();
     await rig.login({ scope: ['read'] });
     const older = readFileSync(indexOf(rig));

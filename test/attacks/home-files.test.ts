@@ -107,7 +107,7 @@ describe('files without a MAC', () => {
 });
 
 describe('a key file', () => {
-  it('of the owner that was deleted or written anew changes nothing that programs were given', async () => {
+  it('a key file of the owner that was deleted or written anew changes nothing that programs were given', async () => {
     const { folder, vault } = await usedHome();
     const before = await startOn(folder, vault);
     const [paired] = before.clients.all();
@@ -117,7 +117,7 @@ describe('a key file', () => {
     expect(after.troubles()).toEqual([]);
   });
 
-  it('of a removed program opens nothing, though one of the same name was paired since', async () => {
+  it('a key file of a removed program opens nothing, though one of the same name was paired since', async () => {
     const { folder, vault } = await usedHome();
     const { clients } = await startOn(folder, vault);
     const old = clients.resolve('editor');

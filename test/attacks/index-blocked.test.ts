@@ -20,20 +20,23 @@ describe('an index of grants that the broker can no longer write', () => {
         mkdirSync(index);
       },
     ],
-  ])('(it %s) keeps no revoked grant alive, once it is as it was before', async (_how, block) => {
-    const { rig, restarted, authorizationServer } = await ground();
-    await rig.login();
-    await rig.ask();
-    const index = path.join(rig.folder, 'grants.jsonl');
-    const before = readFileSync(index);
-    block(index);
-    expect(reasonOf(await refusal(revokeGrant(rig.parts, rig.grant())))).toBe('file_unreadable');
-    expect(await refusal(rig.ask())).toBeDefined();
-    rmSync(index, { recursive: true });
-    writeFileSync(index, before, { mode: 0o600 });
-    const after = await restarted();
-    expect(reasonOf(await refusal(after.ask()))).toBe('login_required');
-    expect((await revokeGrant(after.parts, after.grant())).receipt).toBe('confirmed');
-    expect(authorizationServer.server.asked('/revoke', 'POST')).not.toEqual([]);
-  });
+  ])(
+    'an index of grants that the broker can no longer write (it %s) keeps no revoked grant alive, once it is as it was before',
+    async (_how, block) => {
+      const { rig, restarted, authorizationServer } = await ground();
+      await rig.login();
+      await rig.ask();
+      const index = path.join(rig.folder, 'grants.jsonl');
+      const before = readFileSync(index);
+      block(index);
+      expect(reasonOf(await refusal(revokeGrant(rig.parts, rig.grant())))).toBe('file_unreadable');
+      expect(await refusal(rig.ask())).toBeDefined();
+      rmSync(index, { recursive: true });
+      writeFileSync(index, before, { mode: 0o600 });
+      const after = await restarted();
+      expect(reasonOf(await refusal(after.ask()))).toBe('login_required');
+      expect((await revokeGrant(after.parts, after.grant())).receipt).toBe('confirmed');
+      expect(authorizationServer.server.asked('/revoke', 'POST')).not.toEqual([]);
+    },
+  );
 });

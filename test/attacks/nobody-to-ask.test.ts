@@ -203,7 +203,7 @@ describe('a question that nobody can answer', () => {
   });
 
   it.each(kinds)(
-    'of the kind %s is refused, and none stays open, where no window can be told',
+    'a question that nobody can answer of the kind %s is refused, and none stays open, where no window can be told',
     async (kind) => {
       const interactions = new Interactions(
         () => 0,

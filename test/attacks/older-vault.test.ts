@@ -137,7 +137,7 @@ describe('an older copy of vault.sealed', () => {
 });
 
 describe('vault.sealed', () => {
-  it('that was deleted is not made anew, and what the keychain knows of it stays', async () => {
+  it('vault.sealed that was deleted is not made anew, and what the keychain knows of it stays', async () => {
     const { file, open } = await scene();
     const newest = `${file}.newest`;
     copyFileSync(file, newest);

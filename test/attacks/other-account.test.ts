@@ -163,7 +163,7 @@ describe('somebody else who signs in', () => {
     expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
   });
 
-  it('in a step-up of a program leaves the program its account, even after a yes', async () => {
+  it('somebody else who signs in during a step-up of a program leaves the program its account, even after a yes', async () => {
     const rig = await victim();
     rig.person.account = 'bob';
     const before = rig.grant();
@@ -176,7 +176,7 @@ describe('somebody else who signs in', () => {
     expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
   });
 
-  it('under a line of the index that names no subject is asked about all the same', async () => {
+  it('somebody else who signs in is asked about although the line of the index names no subject', async () => {
     const rig = await victim();
     const { id } = rig.grant();
     await rig.parts.grants.mend({ ...rig.grant(), subject: null, account: 'bob' }, 99);

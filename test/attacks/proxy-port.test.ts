@@ -59,7 +59,7 @@ os.execv('/bin/sh', ['sh', '-c', "printf '}' >&9; read -r line <&9; echo \\"$lin
 `;
 
 describe('a program that runs another file', () => {
-  it('before its request is whole passes for neither', async () => {
+  it('a program that runs another file before its request is whole passes for neither', async () => {
     const { port, host, target, asked } = await openPort();
     const child = spawn('python3', ['-c', changer, String(port), target], {
       stdio: ['pipe', 'pipe', 'inherit'],
@@ -76,7 +76,7 @@ describe('a program that runs another file', () => {
 });
 
 describe('a clumsy client', () => {
-  it('that sends a body with a GET is told so', async () => {
+  it('a clumsy client that sends a body with a GET is told so', async () => {
     const { port, host, target, asked } = await openPort();
     const answer = await sendBytes(port, lines({ method: 'GET', target, headers: [`Host: ${host}`] }));
     expect(verdict(answer)).toEqual({ status: 400, reason: 'invalid_request' });

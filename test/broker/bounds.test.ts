@@ -115,7 +115,7 @@ describe('a token in memory', () => {
     ['a day', 24 * 60 * minute, 24 * 60 * minute - 5 * minute],
     ['ten minutes', 10 * minute, 8 * minute],
     ['half a minute', minute / 2, (minute / 2) * 0.8],
-  ])('that lives for %s is fresh until its margin', (_name, lifetime, until) => {
+  ])('a token in memory that lives for %s is fresh until its margin', (_name, lifetime, until) => {
     expect(isFresh(living(lifetime), until - 1)).toBe(true);
     expect(isFresh(living(lifetime), until)).toBe(false);
     expect(isAlive(living(lifetime), lifetime - 1)).toBe(true);
@@ -170,7 +170,7 @@ describe('a token in memory', () => {
     expect(cache.get('h', '0')).toBeDefined();
   });
 
-  it('that was refused is removed and remembered as refused, until its grant is dropped', () => {
+  it('a token in memory that was refused is removed and remembered as refused, until its grant is dropped', () => {
     const cache = new TokenCache();
     const token = cache.put('g', 'a', fields);
     const other = cache.put('g', 'b', { ...fields, accessToken: 'u' });

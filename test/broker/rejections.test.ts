@@ -53,12 +53,12 @@ describe('a refused token', () => {
     expect((await rig.ask({ clientId: 'agent' })).accessToken).toBe(newer.accessToken);
   });
 
-  it('that is unknown changes nothing', async () => {
+  it('a refused token that is unknown changes nothing', async () => {
     const rig = await allowed();
     expect(reject(rig, { tokenId: 'ffff' })).toBe(false);
   });
 
-  it('of a server that gives no refresh token does not come back from the vault', async () => {
+  it('a refused token of a server that gives no refresh token does not come back from the vault', async () => {
     const server = oddServer(places.site, { scopesSupported: ['read'] });
     server.answer = (_form, usual) => ({ ...usual, refresh_token: undefined });
     const rig = await brokerRig(server);

@@ -109,7 +109,7 @@ describe('a program with a narrow permission', () => {
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'scope_insufficient' });
   });
 
-  it('whose only scope is named like our symbol for all scopes gets no other scope', async () => {
+  it('a program with a narrow permission whose only scope is named like our symbol for all scopes gets no other scope', async () => {
     const server = oddServer(site);
     const rig = await brokerRig(server);
     await rig.login({ scope: ['*', 'write'] });
@@ -160,7 +160,7 @@ describe('a step-up', () => {
     expect(rig.grant().scope.toSorted()).toEqual(both);
   });
 
-  it('beyond the permission raises a card before anything is fetched', async () => {
+  it('a step-up beyond the permission raises a card before anything is fetched', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow('editor', ['notes:read']);
     await rig.ask();

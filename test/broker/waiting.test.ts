@@ -75,7 +75,7 @@ describe('shared work', () => {
     expect(await shared.join('k', start, never)).toBe('late');
   });
 
-  it('that was cancelled can’t be joined: the next caller gets a run of its own', async () => {
+  it('shared work that was cancelled can’t be joined: the next caller gets a run of its own', async () => {
     const shared = new SharedWork<string>();
     const cleaning = Promise.withResolvers<string>();
     const gone = new AbortController();
@@ -87,7 +87,7 @@ describe('shared work', () => {
     expect(await second).toBe('second');
   });
 
-  it('that must finish can’t be cancelled, and can be joined', async () => {
+  it('shared work that must finish can’t be cancelled, and can be joined', async () => {
     const shared = new SharedWork<string>({ finishes: true });
     const { start, starts, end } = work();
     const gone = new AbortController();

@@ -38,7 +38,7 @@ describe('a reader that is gone', () => {
 });
 
 describe('a full disk', () => {
-  it('under the answer is told by its reason, and is no success', () => {
+  it('a full disk under the answer is told by its reason, and is no success', () => {
     const { status: code, stderr } = bash(`${keyturn} --help >/dev/full`);
     expect(stderr).toContain("Standard output can't be written (ENOSPC)");
     expect(stderr).toContain('reason: file_unreadable');
@@ -46,7 +46,7 @@ describe('a full disk', () => {
     expect(code).toBe(7);
   });
 
-  it('under the refusals changes no exit code', () => {
+  it('a full disk under the refusals changes no exit code', () => {
     expect(bash(`${keyturn} token notes 2>/dev/full`).status).toBe(2);
   });
 });

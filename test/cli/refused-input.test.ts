@@ -58,7 +58,7 @@ describe('exit 2, with nothing on stdout and nothing started', () => {
     ['no operand', ['token']],
     ['no command', []],
     ['an unknown command', ['tokens']],
-  ])('for %s', async (_what, args) => {
+  ])('exits 2 for %s, with nothing on stdout and nothing started', async (_what, args) => {
     expect(await keyturn(args)).toBe(2);
     expect(stdout).toBe('');
     expect(stderr).not.toBe('');

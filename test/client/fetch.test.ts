@@ -94,7 +94,7 @@ describe('a redirect', () => {
     ]);
   });
 
-  test('that answers a POST with 303 goes on as GET, and a challenge there does not post again', async () => {
+  test('a redirect that answers a POST with 303 goes on as GET, and a challenge there does not post again', async () => {
     const { origin, seen } = await startHttp(({ request, authorization }) => {
       if (request.startsWith('POST')) return [303, { location: '/api/done' }];
       return authorization === 'Bearer secret-1' ? [401, { 'www-authenticate': 'Bearer' }] : [200];
@@ -109,7 +109,7 @@ describe('a redirect', () => {
     expect(seen[1]?.type).toBeUndefined();
   });
 
-  test('to another origin, or out of the path, is not followed', async () => {
+  test('a redirect to another origin, or out of the path, is not followed', async () => {
     const other = await startHttp();
     const places = [`${other.origin}/api`, '/other', '/apis', 'http://[broken'];
     const { origin, seen } = await startHttp((_seen, count) => [302, { location: places[count - 1] ?? '' }]);
@@ -123,7 +123,7 @@ describe('a redirect', () => {
     expect(other.seen).toEqual([]);
   });
 
-  test('in a loop ends', async () => {
+  test('a redirect in a loop ends', async () => {
     const { origin, seen } = await startHttp(() => [302, { location: '/api' }]);
     const { authorized, resource } = await startFetch(origin);
     expect((await authorized(resource)).status).toBe(302);

@@ -47,13 +47,13 @@ describe('a key that the broker refuses', () => {
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
 
-  test('because it is another home’s is kept as well', async () => {
+  test('a key that the broker refuses because it is another home’s is kept as well', async () => {
     const rig = await startRig();
     const key = { ...rig.enrol(), brokerId: 'another-home' };
     await expect(connect({ key, paths: rig.paths })).rejects.toThrow(/not the broker/);
   });
 
-  test('because its proof is wrong fails the first request with that reason', async () => {
+  test('a key that the broker refuses because its proof is wrong fails the first request with that reason', async () => {
     const rig = await startRig({
       confirmPaired: async () => {
         throw new KeyturnError('unpaired', 'too late');
@@ -128,7 +128,7 @@ describe('a squatter on the socket', () => {
     expect(squatter.heard()).not.toContain(identity.key);
   });
 
-  test('that never answers is given up after the time that a broker with a slow keychain has', async () => {
+  test('a squatter on the socket that never answers is given up after the time that a broker with a slow keychain has', async () => {
     const paths = temporaryHome();
     const heard = Promise.withResolvers<void>();
     await squat(paths, () => {
@@ -168,7 +168,7 @@ describe('a squatter on the socket', () => {
     await expect(connect({ key: identity, paths })).rejects.toMatchObject({ reason: 'frame_invalid' });
   });
 
-  test('without a vault is refused with our hint, which names the home', async () => {
+  test('a squatter on the socket without a vault is refused with our hint, which names the home', async () => {
     const paths = temporaryHome();
     await squat(paths, (line) =>
       JSON.stringify({
@@ -183,7 +183,7 @@ describe('a squatter on the socket', () => {
     });
   });
 
-  test('that relays to the real broker gains nothing: the hello names its own socket', async () => {
+  test('a squatter on the socket that relays to the real broker gains nothing: the hello names its own socket', async () => {
     const rig = await startRig();
     const key = rig.enrol();
     const paths = temporaryHome();

@@ -170,7 +170,7 @@ describe('an API key', () => {
 });
 
 describe('a permission', () => {
-  it('for tokens gives no key, and one for the key gives no token', async () => {
+  it('a permission for tokens gives no key, and one for the key gives no token', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['login', resource]);
     const key = newKey();
@@ -215,7 +215,7 @@ describe('a permission', () => {
     });
   });
 
-  it('for a key ends when its program gives it up, and when the program is unpaired', async () => {
+  it('a permission for a key ends when its program gives it up, and when the program is unpaired', async () => {
     const { home, url, program } = await allowedScene();
     const release = (more: object = {}) => program.request('permission.release', { resource: url, ...more });
     await expect(release()).rejects.toMatchObject({ reason: 'not_found' });
@@ -234,7 +234,7 @@ describe('a permission', () => {
 });
 
 describe('a server', () => {
-  it('that offers a sign-in gets no key, unless the person asked not to look', async () => {
+  it('a server that offers a sign-in gets no key, unless the person asked not to look', async () => {
     const { home, resource } = await homeInWorld();
     const key = newKey();
     const refused = await setKey(home, resource, key);
@@ -246,7 +246,7 @@ describe('a server', () => {
     expect(await home.ok(['key', 'list'])).toContain('server not asked about a sign-in');
   });
 
-  it('that does not answer gets none either, and the refusal says how to set it all the same', async () => {
+  it('a server that does not answer gets no key either, and the refusal says how to set it all the same', async () => {
     const { home, server, url, key } = await keyScene();
     server.server.on('*', '*', { status: 503 });
     const refused = await setKey(home, url, key);
@@ -255,7 +255,7 @@ describe('a server', () => {
     expect(await setKey(home, url, key, '--unchecked')).toMatchObject({ code: 0 });
   });
 
-  it('that refuses the key is not sent it again: the program is told, and the list shows it', async () => {
+  it('a server that refuses the key is not sent it again: the program is told, and the list shows it', async () => {
     const { home, server, fetch, url, key, program } = await allowedScene();
     server.expected = 'another';
     await expect(fetch(url)).rejects.toMatchObject({

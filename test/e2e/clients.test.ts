@@ -213,7 +213,7 @@ const restartServer = async (): Promise<void> => world.protectedServer.restart(a
 const restartBroker = async (): Promise<void> => void (await home.ok(['daemon', '--restart']));
 
 describe('a restart in the middle of calls', () => {
-  it('of the server doubles none and leaves none without an answer or a clear error', async () => {
+  it('a restart of the server in the middle of calls doubles none and leaves none without an answer or a clear error', async () => {
     const key = 'cut off';
     const call = client('sdk-1').ask('call', 'wait', { key });
     const ended = expect(call).rejects.toThrow(
@@ -225,7 +225,7 @@ describe('a restart in the middle of calls', () => {
     expect(service.ran(key)).toBe(1);
   });
 
-  it('of the broker costs no call', async () => {
+  it('a restart of the broker in the middle of calls costs no call', async () => {
     const key = 'kept';
     const call = client('sdk-1').ask('call', 'wait', { key });
     await until('the tool runs', () => service.ran(key) === 1);
@@ -235,7 +235,7 @@ describe('a restart in the middle of calls', () => {
     expect(service.ran(key)).toBe(1);
   });
 
-  it('of both doubles none and leaves none without an answer or a clear error', async () => {
+  it('a restart of both server and broker in the middle of calls doubles none and leaves none without an answer or a clear error', async () => {
     await throughout('both', async () => {
       await Promise.all([restartServer(), restartBroker()]);
     });

@@ -273,7 +273,7 @@ describe('scopes', () => {
 });
 
 describe('refusals without end', () => {
-  it('of fresh tokens by 401 stop the refreshes after a few', async () => {
+  it('endless refusals of fresh tokens by 401 stop the refreshes after a few', async () => {
     const { program, protectedServer, authorizationServer } = await open();
     expect((await program.call()).status).toBe(200);
     protectedServer.always({ status: 401, error: 'invalid_token' });
@@ -283,7 +283,7 @@ describe('refusals without end', () => {
     expect(authorizationServer.counts).toMatchObject({ authorizations: 1, refreshReuses: 0 });
   });
 
-  it('by 403 for a scope that the token has set off no further sign-in', async () => {
+  it('endless refusals by 403 for a scope that the token has set off no further sign-in', async () => {
     const { program, protectedServer, authorizationServer } = await open();
     expect((await program.call()).status).toBe(200);
     protectedServer.always({ status: 403, error: 'insufficient_scope', scope: 'read' });

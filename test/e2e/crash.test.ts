@@ -94,7 +94,7 @@ async function killedDuring(
 }
 
 describe('a broker that is killed', () => {
-  it('before the server served its request says so, and goes on with the token it has', async () => {
+  it('a broker that is killed before the server served its request says so, and goes on with the token it has', async () => {
     const there = await restarted();
     expect(await killedDuring(there, (gone) => gone.then(() => ({ status: 503 })))).toBe(true);
     const { crash } = there;
@@ -106,7 +106,7 @@ describe('a broker that is killed', () => {
     expect(timeline.map(({ event, outcome }) => `${event} ${outcome}`)).toContain('refresh recovered');
   });
 
-  it('while the answer is under way tells that it was lost, before and after it is refused', async () => {
+  it('a broker that is killed while the answer is under way tells that it was lost, before and after it is refused', async () => {
     const there = await restarted();
     expect(await killedDuring(there, (gone) => ({ answerAfter: gone }))).toBe(false);
     const { crash } = there;
@@ -123,7 +123,7 @@ describe('a broker that is killed', () => {
     expect((await crash.token('b')).access_token).toBeTypeOf('string');
   });
 
-  it('after its answer was kept has nothing to tell, and goes on with the new token', async () => {
+  it('a broker that is killed after its answer was kept has nothing to tell, and goes on with the new token', async () => {
     const { crash } = await restarted();
     await crash.token('a');
     await crash.kill();

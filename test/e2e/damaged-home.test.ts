@@ -21,7 +21,7 @@ describe('a file that can’t be read', () => {
     return home;
   }
 
-  it('(the grants) refuses what needs it, is shown by status, and hinders nothing else', async () => {
+  it('an unreadable file of grants refuses what needs it, is shown by status, and hinders nothing else', async () => {
     const home = await usedHome();
     const file = path.join(home.paths.state, 'grants.jsonl');
     writeFileSync(file, garbage, { mode: 0o600 });
@@ -43,7 +43,7 @@ describe('a file that can’t be read', () => {
     expect(readFileSync(file, 'utf8')).toBe(garbage);
   });
 
-  it('(all records) stops every token, and each stays as it is', async () => {
+  it('unreadable files of all records stop every token, and each stays as it is', async () => {
     const home = await usedHome();
     const files = ['grants.jsonl', 'registrations.json', 'clients.json', 'permissions.json'].map((name) =>
       path.join(home.paths.state, name),
@@ -63,7 +63,7 @@ describe('a file that can’t be read', () => {
     for (const file of files) expect(readFileSync(file, 'utf8'), file).toBe(garbage);
   });
 
-  it('(a permission that somebody wrote in) gives nobody a token, and is shown for what it is', async () => {
+  it('a file of permissions that somebody wrote in gives nobody a token, and is shown for what it is', async () => {
     const home = await usedHome();
     const file = path.join(home.paths.state, 'permissions.json');
     const forged = readFileSync(file, 'utf8').replaceAll('notes.example', 'bank.example');
@@ -88,7 +88,7 @@ describe('a file that can’t be read', () => {
     expect(without).toMatchObject({ code: 3, stdout: '' });
   });
 
-  it('(a file of a format before 0.1.0) is refused with the command that begins a new home', async () => {
+  it('a file of a format before 0.1.0 is refused with the command that begins a new home', async () => {
     const home = await usedHome();
     const file = path.join(home.paths.state, 'permissions.json');
     const { items } = JSON.parse(readFileSync(file, 'utf8')) as { items: unknown[] };
@@ -111,7 +111,7 @@ describe('a file that can’t be read', () => {
   it.each([
     ['settings.json', (home: TestHome) => path.join(home.paths.config, 'settings.json')],
     ['home.json', (home: TestHome) => path.join(home.paths.state, 'home.json')],
-  ])('(%s) keeps the broker from starting, and is left alone', async (name, fileOf) => {
+  ])('an unreadable %s keeps the broker from starting, and is left as it is', async (name, fileOf) => {
     const home = await usedHome();
     writeFileSync(fileOf(home), garbage);
     const run = await home.keyturn(['list']);
@@ -121,7 +121,7 @@ describe('a file that can’t be read', () => {
     expect(readFileSync(fileOf(home), 'utf8')).toBe(garbage);
   });
 
-  it('(home.json of another home) is named, and the broker of it can be ended all the same', async () => {
+  it('home.json of another home is named, and the home’s broker can be ended all the same', async () => {
     const home = newHome();
     await home.ok(['list']);
     const file = path.join(home.paths.state, 'home.json');
@@ -148,7 +148,7 @@ describe('a file that can’t be read', () => {
     await home.ok(['list']);
   });
 
-  it('(settings with a value nobody knows) names the setting', async () => {
+  it('a refusal of settings with a value nobody knows names the setting', async () => {
     const home = await usedHome();
     const file = path.join(home.paths.config, 'settings.json');
     writeFileSync(file, '{"vault":"shoebox"}');
@@ -158,7 +158,7 @@ describe('a file that can’t be read', () => {
     expect(readFileSync(file, 'utf8')).toBe('{"vault":"shoebox"}');
   });
 
-  it('(an owner’s key that others may read) opens nothing until its mode is mended', async () => {
+  it('an owner’s key that others may read opens nothing until its mode is mended', async () => {
     const home = await usedHome();
     const file = path.join(home.paths.config, 'owner.key');
     const key = readFileSync(file, 'utf8');

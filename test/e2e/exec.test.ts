@@ -143,7 +143,7 @@ describe('signals', () => {
     expect(await kept.ended).toMatchObject({ code: 143 });
   });
 
-  it('of a terminal come once, and a shell stops and continues both as one job', async () => {
+  it('signals of a terminal come once, and a shell stops and continues both as one job', async () => {
     const { home, env } = await signedIn();
     const terminal = inTerminal(home, ['bash', '--norc', '-i'], { LISTENING: listening });
     const words = [
@@ -236,7 +236,7 @@ describe('a file', () => {
     await running.ended;
   });
 
-  it('of a keyturn that was killed is removed by the next one; that of one that runs stays', async () => {
+  it('a file of a keyturn that was killed is removed by the next one; that of one that runs stays', async () => {
     const { home, resource } = await signedIn();
     const env = { XDG_RUNTIME_DIR: runtimeFolder() };
     const words = (script: string) => ['exec', '--file', `AT=${resource}`, '--', 'sh', '-c', script];

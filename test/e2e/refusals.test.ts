@@ -13,18 +13,21 @@ describe('a malformed argument', () => {
     ['scope', ['token', resource, '--scope', 'notes:"read"']],
     ['timeout', ['login', resource, '--timeout', 'soon']],
     ['command', ['tokens']],
-  ])('(%s) exits 2, prints nothing on stdout and starts nothing', async (_what, args) => {
-    const home = newHome();
-    const run = await home.keyturn(args);
-    expect(run).toMatchObject({ code: 2, stdout: '' });
-    expect(run.stderr).toContain('hint: ');
-    expect(run.stderr).not.toContain('secret');
-    expect(existsSync(home.folder)).toBe(false);
-  });
+  ])(
+    'a malformed argument (%s) exits 2, prints nothing on stdout and starts nothing',
+    async (_what, args) => {
+      const home = newHome();
+      const run = await home.keyturn(args);
+      expect(run).toMatchObject({ code: 2, stdout: '' });
+      expect(run.stderr).toContain('hint: ');
+      expect(run.stderr).not.toContain('secret');
+      expect(existsSync(home.folder)).toBe(false);
+    },
+  );
 });
 
 describe('exit code 5, by a rule or by the issuer', () => {
-  it('when the person says no at the issuer, once: no second page opens by itself', async () => {
+  it('exits 5 when the person says no at the issuer, once: no second page opens by itself', async () => {
     const { home, world, resource: url } = await homeInWorld({ person: '--deny' });
     await home.ok(['allow', 'cli', url]);
     const run = await home.keyturn(['token', url]);
@@ -37,7 +40,7 @@ describe('exit code 5, by a rule or by the issuer', () => {
     expect(world.counts().authorizationServer.signIns).toBe(1);
   });
 
-  it('when a server publishes no metadata', async () => {
+  it('exits 5 when a server publishes no metadata', async () => {
     const { home, world } = await homeInWorld();
     const run = await home.keyturn(['login', `${world.authorizationServer.issuer}/nothing-here`]);
     expect(run).toMatchObject({ code: 5, stdout: '' });
@@ -46,7 +49,7 @@ describe('exit code 5, by a rule or by the issuer', () => {
 });
 
 describe('exit code 6', () => {
-  it('when the protected server does not answer', async () => {
+  it('exits 6 when the protected server does not answer', async () => {
     const { home } = await homeInWorld();
     const gone = await openWorld();
     const url = gone.protectedServer.resource;
@@ -57,7 +60,7 @@ describe('exit code 6', () => {
     expect(run.stderr).toContain('reason: protected_server_unreachable');
   });
 
-  it('when the issuer fails; once it is left alone for a while, all is well without another sign-in', async () => {
+  it('exits 6 when the issuer fails; once it is left alone for a while, all is well without another sign-in', async () => {
     const { home, world, resource: url } = await homeInWorld();
     await home.ok(['allow', 'cli', url]);
     const old = await home.ok(['token', url]);
@@ -71,7 +74,7 @@ describe('exit code 6', () => {
 });
 
 describe('exit code 8', () => {
-  it('when the home is no place for a broker', async () => {
+  it('exits 8 when the home is no place for a broker', async () => {
     const home = newHome();
     mkdirSync(home.folder);
     writeFileSync(home.paths.state, 'a file where a folder should be');
@@ -83,7 +86,7 @@ describe('exit code 8', () => {
     expect(readFileSync(home.paths.state, 'utf8')).toBe('a file where a folder should be');
   });
 
-  it('when a command only looks, and starts nothing', async () => {
+  it('exits 8 when a command only looks, and starts nothing', async () => {
     const home = newHome();
     const run = await home.keyturn(['status']);
     expect(run).toMatchObject({ code: 8, stdout: '' });

@@ -175,7 +175,7 @@ describe('a broker that would show its secrets', () => {
 });
 
 describe('arguments and environment', () => {
-  it('of broker, worker, command and browser hold no secret; the browser gets an address of ours', async () => {
+  it('arguments and environment of broker, worker, command and browser hold no secret; the browser gets an address of ours', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-told-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const file = path.join(folder, 'browser.json');

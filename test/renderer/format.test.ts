@@ -27,7 +27,7 @@ describe('a time to come or past', () => {
     [-5 * minute, '5 minutes ago'],
     [1 - hour, '1 hour ago'],
     [-3 * day, '3 days ago'],
-  ])('of %i seconds is %s', (distance, words) => {
+  ])('a time %i seconds from now is %s', (distance, words) => {
     expect(formatRelative(now + distance, now)).toBe(words);
   });
 });

@@ -199,7 +199,7 @@ describe('hostile texts', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('in a refusal is text as well', async () => {
+  it('a hostile text in a refusal is text as well', async () => {
     const message = `<b onclick="x">bold</b> ${override} ${'x'.repeat(5000)}`;
     const refusing: Answer = async (channel) =>
       channel === 'grant.list'

@@ -242,7 +242,7 @@ describe('the card of a program that asks for access', () => {
 const clientsOf = async (broker: PageBroker): Promise<unknown> => broker.owner.request('client.list');
 
 describe('how long it is allowed', () => {
-  it('once: for the token that waits, and the next request is a question again', async () => {
+  it('a yes for once serves the token that waits, and the next request is a question again', async () => {
     const { page, broker, editor, token } = await asked();
     await page.getByLabel('Once').check();
     await approvable(page);
@@ -254,7 +254,7 @@ describe('how long it is allowed', () => {
     await expect(again).rejects.toMatchObject({ reason: 'consent_required' });
   });
 
-  it('for this session: nothing is left of it once the program is gone', async () => {
+  it('a yes for this session leaves nothing once the program is gone', async () => {
     const { page, broker, editor, token } = await asked();
     await approvable(page);
     await page.getByLabel('This session').check();

@@ -103,7 +103,7 @@ describe('a program without permission', () => {
 });
 
 describe('an answer', () => {
-  it('"no" is remembered, and the question is not asked again', async () => {
+  it('the answer "no" is remembered, and the question is not asked again', async () => {
     const { ask, question, parts } = await rig();
     const first = ask();
     parts.interactions.answer((await question('allow')).id, 'no');
@@ -113,7 +113,7 @@ describe('an answer', () => {
     expect(parts.interactions.list()).toEqual([]);
   });
 
-  it('"later" leaves no trace: the next request asks again', async () => {
+  it('the answer "later" leaves no trace: the next request asks again', async () => {
     const { ask, question, parts, clock } = await rig();
     const first = ask();
     parts.interactions.answer((await question('allow')).id, 'later');
@@ -125,7 +125,7 @@ describe('an answer', () => {
     await second;
   });
 
-  it('that comes after the request ran out of time still counts', async () => {
+  it('an answer that comes after the request ran out of time still counts', async () => {
     const { ask, question, parts, clock } = await rig();
     const first = refusal(ask({ timeout: 5000 }));
     const card = await question('allow');
@@ -183,7 +183,7 @@ describe('an answer', () => {
     expect(parts.interactions.list()).toEqual([]);
   });
 
-  it('to a question of the command line gives a lease of one hour', async () => {
+  it('an answer to a question of the command line gives a lease of one hour', async () => {
     const r = await rig();
     const asked = r.ask({ clientId: 'cli' });
     r.parts.interactions.answer((await r.question('allow')).id, 'yes');
@@ -197,7 +197,7 @@ describe('an answer', () => {
 });
 
 describe('a permission', () => {
-  it('whose card named no scopes is fixed to the scopes and the resource of the first token', async () => {
+  it('a permission whose card named no scopes is fixed to the scopes and the resource of the first token', async () => {
     const r = await rig();
     const first = r.ask();
     r.parts.interactions.answer((await r.question('allow')).id, 'yes');
@@ -240,7 +240,7 @@ describe('a permission', () => {
     expect((await r.ask({ scope: ['notes:write'] })).scope).toContain('notes:write');
   });
 
-  it('given by command answers the open card', async () => {
+  it('a permission given by command answers the open card', async () => {
     const r = await rig();
     const asked = r.ask({ scope: ['notes:read'] });
     await r.question('allow');
@@ -257,7 +257,7 @@ describe('a permission', () => {
     expect(await asked).toMatchObject({ reason: 'consent_denied' });
   });
 
-  it('that ended gives no token from memory', async () => {
+  it('a permission that ended gives no token from memory', async () => {
     const r = await rig();
     await r.allow();
     await r.ask();
@@ -265,7 +265,7 @@ describe('a permission', () => {
     expect(await refusal(r.ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_required' });
   });
 
-  it('whose lease ran out gives no token from memory', async () => {
+  it('a permission whose lease ran out gives no token from memory', async () => {
     const r = await rig();
     await decided(r, { until: r.clock.now() + 1000 });
     await r.ask();
@@ -273,7 +273,7 @@ describe('a permission', () => {
     expect(await refusal(r.ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_required' });
   });
 
-  it('for another resource than the server now names gives no token', async () => {
+  it('a permission for another resource than the server now names gives no token', async () => {
     const r = await rig();
     await decided(r, { resource: 'https://moved.example/mcp' });
     expect(await refusal(r.ask())).toMatchObject({ reason: 'resource_mismatch' });
@@ -292,14 +292,14 @@ describe('a decision of the user during a sign-in takes precedence', () => {
     return { r, error: await asked };
   }
 
-  it('a denial', async () => {
+  it('a denial during a sign-in takes precedence', async () => {
     const { r, error } = await duringSignIn((one) => decided(one, { decision: 'deny' }));
     expect(error).toMatchObject({ reason: 'consent_denied' });
     expect(permissionOf(r)?.decision).toBe('deny');
     expect(r.texts().join('')).not.toContain('"event":"token"');
   });
 
-  it('the end of the permission', async () => {
+  it('the end of the permission during a sign-in takes precedence', async () => {
     const { r, error } = await duringSignIn(({ parts, endpoint }) =>
       parts.permissions.end('editor', endpoint),
     );
@@ -307,7 +307,7 @@ describe('a decision of the user during a sign-in takes precedence', () => {
     expect(permissionOf(r)).toBeUndefined();
   });
 
-  it('the end of its lease', async () => {
+  it('the end of the permission’s lease during a sign-in takes precedence', async () => {
     const { error } = await duringSignIn(async ({ parts, clock, endpoint }) => {
       await parts.permissions.set({
         clientId: 'editor',
@@ -321,7 +321,7 @@ describe('a decision of the user during a sign-in takes precedence', () => {
     expect(error).toMatchObject({ reason: 'consent_required' });
   });
 
-  it('fewer scopes', async () => {
+  it('a decision for fewer scopes during a sign-in takes precedence', async () => {
     const { r, error } = await duringSignIn(({ allow }) => allow('editor', ['other']));
     expect(error).toMatchObject({ reason: 'scope_insufficient' });
     expect(permissionOf(r)?.scope).toEqual(['other']);
@@ -338,7 +338,7 @@ describe('a decision of the user during a token request takes precedence', () =>
 
   const deny = (r: Rig): Promise<void> => decided(r, { decision: 'deny' });
 
-  it('a denial during a refresh', async () => {
+  it('a denial during a refresh takes precedence', async () => {
     const r = await withToken();
     r.clock.advance(hour);
     const held = world.holdTokenRequests();
@@ -362,7 +362,7 @@ describe('a decision of the user during a token request takes precedence', () =>
     return acted.promise;
   }
 
-  it('a denial while the permission is written down with its resource', async () => {
+  it('a denial takes precedence while the permission is written down with its resource', async () => {
     const r = await withToken();
     const acted = whileBinding(r, () => deny(r));
     expect(await refusal(r.ask())).toMatchObject({ reason: 'consent_denied' });
@@ -370,7 +370,7 @@ describe('a decision of the user during a token request takes precedence', () =>
     expect(permissionOf(r)?.decision).toBe('deny');
   });
 
-  it('a denial that is being written when the permission is to be written down with its resource', async () => {
+  it('a denial that is being written takes precedence when the permission is to be written down with its resource', async () => {
     const r = await withToken();
     const { permissions } = r.parts;
     const replace = permissions.replace.bind(permissions);
@@ -384,7 +384,7 @@ describe('a decision of the user during a token request takes precedence', () =>
     expect(permissionOf(r)?.decision).toBe('deny');
   });
 
-  it('a revocation while the permission is written down with its resource', async () => {
+  it('a revocation takes precedence while the permission is written down with its resource', async () => {
     const r = await withToken();
     const acted = whileBinding(r, () => revokeGrant(r.parts, r.grant()));
     expect(await refusal(r.ask())).toMatchObject({ reason: 'login_required' });

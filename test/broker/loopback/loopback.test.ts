@@ -265,18 +265,21 @@ describe('a port', () => {
     return port;
   }
 
-  it.each(['127.0.0.1', '::1'])('that another program holds on %s is refused by name', async (host) => {
-    const port = await takenPort(host);
-    const error = await refusal(new Loopback().open(`http://127.0.0.1:${port}/callback`));
-    expect(error).toMatchObject({
-      reason: 'redirect_port_taken',
-      message: expect.stringContaining(String(port)),
-      hint: expect.stringContaining(String(port)),
-    });
-    const other = host === '::1' ? '127.0.0.1' : '::1';
-    const [failure] = await once(connect(port, other), 'error');
-    expect(failure).toMatchObject({ code: 'ECONNREFUSED' });
-  });
+  it.each(['127.0.0.1', '::1'])(
+    'a port that another program holds on %s is refused by name',
+    async (host) => {
+      const port = await takenPort(host);
+      const error = await refusal(new Loopback().open(`http://127.0.0.1:${port}/callback`));
+      expect(error).toMatchObject({
+        reason: 'redirect_port_taken',
+        message: expect.stringContaining(String(port)),
+        hint: expect.stringContaining(String(port)),
+      });
+      const other = host === '::1' ? '127.0.0.1' : '::1';
+      const [failure] = await once(connect(port, other), 'error');
+      expect(failure).toMatchObject({ code: 'ECONNREFUSED' });
+    },
+  );
 
   it('is free again after the sign-in, and can be opened again', async () => {
     const loopback = new Loopback();

@@ -59,7 +59,7 @@ describe('a question', () => {
     expect(changes()).toBe(0);
   });
 
-  it('that does not exist is named in quotation marks', () => {
+  it('a question that does not exist is named in quotation marks', () => {
     const { interactions } = counting();
     expect(() => interactions.answer('a\nb', 'yes')).toThrow('"a\\nb"');
   });
@@ -73,7 +73,7 @@ describe('many questions', () => {
   ): Promise<unknown>[] =>
     Array.from({ length: count }, (_, n) => interactions.ask(of(n), never).catch((error: unknown) => error));
 
-  it('of one program are bounded, and leave room for those of another', async () => {
+  it('many questions of one program are bounded, and leave room for those of another', async () => {
     const { interactions } = counting();
     void openMany(interactions, 8, (n) => ({ ...question, endpoint: `https://${n}.example` }));
     expect(await refusal(interactions.ask(question, never))).toMatchObject({ reason: 'rate_limited' });
@@ -92,7 +92,7 @@ describe('many questions', () => {
     ...(starter === undefined ? {} : { starter }),
   });
 
-  it('of all programs are bounded, but sign-ins go on', async () => {
+  it('many questions of all programs are bounded, but sign-ins go on', async () => {
     const { interactions } = counting();
     void openMany(interactions, 64, (n) => ({ ...question, clientId: `${n}` }));
     expect(await refusal(interactions.ask({ ...question, clientId: 'late' }, never))).toMatchObject({
@@ -102,7 +102,7 @@ describe('many questions', () => {
     expect(interactions.list()).toHaveLength(65);
   });
 
-  it('about sign-ins of commands are bounded, for one connection and in all, and delay no other sign-in', async () => {
+  it('many questions about sign-ins of commands are bounded, for one connection and in all, and delay no other sign-in', async () => {
     const { interactions } = counting();
     const late = { reason: 'rate_limited' };
     for (const connection of [1, 2, 3, 4]) {

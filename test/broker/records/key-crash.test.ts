@@ -72,7 +72,7 @@ describe('a broker that stops', () => {
     ['a key is set in another header', [set], replace],
     ['a key is removed', [set], remove],
   ])(
-    'while %s leaves no value that a reset misses or the next broker keeps',
+    'a broker that stops while %s leaves no value that a reset misses or the next broker keeps',
     async (_when, before, change) => {
       for (let calls = 0; ; calls += 1) {
         const [folder, { vault, values }] = [temporaryFolder(), watchedVault()];

@@ -142,7 +142,7 @@ describe('permissions', () => {
 describe('local clients', () => {
   const open = async (): Promise<LocalClients> => new LocalClients(await file(localClientSchema));
 
-  it('whose first hello does not come within a minute are void', async () => {
+  it('local clients whose first hello does not come within a minute are void', async () => {
     const clients = await open();
     const [silent, greeting] = [await clients.add('editor', 0), await clients.add('agent', 0)];
     await clients.confirm(greeting.id);
@@ -251,7 +251,7 @@ describe('registrations', () => {
     expect(registrations.byId(record.id)).toMatchObject({ isRejected: true });
   });
 
-  it('on trial replace no other until a sign-in with them has succeeded', async () => {
+  it('registrations on trial replace no other until a sign-in with them has succeeded', async () => {
     const { registrations } = await open();
     const old = await registrations.add(registrationAt(issuer), undefined);
     const trial = await registrations.add(registrationAt(issuer), undefined, { isOnTrial: true });
@@ -263,7 +263,7 @@ describe('registrations', () => {
     expect(registrations.byId(old.id)).toMatchObject({ isRejected: true });
   });
 
-  it('that the user entered are replaced only by the user', async () => {
+  it('registrations that the user entered are replaced only by the user', async () => {
     const { registrations } = await open();
     const entered = await registrations.add(registrationAt(issuer, { source: 'preregistered' }), undefined);
     await registrations.reject(entered);

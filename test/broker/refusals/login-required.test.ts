@@ -89,7 +89,7 @@ describe('a grant at a server that keeps authorizations apart', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('that ends later, for another reason, opens its page', async () => {
+  it('a grant that ends later, for another reason, opens its page at a server that keeps authorizations apart', async () => {
     const { rig, world } = await siblings({ sharesGrants: false });
     rig.clock.advance(hour);
     await askAtHome(rig);

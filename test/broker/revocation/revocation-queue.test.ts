@@ -196,7 +196,7 @@ describe('a pending revocation', () => {
     expect(told()).toEqual([]);
   });
 
-  it('in a record of an older version gets 30 days from now on', async () => {
+  it('a pending revocation in a record of an older version gets 30 days from now on', async () => {
     const rig = await pending();
     await rig.parts.grants.change(rig.grant(), { state: { kind: 'revoked', receipt: 'pending' } });
     rig.clock.advance(100 * day);
@@ -219,7 +219,7 @@ describe('a pending revocation', () => {
     expect(rig.grant().state).toEqual({ kind: 'active' });
   });
 
-  it('that the user asks for again is not sent twice', async () => {
+  it('a pending revocation that the user asks for again is not sent twice', async () => {
     const rig = await pending();
     const again = await brokerRig(server, { after: rig });
     const queue = new RevocationQueue(again.parts);

@@ -36,7 +36,7 @@ const told = (): (string | null)[] =>
     .map(({ body }) => new URLSearchParams(body).get('token'));
 
 describe('a revocation', () => {
-  it('that the server confirms ends the token there and deletes its item here', async () => {
+  it('a revocation that the server confirms ends the token there and deletes its item here', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow();
     const { accessToken } = await rig.ask();
@@ -54,7 +54,7 @@ describe('a revocation', () => {
     expect(told()).toEqual(['refresh-2', 'refresh-1', 'access-2']);
   });
 
-  it('of a grant that the vault lost is explained as such, asks no server and is not tried again', async () => {
+  it('a revocation of a grant that the vault lost is explained as such, asks no server and is not tried again', async () => {
     const { rig } = await twice();
     const kept = rig.grant();
     const { id: _id, generation: _generation, ...fields } = kept;
@@ -73,7 +73,7 @@ describe('a revocation', () => {
     expect(explainGrant(rig.parts, kept).now).toMatch(/^It is usable;/);
   });
 
-  it('at a server without a revocation endpoint says so', async () => {
+  it('a revocation at a server without a revocation endpoint says so', async () => {
     const { rig } = await twice(false);
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('notOffered');
     expect(await rig.vault.find(`grant.${rig.grant().id}`)).toBeUndefined();
@@ -86,7 +86,7 @@ describe('a revocation', () => {
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('notOffered');
   });
 
-  it('that can’t reach the server takes effect here, keeps the tokens, and is finished by a second one', async () => {
+  it('a revocation that can’t reach the server takes effect here, keeps the tokens, and is finished by a second one', async () => {
     const { rig } = await twice();
     site.lay('/revoke', { status: 503 });
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
@@ -101,7 +101,7 @@ describe('a revocation', () => {
     expect(await rig.vault.find(`grant.${rig.grant().id}`)).toBeUndefined();
   });
 
-  it('that is pending is not forgotten by a new sign-in', async () => {
+  it('a revocation that is pending is not forgotten by a new sign-in', async () => {
     const { rig } = await twice();
     site.lay('/revoke', { status: 503 });
     await revokeGrant(rig.parts, rig.grant());
@@ -125,7 +125,7 @@ describe('a revocation', () => {
     expect(told()).toEqual(['refresh-3', 'refresh-1']);
   });
 
-  it('that is asked for twice at once is sent once, and both callers get the same receipt', async () => {
+  it('a revocation that is asked for twice at once is sent once, and both callers get the same receipt', async () => {
     const { rig } = await twice();
     const both = await Promise.all([
       revokeGrant(rig.parts, rig.grant()),
@@ -135,7 +135,7 @@ describe('a revocation', () => {
     expect(told()).toHaveLength(3);
   });
 
-  it('of a grant without tokens in the vault sends nothing', async () => {
+  it('a revocation of a grant without tokens in the vault sends nothing', async () => {
     const { rig } = await twice();
     const { grants, vault } = rig.parts;
     await grants.change(rig.grant(), { hasRefreshToken: false, state: { kind: 'loginRequired', why: '' } });

@@ -90,7 +90,7 @@ describe('a sign-in', () => {
     ['another label', [labelled], 'carol', 'mismatch work team carol'],
     ['an older version’s account', [older], 'alice', 'mismatch work alice alice'],
   ] as const)(
-    'under a new label is refused where its subject is signed in as %s',
+    'a sign-in under a new label is refused where its subject is signed in as %s',
     (_what, there, subject, expected) => {
       expect(outcome(there, subject, { account: 'work' })).toBe(expected);
     },

@@ -73,7 +73,7 @@ it('a request that comes while the first sign-in stores its tokens joins it: one
 });
 
 describe('a sign-in page', () => {
-  it('that nobody answers is the last one until the user acts', async () => {
+  it('a sign-in page that nobody answers is the last one until the user acts', async () => {
     const rig = await allowed();
     rig.person.isThere = false;
     const asked = refusal(rig.ask({ timeout: 60 * minute }));
@@ -91,7 +91,7 @@ describe('a sign-in page', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('that the person denies is also the last one, and the refusal says so', async () => {
+  it('a sign-in page that the person denies is also the last one, and the refusal says so', async () => {
     const rig = await allowed();
     rig.person.deny = true;
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'access_denied' });
@@ -100,7 +100,7 @@ describe('a sign-in page', () => {
     expect(rig.parts.grants.all()).toEqual([]);
   });
 
-  it('that is cancelled in the list of questions is also the last one', async () => {
+  it('a sign-in page that is cancelled in the list of questions is also the last one', async () => {
     const rig = await allowed();
     rig.person.isThere = false;
     const asked = refusal(rig.ask());
@@ -155,7 +155,7 @@ describe('a sign-in page', () => {
     expect((await login).state).toEqual({ kind: 'active' });
   });
 
-  it('that was never shown does not count: an unreachable server is asked again', async () => {
+  it('a sign-in page that was never shown does not count: an unreachable server is asked again', async () => {
     const server = oddServer(site, { scopesSupported: ['read'] });
     site.lay('/register', { status: 503 });
     const rig = await brokerRig(server);

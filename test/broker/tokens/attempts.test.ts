@@ -107,7 +107,7 @@ describe('an attempt', () => {
     expect(onDisk(rig).attempt).toBeUndefined();
   });
 
-  it('of a broker that crashed is reported as such, and success clears it', async () => {
+  it('an attempt of a broker that crashed is reported as such, and success clears it', async () => {
     const { rig } = await needingRefresh();
     const startedAt = Date.UTC(2026, 0, 2, 3, 4, 5);
     await rig.parts.grants.change(rig.grant(), { attempt: { startedAt } });
@@ -119,7 +119,7 @@ describe('an attempt', () => {
     expect(onDisk(rig).attempt).toBeUndefined();
   });
 
-  it('of a broker that crashed is still reported after any later failure', async () => {
+  it('an attempt of a broker that crashed is still reported after any later failure', async () => {
     const { rig, server } = await needingRefresh();
     const attempt = { startedAt: Date.UTC(2026, 0, 2) };
     await rig.parts.grants.change(rig.grant(), { attempt });

@@ -75,7 +75,7 @@ describe('a rotated refresh token', () => {
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
   });
 
-  it('that the vault refuses stays in memory, and is written before it is used', async () => {
+  it('a rotated refresh token that the vault refuses stays in memory, and is written before it is used', async () => {
     const rig = await needingRefresh();
     const before = counts();
     rig.vault.failing.add('write');
@@ -92,7 +92,7 @@ describe('a rotated refresh token', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('that the vault refuses is written when the broker stops, if the vault is back', async () => {
+  it('a rotated refresh token that the vault refuses is written when the broker stops, if the vault is back', async () => {
     const rig = await needingRefresh();
     const before = await storedToken(rig);
     rig.vault.failing.add('write');
@@ -104,7 +104,7 @@ describe('a rotated refresh token', () => {
     expect(await storedToken(rig)).not.toBe(before);
   });
 
-  it('that the vault refuses never overwrites the token of a newer sign-in', async () => {
+  it('a rotated refresh token that the vault refuses never overwrites the token of a newer sign-in', async () => {
     const rig = await needingRefresh();
     rig.vault.failing.add('write');
     await refusal(rig.ask());
@@ -216,7 +216,7 @@ describe('a slow refresh', () => {
 });
 
 describe('a refresh', () => {
-  it('whose answer got lost leads to a new sign-in, not to a lost grant', async () => {
+  it('a refresh whose answer got lost leads to a new sign-in, not to a lost grant', async () => {
     const rig = await needingRefresh();
     world.failTokenRequests(1, 'loseAnswer');
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
@@ -226,7 +226,7 @@ describe('a refresh', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('of a grant whose item the vault can’t read is refused, and the grant stays', async () => {
+  it('a refresh of a grant whose item the vault can’t read is refused, and the grant stays', async () => {
     const rig = await needingRefresh();
     await rig.vault.write(`grant.${rig.grant().id}`, '{"refreshToken":7}');
     const before = counts().tokenRequests;
@@ -236,7 +236,7 @@ describe('a refresh', () => {
     expect(await rig.vault.read(`grant.${rig.grant().id}`)).toBe('{"refreshToken":7}');
   });
 
-  it('of several scope sets takes turns: each uses the token that the one before left', async () => {
+  it('a refresh of several scope sets takes turns: each uses the token that the one before left', async () => {
     const server = oddServer(site);
     const rig = await brokerRig(server);
     await rig.login({ scope: ['a', 'b', 'c'] });

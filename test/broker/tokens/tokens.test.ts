@@ -214,7 +214,7 @@ describe('a server in trouble', () => {
     expect(counts().tokenRequests).toBe(before);
   });
 
-  it('that can’t be reached at all leaves the grant as it is', async () => {
+  it('a server in trouble that can’t be reached at all leaves the grant as it is', async () => {
     let isDown = false;
     const around = inWorld(places.world);
     const rig = await brokerRig({
@@ -231,7 +231,7 @@ describe('a server in trouble', () => {
     expect(rig.grant().state).toEqual({ kind: 'active' });
   });
 
-  it('that ended the refresh token sets off a new sign-in under the permission', async () => {
+  it('a server in trouble that ended the refresh token sets off a new sign-in under the permission', async () => {
     const rig = await signedIn();
     rig.clock.advance(61 * minute);
     places.world.endGrants();
@@ -240,7 +240,7 @@ describe('a server in trouble', () => {
     expect(rig.parts.grants.all()).toHaveLength(1);
   });
 
-  it('that ended the refresh token leaves a grant that needs a login when nobody may be asked', async () => {
+  it('a server in trouble that ended the refresh token leaves a grant that needs a login when nobody may be asked', async () => {
     const rig = await signedIn();
     rig.clock.advance(61 * minute);
     places.world.endGrants();
@@ -249,7 +249,7 @@ describe('a server in trouble', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('that forgot its clients gets a new registration at the next sign-in', async () => {
+  it('a server in trouble that forgot its clients gets a new registration at the next sign-in', async () => {
     const rig = await signedIn();
     const before = rig.grant();
     rig.clock.advance(61 * minute);

@@ -97,7 +97,7 @@ describe('a token that a program uses', () => {
     expect(await rig.tick()).toBe(1);
   });
 
-  it('whose server fails is tried again by the backoff, without a page, and is served meanwhile', async () => {
+  it('a token that a program uses is asked for again by the backoff where its server fails, without a page, and is served meanwhile', async () => {
     const rig = await kept();
     const first = await rig.ask();
     rig.clock.advance(due);
@@ -169,13 +169,16 @@ describe('the tick', () => {
 });
 
 describe('somebody who sets the clock', () => {
-  it.each([10 * hour, -10 * hour])('by %i ms ends no token and prolongs none', async (by) => {
-    const rig = await kept();
-    const first = await rig.ask();
-    rig.clock.setWall(by);
-    expect((await rig.ask()).accessToken).toBe(first.accessToken);
-    rig.clock.advance(hour);
-    world.failTokenRequests(1);
-    expect(await refusal(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
-  });
+  it.each([10 * hour, -10 * hour])(
+    'somebody who sets the clock by %i ms ends no token and prolongs none',
+    async (by) => {
+      const rig = await kept();
+      const first = await rig.ask();
+      rig.clock.setWall(by);
+      expect((await rig.ask()).accessToken).toBe(first.accessToken);
+      rig.clock.advance(hour);
+      world.failTokenRequests(1);
+      expect(await refusal(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
+    },
+  );
 });

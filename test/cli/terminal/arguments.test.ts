@@ -22,7 +22,7 @@ describe('a duration', () => {
     expect(durationFrom(text, '--for')).toBe(seconds);
   });
 
-  it.each(['0', '0s', '00h'])('of %s is over at once, and refused', (text) => {
+  it.each(['0', '0s', '00h'])('a duration of %s is over at once, and refused', (text) => {
     expect(() => durationFrom(text, '--for')).toThrow(/--for takes a second at least/);
   });
 

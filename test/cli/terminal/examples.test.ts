@@ -96,7 +96,7 @@ describe('a refused command line', () => {
       ['allow', 'cli', 'https://notes.example/mcp', '--for', '0'],
       '--for takes a second at least, not "0".',
     ],
-  ])('with %s says so, and shows one that is right', async (_what, line, said) => {
+  ])('a refused command line with %s says so, and shows one that is right', async (_what, line, said) => {
     const { examples = [] } = all.find(({ name }) => name === line[0]) ?? {};
     expect(await keyturn(line)).toBe(2);
     expect(stderr).toContain(`keyturn: ${said}\n`);

@@ -35,7 +35,7 @@ describe('a refusal', () => {
     expect([1, 2, 3, 4, 5, 6, 7, 8, 130]).toContain(exit);
   });
 
-  it('that nobody meant shows the name of the error and none of its text', () => {
+  it('a refusal that nobody meant shows the name of the error and none of its text', () => {
     expect(refuse(new TypeError('token ey.secret is not iterable'))).toBe(1);
     expect(stderr).toContain('internal error (TypeError)');
     expect(stderr).not.toContain('secret');

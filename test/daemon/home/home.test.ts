@@ -54,14 +54,14 @@ describe('a home', () => {
     ['no JSON', '{"version":1,'],
     ['a newer format', '{"version":2,"homeId":"AAAAAAAAAAAAAAAAAAAAAA","hasMaster":false}'],
     ['nothing', ''],
-  ])('with %s in home.json is refused, and nothing is written', async (_what, text) => {
+  ])('a home with %s in home.json is refused, and nothing is written', async (_what, text) => {
     writeFileSync(homeFile(paths), text, { mode: 0o600 });
     await expect(openHome(paths)).rejects.toMatchObject({ reason: 'file_unreadable' });
     expect(readFileSync(homeFile(paths), 'utf8')).toBe(text);
     expect(readdirSync(paths.config)).toEqual([]);
   });
 
-  it('of a newer Keyturn is refused by name', async () => {
+  it('a home of a newer Keyturn is refused by name', async () => {
     const newer = '{"version":2,"home":"AAAAAAAAAAAAAAAAAAAAAA"}';
     writeFileSync(homeFile(paths), newer, { mode: 0o600 });
     await expect(openHome(paths)).rejects.toMatchObject({
@@ -81,7 +81,7 @@ describe('a home', () => {
     expect(readFileSync(ownerKeyFile(paths), 'utf8')).toBe(damaged);
   });
 
-  it('with a key that others may read is refused with the command that mends it', async () => {
+  it('a home with a key that others may read is refused with the command that mends it', async () => {
     await openHome(paths);
     chmodSync(ownerKeyFile(paths), 0o640);
     await expect(openHome(paths)).rejects.toMatchObject({
@@ -90,7 +90,7 @@ describe('a home', () => {
     });
   });
 
-  it('in a folder that others may enter, or behind a symbolic link, is refused', () => {
+  it('a home in a folder that others may enter, or behind a symbolic link, is refused', () => {
     chmodSync(paths.state, 0o755);
     expect(() => prepareFolders(paths)).toThrow(expect.objectContaining({ reason: 'socket_unsafe' }));
     chmodSync(paths.state, 0o700);
@@ -114,7 +114,7 @@ describe('the files of a home', () => {
   ];
 
   it.each(files)(
-    '(%s) prevent the broker from starting if others could read or change them',
+    'the files of a home (%s) prevent the broker from starting if others could read or change them',
     async (name, at) => {
       const file = path.join(paths[at], name);
       writeFileSync(file, 'mine', { mode: 0o600 });
@@ -133,7 +133,7 @@ describe('the files of a home', () => {
   );
 
   it.runIf(process.getuid?.() === 0).each(files)(
-    '(%s) that belong to another user prevent it, too',
+    'the files of a home (%s) that belong to another user prevent the broker from starting, too',
     async (name, at) => {
       const file = path.join(paths[at], name);
       writeFileSync(file, 'theirs', { mode: 0o600 });

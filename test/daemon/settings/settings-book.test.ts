@@ -27,7 +27,7 @@ function change(settings: SettingsBook, name: string, value: unknown): string {
 }
 
 describe('a change', () => {
-  it('of a live setting applies at once, and of another setting at the next start', () => {
+  it('a change of a live setting applies at once, and of another setting at the next start', () => {
     const settings = book();
     expect(change(settings, 'browser', 'firefox')).toBe('now');
     expect(settings.current.browser).toBe('firefox');
@@ -37,14 +37,14 @@ describe('a change', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('to the vault that is already in use needs no restart', () => {
+  it('a change to the vault that is already in use needs no restart', () => {
     const settings = book();
     expect(change(settings, 'vault', 'keychain')).toBe('now');
     expect(change(settings, 'vault', 'sealed-file')).toBe('nextStart');
     expect(change(settings, 'vault', 'keychain')).toBe('now');
   });
 
-  it('to null takes the setting back to its default', () => {
+  it('a change to null takes the setting back to its default', () => {
     const settings = book();
     change(settings, 'logLevel', 'debug');
     expect(settings.current.logLevel).toBe('debug');
@@ -68,7 +68,7 @@ describe('a change', () => {
     ['browser', '', 'invalid_request'],
     ['loglevel', 'debug', 'not_found'],
     ['__proto__', 'x', 'not_found'],
-  ])('of %s to %j is refused, and nothing is written', (name, value, reason) => {
+  ])('a change of %s to %j is refused, and nothing is written', (name, value, reason) => {
     writeFileSync(file, '{"browser":"lynx"}', { mode: 0o600 });
     expect(() => change(book(), name, value)).toThrow(expect.objectContaining({ reason }));
     expect(readFileSync(file, 'utf8')).toBe('{"browser":"lynx"}');
@@ -83,13 +83,13 @@ describe('a change', () => {
       'httpsProxy takes the URL of an http or https proxy.',
     ],
   ])(
-    'of %s to %j is refused with the accepted values, without repeating the given one',
+    'a change of %s to %j is refused with the accepted values, without repeating the given one',
     (name, value, said) => {
       expect(() => change(book(), name, value)).toThrow(expect.objectContaining({ message: said }));
     },
   );
 
-  it('that fails on a full disk is reported with the file, and does not apply', () => {
+  it('a change that fails on a full disk is reported with the file, and does not apply', () => {
     const { settings } = onFullDisk(path.join(folder, 'log.jsonl'));
     expect(settings).toEqual(['kept', `${file} can't be written (EFBIG).`, 'firefox']);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ browser: 'firefox' });

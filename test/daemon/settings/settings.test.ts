@@ -58,7 +58,7 @@ describe('a new home', () => {
     });
   });
 
-  it('with settings of a newer Keyturn is refused by name, and the file stays as it is', () => {
+  it('a new home with settings of a newer Keyturn is refused by name, and the file stays as it is', () => {
     const newer = '{"version":2,"vault":"shoebox"}';
     writeFileSync(file, newer, { mode: 0o600 });
     expect(() => read({}, false)).toThrow(
@@ -98,7 +98,7 @@ describe('a value that can’t be used', () => {
     ['KEYTURN_CLIENT_METADATA_URL', 'http://keyturn.example/client.json'],
     ['KEYTURN_CLIENT_METADATA_URL', 'https://keyturn.example/'],
     ['KEYTURN_CLIENT_METADATA_URL', 'https://keyturn.example/a/../client.json'],
-  ])('in the variable %s is named: %s', (name, value) => {
+  ])('a value that can’t be used in the variable %s is named: %s', (name, value) => {
     expect(() => read({ [name]: value }, true)).toThrow(
       expect.objectContaining({ reason: 'invalid_request', message: expect.stringContaining(name) }),
     );
@@ -110,7 +110,7 @@ describe('a value that can’t be used', () => {
     '{"insecureLoopback":"yes"}',
     '{"lockAfter":0}',
     '{"protocolVersionHeader":"a b"}',
-  ])('in the file (%s) is reported, and the file stays as it is', (text) => {
+  ])('a value that can’t be used in the file (%s) is reported, and the file stays as it is', (text) => {
     writeFileSync(file, text, { mode: 0o600 });
     expect(() => read({}, false)).toThrow(
       expect.objectContaining({ reason: 'file_unreadable', message: expect.stringContaining(file) }),

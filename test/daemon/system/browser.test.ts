@@ -48,7 +48,7 @@ describe('a browser command', () => {
     expect(await argumentsGiven()).toEqual([url]);
   });
 
-  it('that does not exist is reported', async () => {
+  it('a browser command that does not exist is reported', async () => {
     await expect(openBrowser(url, { command: path.join(folder, 'none'), env })).rejects.toMatchObject({
       reason: 'login_failed',
       hint: expect.stringContaining('KEYTURN_BROWSER'),

@@ -38,7 +38,7 @@ describe('the master secret', () => {
     await vault.remove('master');
   });
 
-  it('that is gone from the keychain is reported, and not replaced: a new one would void every pairing', async () => {
+  it('the master secret that is gone from the keychain is reported, and not replaced: a new one would void every pairing', async () => {
     const home = await openHome(paths);
     const vault = keychainOf(home);
     await new Master(vault, home).key();
@@ -52,7 +52,7 @@ describe('the master secret', () => {
     await vault.remove('master');
   });
 
-  it('of a memory vault is new in every run', async () => {
+  it('the master secret of a memory vault is new in every run', async () => {
     const home = await openHome(paths);
     const first = await new Master(memoryVault(), home).key();
     const second = await new Master(memoryVault(), await openHome(paths)).key();

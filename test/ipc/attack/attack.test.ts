@@ -38,7 +38,7 @@ async function deserted(rig: Rig): Promise<void> {
 }
 
 describe('a crowd of connections', { timeout: patience }, () => {
-  test('of 1,024 connections of one client is held, served, and leaves nothing behind', async () => {
+  test('a crowd of 1,024 connections of one client is held, served, and leaves nothing behind', async () => {
     const rig = await startRig();
     const before = openDescriptors();
     const crowded = rig.enrol();
@@ -61,7 +61,7 @@ describe('a crowd of connections', { timeout: patience }, () => {
     expect(rig.server.callers()).toHaveLength(1);
   });
 
-  onLinux('of silent connections of one process keeps no other out', async () => {
+  onLinux('a crowd of silent connections of one process keeps no other out', async () => {
     const rig = await startRig();
     const before = openDescriptors();
     const attacker = await attack('silence', rig.socket, '1000');
@@ -159,7 +159,7 @@ describe('an admitted client', { timeout: patience }, () => {
     for (let id = 0; id < asked; id += 1) expect(await client.next()).toMatchObject({ id, result: {} });
   });
 
-  test('that asks for work too fast waits, is not refused, and delays nobody', async () => {
+  test('an admitted client that asks for work too fast waits, is not refused, and delays nobody', async () => {
     const work = { done: 0 };
     const rig = await startRig({
       dispatch: async () => {
@@ -185,7 +185,7 @@ describe('an admitted client', { timeout: patience }, () => {
     expect(work.done).toBe(2 * asked + 1);
   });
 
-  test('that keeps asking for what it may not have is reported once a minute', async () => {
+  test('an admitted client that keeps asking for what it may not have is reported once a minute', async () => {
     const rig = await startRig({
       dispatch: async () => {
         throw new KeyturnError('not_permitted', 'no');
@@ -207,7 +207,7 @@ describe('an admitted client', { timeout: patience }, () => {
     expect(unusual(rig)).toMatchObject([{ count: 20 }, { what: 'requests', count: 100 }]);
   });
 
-  test('that never reads does not keep the broker from stopping', async () => {
+  test('an admitted client that never reads does not keep the broker from stopping', async () => {
     const rig = await startRig();
     const client = await admitted(rig, rig.enrol());
     client.socket.pause();

@@ -18,7 +18,7 @@ describe('the arguments of an interpreter', () => {
     [['-cp', 'lib/a.jar', '-ea', 'org.example.Main'], 'org.example.Main'],
     [['-jar', 'server.jar', '-c', 'server.conf'], 'server.jar'],
     [['-u', '-W', 'ignore', 'tool.py'], 'tool.py'],
-  ])('of %j have the script %s', (given, script) => {
+  ])('the interpreter’s arguments %j have the script %s', (given, script) => {
     expect(of(...given)).toMatchObject({ script, isCut: false });
   });
 
@@ -36,7 +36,7 @@ describe('the arguments of an interpreter', () => {
       ['--no-warnings', '-p', 'hunter2'],
       ['--no-warnings', '-p'],
     ],
-  ])('of %j end before the code', (given, shown) => {
+  ])('the interpreter’s arguments %j end before the code', (given, shown) => {
     expect(of(...given)).toEqual({ arguments: shown, isCut: true });
   });
 

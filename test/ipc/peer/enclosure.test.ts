@@ -37,7 +37,7 @@ describe('the cgroup of a process', () => {
     ['/lxc.payload.builder/init.scope', 'builder'],
     ['/machine.slice/machine-debian.scope', 'debian'],
     ['/user.slice/docker-abc.scope', undefined],
-  ])('of %s names the container %s', (cgroup, name) => {
+  ])('the cgroup %s names the container %s', (cgroup, name) => {
     expect(containerIn(cgroup)).toBe(name);
   });
 });

@@ -130,7 +130,7 @@ describe('the folder', () => {
   });
 
   test.runIf(process.platform === 'linux')(
-    'that can never be made is refused, and not tried for ever',
+    'a folder that can never be made is refused, and not tried for ever',
     () => {
       const paths = homePaths({ KEYTURN_HOME: '/proc/keyturn' });
       expect(() => prepareSocket(paths, {})).toThrow(
@@ -166,7 +166,7 @@ describe('the folder', () => {
     expect(existsSync(path.join(folder, 'nowhere'))).toBe(false);
   });
 
-  test('that does not exist yet means that no broker has run', async () => {
+  test('a folder that does not exist yet means that no broker has run', async () => {
     const paths = temporaryHome();
     await expect(connectTo(findSocket(paths, {}))).rejects.toMatchObject({
       reason: 'broker_unreachable',
@@ -213,7 +213,7 @@ describe('the socket', () => {
     expect(readFileSync(socket, 'utf8')).toBe('mine');
   });
 
-  test('without a listener means that the broker is gone', async () => {
+  test('a socket without a listener means that the broker is gone', async () => {
     const socket = prepareSocket(temporaryHome(), {});
     const { server } = await listening(socket);
     const closed = new Promise((resolve) => {
@@ -225,7 +225,7 @@ describe('the socket', () => {
   });
 
   test.each([0o777, 0o660, 0o644, 0o400])(
-    'that was left with mode %o is refused by a broker, and kept',
+    'a socket that was left with mode %o is refused by a broker, and kept',
     async (mode) => {
       const socket = prepareSocket(temporaryHome(), {});
       await listening(socket);
@@ -259,7 +259,7 @@ describe('the socket', () => {
   });
 
   test.runIf(process.platform === 'linux')(
-    'that is replaced while a client connects is still the one that the client names in its hello',
+    'a socket that is replaced while a client connects is still the one that the client names in its hello',
     async () => {
       const socket = prepareSocket(temporaryHome(), {});
       const folder = path.dirname(socket);
@@ -287,7 +287,7 @@ describe('the socket', () => {
   );
 
   test.runIf(process.platform === 'linux')(
-    'with a full queue is tried again until there is room',
+    'a socket with a full queue is tried again until there is room',
     async () => {
       const socket = prepareSocket(temporaryHome(), {});
       const server = net.createServer((connection) => connection.end('here'));
