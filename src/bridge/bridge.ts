@@ -45,8 +45,8 @@ export interface BridgeOptions {
   readonly say: (line: string) => void;
   /** Ends the bridge, as the end of `stdin` does. */
   readonly signal: AbortSignal;
-  /** Sends the requests. */
-  readonly fetch: typeof globalThis.fetch;
+  /** What sends the requests, as this broker's settings say. */
+  readonly fetchFor: (broker: Connection) => Promise<typeof globalThis.fetch>;
   /** Leaves tools out. */
   readonly tools?: ToolFilter;
   /** Waits between two tries. Milliseconds. */
@@ -80,7 +80,7 @@ class Bridge {
 
   constructor(options: BridgeOptions) {
     this.#options = options;
-    const { stdin, stdout, endpoint, connection, fetch } = options;
+    const { stdin, stdout, endpoint, connection, fetchFor } = options;
     this.#client = new ClientSide({
       stdin,
       stdout,
@@ -91,7 +91,7 @@ class Bridge {
     const toClient = (message: JSONRPCMessage): void => void this.#client.send(message);
     this.#upstream = new Upstream({
       endpoint,
-      fetch: authorizedFetch({ endpoint, connection: async () => this.#connect(), fetch }),
+      fetch: authorizedFetch({ endpoint, connection: async () => this.#connect(), fetchFor }),
       onMessage: (message, about) => this.#eras.heard(message, about),
       tell: (problem) => void this.#told(problem),
       ready: async () => this.#client.ready(),

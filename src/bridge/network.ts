@@ -1,10 +1,12 @@
 /**
  * How the bridge reaches the server: undici with an agent of its own, which waits as long as a tool works.
  *
- * Invariant: trusts the bundled and the system's authorities and those of NODE_EXTRA_CA_CERTS, and checks certificates
- * whatever NODE_TLS_REJECT_UNAUTHORIZED says. Loopback never goes through a proxy.
+ * Invariant: trusts the bundled and the system's authorities, and those of NODE_EXTRA_CA_CERTS or else of the broker's
+ * settings; checks certificates whatever NODE_TLS_REJECT_UNAUTHORIZED says. What the environment of the entry says counts
+ * before what the broker says. Loopback never goes through a proxy.
  */
 import { getCACertificates } from 'node:tls';
+import { KeyturnError, reasonOf } from '../base/errors.ts';
 import { buildConnector, EnvHttpProxyAgent, fetch } from 'undici';
 import { certificateFault } from '../base/system/connection-faults.ts';
 import {
@@ -16,51 +18,98 @@ import {
   withoutProxy,
 } from '../base/system/tls-trust.ts';
 import { systemCode } from '../base/system-error.ts';
+import type { Connection } from '../client/connection.ts';
+import { isNetworkResult, type NetworkResult } from '../ipc/wire/network-messages.ts';
+import { refusedByProxy } from './base/errors.ts';
 
-/** A proxy comes from the environment, as other programs take it. Node's own fetch ends an answer after 300 s of silence. */
-export function bridgeFetch(
-  env: Readonly<Record<string, string | undefined>> = process.env,
-): typeof globalThis.fetch {
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Asks the broker for what the environment leaves open. Node's own fetch ends an answer after 300 s of silence. Throws the
+ * broker's refusal; the fetch throws a KeyturnError where a proxy refuses to connect.
+ */
+export async function bridgeFetch(
+  broker: Pick<Connection, 'request'>,
+  resource: string,
+  env: Env = process.env,
+): Promise<typeof globalThis.fetch> {
+  const hasOwnProxy = hasProxy(env);
+  const hasOwnAuthorities = Boolean(env['NODE_EXTRA_CA_CERTS']);
+  const asked = hasOwnProxy && hasOwnAuthorities ? {} : await networkOf(broker, resource);
+  const authorities = hasOwnAuthorities ? undefined : asked.authorities;
+  const proxy = hasOwnProxy ? undefined : asked.httpsProxy;
+  const noProxy = env['no_proxy'] ?? env['NO_PROXY'] ?? (proxy === undefined ? undefined : asked.noProxy);
+  const trust = new Trust(authorities);
   const dispatcher = new EnvHttpProxyAgent({
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: connecting(),
-    ...(hasProxy(env) ? { requestTls: trustingAll(), proxyTls: trustingAll() } : {}),
-    noProxy: withoutProxy(env['no_proxy'] ?? env['NO_PROXY']),
+    connect: trust.connector(),
+    ...(hasOwnProxy || proxy !== undefined ? { requestTls: trust.all(), proxyTls: trust.all() } : {}),
+    ...(proxy === undefined ? {} : { httpProxy: '', httpsProxy: proxy }),
+    noProxy: withoutProxy(noProxy),
   });
+  const isWithheld = proxy !== undefined && asked.proxyCredentials === 'withheld';
   // undici's types and the global ones describe the same objects under two names.
   const untyped = fetch as unknown as (input: unknown, init: object) => Promise<Response>;
-  return async (input, init) => untyped(input, { ...init, dispatcher });
+  return async (input, init) => {
+    try {
+      return await untyped(input, { ...init, dispatcher });
+    } catch (error) {
+      throw refusedByProxy(error, isWithheld) ?? error;
+    }
+  };
 }
 
-function hasProxy(env: Readonly<Record<string, string | undefined>>): boolean {
+/** A broker of an older release says nothing of its network. */
+async function networkOf(broker: Pick<Connection, 'request'>, resource: string): Promise<NetworkResult> {
+  try {
+    const result = await broker.request('network.get', { resource });
+    if (isNetworkResult(result)) return result;
+  } catch (error) {
+    if (reasonOf(error) === 'method_not_found') return {};
+    throw error;
+  }
+  throw new KeyturnError('frame_invalid', "the broker's answer to network.get is malformed", {
+    hint: 'Broker and client may be of different releases: update the older.',
+  });
+}
+
+function hasProxy(env: Env): boolean {
   return ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'].some((name) => env[name]);
 }
 
-let all: TlsOptions | undefined;
+/** Which authorities vouch for a server. `authorities`: PEM, besides Node's own and the system's. */
+class Trust {
+  readonly #authorities: string | undefined;
+  #all: TlsOptions | undefined;
 
-/** Every authority that the bridge trusts. */
-function trustingAll(): TlsOptions {
-  all ??= trusting([...getCACertificates('default'), ...systemAuthorities()]);
-  return all;
-}
+  constructor(authorities: string | undefined) {
+    this.#authorities = authorities;
+  }
 
-/**
- * Connects by Node's own authorities, and with all of them where these don't vouch for the server: reading the system's takes
- * longer than the rest of a start, and few servers need them. What is trusted is the same. Nothing was sent before.
- */
-function connecting(): buildConnector.connector {
-  const connectWith = (tls: TlsOptions): buildConnector.connector =>
-    buildConnector({ ...tls, timeout: connectTimeout });
-  const byDefault = connectWith(trustingDefault);
-  let connect = byDefault;
-  return (options, callback) => {
-    const first = connect;
-    first(options, (...[error, socket]: Parameters<buildConnector.Callback>) => {
-      if (!error) return callback(null, socket);
-      if (first !== byDefault || !certificateFault(systemCode(error))) return callback(error, null);
-      if (connect === byDefault) connect = connectWith(trustingAll());
-      connect(options, callback);
-    });
-  };
+  all(): TlsOptions {
+    const more = this.#authorities === undefined ? [] : [this.#authorities];
+    this.#all ??= trusting([...getCACertificates('default'), ...systemAuthorities(), ...more]);
+    return this.#all;
+  }
+
+  /**
+   * Connects by Node's own authorities, and with all of them where these don't vouch for the server: reading the system's
+   * takes longer than the rest of a start, and few servers need them. What is trusted is the same. Nothing was sent before.
+   */
+  connector(): buildConnector.connector {
+    const connectWith = (tls: TlsOptions): buildConnector.connector =>
+      buildConnector({ ...tls, timeout: connectTimeout });
+    const byDefault = connectWith(trustingDefault);
+    let connect = byDefault;
+    return (options, callback) => {
+      const first = connect;
+      first(options, (...[error, socket]: Parameters<buildConnector.Callback>) => {
+        if (!error) return callback(null, socket);
+        if (first !== byDefault || !certificateFault(systemCode(error))) return callback(error, null);
+        if (connect === byDefault) connect = connectWith(this.all());
+        connect(options, callback);
+      });
+    };
+  }
 }

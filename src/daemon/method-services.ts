@@ -14,6 +14,7 @@ import { changeSetting, checkSetting } from './methods/setting-change.ts';
 import type { Shutdown } from './shutdown.ts';
 import { statusOf } from './status.ts';
 import { fault } from './system/fault.ts';
+import { handedNetwork } from './system/handed-network.ts';
 import { serviceOf } from './vault/secrets.ts';
 
 /** What listens: the socket's server, undefined before it does, and the proxies. */
@@ -41,6 +42,8 @@ export function servicesOf(runtime: Runtime, shutdown: Shutdown, listening: List
     proxies,
     shutdown,
     authority,
+    network: async (endpoint) =>
+      handedNetwork(await runtime.net.agentFor(endpoint, (url) => parts.overrides.isPrivate(url))),
     status: () =>
       statusOf({ home, book, parts, records, trail, log, vaultLock, homeCheck, proxies, unshielded }),
     changeSetting: async (name, value) => {

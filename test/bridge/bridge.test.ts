@@ -80,6 +80,21 @@ describe('a session', () => {
     );
   });
 
+  it('names its session and its revision in each request after the handshake, and takes both kinds of answer', async () => {
+    const server = await statefulServer(textServer);
+    const { client } = await bridged(server.url);
+    await client.callTool(repeat);
+    await expect.poll(() => server.received.some(({ http }) => http === 'GET')).toBe(true);
+    const [handshake, ...later] = server.received;
+    expect(handshake?.headers.get('mcp-session-id')).toBeNull();
+    for (const { http, headers } of later) {
+      expect(headers.get('mcp-session-id')).toMatch(/^[0-9a-f-]{36}$/);
+      expect(headers.get('mcp-protocol-version')).toBe('2025-11-25');
+      if (http === 'POST') expect(headers.get('accept')).toMatch(/application\/json.*text\/event-stream/);
+    }
+    expect(later.map(({ method }) => method)).toContain('tools/call');
+  });
+
   it('carries progress and log messages in their order', async () => {
     const server = await statefulServer(textServer);
     const heard: string[] = [];

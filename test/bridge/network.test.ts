@@ -1,9 +1,11 @@
-/** Which servers the bridge's own requests trust: in a process of their own, since Node reads authorities once a process. */
+/** Which servers the bridge's own requests trust, and by which proxy they go: in a process of their own, since Node reads authorities once a process. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { NetworkResult } from '../../src/ipc/wire/network-messages.ts';
+import { proxyEar } from '../support/servers/proxy-ear.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 
 let world: TestWorld;
@@ -21,13 +23,17 @@ beforeAll(async () => {
 });
 
 /** What two requests at once come to. */
-async function outcomes(env: Readonly<Record<string, string>>): Promise<unknown> {
+async function outcomes(
+  env: Readonly<Record<string, string>>,
+  told: NetworkResult = {},
+  url = world.protectedServer.url,
+): Promise<unknown> {
   const network = path.join(import.meta.dirname, '..', '..', 'src', 'bridge', 'network.ts');
   const script = `
     const { bridgeFetch } = await import(${JSON.stringify(network)});
-    const fetch = bridgeFetch();
-    const url = ${JSON.stringify(world.protectedServer.url)};
-    const ask = async () => fetch(url).then(({ status }) => status, ({ cause }) => cause.code);
+    const url = ${JSON.stringify(url)};
+    const fetch = await bridgeFetch({ request: async () => (${JSON.stringify(told)}) }, url);
+    const ask = async () => fetch(url).then(({ status }) => status, ({ cause, hint }) => hint ?? cause.code);
     console.log(JSON.stringify(await Promise.all([ask(), ask()])));
     process.exit();
   `;
@@ -49,7 +55,46 @@ describe('a server whose authority', () => {
     expect(await outcomes({ NODE_EXTRA_CA_CERTS: caFile })).toEqual([401, 401]);
   });
 
+  it('the broker’s settings name is trusted, unless the entry names its own', async () => {
+    const told = { authorities: world.ca };
+    expect(await outcomes({}, told)).toEqual([401, 401]);
+    const code = expect.stringMatching(/CERT|SIGN|VERIFY|ISSUER/);
+    expect(await outcomes({ NODE_EXTRA_CA_CERTS: '/dev/null' }, told)).toEqual([code, code]);
+  });
+
   it('the system has is trusted, by each of the first requests', async () => {
     expect(await outcomes({ SSL_CERT_FILE: caFile })).toEqual([401, 401]);
+  });
+});
+
+describe('the proxy', () => {
+  const url = 'https://notes.example/mcp';
+
+  it('of the broker’s settings is used, unless the entry names its own', async () => {
+    const ofBroker = await proxyEar();
+    const ofEntry = await proxyEar();
+    const told = { httpsProxy: ofBroker.url };
+    const said = 'Ask the operator of the proxy.';
+    expect(await outcomes({}, told, url)).toEqual([said, said]);
+    expect(new Set(ofBroker.asked)).toEqual(new Set(['notes.example:443']));
+    await outcomes({ HTTPS_PROXY: ofEntry.url }, told, url);
+    expect(ofEntry.asked).toHaveLength(2);
+    expect(ofBroker.asked).toHaveLength(2);
+  });
+
+  it('is not asked for what the broker reaches without it, nor for this machine', async () => {
+    const ear = await proxyEar();
+    await outcomes({}, { httpsProxy: ear.url, noProxy: 'notes.example' }, url);
+    await outcomes({}, { httpsProxy: ear.url });
+    expect(ear.asked).toEqual([]);
+  });
+
+  it.each([
+    ['the broker keeps', { proxyCredentials: 'withheld' }, /hands them to no program: write HTTPS_PROXY=/],
+    ['nobody told', {}, /wants a user name and a password: write HTTPS_PROXY=/],
+  ] as const)('that wants a password which %s is named, with what to do', async (_who, more, words) => {
+    const ear = await proxyEar('407 Proxy Authentication Required');
+    const said = expect.stringMatching(words);
+    expect(await outcomes({}, { httpsProxy: ear.url, ...more }, url)).toEqual([said, said]);
   });
 });

@@ -61,7 +61,7 @@ export async function startBridge(
     stdout: fromBridge,
     say: (line) => void said.push(line),
     signal: end.signal,
-    fetch: globalThis.fetch,
+    fetchFor: async () => globalThis.fetch,
     wait,
   });
   onTestFinished(async () => {

@@ -34,6 +34,17 @@ it('lists and calls tools of a protected server, renews a refused token, steps u
   await until('the bridge ends', () => !isAlive(pid));
 });
 
+it('trusts the authority of the broker’s settings, where its own environment names none', async () => {
+  const { home, resource } = await homeInWorld();
+  await home.ok(['list']);
+  await paired(home, 'an-editor');
+  await home.ok(['allow', 'an-editor', resource]);
+  const { NODE_EXTRA_CA_CERTS: _, ...env } = home.env;
+  const { client, output } = await clientOf({ env }, resource, '--as', 'an-editor');
+  expect((await client.listTools()).tools).toHaveLength(2);
+  expect(output.stderr).toBe('');
+});
+
 /** Node's flag for a module that runs before the command. */
 const before = (code: string): string[] => ['--import', `data:text/javascript,${encodeURIComponent(code)}`];
 

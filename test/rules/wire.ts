@@ -62,6 +62,7 @@ function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'
     },
     processes: new ClientProcesses(() => undefined),
     signIns: socketAccess(() => broker.parts.isDesk),
+    network: missing,
     status: missing,
     changeSetting: missing,
     subscribe: missing,

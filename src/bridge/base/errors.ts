@@ -132,6 +132,26 @@ function refusedCertificate(
   );
 }
 
+/** undici's words where a proxy answers CONNECT with anything but 200 (RFC 9110 §9.3.6). Nothing reached the server. */
+const connectRefused = /^Proxy response \((\d{3})\)/;
+
+/** Undefined for any other error. `isWithheld`: the proxy is the broker's, which keeps its user name and password. */
+export function refusedByProxy(error: unknown, isWithheld: boolean): NoAnswer | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const status = connectRefused.exec(error.message)?.[1];
+  if (status === undefined) return refusedByProxy(error.cause, isWithheld);
+  const message = `The proxy refuses to connect to the server (${status}). The request did not run.`;
+  const own = 'write HTTPS_PROXY=http://NAME:PASSWORD@HOST:PORT into the environment of this entry.';
+  if (status !== '407') return new NoAnswer(message, 'did not run', 'Ask the operator of the proxy.');
+  return new NoAnswer(
+    message,
+    'did not run',
+    isWithheld
+      ? `The broker knows its user name and password and hands them to no program: ${own}`
+      : `It wants a user name and a password: ${own}`,
+  );
+}
+
 /**
  * JSON-RPC's "internal error" for all that the bridge itself reports: the codes of Keyturn's own wire mean other things
  * in this protocol. `data.reason` tells them apart.

@@ -12,16 +12,21 @@ interface Parts {
   readonly endpoint: URL;
   /** The broker. Called again after it rejected, and where the program was unpaired. */
   readonly connection: () => Promise<Connection>;
-  readonly fetch: typeof globalThis.fetch;
+  readonly fetchFor: (broker: Connection) => Promise<typeof globalThis.fetch>;
 }
 
 /** Seconds: the SDK's clients give up a request after 60, and should be told before what it waits for. */
 const personWait = 45;
 
 /** A fetch that connects to the broker with its first request. */
-export function authorizedFetch({ endpoint, connection, fetch }: Parts): Fetch {
+export function authorizedFetch({ endpoint, connection, fetchFor }: Parts): Fetch {
   let made: Promise<Fetch> | undefined;
   const make = async (): Promise<Fetch> => {
+    const broker = await connection();
+    const fetch = await fetchFor(broker).catch((error: unknown) => {
+      broker.close();
+      throw error;
+    });
     const options = {
       resource: endpoint.href,
       fetch,
@@ -33,7 +38,7 @@ export function authorizedFetch({ endpoint, connection, fetch }: Parts): Fetch {
       kinds: ['token', 'key'],
       alsoAt: () => exchanges.getStore()?.named,
     } as const;
-    return withoutNeed(createFetch(await connection(), options), fetch);
+    return withoutNeed(createFetch(broker, options), fetch);
   };
   return async (url, init) => {
     const making = (made ??= make());

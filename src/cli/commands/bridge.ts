@@ -130,7 +130,7 @@ async function bridge(
     stdout: process.stdout,
     say,
     signal: whileWanted(startedBy),
-    fetch: withHeaders(bridgeFetch(), headers, endpoint.href),
+    fetchFor: async (broker) => withHeaders(await bridgeFetch(broker, endpoint.href), headers, endpoint.href),
     tools: new ToolFilter(ignored),
   });
 }

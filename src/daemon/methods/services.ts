@@ -32,6 +32,8 @@ export interface Services {
   /** Runs a request, unless the broker is about to stop (shutdown.ts). */
   readonly shutdown: { run<T>(request: () => Promise<T>): Promise<T> };
   readonly proxies: ProxyMethods;
+  /** How the broker would reach this endpoint, without what is secret of it. */
+  network(endpoint: string): Promise<ResultOf<'network.get'>>;
   status(): ResultOf<'status'>;
   changeSetting(name: string, value: unknown): Promise<ResultOf<'settings.set'>>;
   subscribe(caller: Caller): void;

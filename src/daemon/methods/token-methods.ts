@@ -23,72 +23,74 @@ import { endPermission } from './client-methods.ts';
 /** How long `token.get` waits for the user unless told otherwise, in seconds. */
 const defaultTimeout = 300;
 
-export const tokenMethods: Pick<Handlers, 'token.get' | 'token.reject' | 'url.show' | 'permission.release'> =
-  {
-    'token.get': async ({ broker, processes }, caller, params) => {
-      const request: TokenRequest = {
-        clientId: brokerClientId(caller),
-        asker: processes.of(caller, behindOf(broker, caller, params)),
-        resource: params.resource,
-        ...(params.scope === undefined ? {} : { scope: parseScope(params.scope) }),
-        ...(params.account === undefined ? {} : { account: params.account }),
-        ...(params.minimumValidity === undefined ? {} : { minimumValidity: params.minimumValidity * 1000 }),
-        ...(params.challenge === undefined ? {} : { challenge: challengeFrom(params.challenge) }),
-        ...(params.operation === undefined ? {} : { operation: params.operation }),
-        // Unattended requests wait for nobody: opening a page or a question is asked for in so many words.
-        interaction: params.interaction ?? 'never',
-        timeout: (params.timeout ?? defaultTimeout) * 1000,
-        signal: caller.signal,
-      };
-      // A program that doesn't name keys gets none, whatever it may have.
-      const { kinds = ['token'] } = params;
-      const key = kinds.includes('key') ? await broker.getKey(request) : undefined;
-      if (key) return keyAnswer(key);
-      if (!kinds.includes('token')) throw noKey(broker.canonical(params.resource));
-      return tokenAnswer(broker, await broker.getToken(request));
-    },
+export const tokenMethods: Pick<
+  Handlers,
+  'token.get' | 'token.reject' | 'url.show' | 'network.get' | 'permission.release'
+> = {
+  'token.get': async ({ broker, processes }, caller, params) => {
+    const request: TokenRequest = {
+      clientId: brokerClientId(caller),
+      asker: processes.of(caller, behindOf(broker, caller, params)),
+      resource: params.resource,
+      ...(params.scope === undefined ? {} : { scope: parseScope(params.scope) }),
+      ...(params.account === undefined ? {} : { account: params.account }),
+      ...(params.minimumValidity === undefined ? {} : { minimumValidity: params.minimumValidity * 1000 }),
+      ...(params.challenge === undefined ? {} : { challenge: challengeFrom(params.challenge) }),
+      ...(params.operation === undefined ? {} : { operation: params.operation }),
+      // Unattended requests wait for nobody: opening a page or a question is asked for in so many words.
+      interaction: params.interaction ?? 'never',
+      timeout: (params.timeout ?? defaultTimeout) * 1000,
+      signal: caller.signal,
+    };
+    // A program that doesn't name keys gets none, whatever it may have.
+    const { kinds = ['token'] } = params;
+    const key = kinds.includes('key') ? await broker.getKey(request) : undefined;
+    if (key) return keyAnswer(key);
+    if (!kinds.includes('token')) throw noKey(broker.canonical(params.resource));
+    return tokenAnswer(broker, await broker.getToken(request));
+  },
 
-    'token.reject': async ({ broker }, caller, params) => {
-      if (params.keyId !== undefined) {
-        if (params.status === 401) await broker.rejectKey(brokerClientId(caller), params.keyId);
-        return { rejected: false };
-      }
-      // The schema refuses a request that names neither or both.
-      const token =
-        params.tokenId === undefined
-          ? { accessToken: params.access_token ?? '' }
-          : { tokenId: params.tokenId };
-      // Only a 401 says that the token itself is bad; a 403 wants another scope, not another token.
-      if (params.status !== 401) return { rejected: false };
-      const { operation, worked: hasWorked } = params;
-      const challenge = params.challenge && challengeFrom(params.challenge);
-      const rejection = { clientId: brokerClientId(caller), token, operation, hasWorked, challenge };
-      const { isReplaced, pause } = broker.rejectToken(rejection);
-      return {
-        rejected: isReplaced,
-        ...(pause === undefined ? {} : { retryAfter: Math.ceil(pause / 1000) }),
-      };
-    },
+  'token.reject': async ({ broker }, caller, params) => {
+    if (params.keyId !== undefined) {
+      if (params.status === 401) await broker.rejectKey(brokerClientId(caller), params.keyId);
+      return { rejected: false };
+    }
+    // The schema refuses a request that names neither or both.
+    const token =
+      params.tokenId === undefined ? { accessToken: params.access_token ?? '' } : { tokenId: params.tokenId };
+    // Only a 401 says that the token itself is bad; a 403 wants another scope, not another token.
+    if (params.status !== 401) return { rejected: false };
+    const { operation, worked: hasWorked } = params;
+    const challenge = params.challenge && challengeFrom(params.challenge);
+    const rejection = { clientId: brokerClientId(caller), token, operation, hasWorked, challenge };
+    const { isReplaced, pause } = broker.rejectToken(rejection);
+    return {
+      rejected: isReplaced,
+      ...(pause === undefined ? {} : { retryAfter: Math.ceil(pause / 1000) }),
+    };
+  },
 
-    'url.show': async ({ broker, processes }, caller, { resource, url, message = '' }) => {
-      const clientId = brokerClientId(caller);
-      const asker = processes.of(caller, behindOf(broker, caller, {}));
-      return {
-        action: await broker.showUrl({ clientId, asker, resource, url, message, signal: caller.signal }),
-      };
-    },
+  'url.show': async ({ broker, processes }, caller, { resource, url, message = '' }) => {
+    const clientId = brokerClientId(caller);
+    const asker = processes.of(caller, behindOf(broker, caller, {}));
+    return {
+      action: await broker.showUrl({ clientId, asker, resource, url, message, signal: caller.signal }),
+    };
+  },
 
-    'permission.release': async ({ broker }, caller, { resource, kinds = ['token'] }) => {
-      const clientId = brokerClientId(caller);
-      const endpoint = broker.canonical(resource);
-      const subjects = subjectsAt(broker, endpoint, kinds);
-      if (subjects.length === 0) throw noKey(endpoint);
-      const refused = subjects.find((subject) => refusalOf(broker, clientId, subject));
-      if (refused !== undefined) throw refusedByPerson(broker, clientId, { endpoint, subject: refused });
-      await releaseAll(broker, clientId, subjects);
-      return {};
-    },
-  };
+  'network.get': ({ broker, network }, _caller, { resource }) => network(broker.canonical(resource)),
+
+  'permission.release': async ({ broker }, caller, { resource, kinds = ['token'] }) => {
+    const clientId = brokerClientId(caller);
+    const endpoint = broker.canonical(resource);
+    const subjects = subjectsAt(broker, endpoint, kinds);
+    if (subjects.length === 0) throw noKey(endpoint);
+    const refused = subjects.find((subject) => refusalOf(broker, clientId, subject));
+    if (refused !== undefined) throw refusedByPerson(broker, clientId, { endpoint, subject: refused });
+    await releaseAll(broker, clientId, subjects);
+    return {};
+  },
+};
 
 /** What permissions of these kinds stand under; none for a key where there is no key. */
 function subjectsAt(

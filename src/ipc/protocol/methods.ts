@@ -12,6 +12,7 @@ import { auditRow, auditVerdict } from './audit-schema.ts';
 import { localClient, permission } from './client-schema.ts';
 import { explanation, grant, grantNamed, receipt, reset } from './grant-schema.ts';
 import { interaction, interactionAnswer, loginAnswer, loginStart } from './interaction-schema.ts';
+import { networkGet, networkResult } from './network-schema.ts';
 import { proxy, proxyAdd, proxyNamed } from './proxy-schema.ts';
 import { clientIdentifier, registered, registration } from './registration-schema.ts';
 import { deskState, setting, settingName, settingValue } from './settings-schema.ts';
@@ -87,6 +88,8 @@ export const methods = {
   },
   /** A yes opens an address in the person's browser. It gives nobody access. */
   'url.show': { who: 'client', effect: 'asks', usesRecords: true, params: urlShow, result: urlShowResult },
+  /** How the broker itself would reach a server. Holds no secret, and gives nobody access. */
+  'network.get': { who: 'client', effect: 'reads', params: networkGet, result: networkResult },
   'permission.release': {
     who: 'client',
     effect: 'narrows',

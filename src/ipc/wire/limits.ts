@@ -42,6 +42,10 @@ export const maxLength = {
   operation: 256,
   /** A method's name. */
   method: 64,
+  /** Certificate authorities as PEM: three times what systems bring, and below what a frame holds. */
+  authorities: 700_000,
+  /** The hosts that are reached without a proxy. */
+  noProxy: 16_384,
   /** The message or hint of an error. */
   sentence: 2000,
 } as const;

@@ -4,8 +4,10 @@ import { describe, expect, test } from 'vitest';
 
 import { KeyturnError } from '../../../src/base/errors.ts';
 import { isMethod, methods } from '../../../src/ipc/protocol/methods.ts';
+import { networkResult } from '../../../src/ipc/protocol/network-schema.ts';
 import { tokenRejectResult, tokenResult } from '../../../src/ipc/protocol/token-schema.ts';
 import { errorBody, errorFrom, parseMessage } from '../../../src/ipc/wire/json-rpc.ts';
+import { isNetworkResult } from '../../../src/ipc/wire/network-messages.ts';
 import { isTokenRejectResult, isTokenResult } from '../../../src/ipc/wire/token-messages.ts';
 
 const token = {
@@ -71,6 +73,22 @@ describe('guards and schemas', () => {
         expect(isTokenRejectResult(value)).toBe(tokenRejectResult.safeParse(value).success);
       }),
       { numRuns: 1000 },
+    );
+  });
+});
+
+describe('guard and schema', () => {
+  test('agree about every answer to network.get', () => {
+    const whole = { authorities: 'a', httpsProxy: 'b', noProxy: 'c', proxyCredentials: 'withheld' };
+    const results = fc
+      .tuple(fc.constantFrom(...Object.keys(whole)), oddities)
+      .map(([field, value]) => ({ ...whole, [field]: value }));
+    expect(isNetworkResult(whole)).toBe(true);
+    fc.assert(
+      fc.property(fc.oneof(results, fc.anything()), (value) => {
+        expect(isNetworkResult(value)).toBe(networkResult.safeParse(value).success);
+      }),
+      { numRuns: 500 },
     );
   });
 });

@@ -6,7 +6,7 @@ import { builtBin } from '../built.ts';
 import type { TestHome } from '../home.ts';
 
 /** Ends with the test. Rejects with what the bridge answers to `initialize`. */
-export async function clientOf(home: TestHome, ...args: string[]) {
+export async function clientOf(home: Pick<TestHome, 'env'>, ...args: string[]) {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [builtBin, 'bridge', ...args],

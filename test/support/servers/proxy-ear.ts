@@ -10,12 +10,12 @@ export interface ProxyEar {
 }
 
 /** Ends with the test. */
-export async function proxyEar(): Promise<ProxyEar> {
+export async function proxyEar(answer = '502 Bad Gateway'): Promise<ProxyEar> {
   const asked: string[] = [];
   const server = createServer((_request, response) => response.writeHead(502).end());
   server.on('connect', (request, socket) => {
     asked.push(request.url ?? '');
-    socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+    socket.end(`HTTP/1.1 ${answer}\r\n\r\n`);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
