@@ -91,7 +91,6 @@ describe('the tarball', () => {
     expect(others.toSorted()).toEqual([
       'base/abort.js',
       'base/errors.js',
-      'base/system-error.js',
       'base/system/connection-faults.js',
       'client/fetch.js',
       'ipc/wire/limits.js',

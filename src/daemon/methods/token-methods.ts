@@ -78,7 +78,7 @@ export const tokenMethods: Pick<
     };
   },
 
-  'network.get': ({ broker, network }, _caller, { resource }) => network(broker.canonical(resource)),
+  'network.get': (services, _caller, { resource }) => services.network(services.broker.canonical(resource)),
 
   'permission.release': async ({ broker }, caller, { resource, kinds = ['token'] }) => {
     const clientId = brokerClientId(caller);
