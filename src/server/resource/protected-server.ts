@@ -113,7 +113,7 @@ export class ProtectedServer {
       if (isFormBody) readForm(await this.#bytes(request));
       throw new Refusal('token_missing');
     }
-    const tokenDigest = await sha256(credentials.token);
+    const tokenDigest = request.digest?.(credentials.token) ?? (await sha256(credentials.token));
     const token = await this.#verify(request, credentials, tokenDigest, address);
     course.token = token;
     if (perClient) limit('rate_limited', perClient.take(`${token.issuer} ${token.clientId}`));
