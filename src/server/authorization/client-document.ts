@@ -90,8 +90,15 @@ async function boundedText(body: AsyncIterable<unknown> | undefined): Promise<st
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The fields that the provider itself doesn't insist on. Throws registration_failed with what is wrong. */
-export function checkDocument(url: string, text: string, contentType: string | null): void {
+/**
+ * The document, with the fields that the provider itself doesn't insist on. Throws registration_failed with what is
+ * wrong.
+ */
+export function readDocument(
+  url: string,
+  text: string,
+  contentType: string | null,
+): Readonly<Record<string, unknown>> {
   if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(contentType ?? ''))
     throw refusal('it is not sent as JSON');
   const parsed = fields.safeParse(parseJson(text));
@@ -105,6 +112,8 @@ export function checkDocument(url: string, text: string, contentType: string | n
   if (client_id !== url) throw refusal('its client_id is not the URL that it was fetched from');
   const problem = redirect_uris.map(redirectProblem).find((each) => each !== undefined);
   if (problem !== undefined) throw refusal(problem);
+  // The default of a registration is a shared secret, and a public document holds none.
+  return { token_endpoint_auth_method: 'none', ...parsed.data };
 }
 
 function parseJson(text: string): unknown {

@@ -12,10 +12,8 @@ import { z } from 'zod';
 import type { Storage } from '../storage/storage.ts';
 import type { GuardedFetch } from './client-document.ts';
 import type { AssertionProvider, Settings } from './options.ts';
-import { defaultScopesOf } from './provider-settings.ts';
+import { defaultScopesOf, jwtBearer } from './provider-settings.ts';
 import type { OidcProvider } from './peer.ts';
-
-export const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
 /** Asymmetric ones only: a shared secret could sign for anybody who knows it. */
 const algorithms = ['ES256', 'ES384', 'EdDSA', 'PS256', 'RS256'];

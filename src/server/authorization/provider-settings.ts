@@ -7,7 +7,7 @@
  */
 import type { ClientMetadata, Configuration } from 'oidc-provider';
 import type { JsonWebKey } from 'node:crypto';
-import { checkDocument, isTrustedHost } from './client-document.ts';
+import { isTrustedHost, readDocument } from './client-document.ts';
 import type { GuardedFetch } from './client-document.ts';
 import type { ClientOptions, ResourceOptions, Settings } from './options.ts';
 import { errorPage, pageHeaders } from './pages.ts';
@@ -23,6 +23,7 @@ const interactionLifetime = 15 * 60;
 /** Seconds in which a document that names no time is not fetched again, and the longest time that one may name. */
 const documentCache = { min: 30, max: 24 * 60 * 60 } as const;
 
+export const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 export const idJagProfile = 'urn:ietf:params:oauth:grant-profile:id-jag';
 
 export interface ProviderParts {
@@ -63,14 +64,13 @@ export function providerSettings(parts: ProviderParts): Configuration {
 /** Who a client is, and how it shows that. */
 function clientRules({ settings, errors, fetch }: ProviderParts): Configuration {
   return {
-    clients: settings.clients.map(enteredClient),
+    clients: settings.clients.map((client) => enteredClient(client, settings.assertionProviders.length > 0)),
     clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
     enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
     clientDefaults: {
       application_type: 'native',
       grant_types: ['authorization_code', 'refresh_token'],
       id_token_signed_response_alg: 'ES256',
-      token_endpoint_auth_method: 'none',
     },
     // Runs for every client, however it became known. The property itself is never there.
     extraClientMetadata: {
@@ -178,14 +178,10 @@ function requireRedirects(metadata: ClientMetadata, errors: OidcProvider['errors
   }
 }
 
-function enteredClient({
-  clientId,
-  name,
-  redirectUris = [],
-  clientSecret,
-  keys,
-  isMachine,
-}: ClientOptions): ClientMetadata {
+function enteredClient(
+  { clientId, name, redirectUris = [], clientSecret, keys, isMachine }: ClientOptions,
+  acceptsAssertions: boolean,
+): ClientMetadata {
   const isInteractive = redirectUris.length > 0;
   return {
     client_id: clientId,
@@ -199,6 +195,7 @@ function enteredClient({
     grant_types: [
       ...(isInteractive ? ['authorization_code', 'refresh_token'] : []),
       ...(isMachine ? ['client_credentials'] : []),
+      ...(acceptsAssertions ? [jwtBearer] : []),
     ],
     response_types: isInteractive ? ['code'] : [],
     redirect_uris: [...redirectUris],
@@ -221,8 +218,9 @@ async function fetchOfClient(
   const text = await answer.text();
   // Key sets come this way too, without this header.
   const isDocument = new Headers(init?.headers).get('accept') === 'application/json';
-  if (isDocument) checkDocument(target, text, answer.headers.get('content-type'));
-  return new Response(text, { status: 200, headers: answer.headers });
+  if (!isDocument) return new Response(text, { status: 200, headers: answer.headers });
+  const document = readDocument(target, text, answer.headers.get('content-type'));
+  return new Response(JSON.stringify(document), { status: 200, headers: answer.headers });
 }
 
 /** What we know better than the provider's own words. */

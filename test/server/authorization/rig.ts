@@ -11,6 +11,7 @@ import { CookieJar, signInAt } from '../../../demo/user-agent.ts';
 import { throwAwayCertificates } from '../../../demo/servers/certificate.ts';
 import type { Certificates } from '../../../demo/servers/certificate.ts';
 import { listenOnLoopback } from '../../../demo/servers/tls-listener.ts';
+import { freeRedirect } from '../../support/servers/port.ts';
 import { authorizationServer, developmentLogin } from '../../../src/server/authorization/index.ts';
 import type {
   AuthorizationEvent,
@@ -19,7 +20,7 @@ import type {
 
 export const notes = 'https://notes.example/mcp';
 export const files = 'https://files.example/mcp';
-export const redirectUri = 'http://127.0.0.1:4711/callback';
+export const redirectUri = await freeRedirect();
 export const editor = 'editor-at-the-desk';
 
 export interface Rig {

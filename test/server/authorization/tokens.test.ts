@@ -130,17 +130,18 @@ describe('a sign-in at the authorization server', () => {
 });
 
 describe('a redirect URI', () => {
+  const at = new URL(redirectUri).host;
   it.each([
     ['another host', 'https://evil.example/callback'],
-    ['another path', 'http://127.0.0.1:4711/callback/more'],
-    ['an encoded path', 'http://127.0.0.1:4711/%63allback'],
-    ['a path that leads back', 'http://127.0.0.1:4711/x/../callback'],
-    ['a query', 'http://127.0.0.1:4711/callback?next=https://evil.example'],
-    ['a fragment', 'http://127.0.0.1:4711/callback#x'],
-    ['a user before the host', 'http://127.0.0.1:4711@evil.example/callback'],
-    ['a name that begins like the host', 'http://127.0.0.1.evil.example:4711/callback'],
-    ['another loopback name', 'http://localhost:4711/callback'],
-    ['another scheme', 'https://127.0.0.1:4711/callback'],
+    ['another path', `http://${at}/callback/more`],
+    ['an encoded path', `http://${at}/%63allback`],
+    ['a path that leads back', `http://${at}/x/../callback`],
+    ['a query', `http://${at}/callback?next=https://evil.example`],
+    ['a fragment', `http://${at}/callback#x`],
+    ['a user before the host', `http://${at}@evil.example/callback`],
+    ['a name that begins like the host', 'http://127.0.0.1.evil.example/callback'],
+    ['another loopback name', 'http://localhost/callback'],
+    ['another scheme', `https://${at}/callback`],
     ['a script', 'javascript:alert(1)'],
     ['an address without a scheme', '//evil.example/callback'],
   ])('that differs by %s gets a page and never a redirect', async (_what, uri) => {
@@ -185,7 +186,7 @@ describe('a code', () => {
   it.each([
     ['another verifier', { code_verifier: 'v'.repeat(43) }, 'invalid_grant'],
     ['no verifier', { code_verifier: undefined }, 'invalid_grant'],
-    ['another redirect URI', { redirect_uri: 'http://127.0.0.1:4712/callback' }, 'invalid_grant'],
+    ['another redirect URI', { redirect_uri: 'http://127.0.0.1:1/callback' }, 'invalid_grant'],
     ['another resource', { resource: files }, 'invalid_target'],
     ['an unknown client', { client_id: 'nobody' }, 'invalid_client'],
   ])('is refused with %s', async (_what, changes, error) => {
@@ -257,7 +258,11 @@ describe('a refresh token', () => {
       await rig.request('/reg', {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ redirect_uris: [redirectUri], client_name: 'Other' }),
+        body: JSON.stringify({
+          redirect_uris: [redirectUri],
+          client_name: 'Other',
+          token_endpoint_auth_method: 'none',
+        }),
       })
     ).json()) as { client_id: string };
     const answer = await tokenRequest(

@@ -1,0 +1,142 @@
+/** Identity assertion grants (ID-JAG): a configured provider's assertion for a token. */
+import { createServer } from 'node:https';
+import type { Server } from 'node:http';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import type { CryptoKey } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { throwAwayCertificates } from '../../../demo/servers/certificate.ts';
+import { claimsOf, editor, files, notes, startServer, tokenRequest } from './rig.ts';
+import type { Rig } from './rig.ts';
+
+const company = 'https://company.example';
+const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+
+let rig: Rig;
+let keys: Server;
+let own: CryptoKey;
+let foreign: CryptoKey;
+
+beforeAll(async () => {
+  const pair = await generateKeyPair('ES256', { extractable: true });
+  own = pair.privateKey;
+  foreign = (await generateKeyPair('ES256')).privateKey;
+  const jwks = { keys: [{ ...(await exportJWK(pair.publicKey)), kid: 'c1', alg: 'ES256', use: 'sig' }] };
+  const certificates = await throwAwayCertificates();
+  keys = createServer({ key: certificates.key, cert: certificates.cert }, (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(jwks));
+  });
+  await new Promise<void>((resolve) => {
+    keys.listen(0, '127.0.0.1', resolve);
+  });
+  const address = keys.address();
+  if (address === null || typeof address === 'string') throw new Error('the host has no port');
+  rig = await startServer({
+    authorities: certificates.ca,
+    assertionProviders: [
+      {
+        issuer: company,
+        jwksUri: `https://127.0.0.1:${address.port}/keys`,
+        accountFor: (subject, tenant) =>
+          tenant === 'acme' && subject === 'employee-7' ? 'alice' : undefined,
+      },
+    ],
+  });
+});
+afterAll(async () => {
+  keys.closeAllConnections();
+  keys.close();
+  await rig.close();
+});
+
+const now = (): number => Math.floor(Date.now() / 1000);
+
+async function assertion(
+  changes: Readonly<Record<string, unknown>> = {},
+  { key = own, typ = 'oauth-id-jag+jwt' }: { readonly key?: CryptoKey; readonly typ?: string } = {},
+): Promise<string> {
+  return new SignJWT({
+    iss: company,
+    sub: 'employee-7',
+    tid: 'acme',
+    aud: rig.issuer,
+    client_id: editor,
+    resource: notes,
+    scope: 'notes:read',
+    jti: crypto.randomUUID(),
+    iat: now(),
+    exp: now() + 60,
+    ...changes,
+  })
+    .setProtectedHeader({ alg: 'ES256', kid: 'c1', typ })
+    .sign(key);
+}
+
+const redeem = async (signed: string, more: Record<string, string> = {}) =>
+  tokenRequest(rig, { grant_type: grant, assertion: signed, client_id: editor, ...more });
+
+describe('an identity assertion', () => {
+  it('gives a token of its subject for its resource, and no refresh token', async () => {
+    const { status, body } = await redeem(await assertion());
+    expect(status).toBe(200);
+    expect(body).not.toHaveProperty('refresh_token');
+    expect(claimsOf(body['access_token'])).toMatchObject({
+      sub: 'alice',
+      aud: notes,
+      client_id: editor,
+      scope: 'notes:read',
+    });
+  });
+
+  it('is advertised in the metadata', async () => {
+    const metadata = await (await rig.request('/.well-known/oauth-authorization-server')).json();
+    expect(metadata).toMatchObject({
+      authorization_grant_profiles_supported: ['urn:ietf:params:oauth:grant-profile:id-jag'],
+      grant_types_supported: expect.arrayContaining([grant]) as unknown,
+    });
+  });
+
+  it('gives no scope that it doesn’t name', async () => {
+    const { body } = await redeem(await assertion(), { scope: 'notes:read notes:write' });
+    expect(claimsOf(body['access_token'])['scope']).toBe('notes:read');
+  });
+
+  it('is used once', async () => {
+    const signed = await assertion();
+    const answers = await Promise.all([redeem(signed), redeem(signed), redeem(signed)]);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+  });
+
+  it.each<[string, Record<string, unknown>, string]>([
+    ['another issuer', { iss: 'https://evil.example' }, 'invalid_grant'],
+    ['another audience', { aud: 'https://other.example' }, 'invalid_grant'],
+    ['two audiences', { aud: ['https://other.example', 'PLACEHOLDER'] }, 'invalid_grant'],
+    ['another client', { client_id: 'other' }, 'invalid_grant'],
+    ['a resource that is not ours', { resource: 'https://other.example/mcp' }, 'invalid_target'],
+    ['another tenant', { tid: 'rival' }, 'invalid_grant'],
+    ['an unknown subject', { sub: 'employee-8' }, 'invalid_grant'],
+    ['an end in the past', { exp: 1_700_000_000 }, 'invalid_grant'],
+    ['a beginning long ago', { iat: 1_700_000_000 }, 'invalid_grant'],
+    ['no id', { jti: undefined }, 'invalid_grant'],
+  ])('that names %s is refused', async (_what, changes, error) => {
+    const changed = Array.isArray(changes['aud']) ? { aud: ['https://other.example', rig.issuer] } : changes;
+    expect((await redeem(await assertion(changed))).body['error']).toBe(error);
+  });
+
+  it('of another key, of another type, or without a signature is refused', async () => {
+    const [header, payload] = (await assertion()).split('.');
+    const unsigned = `${Buffer.from('{"alg":"none","typ":"oauth-id-jag+jwt"}').toString('base64url')}.${payload}.`;
+    expect(header).toBeDefined();
+    for (const signed of [
+      await assertion({}, { key: foreign }),
+      await assertion({}, { typ: 'JWT' }),
+      unsigned,
+      'x',
+    ]) {
+      expect((await redeem(signed)).body['error']).toBe('invalid_grant');
+    }
+  });
+
+  it('for one resource gives nothing at another that the request names', async () => {
+    expect((await redeem(await assertion(), { resource: files })).body['error']).toBe('invalid_target');
+  });
+});

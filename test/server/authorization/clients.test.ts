@@ -1,0 +1,306 @@
+/** Clients that the operator didn't enter: registered ones, and those with a metadata document. */
+import { createServer } from 'node:https';
+import type { Server, ServerResponse } from 'node:http';
+import { generateKeyPair, exportJWK, SignJWT } from 'jose';
+import type { CryptoKey } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { throwAwayCertificates } from '../../../demo/servers/certificate.ts';
+import { authorizationOf, claimsOf, notes, redirectUri, signIn, startServer, tokenRequest } from './rig.ts';
+import type { Rig } from './rig.ts';
+
+let rig: Rig;
+/** What the host of documents answers, by path. */
+const documents = new Map<string, (response: ServerResponse) => void>();
+let host: Server;
+let origin: string;
+const fetched: string[] = [];
+
+beforeAll(async () => {
+  const certificates = await throwAwayCertificates();
+  host = createServer({ key: certificates.key, cert: certificates.cert }, (request, response) => {
+    fetched.push(request.url ?? '');
+    const answer = documents.get(request.url ?? '');
+    if (answer) answer(response);
+    else response.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => {
+    host.listen(0, '127.0.0.1', resolve);
+  });
+  const address = host.address();
+  if (address === null || typeof address === 'string') throw new Error('the host has no port');
+  origin = `https://127.0.0.1:${address.port}`;
+  rig = await startServer({ authorities: certificates.ca });
+});
+afterAll(async () => {
+  host.closeAllConnections();
+  host.close();
+  await rig.close();
+});
+
+/** Publishes a document at this path; answers its URL, which is the client's id. */
+function publish(
+  path: string,
+  changes: Readonly<Record<string, unknown>> = {},
+  headers: Record<string, string> = {},
+): string {
+  const url = origin + path;
+  const document = {
+    client_id: url,
+    client_name: 'Published',
+    redirect_uris: ['http://127.0.0.1/callback'],
+    ...changes,
+  };
+  documents.set(path, (response) => {
+    response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(document));
+  });
+  return url;
+}
+
+const register = async (to: Rig, body: unknown, headers: Record<string, string> = {}) => {
+  const response = await to.request('/reg', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>,
+  };
+};
+
+describe('a client ID metadata document', () => {
+  it('makes its client known, with any port of a loopback redirect that names none', async () => {
+    const clientId = publish('/good.json');
+    const { status, body } = await signIn(rig, { client_id: clientId });
+    expect(status).toBe(200);
+    expect(claimsOf(body['access_token'])).toMatchObject({ client_id: clientId, aud: notes });
+  });
+
+  it('is fetched once while its cache headers let it be kept', async () => {
+    const clientId = publish('/kept.json', {}, { 'cache-control': 'max-age=600' });
+    const { url } = authorizationOf(rig, { client_id: clientId });
+    await rig.request(url);
+    await rig.request(url);
+    expect(fetched.filter((path) => path === '/kept.json')).toHaveLength(1);
+  });
+
+  it.each<[string, string, Record<string, unknown>]>([
+    ['names another client_id', '/lie.json', { client_id: 'https://127.0.0.1/other.json' }],
+    ['has no client_name', '/nameless.json', { client_name: undefined }],
+    ['has no redirect_uris', '/redirectless.json', { redirect_uris: undefined }],
+    [
+      'lists plain http of another machine',
+      '/http.json',
+      { redirect_uris: ['http://evil.example/callback'] },
+    ],
+    ['lists another scheme', '/scheme.json', { redirect_uris: ['com.example.app:/callback'] }],
+    ['holds a secret', '/secret.json', { client_secret: 'x'.repeat(43) }],
+    ['wants a shared secret', '/method.json', { token_endpoint_auth_method: 'client_secret_basic' }],
+  ])('that %s is refused on a page, with no redirect', async (_what, path, changes) => {
+    const clientId = publish(path, changes);
+    const answer = await rig.request(authorizationOf(rig, { client_id: clientId }).url);
+    expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
+      status: 400,
+      location: null,
+    });
+    expect(await answer.text()).toMatch(/invalid_client|invalid_redirect_uri/);
+    expect(fetched).toContain(path);
+  });
+
+  it.each<[string, string, (response: ServerResponse) => void]>([
+    [
+      'redirects',
+      '/moved.json',
+      (response) => response.writeHead(302, { location: `${origin}/target.json` }).end(),
+    ],
+    [
+      'is longer than the bound',
+      '/huge.json',
+      (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(' '.repeat(20_000)),
+    ],
+    [
+      'is no JSON',
+      '/text.json',
+      (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('<html>'),
+    ],
+    [
+      'is sent as a page',
+      '/page.json',
+      (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('{}'),
+    ],
+    ['is missing', '/missing.json', (response) => response.writeHead(404).end()],
+  ])('that %s is refused', async (_what, path, answer) => {
+    documents.set(path, answer);
+    const refused = await rig.request(authorizationOf(rig, { client_id: origin + path }).url);
+    expect(refused.status).toBe(400);
+    expect(await refused.text()).toContain('invalid_client');
+    expect(fetched).not.toContain('/target.json');
+  });
+
+  it('that never comes ends the wait by itself', async () => {
+    documents.set('/slow.json', () => undefined);
+    const refused = await rig.request(authorizationOf(rig, { client_id: `${origin}/slow.json` }).url);
+    expect(refused.status).toBe(400);
+  });
+
+  it('must list the redirect URI of the request', async () => {
+    const clientId = publish('/narrow.json', { redirect_uris: ['https://app.example/callback'] });
+    const answer = await rig.request(authorizationOf(rig, { client_id: clientId }).url);
+    expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
+      status: 400,
+      location: null,
+    });
+  });
+
+  it.each([
+    'https://10.0.0.1/client.json',
+    'https://169.254.169.254/latest/client.json',
+    'https://[fd00::1]/client.json',
+  ])('at the inner address %s is never asked for', async (clientId) => {
+    const answer = await rig.request(authorizationOf(rig, { client_id: clientId }).url);
+    expect(answer.status).toBe(400);
+    expect(await answer.text()).toContain('address');
+  });
+
+  it.each([
+    ['none', 'none' as const],
+    ['other hosts only', ['apps.example'] as const],
+  ])('is not fetched where the operator trusts %s', async (_what, clientDocuments) => {
+    const strict = await startServer({ clientDocuments, authorities: rig.certificates.ca });
+    try {
+      const clientId = publish('/untrusted.json');
+      const answer = await strict.request(authorizationOf(strict, { client_id: clientId }).url);
+      expect(answer.status).toBe(400);
+      expect(fetched).not.toContain('/untrusted.json');
+    } finally {
+      await strict.close();
+    }
+  });
+});
+
+describe('dynamic registration', () => {
+  it('gives a public client an id and no secret, and a client that names no method a secret', async () => {
+    const asked = { redirect_uris: [redirectUri], client_name: 'Registered' };
+    const { status, body } = await register(rig, { ...asked, token_endpoint_auth_method: 'none' });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ token_endpoint_auth_method: 'none', application_type: 'native' });
+    expect(body).not.toHaveProperty('client_secret');
+    // RFC 7591 §2: the default is client_secret_basic.
+    expect((await register(rig, asked)).body).toHaveProperty('client_secret');
+    expect((await signIn(rig, { client_id: String(body['client_id']) })).status).toBe(200);
+  });
+
+  it.each<[string, unknown, string]>([
+    [
+      'plain http of another machine',
+      { redirect_uris: ['http://evil.example/callback'] },
+      'invalid_redirect_uri',
+    ],
+    [
+      'plain http as a web client',
+      { application_type: 'web', redirect_uris: ['http://evil.example/callback'] },
+      'invalid_redirect_uri',
+    ],
+    ['a script as a redirect', { redirect_uris: ['javascript:alert(1)'] }, 'invalid_redirect_uri'],
+    ['a scheme of its own', { redirect_uris: ['com.example.app:/callback'] }, 'invalid_redirect_uri'],
+    [
+      'a user before the host',
+      { redirect_uris: ['https://user@app.example/callback'] },
+      'invalid_redirect_uri',
+    ],
+    ['dot segments', { redirect_uris: ['https://app.example/x/../callback'] }, 'invalid_redirect_uri'],
+    ['no redirect', {}, 'invalid_redirect_uri'],
+    ['something that is not JSON', '{', 'invalid_request'],
+  ])('refuses %s', async (_what, body, error) => {
+    const answer = await register(rig, body);
+    expect({ status: answer.status, error: answer.body['error'] }).toEqual({ status: 400, error });
+  });
+
+  it('lets a client read, change and remove its own registration, with its own token only', async () => {
+    const mine = (await register(rig, { redirect_uris: [redirectUri], client_name: 'Mine' })).body;
+    const other = (await register(rig, { redirect_uris: [redirectUri], client_name: 'Other' })).body;
+    const at = String(mine['registration_client_uri']);
+    const as = (client: Record<string, unknown>) => ({
+      authorization: `Bearer ${String(client['registration_access_token'])}`,
+    });
+    expect((await rig.request(at, { headers: as(mine) })).status).toBe(200);
+    expect((await rig.request(at, { headers: as(other) })).status).toBe(401);
+    expect((await rig.request(at, { method: 'DELETE', headers: as(mine) })).status).toBe(204);
+    const gone = await rig.request(authorizationOf(rig, { client_id: String(mine['client_id']) }).url);
+    expect(gone.status).toBe(400);
+  });
+
+  it('stops a flood with 429 and says when to come back', async () => {
+    const strict = await startServer({ registrationLimit: { requests: 2, seconds: 60 } });
+    try {
+      const ask = async () => register(strict, { redirect_uris: [redirectUri] });
+      const answers = [await ask(), await ask(), await ask()];
+      expect(answers.map(({ status }) => status)).toEqual([201, 201, 429]);
+      expect(Number(answers[2]?.headers.get('retry-after'))).toBeGreaterThan(0);
+    } finally {
+      await strict.close();
+    }
+  });
+
+  it('is not offered where it is off, and needs the token where the operator set one', async () => {
+    const initialAccessToken = 'i'.repeat(43);
+    const closed = await startServer({ registration: 'off' });
+    const guarded = await startServer({ registration: { initialAccessToken } });
+    try {
+      const metadata = (await (
+        await closed.request('/.well-known/oauth-authorization-server')
+      ).json()) as object;
+      expect(metadata).not.toHaveProperty('registration_endpoint');
+      const body = { redirect_uris: [redirectUri] };
+      expect((await register(guarded, body)).status).toBe(401);
+      expect((await register(guarded, body, { authorization: `Bearer ${initialAccessToken}` })).status).toBe(
+        201,
+      );
+    } finally {
+      await Promise.all([closed.close(), guarded.close()]);
+    }
+  });
+});
+
+describe('a machine client', () => {
+  it('gets a token by private_key_jwt, and none by another key or an assertion that was used', async () => {
+    const own = await generateKeyPair('ES256', { extractable: true });
+    const foreign = await generateKeyPair('ES256');
+    const jwk = { ...(await exportJWK(own.publicKey)), kid: 'machine', alg: 'ES256', use: 'sig' };
+    const machines = await startServer({ clients: [{ clientId: 'robot', keys: [jwk], isMachine: true }] });
+    try {
+      const assertionBy = async (key: CryptoKey) =>
+        new SignJWT({ jti: crypto.randomUUID() })
+          .setProtectedHeader({ alg: 'ES256', kid: 'machine' })
+          .setIssuer('robot')
+          .setSubject('robot')
+          .setAudience(machines.issuer)
+          .setIssuedAt()
+          .setExpirationTime('1m')
+          .sign(key);
+      const ask = async (client_assertion: string) =>
+        tokenRequest(machines, {
+          grant_type: 'client_credentials',
+          client_id: 'robot',
+          resource: notes,
+          scope: 'notes:read',
+          client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+          client_assertion,
+        });
+      const good = await assertionBy(own.privateKey);
+      const { status, body } = await ask(good);
+      expect(status).toBe(200);
+      expect(claimsOf(body['access_token'])).toMatchObject({
+        aud: notes,
+        client_id: 'robot',
+        scope: 'notes:read',
+      });
+      expect((await ask(good)).body['error']).toBe('invalid_client');
+      expect((await ask(await assertionBy(foreign.privateKey))).body['error']).toBe('invalid_client');
+    } finally {
+      await machines.close();
+    }
+  });
+});

@@ -1,0 +1,142 @@
+/** What the authorization server keeps: storage, keys, and what a restart or a thief of the file finds. */
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { decodeProtectedHeader } from 'jose';
+import { afterAll, describe, expect, it } from 'vitest';
+import {
+  authorizationServer,
+  developmentLogin,
+  memoryStorage,
+  sqliteStorage,
+} from '../../../src/server/authorization/index.ts';
+import type { Storage } from '../../../src/server/authorization/index.ts';
+import { signingKeys } from '../../../src/server/authorization/signing-keys.ts';
+import { editor, notes, signIn, startServer, tokenRequest } from './rig.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-storage-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const kinds: [string, () => Storage][] = [
+  ['memory', memoryStorage],
+  ['SQLite', () => sqliteStorage(path.join(folder, 'contract.db'))],
+];
+
+describe.each(kinds)('storage in %s', (_name, open) => {
+  it('keeps an item, finds it by its second name, and uses it up once', async () => {
+    const storage = open();
+    const item = { payload: { a: [1, 'ü'] }, expiresAt: 50, grantId: 'g', uid: 'u' };
+    await storage.put('Kind', 'id', item);
+    expect(await storage.get('Kind', 'id')).toEqual(item);
+    expect(await storage.getByUid('Kind', 'u')).toEqual(item);
+    expect(await storage.get('Other', 'id')).toBeUndefined();
+    const used = await Promise.all([1, 2, 3].map(async () => storage.consume('Kind', 'id', 7)));
+    expect(used.filter(Boolean)).toHaveLength(1);
+    expect(await storage.get('Kind', 'id')).toEqual({ ...item, consumedAt: 7 });
+    expect(await storage.consume('Kind', 'nobody', 7)).toBe(false);
+    await storage.close();
+  });
+
+  it('removes by id, by grant and by time', async () => {
+    const storage = open();
+    await storage.put('A', '1', { payload: {}, grantId: 'g' });
+    await storage.put('B', '1', { payload: {}, grantId: 'g' });
+    await storage.put('A', '2', { payload: {}, expiresAt: 10 });
+    await storage.put('A', '3', { payload: {}, expiresAt: 20 });
+    await storage.removeGrant('A', 'g');
+    await storage.sweep(15);
+    await storage.remove('B', '1');
+    expect((await storage.list('A')).map(({ id }) => id)).toEqual(['3']);
+    expect(await storage.list('B')).toEqual([]);
+    await storage.close();
+  });
+});
+
+describe('a server with a database', () => {
+  it('goes on after a restart, and its file gives a thief no token', async () => {
+    const file = path.join(folder, 'server.db');
+    const storage = sqliteStorage(file);
+    const rig = await startServer({ storage });
+    const { body } = await signIn(rig);
+    const refresh = String(body['refresh_token']);
+    await rig.close();
+    await storage.close();
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file).includes(refresh)).toBe(false);
+    const again = sqliteStorage(file);
+    // Another port is another issuer; what counts is that the store still knows the token.
+    const next = await startServer({ storage: again });
+    const answer = await tokenRequest(next, {
+      grant_type: 'refresh_token',
+      refresh_token: refresh,
+      client_id: editor,
+    });
+    expect(answer.status).toBe(200);
+    await next.close();
+    await again.close();
+  });
+
+  it('says which file can’t be opened', () => {
+    const file = path.join(folder, 'no.db');
+    writeFileSync(file, 'this is no database, though it is long enough to look like one');
+    expect(() => sqliteStorage(file)).toThrow('can’t be opened'.replace('’', "'"));
+  });
+});
+
+describe('a signing key', () => {
+  it('is published before it signs, and until the last token that it signed has ended', async () => {
+    const storage = memoryStorage();
+    let now = 0;
+    const keysAt = async (seconds: number) => {
+      now = seconds * 1000;
+      const { keys } = await signingKeys(storage, { rotation: 1000, longestToken: 300, now: () => now });
+      return keys.map((key) => String(key['kid']));
+    };
+    const [first, second] = await keysAt(0);
+    expect(await keysAt(999)).toEqual([first, second]);
+    const later = await keysAt(1000);
+    expect(later[0]).toBe(second);
+    expect(later).toContain(first);
+    const [, third] = later.filter((kid) => kid !== first);
+    expect(await keysAt(1301)).toEqual([second, third]);
+  });
+
+  it('is replaced while the server runs', async () => {
+    let now = Date.now();
+    const rig = await startServer({ keyRotation: 3600, now: () => now });
+    try {
+      const before = decodeProtectedHeader(String((await signIn(rig)).body['access_token'])).kid;
+      now += 3600 * 1000;
+      const after = decodeProtectedHeader(String((await signIn(rig)).body['access_token'])).kid;
+      expect(after).not.toBe(before);
+      const { keys } = (await (await rig.request('/jwks')).json()) as { keys: { kid: string }[] };
+      expect(keys.map(({ kid }) => kid)).toEqual(expect.arrayContaining([before, after]));
+    } finally {
+      await rig.close();
+    }
+  });
+});
+
+describe('an authorization server', () => {
+  const good = {
+    issuer: 'https://127.0.0.1:4712',
+    resources: [{ resource: notes, scopes: { 'notes:read': 'Read your notes' } }],
+    accounts: developmentLogin(['alice']),
+  };
+
+  it.each<[string, object]>([
+    ['issuer', { issuer: 'http://login.example' }],
+    ['issuer', { issuer: 'https://127.0.0.1:4712/' }],
+    ['resources', { resources: [] }],
+    ['resources.resource', { resources: [{ resource: 'https://NOTES.example/mcp', scopes: {} }] }],
+    ['resources.defaultScopes', { resources: [{ resource: notes, scopes: {}, defaultScopes: ['x'] }] }],
+    ['clients.isMachine', { clients: [{ clientId: 'robot', isMachine: true }] }],
+    ['lifetimes.accessToken', { lifetimes: { accessToken: 100_000 } }],
+    ['accounts', { issuer: 'https://login.example' }],
+    ['options', { surprise: true }],
+  ])('does not start with a wrong %s, and names it', async (name, changes) => {
+    await expect(authorizationServer({ ...good, ...changes })).rejects.toThrow(
+      `The option ${name} of authorizationServer`,
+    );
+  });
+});
