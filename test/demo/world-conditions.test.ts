@@ -136,6 +136,17 @@ describe('a world of another kind', () => {
 });
 
 describe('the protected server', () => {
+  it('takes no refresh token for an access token, though it is active at its issuer', async () => {
+    const world = await openWorld();
+    try {
+      const { tokens } = await signIn(world, { scope: 'notes:read offline_access' });
+      expect(await statusOf(world, tokens.refresh_token ?? '', '{}')).toBe(401);
+      expect(world.counts().authorizationServer.introspections).toBe(1);
+    } finally {
+      await world.close();
+    }
+  });
+
   it('refuses a malformed body in one line, but first looks at the token', async () => {
     const world = await openWorld();
     try {

@@ -289,8 +289,9 @@ describe('the keys of an issuer', () => {
   ])('are missing, and nothing passes, if the issuer %s', async (_what, bend) => {
     const from = new Issuer(key);
     bend(from);
-    const { call, handled } = rig(from);
+    const { call, handled, events } = rig(from);
     const answer = await call(await tokenOf(key));
+    expect(events[0]).toMatchObject({ type: 'outage', problem: expect.not.stringMatching('internal') });
     expect(answer.status).toBe(503);
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(answer.headers.get('www-authenticate')).toBeNull();

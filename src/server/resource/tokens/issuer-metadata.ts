@@ -42,8 +42,9 @@ export async function issuerMetadata(issuer: string, http: Http): Promise<Issuer
   };
 }
 
-function invalid(problem: string): RuleRefusal {
-  return new RuleRefusal('metadata_invalid', `The metadata of the authorization server ${problem}.`, {
+/** Of what the issuer publishes: its metadata, or the key set that it names. */
+export function invalid(problem: string, what = 'The metadata'): RuleRefusal {
+  return new RuleRefusal('metadata_invalid', `${what} of the authorization server ${problem}.`, {
     rule: 'RFC 8414 §3',
     hint: 'Correct authorizationServers, or tell the operator of the authorization server.',
   });

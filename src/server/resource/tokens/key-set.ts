@@ -12,7 +12,7 @@ import { reasonOf } from '../../../base/errors.ts';
 import type { Http } from '../../../oauth/base/http.ts';
 import { fetchMetadata } from '../../../oauth/discovery/metadata-document.ts';
 import { Refusal } from '../base/refusal.ts';
-import { issuerMetadata } from './issuer-metadata.ts';
+import { invalid, issuerMetadata } from './issuer-metadata.ts';
 import type { IssuerMetadata } from './issuer-metadata.ts';
 import { publicKey } from './public-key.ts';
 import type { Outage } from './token.ts';
@@ -126,11 +126,12 @@ export class KeySet {
 }
 
 async function fetchKeys({ jwksUri }: IssuerMetadata, http: Http): Promise<Keys> {
-  if (jwksUri === undefined) throw new Refusal('keys_unavailable');
+  if (jwksUri === undefined) throw invalid('names no key set');
   const answer = await fetchMetadata(jwksUri, http, 'authorization_server_unreachable', {});
-  if (answer.kind !== 'found') throw new Refusal('keys_unavailable');
-  const { keys } = keySetSchema.parse(answer.json);
-  const usable = keys.flatMap((key) => {
+  if (answer.kind !== 'found') throw invalid('is missing', 'The key set');
+  const parsedSet = keySetSchema.safeParse(answer.json);
+  if (!parsedSet.success) throw invalid('has a wrong form', 'The key set');
+  const usable = parsedSet.data.keys.flatMap((key) => {
     const parsed = publicKey.safeParse(key);
     return parsed.success ? [parsed.data] : [];
   });
