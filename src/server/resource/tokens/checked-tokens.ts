@@ -2,7 +2,7 @@
  * Tokens that passed a short while ago, by their digest.
  *
  * Invariant: an entry ends before its token does, and never later than `seconds` after the check; there are never more than
- * `maxEntries`. Only a token that passed is here; of one that was refused, only that it was, for a few seconds.
+ * `maxEntries`. Only a token that passed is here, by its SHA-256.
  */
 import { BoundedMap } from '../base/bounded-map.ts';
 import type { VerifiedToken } from './token.ts';
