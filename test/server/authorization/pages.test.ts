@@ -1,0 +1,200 @@
+/** The pages that a person sees at the authorization server, and who may answer them. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Response } from 'undici';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openBrowserProfile } from '../../support/browsers/browser.ts';
+import { authorizationOf, editor, redirectUri, startServer } from './rig.ts';
+import type { Asked, Rig } from './rig.ts';
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startServer();
+});
+afterAll(async () => rig.close());
+
+/** One browser's side of one authorization, a request at a time. */
+class Visitor {
+  #cookies = new Map<string, string>();
+  url: string;
+  body = '';
+
+  constructor(url: string) {
+    this.url = url;
+  }
+
+  get cookie(): string {
+    return [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  }
+
+  get token(): string {
+    return /name="form_token" value="([^"]*)"/.exec(this.body)?.[1] ?? '';
+  }
+
+  async get(): Promise<Response> {
+    return this.#take(await rig.request(this.url, { headers: { cookie: this.cookie } }));
+  }
+
+  async post(
+    fields: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Response> {
+    const body = new URLSearchParams({ form_token: this.token, ...fields });
+    return this.#take(
+      await rig.request(this.url, { method: 'POST', headers: { cookie: this.cookie, ...headers }, body }),
+    );
+  }
+
+  /** To the next page, through the redirects of this server. */
+  async follow(response: Response): Promise<Response> {
+    let last = response;
+    for (;;) {
+      const location = last.headers.get('location');
+      if (location === null || !new URL(location, this.url).href.startsWith(rig.origin)) return last;
+      this.url = new URL(location, this.url).href;
+      last = await this.get();
+    }
+  }
+
+  async #take(response: Response): Promise<Response> {
+    for (const line of response.headers.getSetCookie()) {
+      const [pair = ''] = line.split(';', 1);
+      const [name = '', value = ''] = pair.split('=', 2);
+      this.#cookies.set(name, value);
+    }
+    this.body = await response.text();
+    return response;
+  }
+}
+
+async function atConsent(asked: Asked = {}): Promise<Visitor> {
+  const visitor = new Visitor(authorizationOf(rig, asked).url);
+  await visitor.follow(await visitor.get());
+  await visitor.follow(await visitor.post({ login: 'alice' }));
+  return visitor;
+}
+
+describe('the consent page', () => {
+  it('names the app, the account, where the answer goes, the resource and each scope in words', async () => {
+    const { body } = await atConsent({ scope: 'notes:read notes:write' });
+    const said = body.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+    for (const words of [
+      'Editor',
+      'alice',
+      new URL(redirectUri).host,
+      'Notes',
+      'https://notes.example/mcp',
+      'Read your notes',
+      'Change your notes',
+    ]) {
+      expect(said).toContain(words);
+    }
+    expect(said).toContain('Take care');
+  });
+
+  it('shows a hostile name as text, without a direction that turns the page around', async () => {
+    const registered = await rig.request('/reg', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        client_name: '<img src=x onerror=alert(1)>\u202Elive',
+        redirect_uris: [redirectUri],
+        token_endpoint_auth_method: 'none',
+      }),
+    });
+    const { client_id } = (await registered.json()) as { client_id: string };
+    const { body } = await atConsent({ client_id });
+    expect(body).not.toContain('<img');
+    expect(body).not.toContain('\u202E');
+    expect(body).toContain('Nobody checked that name');
+  });
+
+  it('can’t be framed, kept or scripted', async () => {
+    const visitor = await atConsent();
+    const { headers } = await visitor.get();
+    expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(headers.get('x-frame-options')).toBe('DENY');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(visitor.body).not.toMatch(/<script|\son\w+=/i);
+  });
+
+  it.each<[string, Record<string, string>, Record<string, string>]>([
+    ['without the page’s token', { form_token: '' }, {}],
+    ['with a token of another length', { form_token: 'x' }, {}],
+    ['from a page of another origin', {}, { origin: 'https://evil.example' }],
+    ['that the browser calls cross-site', {}, { 'sec-fetch-site': 'cross-site' }],
+  ])('takes no yes %s', async (_what, fields, headers) => {
+    const visitor = await atConsent();
+    const { token } = visitor;
+    const answer = await visitor.post({ form_token: token, decision: 'allow', ...fields }, headers);
+    expect(answer.status).toBe(403);
+    expect(answer.headers.get('location')).toBeNull();
+  });
+
+  it('takes no token of the page before it', async () => {
+    const visitor = new Visitor(authorizationOf(rig).url);
+    await visitor.follow(await visitor.get());
+    const { token } = visitor;
+    await visitor.follow(await visitor.post({ login: 'alice' }));
+    expect((await visitor.post({ form_token: token, decision: 'allow' })).status).toBe(403);
+  });
+
+  it('takes no yes from another browser, though it knows the address and the token', async () => {
+    const owner = await atConsent();
+    const body = new URLSearchParams({ form_token: owner.token, decision: 'allow' });
+    const thief = await atConsent();
+    const statusWith = async (cookie: string) => {
+      const { status, headers } = await rig.request(owner.url, { method: 'POST', headers: { cookie }, body });
+      expect(headers.get('location')).toBeNull();
+      return status;
+    };
+    expect([await statusWith(''), await statusWith(thief.cookie)]).toEqual([400, 403]);
+  });
+
+  it('gives its cookies to this server only, and never to scripts', async () => {
+    const first = await rig.request(authorizationOf(rig).url);
+    const cookies = first.headers.getSetCookie();
+    expect(cookies.length).toBeGreaterThan(0);
+    for (const cookie of cookies) {
+      expect(cookie).toMatch(/;\s*secure/i);
+      expect(cookie).toMatch(/;\s*httponly/i);
+      expect(cookie).toMatch(/;\s*samesite=lax/i);
+      expect(cookie).not.toMatch(/;\s*domain=/i);
+    }
+  });
+});
+
+describe('the pages in a real browser', () => {
+  it('have no fault that axe finds, and bring a person with a keyboard to the end', async () => {
+    const axe = await readFile(
+      path.join(import.meta.dirname, '../../../node_modules/axe-core/axe.min.js'),
+      'utf8',
+    );
+    const profile = await openBrowserProfile({ ca: rig.certificates.ca, origins: [rig.origin] });
+    const { page } = profile;
+    const faults = async (): Promise<unknown> => {
+      await page.evaluate(axe);
+      return page.evaluate(
+        "axe.run().then(({ violations }) => violations.map(({ id, help }) => id + ': ' + help))",
+      );
+    };
+    try {
+      await page.goto(authorizationOf(rig, { client_id: editor }).url);
+      expect(await faults()).toEqual([]);
+      await page.getByLabel('Account').focus();
+      await page.keyboard.type('alice');
+      // Enter in the field would take what the list beside it suggests.
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Allow Editor to use Notes?' }).waitFor();
+      expect(await faults()).toEqual([]);
+      const back = page.waitForRequest((request) => request.url().startsWith(redirectUri));
+      await page.getByRole('button', { name: 'Allow' }).focus();
+      await page.keyboard.press('Enter');
+      expect(new URL((await back).url()).searchParams.get('iss')).toBe(rig.issuer);
+    } finally {
+      await profile.close();
+    }
+  });
+});
