@@ -3,7 +3,8 @@
  * (draft-ietf-oauth-client-id-metadata-document).
  *
  * Invariant: a document counts only if the host of its URL may be asked, the answer came without a redirect, in time and
- * within bounds, and names its own URL exactly. The request reaches public addresses only, or this machine where the
+ * within bounds, and has the fields that the specification requires. (The provider compares its client_id with the URL,
+ * and redirect.ts judges its redirects as those of every client.) The request reaches public addresses only, or this machine where the
  * issuer is on this machine too (base/addresses.ts).
  */
 import { fetch } from 'undici';
@@ -13,7 +14,6 @@ import { reachOf } from '../../base/addresses.ts';
 import type { Reach } from '../../base/addresses.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { makeAgent } from '../../base/system/https-agent.ts';
-import { redirectProblem } from './redirect.ts';
 
 /** Bytes. The draft recommends 5 KB as a bound; some documents carry keys. */
 export const maxDocumentLength = 16 * 1024;
@@ -94,11 +94,7 @@ async function boundedText(body: AsyncIterable<unknown> | undefined): Promise<st
  * The document, with the fields that the provider itself doesn't insist on. Throws registration_failed with what is
  * wrong.
  */
-export function readDocument(
-  url: string,
-  text: string,
-  contentType: string | null,
-): Readonly<Record<string, unknown>> {
+export function readDocument(text: string, contentType: string | null): Readonly<Record<string, unknown>> {
   if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(contentType ?? ''))
     throw refusal('it is not sent as JSON');
   const parsed = fields.safeParse(parseJson(text));
@@ -107,11 +103,6 @@ export function readDocument(
       `its ${parsed.error.issues[0]?.path[0]?.toString() ?? 'content'} is missing or has a wrong form`,
     );
   }
-  const { client_id, redirect_uris } = parsed.data;
-  // Spec, Client ID metadata documents: the client_id MUST equal the URL exactly.
-  if (client_id !== url) throw refusal('its client_id is not the URL that it was fetched from');
-  const problem = redirect_uris.map(redirectProblem).find((each) => each !== undefined);
-  if (problem !== undefined) throw refusal(problem);
   // The default of a registration is a shared secret, and a public document holds none.
   return { token_endpoint_auth_method: 'none', ...parsed.data };
 }

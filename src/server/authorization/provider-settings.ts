@@ -219,7 +219,7 @@ async function fetchOfClient(
   // Key sets come this way too, without this header.
   const isDocument = new Headers(init?.headers).get('accept') === 'application/json';
   if (!isDocument) return new Response(text, { status: 200, headers: answer.headers });
-  const document = readDocument(target, text, answer.headers.get('content-type'));
+  const document = readDocument(text, answer.headers.get('content-type'));
   return new Response(JSON.stringify(document), { status: 200, headers: answer.headers });
 }
 

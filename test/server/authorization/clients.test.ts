@@ -13,6 +13,8 @@ let rig: Rig;
 const documents = new Map<string, (response: ServerResponse) => void>();
 let host: Server;
 let origin: string;
+/** What the host's certificate is trusted by. */
+let authorities: string;
 const fetched: string[] = [];
 
 beforeAll(async () => {
@@ -29,7 +31,8 @@ beforeAll(async () => {
   const address = host.address();
   if (address === null || typeof address === 'string') throw new Error('the host has no port');
   origin = `https://127.0.0.1:${address.port}`;
-  rig = await startServer({ authorities: certificates.ca });
+  authorities = certificates.ca;
+  rig = await startServer({ authorities });
 });
 afterAll(async () => {
   host.closeAllConnections();
@@ -118,7 +121,17 @@ describe('a client ID metadata document', () => {
     [
       'is longer than the bound',
       '/huge.json',
-      (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(' '.repeat(20_000)),
+      (response) => {
+        const document = {
+          client_id: `${origin}/huge.json`,
+          client_name: 'Huge',
+          redirect_uris: [redirectUri],
+        };
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(
+          JSON.stringify({ ...document, client_uri: `https://app.example/${'x'.repeat(20_000)}` }),
+        );
+      },
     ],
     [
       'is no JSON',
@@ -168,7 +181,7 @@ describe('a client ID metadata document', () => {
     ['none', 'none' as const],
     ['other hosts only', ['apps.example'] as const],
   ])('is not fetched where the operator trusts %s', async (_what, clientDocuments) => {
-    const strict = await startServer({ clientDocuments, authorities: rig.certificates.ca });
+    const strict = await startServer({ clientDocuments, authorities });
     try {
       const clientId = publish('/untrusted.json');
       const answer = await strict.request(authorizationOf(strict, { client_id: clientId }).url);

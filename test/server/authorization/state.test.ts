@@ -11,6 +11,8 @@ import {
   sqliteStorage,
 } from '../../../src/server/authorization/index.ts';
 import type { Storage } from '../../../src/server/authorization/index.ts';
+import { adapterFor } from '../../../src/server/authorization/adapter.ts';
+import { loadOidcProvider } from '../../../src/server/authorization/peer.ts';
 import { signingKeys } from '../../../src/server/authorization/signing-keys.ts';
 import { editor, notes, signIn, startServer, tokenRequest } from './rig.ts';
 
@@ -83,6 +85,23 @@ describe('a server with a database', () => {
   });
 });
 
+describe('a refresh token in the storage', () => {
+  it('is used up once though both requests found it unused, and the second use ends its grant', async () => {
+    const storage = memoryStorage();
+    let replays = 0;
+    const { errors } = await loadOidcProvider();
+    const adapter = adapterFor({ storage, errors, now: Date.now, onReplay: () => (replays += 1) })(
+      'RefreshToken',
+    );
+    await adapter.upsert('first', { grantId: 'g' }, 60);
+    await adapter.upsert('next', { grantId: 'g' }, 60);
+    await adapter.consume('first');
+    await expect(adapter.consume('first')).rejects.toThrow('invalid_grant');
+    expect(await adapter.find('next')).toBeUndefined();
+    expect(replays).toBe(1);
+  });
+});
+
 describe('a signing key', () => {
   it('is published before it signs, and until the last token that it signed has ended', async () => {
     const storage = memoryStorage();
@@ -98,6 +117,7 @@ describe('a signing key', () => {
     expect(later[0]).toBe(second);
     expect(later).toContain(first);
     const [, third] = later.filter((kid) => kid !== first);
+    expect(await keysAt(1300)).toContain(first);
     expect(await keysAt(1301)).toEqual([second, third]);
   });
 
