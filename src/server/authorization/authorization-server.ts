@@ -45,7 +45,10 @@ export async function authorizationServer(options: AuthorizationServerOptions): 
   const secrets = await kept(storage);
   const parts = { settings: { ...settings, onEvent }, storage, fetch, secrets };
   const providers = await CurrentProvider.start(parts, await loadOidcProvider());
-  const sweep = setInterval(() => void storage.sweep(Math.floor(settings.now() / 1000)), sweepInterval);
+  const sweep = setInterval(() => {
+    // What stays is compared with the time when it is read. The next sweep tries again.
+    storage.sweep(Math.floor(settings.now() / 1000)).catch(() => undefined);
+  }, sweepInterval);
   sweep.unref();
   const answer = answerer(parts, providers);
   const paths = pathsOf(settings.issuer);
@@ -98,9 +101,11 @@ class CurrentProvider {
   /** Where the next key signs from now on, a new provider takes over. Its state is in the storage. */
   async get(): Promise<Provider> {
     if (this.#parts.settings.now() / 1000 >= this.#built.changesAt) {
-      this.#building ??= build(this.#parts, this.#oidc);
+      // One build for all who wait. A failed one is tried again at the next request.
+      this.#building ??= build(this.#parts, this.#oidc).finally(() => {
+        this.#building = undefined;
+      });
       this.#built = await this.#building;
-      this.#building = undefined;
     }
     return this.#built.provider;
   }

@@ -120,7 +120,7 @@ function refusal(problem: string): KeyturnError {
     'registration_failed',
     `The client’s metadata document can’t be used: ${problem}.`,
     {
-      rule: 'Client ID metadata documents',
+      rule: 'A client ID metadata document has the required fields and comes as JSON',
     },
   );
 }

@@ -89,7 +89,22 @@ describe('the consent page', () => {
     ]) {
       expect(said).toContain(words);
     }
-    expect(said).toContain('Take care');
+  });
+
+  it('warns of an app whose redirects all lead to this machine, and of no other', async () => {
+    expect((await atConsent()).body).toContain('Take care');
+    const registered = await rig.request('/reg', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        redirect_uris: [redirectUri, 'https://app.example/callback'],
+        token_endpoint_auth_method: 'none',
+      }),
+    });
+    const { client_id } = (await registered.json()) as { client_id: string };
+    expect((await atConsent({ client_id, redirect_uri: 'https://app.example/callback' })).body).not.toContain(
+      'Take care',
+    );
   });
 
   it('shows a hostile name as text, without a direction that turns the page around', async () => {

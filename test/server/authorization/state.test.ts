@@ -55,7 +55,7 @@ describe.each(kinds)('storage in %s', (_name, open) => {
 });
 
 describe('a server with a database', () => {
-  it('goes on after a restart, and its file gives a thief no token', async () => {
+  it('goes on after a restart, and its file holds no refresh token', async () => {
     const file = path.join(folder, 'server.db');
     const storage = sqliteStorage(file);
     const rig = await startServer({ storage });
@@ -82,6 +82,28 @@ describe('a server with a database', () => {
     const file = path.join(folder, 'no.db');
     writeFileSync(file, 'this is no database, though it is long enough to look like one');
     expect(() => sqliteStorage(file)).toThrow('can’t be opened'.replace('’', "'"));
+  });
+});
+
+describe('a key change that fails once', () => {
+  it('is tried again at the next request', async () => {
+    let now = Date.now();
+    let isBroken = false;
+    const storage = memoryStorage();
+    const list: Storage['list'] = async (kind) => {
+      if (isBroken) throw new Error('the storage is away');
+      return storage.list(kind);
+    };
+    const rig = await startServer({ keyRotation: 3600, now: () => now, storage: { ...storage, list } });
+    try {
+      now += 3600 * 1000;
+      isBroken = true;
+      expect((await rig.request('/jwks')).status).toBe(500);
+      isBroken = false;
+      expect((await rig.request('/jwks')).status).toBe(200);
+    } finally {
+      await rig.close();
+    }
   });
 });
 
@@ -144,17 +166,25 @@ describe('an authorization server', () => {
     accounts: developmentLogin(['alice']),
   };
 
-  it.each<[string, object]>([
-    ['issuer', { issuer: 'http://login.example' }],
-    ['issuer', { issuer: 'https://127.0.0.1:4712/' }],
-    ['resources', { resources: [] }],
-    ['resources.resource', { resources: [{ resource: 'https://NOTES.example/mcp', scopes: {} }] }],
-    ['resources.defaultScopes', { resources: [{ resource: notes, scopes: {}, defaultScopes: ['x'] }] }],
-    ['clients.isMachine', { clients: [{ clientId: 'robot', isMachine: true }] }],
-    ['lifetimes.accessToken', { lifetimes: { accessToken: 100_000 } }],
-    ['accounts', { issuer: 'https://login.example' }],
-    ['options', { surprise: true }],
-  ])('does not start with a wrong %s, and names it', async (name, changes) => {
+  it.each<[string, string, object]>([
+    ['a plain http issuer', 'issuer', { issuer: 'http://login.example' }],
+    ['an issuer that ends with a slash', 'issuer', { issuer: 'https://127.0.0.1:4712/' }],
+    ['no resource', 'resources', { resources: [] }],
+    [
+      'a resource in another spelling',
+      'resources.resource',
+      { resources: [{ resource: 'https://NOTES.example/mcp', scopes: {} }] },
+    ],
+    [
+      'an unknown default scope',
+      'resources.defaultScopes',
+      { resources: [{ resource: notes, scopes: {}, defaultScopes: ['x'] }] },
+    ],
+    ['a machine without keys', 'clients.isMachine', { clients: [{ clientId: 'robot', isMachine: true }] }],
+    ['tokens of a day', 'lifetimes.accessToken', { lifetimes: { accessToken: 86_400 } }],
+    ['sign-in by name only on another machine', 'accounts', { issuer: 'https://login.example' }],
+    ['an option that it doesn’t know', 'options', { surprise: true }],
+  ])('does not start with %s, and names the option', async (_what, name, changes) => {
     await expect(authorizationServer({ ...good, ...changes })).rejects.toThrow(
       `The option ${name} of authorizationServer`,
     );
