@@ -6,7 +6,7 @@
  * endpoint's origin and path only, redirects included. Attempts are bounded; a 400 is never sent again, and neither is a
  * key that the server refused.
  */
-import { KeyturnError, shellWord } from '../base/errors.ts';
+import { KeyturnError, quoted, shellWord } from '../base/errors.ts';
 import type {
   Challenge,
   CredentialKind,
@@ -201,7 +201,11 @@ class AuthorizedRequest {
         redirects += 1;
         request = moved;
       } else {
-        if ('kind' in credential && response.status === 401) throw await this.#refused(response, credential);
+        if ('kind' in credential && response.status === 401) {
+          throw this.#takesKey(request)
+            ? await this.#refused(response, credential)
+            : outside(request, credential);
+        }
         const next =
           attempts < maxAttempts ? await this.#afterChallenge(request, response, credential) : undefined;
         if (!next) return response;
@@ -238,12 +242,16 @@ class AuthorizedRequest {
     });
   }
 
+  #takesKey({ url }: Replayable): boolean {
+    return isWithin(this.#endpoint, url);
+  }
+
   async #send(request: Replayable, credential: Credential): Promise<Response> {
     const headers = new Headers(request.headers);
     const { url, method, body, signal, redirect, rest } = request;
     if (!('kind' in credential)) headers.set('authorization', `Bearer ${credential.access_token}`);
     // A key stays within its path, whatever URL the server named (`alsoAt`).
-    else if (isWithin(this.#endpoint, url)) headers.set(credential.header, credential.value);
+    else if (this.#takesKey(request)) headers.set(credential.header, credential.value);
     return this.#fetch(url.href, {
       ...rest,
       method,
@@ -298,6 +306,17 @@ class AuthorizedRequest {
     if (verdict.retryAfter !== undefined) return undefined;
     return verdict.token ?? this.#getToken(request, { challenge, operation });
   }
+}
+
+/** The key was not sent, so the refusal says nothing of it. */
+function outside({ url }: Replayable, { resource }: KeyResult): KeyturnError {
+  return new KeyturnError(
+    'resource_mismatch',
+    `The server wants a key at ${quoted(url.origin + url.pathname)}, outside the URL of its API key.`,
+    {
+      hint: `Set the key for a URL that holds both: keyturn key set ${shellWord(new URL(resource).origin)} --stdin`,
+    },
+  );
 }
 
 /** RFC 6749 §7.1: a client must not use a token type that it doesn't understand. */

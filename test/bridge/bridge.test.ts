@@ -325,6 +325,14 @@ describe('what goes wrong at the start', () => {
     expect(String(named)).not.toContain('hidden');
   });
 
+  it.each([307, 308, 302])('sends no message to another path that a redirect %d names', async (status) => {
+    const server = await statefulServer(textServer);
+    let redirects = 1;
+    server.mishap = () => (redirects-- > 0 ? { status, headers: { location: '/other' } } : undefined);
+    await expect(bridged(server.url)).rejects.toThrow(/outside the URL that you allowed/);
+    expect(server.count('initialize')).toBe(1);
+  });
+
   it('is named: nobody listens', async () => {
     const url = new URL(`http://127.0.0.1:${await freePort()}/mcp`);
     await expect(bridged(url)).rejects.toThrow(/can’t be reached \(ECONNREFUSED\).*did not run/);

@@ -1,7 +1,7 @@
 /** The fetch that authorizes itself: where the token goes, and where it does not. */
 import { describe, expect, test } from 'vitest';
 import { endpointUrl, isWithin } from '../../src/client/endpoint-url.ts';
-import { startHttp, startFetch, bearers } from './fetch-rig.ts';
+import { startHttp, startFetch, bearers, methodsOf } from './fetch-rig.ts';
 
 describe('the token', () => {
   test('travels in the header, to the endpoint and below it', async () => {
@@ -37,6 +37,18 @@ describe('the token', () => {
     named = `${other.origin}/messages`;
     await authorized(named);
     expect(bearers(other.seen)).toEqual([undefined]);
+  });
+
+  test('is no refused API key where the server named a URL outside the key’s path, to which no key went', async () => {
+    const { origin } = await startHttp(() => [401]);
+    const named = `${origin}/messages?id=1`;
+    const key = { kind: 'key', keyId: 'k1', header: 'x-key', value: 'secret-key', resource: `${origin}/api` };
+    const options = { kinds: ['token', 'key'], alsoAt: () => named } as const;
+    const { authorized, calls } = await startFetch(origin, options, { tokens: [key] });
+    await expect(authorized(named)).rejects.toMatchObject({ reason: 'resource_mismatch' });
+    expect(methodsOf(calls)).toEqual(['token.get']);
+    await expect(authorized(`${origin}/api`)).rejects.toMatchObject({ reason: 'key_refused' });
+    expect(methodsOf(calls)).toContain('token.reject');
   });
 
   test('does not leave the origin of the endpoint', async () => {

@@ -58,6 +58,8 @@ export const streamable: MakeCarrier = (endpoint, fetch, { onLost, ready, wait, 
   });
   const transport: StreamableHTTPClientTransport = new StreamableHTTPClientTransport(endpoint, {
     fetch: withoutOwnListening(watched),
+    // `createFetch` follows those within the endpoint. The SDK itself would send the message elsewhere at this origin.
+    redirectPolicy: 'follow',
     reconnectionOptions,
     reconnectionScheduler: (reconnect, wanted) => {
       const { listening } = exchanges.getStore() ?? {};
@@ -113,7 +115,7 @@ export const older: MakeCarrier = (endpoint, fetch, { ready }) => {
   // oxlint-disable-next-line typescript/no-deprecated
   const transport = new SSEClientTransport(endpoint, {
     fetch: watchedFetch(named(fetch), { ready, seen: () => undefined }),
-    // `createFetch` follows those within the endpoint. The SDK itself would lead the token elsewhere at this origin.
+    // As in `streamable`.
     redirectPolicy: 'follow',
   });
   return {

@@ -165,10 +165,15 @@ export class ApiKeys {
    * others.
    */
   async known(): Promise<{ readonly ids: readonly string[]; readonly isWhole: boolean }> {
-    const listed = await this.#roster.ids().catch(() => undefined);
     const named = this.#file.isLoaded ? this.#file.shown.map(({ id }) => id) : [];
-    const isWhole = listed !== undefined || this.#file.isLoaded;
-    return { ids: [...new Set([...(listed ?? []), ...named])], isWhole };
+    try {
+      const listed = await this.#roster.ids();
+      const isWhole = listed !== undefined || this.#file.isLoaded;
+      return { ids: [...new Set([...(listed ?? []), ...named])], isWhole };
+    } catch {
+      // A list that can't be read may name values that no record has: it isn't the same as no list.
+      return { ids: named, isWhole: false };
+    }
   }
 
   /** A program says that the server refused it. True for the first time since it was set. */

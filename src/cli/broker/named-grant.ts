@@ -7,7 +7,7 @@ import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { grantFrom } from '../terminal/arguments.ts';
 import { wholeId } from '../terminal/short-id.ts';
-import { call } from './request.ts';
+import { ask, call } from './request.ts';
 import { connectIfRunning } from './connection.ts';
 
 type Listed = Pick<ResultOf<'grant.list'>['grants'][number], 'id' | 'endpoint' | 'account'>;
@@ -32,12 +32,16 @@ export async function withGrant<T>(
   }
 }
 
-/** Only what can be the beginning of an id costs a look at the list. Throws `conflict` where several begin so. */
+/**
+ * Only what can be the beginning of an id costs a look at the list. Starts a broker where none runs, as `work` will.
+ * Throws `conflict` where several begin so.
+ */
 async function wholeGrantId(text: string): Promise<string> {
   if (!/^[0-9a-f]{4,15}$/.test(text)) return text;
+  const { grants } = await ask('grant.list', {});
   return wholeId(
     text,
-    (await listed()).map(({ id }) => id),
+    grants.map(({ id }) => id),
   );
 }
 

@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { ApiKeys, apiKeyVaultId } from '../../../src/broker/records/api-key.ts';
+import { keyRosterItem } from '../../../src/broker/records/key-roster.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
 import { lastingVault, startOn } from '../../support/homes/authority-home.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -95,4 +96,14 @@ describe('a broker that stops', () => {
       }
     },
   );
+});
+
+describe('a list of keys that can’t be read', () => {
+  it('is not taken for no list: a reset says that values may be left', async () => {
+    const [folder, { vault }] = [temporaryFolder(), watchedVault()];
+    await set(await keysOn(folder, vault));
+    await vault.write(keyRosterItem, JSON.stringify({ version: 99, ids: ['unknown'] }));
+    const { ids, isWhole } = await (await keysOn(folder, vault)).known();
+    expect({ count: ids.length, isWhole }).toEqual({ count: 1, isWhole: false });
+  });
 });
