@@ -1,6 +1,7 @@
-/** The first event of a stream of the older transport, which names the address for messages. */
+/** Streams of the older transport, whose `endpoint` events name the address for messages. */
 import { describe, expect, it } from 'vitest';
-import { messageUrl, readdressed } from '../../src/proxy/message-addresses.ts';
+import { readdressed } from '../../src/proxy/endpoint-events.ts';
+import { messageUrl } from '../../src/proxy/message-addresses.ts';
 
 const streamUrl = 'https://notes.example/sse';
 
@@ -34,7 +35,7 @@ describe('an endpoint event', () => {
     expect(await passed([event, rest])).toEqual(expected);
     const { text, named } = await passed([...Buffer.from(event + rest)].map((byte) => Uint8Array.of(byte)));
     expect(named).toEqual(expected.named);
-    // Where CR and LF come apart, an empty line more may stay.
+    // Where CR and LF come apart, a line feed more may stay.
     expect(text.replaceAll(/\n\n\n+/g, '\n\n')).toBe(expected.text);
   });
 
@@ -45,10 +46,43 @@ describe('an endpoint event', () => {
   });
 });
 
+const endpoint = 'event: endpoint\ndata: https://evil.example/m\n\n';
+const ours = 'event: endpoint\ndata: /here\n\n';
+
+describe('an endpoint event gets our address also', () => {
+  it.each([
+    ['after another event', ['event: ping\ndata: 1\n\n', endpoint], `event: ping\ndata: 1\n\n${ours}`],
+    ['in the piece of the event before it', [rest + endpoint + rest], rest + ours + rest],
+    ['as a second one', [endpoint, endpoint], ours + ours],
+    ['after a long comment', [`:${'x'.repeat(20_000)}\n\n`, endpoint], `:${'x'.repeat(20_000)}\n\n${ours}`],
+    [
+      'after a long event in pieces',
+      [`data: ${'x'.repeat(9000)}`, 'y\n\n', endpoint],
+      `data: ${'x'.repeat(9000)}y\n\n${ours}`,
+    ],
+    ['in a piece that ends within it', [`${rest}event: endp`, 'oint\ndata: /m\n', '\n'], rest + ours],
+  ])('%s', async (_where, pieces, expected) => {
+    expect((await passed(pieces)).text).toBe(expected);
+  });
+
+  it.each([
+    ['its address', [`event: endpoint\ndata: https://evil.example/${'x'.repeat(20_000)}\n\n`]],
+    ['its address in pieces', ['event: endpoint\ndata: https://evil.example/', 'x'.repeat(9000), '\n\n']],
+    [
+      'its address, before its name',
+      [`data: https://evil.example/${'x'.repeat(20_000)}`, '\nevent: endpoint\n\n'],
+    ],
+  ])('or ends the stream where %s is too long', async (_what, pieces) => {
+    await expect(passed(pieces)).rejects.toMatchObject({ reason: 'resource_mismatch' });
+  });
+});
+
 describe('a stream', () => {
   it.each([
-    ['that begins with a message', [rest, 'event: endpoint\ndata: /m\n\n']],
+    ['of messages', [rest, rest + rest, 'data: 1\n', '\n']],
+    ['of empty lines', ['\n'.repeat(70_000), ':\r\n\r\n', '\r', '\n\r']],
     ['that begins without end', [`data: ${'x'.repeat(9000)}`, `${'x'.repeat(9000)}\n\n`]],
+    ['whose long event has many lines', [`data: ${'x'.repeat(9000)}\ndata`, ': 2\nevent: endpoints\n\n']],
     ['that ends in its first event', ['event: endpoint\ndata: /m']],
   ])('%s passes as it is', async (_how, pieces) => {
     expect(await passed(pieces)).toEqual({ text: pieces.join(''), named: [] });

@@ -1,0 +1,179 @@
+/**
+ * Event streams of the older transport on their way to a program (MCP 2024-11-05, HTTP with SSE): each event called
+ * `endpoint` names an address for messages, and gets another one here.
+ *
+ * Invariants: no `endpoint` event passes as the server wrote it, wherever in the stream it stands. What isn't one passes
+ * byte for byte. The work is in proportion to the bytes, and no more than `maxAddress` bytes wait for the end of an event.
+ */
+import { KeyturnError } from '../base/errors.ts';
+
+/** Bytes of an event that names an address: more than any needs. A longer event passes while it comes. */
+const maxAddress = 8192;
+
+/** Bytes of a line that tell its field and the name of an event. */
+const maxName = 64;
+
+const [lineFeed, carriageReturn] = [0x0a, 0x0d];
+const nothing = Buffer.alloc(0);
+
+/** The stream with other addresses. Throws what `readdress` throws, and `resource_mismatch` for an address without end. */
+export async function* readdressed(
+  stream: AsyncIterable<Uint8Array>,
+  readdress: (named: string) => string,
+): AsyncGenerator<Uint8Array> {
+  const events = new Events(readdress);
+  for await (const chunk of stream) {
+    const passed = events.take(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    if (passed.byteLength > 0) yield passed;
+  }
+  // An event without an empty line behind it was never one (HTML standard, 9.2.6).
+  if (events.held.byteLength > 0) yield events.held;
+}
+
+class Events {
+  readonly #readdress: (named: string) => string;
+  /** The beginning of an event whose end hasn't come. */
+  held: Buffer = nothing;
+  /** The event grew too long to be held, and passes while it comes. */
+  #isPassing = false;
+  /** The beginning of a line whose end hasn't come. */
+  #line: Buffer = nothing;
+  #isFirstLine = true;
+  /** A line feed that comes next belongs to the line end before it. */
+  #isAfterReturn = false;
+  #event: string | undefined;
+  #data: string[] = [];
+
+  constructor(readdress: (named: string) => string) {
+    this.#readdress = readdress;
+  }
+
+  take(chunk: Buffer): Buffer {
+    const out: Buffer[] = [];
+    // Before `sent` everything left; the event that comes in now begins at `begin`, or in `held`.
+    let [sent, begin, at] = [0, 0, 0];
+    if (this.#isAfterReturn && chunk.byteLength > 0) {
+      this.#isAfterReturn = false;
+      if (chunk[0] === lineFeed) at = 1;
+    }
+    const lineEnds = new LineEnds(chunk);
+    for (let end = lineEnds.from(at); end !== undefined; end = lineEnds.from(at)) {
+      const line = this.#whole(chunk.subarray(at, end));
+      at = this.#afterLineEnd(chunk, end);
+      if (line.byteLength > 0) {
+        this.#read(line);
+        continue;
+      }
+      const other = this.#otherAddress();
+      if (other !== undefined) {
+        // `held` ends where this chunk begins, and goes with the event.
+        if (begin > 0) out.push(this.#takeHeld(), chunk.subarray(sent, begin));
+        this.held = nothing;
+        out.push(other);
+        sent = at;
+      }
+      begin = at;
+      this.#isPassing = false;
+    }
+    this.#line = this.#beginningOf(chunk.subarray(at));
+    const isInChunk = begin > 0;
+    if (isInChunk) out.push(this.#takeHeld(), chunk.subarray(sent, begin));
+    this.#hold(chunk.subarray(begin), out);
+    return out.length === 1 ? (out[0] ?? nothing) : Buffer.concat(out);
+  }
+
+  #takeHeld(): Buffer {
+    const { held } = this;
+    this.held = nothing;
+    return held;
+  }
+
+  #hold(rest: Buffer, out: Buffer[]): void {
+    if (this.#isPassing) {
+      out.push(rest);
+      return;
+    }
+    this.held = this.held.byteLength === 0 ? Buffer.from(rest) : Buffer.concat([this.held, rest]);
+    if (this.held.byteLength <= maxAddress) return;
+    if (this.#event === 'endpoint') throw tooLong();
+    this.#isPassing = true;
+    this.#data = [];
+    out.push(this.#takeHeld());
+  }
+
+  #whole(end: Buffer): Buffer {
+    const whole = this.#line.byteLength === 0 ? end : Buffer.concat([this.#line, end]);
+    this.#line = nothing;
+    return whole;
+  }
+
+  /** What is kept of a line that isn't whole: all, unless it passes already. */
+  #beginningOf(part: Buffer): Buffer {
+    const line = this.#line.byteLength === 0 ? part : Buffer.concat([this.#line, part]);
+    return Buffer.from(line.byteLength > maxAddress ? line.subarray(0, maxName) : line);
+  }
+
+  /** HTML standard, 9.2.5: a line ends with CR LF, LF or CR. */
+  #afterLineEnd(chunk: Buffer, end: number): number {
+    if (chunk[end] !== carriageReturn) return end + 1;
+    if (end + 1 === chunk.byteLength) this.#isAfterReturn = true;
+    return chunk[end + 1] === lineFeed ? end + 2 : end + 1;
+  }
+
+  #read(line: Buffer): void {
+    const isName = line.byteLength <= maxName || !this.#isPassing;
+    const text = isName ? line.toString('utf8') : line.toString('utf8', 0, maxName);
+    const [, field = '', value = ''] =
+      /^([^:]*):? ?(.*)$/s.exec(this.#isFirstLine ? text.replace(/^\uFEFF/, '') : text) ?? [];
+    this.#isFirstLine = false;
+    if (field === 'event') {
+      this.#event = value;
+      if (this.#isPassing && value === 'endpoint') throw tooLong();
+    } else if (field === 'data' && !this.#isPassing) this.#data.push(value);
+  }
+
+  /** The event that takes the place of the one that ended; undefined where that passes as it is. */
+  #otherAddress(): Buffer | undefined {
+    const [event, data] = [this.#event, this.#data];
+    this.#event = undefined;
+    this.#data = [];
+    if (event !== 'endpoint' || data.length === 0) return undefined;
+    const named = data.join('\n');
+    if (named.length > maxAddress) throw tooLong();
+    return Buffer.from(`event: endpoint\ndata: ${this.#readdress(named)}\n\n`);
+  }
+}
+
+/** Where lines of a chunk end, each byte looked at once. */
+class LineEnds {
+  readonly #chunk: Buffer;
+  #feed = -1;
+  #return = -1;
+
+  constructor(chunk: Buffer) {
+    this.#chunk = chunk;
+  }
+
+  /** The first line feed or carriage return at `start` or behind it. */
+  from(start: number): number | undefined {
+    if (this.#feed < start) this.#feed = this.#next(lineFeed, start);
+    if (this.#return < start) this.#return = this.#next(carriageReturn, start);
+    const first = Math.min(this.#feed, this.#return);
+    return first < this.#chunk.byteLength ? first : undefined;
+  }
+
+  #next(byte: number, start: number): number {
+    const found = this.#chunk.indexOf(byte, start);
+    return found === -1 ? this.#chunk.byteLength : found;
+  }
+}
+
+function tooLong(): KeyturnError {
+  return new KeyturnError(
+    'resource_mismatch',
+    'the protected server names an address for messages that is too long',
+    {
+      rule: 'A token goes to the origin that a person approved',
+    },
+  );
+}
