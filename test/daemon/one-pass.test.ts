@@ -39,6 +39,20 @@ async function callsOf(work: () => Promise<unknown>): Promise<Record<string, Rec
   }
 }
 
+/** What ran each of three times: a timer of the broker's may go off during one of them. */
+async function callsOfEach(work: () => Promise<unknown>): Promise<Record<string, Record<string, number>>> {
+  const [first, ...others] = [await callsOf(work), await callsOf(work), await callsOf(work)];
+  const common: Record<string, Record<string, number>> = {};
+  for (const [file, functions] of Object.entries(first)) {
+    if (others.some((other) => other[file] === undefined)) continue;
+    const counts = Object.entries(functions).map(
+      ([name, count]) => [name, Math.min(count, ...others.map((other) => other[file]?.[name] ?? 0))] as const,
+    );
+    common[file] = Object.fromEntries(counts.filter(([, count]) => count > 0));
+  }
+  return common;
+}
+
 /** What a reader reads, in this order. A file more is a decision: the way has to stay short enough to be read in one sitting. */
 const toRead = {
   'ipc/server/session.ts': 'takes the frame, and writes the answer',
@@ -78,7 +92,7 @@ it('a request for a valid token passes through these files, and looks up its per
   await first;
   // The first token binds the permission to its grant.
   await line.getToken({ resource });
-  const calls = await callsOf(() => line.getToken({ resource }));
+  const calls = await callsOfEach(() => line.getToken({ resource }));
   expect(Object.keys(calls).toSorted()).toEqual(Object.keys({ ...toRead, ...calledByName }).toSorted());
   expect(Object.keys(toRead).length).toBeLessThan(12);
   expect(calls).toMatchObject({
