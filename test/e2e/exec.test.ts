@@ -134,7 +134,7 @@ describe('signals', () => {
     }
     running.signal('SIGTERM');
     expect(await running.ended).toMatchObject({ code: 9 });
-    const script = 'echo ready >&2; while :; do sleep 0.1; done';
+    const script = 'echo ready >&2; exec sleep 600';
     const kept = home.start(['exec', '--env', env, '--', 'nohup', 'sh', '-c', script]);
     await kept.says('ready');
     kept.signal('SIGHUP');
