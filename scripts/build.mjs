@@ -1,7 +1,8 @@
-// Compiles src/ into dist/, the desktop host into dist/app/, and the windows' page into dist/renderer/.
+// Bundles the program into dist/cli/; compiles the libraries into dist/, the desktop host into dist/app/, and the windows'
+// page into dist/renderer/.
 // Starts from an empty dist/, so that nothing stale is packed.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { build } from 'vite';
@@ -39,42 +40,50 @@ async function buildApp() {
   });
 }
 
+/** The packages with native code. They stay beside the program. */
+const nativePackages = ['keytar', 'koffi'];
+
 /**
- * The bridge with its packages, in a few files that a client's start waits for, and without the files they are made of.
- * What it shares with the command line stays outside: an error must be of the same class on both sides.
+ * The command, the broker and their child processes, with the packages they use, in one folder: a program of few files
+ * starts in half the time. One build for all, so that an error has the same class in each.
+ *
+ * The entries find each other by name in that folder (`fileBeside`, `spawnDetached`).
  */
-async function bundleBridge() {
-  const folder = path.join(dist, 'bridge');
-  const isOutside = (id, importer) => {
-    if (id.startsWith('node:')) return true;
-    if (importer === undefined || !id.startsWith('.') || !importer.startsWith(folder)) return false;
-    return !path.resolve(path.dirname(importer), id).startsWith(folder + path.sep);
-  };
-  // What the command line imports of the bridge.
-  const names = ['bridge', 'life', 'network', 'tool-filter'];
-  const { output } = await build({
+async function bundleProgram() {
+  const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+  const source = (file) => path.join(root, 'src', file);
+  await build({
     configFile: false,
     logLevel: 'warn',
     root,
-    ssr: { noExternal: true, target: 'node' },
+    plugins: [
+      {
+        name: 'version',
+        // The module reads package.json by its own place, which the bundle changes.
+        load: (id) =>
+          id === source('daemon/system/version.ts')
+            ? `export const version = ${JSON.stringify(version)};`
+            : null,
+      },
+    ],
+    ssr: { noExternal: true, external: nativePackages, target: 'node' },
     build: {
       ssr: true,
-      outDir: folder,
+      outDir: path.join(dist, 'cli'),
       emptyOutDir: false,
       minify: false,
       target: 'node22',
       rolldownOptions: {
-        input: Object.fromEntries(names.map((name) => [name, path.join(folder, `${name}.js`)])),
-        external: isOutside,
+        input: {
+          bin: source('cli/bin.ts'),
+          'keychain-worker': source('vault/keychain/keychain-worker.ts'),
+          'proxy-worker': source('proxy/proxy-worker.ts'),
+        },
         treeshake: { moduleSideEffects: false },
-        output: { entryFileNames: '[name].js', chunkFileNames: '[name]-shared.js' },
+        output: { entryFileNames: '[name].js', chunkFileNames: '[name].js' },
       },
     },
   });
-  const bundled = new Set(output.map(({ fileName }) => fileName));
-  for (const file of readdirSync(folder)) {
-    if (!bundled.has(file)) rmSync(path.join(folder, file), { recursive: true });
-  }
 }
 
 async function buildRenderer() {
@@ -84,8 +93,8 @@ async function buildRenderer() {
 
 rmSync(dist, { recursive: true, force: true });
 compile('tsconfig.build.json');
+await bundleProgram();
 // npm marks a package's commands as executable when it installs them; `npx keyturn` here runs ours in place.
 chmodSync(path.join(dist, 'cli', 'bin.js'), 0o755);
-await bundleBridge();
 await buildApp();
 await buildRenderer();

@@ -79,31 +79,21 @@ describe('the tarball', () => {
       imports
         .map(({ target }) => target)
         .filter((target) => !built.has(target) && !isBuiltin(target) && !listed.has(packageOf(target)))
-        // The keychain worker names keytar in a variable: it is optional.
-        .filter(() => file !== 'vault/keychain/keychain-worker.js')
         .map((target) => `${file} imports ${target}`),
     );
     expect(missing).toEqual([]);
     expect(listed).toContain('keytar');
-    // The bridge brings its packages along, and shares the errors and the client library with the command line.
-    const bridge = built.get('bridge/bridge.js')?.imports.map(({ target }) => target) ?? [];
-    const others = bridge.filter((target) => !isBuiltin(target) && !target.startsWith('bridge/'));
-    expect(others.toSorted()).toEqual([
-      'base/abort.js',
-      'base/errors.js',
-      'base/system/connection-faults.js',
-      'client/fetch.js',
-      'ipc/wire/limits.js',
-    ]);
   });
 
-  it('holds of the bridge only what the command line loads', () => {
-    const packed = files.filter((file) => file.startsWith('dist/bridge/'));
-    const built = readTree(path.join(installed, 'dist'), ['.js']);
+  it('holds the program in few files: its packages are in them, but for those with native code', () => {
+    const built = readTree(path.join(installed, 'dist', 'cli'), ['.js']);
+    const targets = [...built.values()].flatMap(({ imports }) => imports.map(({ target }) => target));
+    const outside = targets.filter((target) => !isBuiltin(target) && !built.has(target));
+    expect([...new Set(outside)].toSorted()).toEqual(['keytar', 'koffi']);
     // A set yields what is added while it is walked.
-    const loaded = new Set(['cli/commands/bridge.js']);
+    const loaded = new Set(['bin.js', 'keychain-worker.js', 'proxy-worker.js']);
     for (const file of loaded) for (const { target } of built.get(file)?.imports ?? []) loaded.add(target);
-    expect(packed.filter((file) => !loaded.has(file.slice('dist/'.length)))).toEqual([]);
+    expect([...built.keys()].filter((file) => !loaded.has(file))).toEqual([]);
   });
 
   it('is what publint and attw expect of a package', async () => {

@@ -20,6 +20,9 @@ interface Status {
   unshielded: string[];
 }
 
+/** The module as the desktop host has it: a file of its own. */
+const builtShield = path.join(builtBin, '..', '..', 'app', 'src', 'base', 'shield.js');
+
 const isRoot = process.getuid?.() === 0;
 
 function childrenOf(pid: number): number[] {
@@ -85,7 +88,7 @@ describe('the broker and its keychain worker', () => {
     { shield: 'shieldDesktop', root: '/' },
   ])('$shield decides whether a portal may look into /proc/PID/root', async ({ shield, root }) => {
     const script = `
-      const { ${shield} } = await import(${JSON.stringify(path.join(builtBin, '..', '..', 'base', 'shield.js'))});
+      const { ${shield} } = await import(${JSON.stringify(builtShield)});
       console.log(JSON.stringify(await ${shield}()));
       setInterval(() => undefined, 1000);
     `;

@@ -1,5 +1,5 @@
 /** One broker takes over from another: what waits goes on waiting, there; and brokers of other versions. */
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -92,25 +92,38 @@ describe('a broker that is replaced', () => {
   });
 });
 
-/** The built package with another version in its package.json. */
+/** The built package as another version, without the answer to `status`. */
 function otherRelease(version: string): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  mkdirSync(path.join(folder, 'dist'));
-  cpSync(path.join(root, 'dist'), path.join(folder, 'dist'), { recursive: true });
+  const program = path.join(folder, 'dist', 'cli');
+  cpSync(path.join(root, 'dist', 'cli'), program, { recursive: true });
   symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
-  const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as object;
-  writeFileSync(path.join(folder, 'package.json'), JSON.stringify({ ...manifest, version }));
-  return path.join(folder, 'dist', 'cli', 'bin.js');
+  const manifest = readFileSync(path.join(root, 'package.json'), 'utf8');
+  const { version: ours } = JSON.parse(manifest) as { version: string };
+  writeFileSync(path.join(folder, 'package.json'), manifest.replace(`"${ours}"`, `"${version}"`));
+  rewrite(program, `"${ours}"`, `"${version}"`);
+  rewrite(program, /status: \((\w+)\) => \1\.status\(\)/g, 'status: () => ({})');
+  return path.join(program, 'bin.js');
+}
+
+/** Replaces a text in the files of the folder, and fails where none has it. */
+function rewrite(folder: string, from: string | RegExp, to: string): void {
+  let holders = 0;
+  for (const name of readdirSync(folder)) {
+    const file = path.join(folder, name);
+    const before = readFileSync(file, 'utf8');
+    const after = before.replaceAll(from, to);
+    if (after === before) continue;
+    writeFileSync(file, after);
+    holders += 1;
+  }
+  expect(holders).toBeGreaterThan(0);
 }
 
 describe('a broker of another version', () => {
   it('serves as ever; a request that fails because of it says so, and a restart mends it', async () => {
     const bin = otherRelease('9.8.7');
-    const methods = path.join(path.dirname(bin), '..', 'daemon', 'methods', 'home-methods.js');
-    // What a release without that method would do.
-    const text = readFileSync(methods, 'utf8');
-    writeFileSync(methods, text.replace(/status: \((\w+)\) => \1\.status\(\)/, 'status: () => ({})'));
     const other = newHome({ bin });
     await other.ok(['list']);
     const pid = other.brokers()[0] ?? 0;
