@@ -3,16 +3,16 @@
  *
  * Invariants: only the tests that start the built program build it first, so that a unit test needs
  * no compiler run. What a test replaces (a spy, a timer, a variable of the environment) it puts back: the files
- * of `modules` share two processes.
+ * of `modules` share two processes, and so do those of `processes`.
  */
 import path from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /** Milliseconds. Far more than any unit test takes, so that only a hang meets it. */
-const testTimeout = 30_000;
+const testTimeout = 90_000;
 
-/** A test with real processes starts up to twenty of them, up to ten seconds in all; a busy machine needs ten times that. */
-const processTimeout = 120_000;
+/** A test with real processes starts up to twenty of them, up to ten seconds in all; a busy machine needs twenty times that. */
+const processTimeout = 240_000;
 
 /** Tests of the program as it is delivered: processes, sockets, the windows' page, the packed tarball. */
 const processTests = ['test/e2e/**/*.test.ts', 'test/renderer/**/*.test.ts', 'test/package.test.ts'];
@@ -69,6 +69,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'processes',
+          isolate: false,
           testTimeout: processTimeout,
           hookTimeout: processTimeout,
           include: processTests,
