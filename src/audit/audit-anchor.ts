@@ -1,10 +1,12 @@
 /**
- * The anchor: where the chain stands, kept in the vault, so that a log cut short or put back shows.
+ * The anchor: number and link of the log's last row, kept in the vault, so that it shows if somebody cuts the log or
+ * puts an older copy in its place.
  *
- * Invariants: the anchor never runs ahead of the disk. It is compared with the log before this run
- * replaces it for the first time, and what doesn't fit is written into the log first: a new anchor
- * must not bury the trace of a cut. Only `settle` waits for the vault. A call joins the run under way, and after a failure
- * no run follows for those that joined (as base/repeated-work.ts would have it): each would wait for a keychain that hangs.
+ * Invariants: the anchor never names a row that isn't on the disk yet. Before this run replaces the anchor for the
+ * first time, it compares it with the log and writes a mismatch into the log, because a new anchor would hide the
+ * trace of a cut. Only `settle` waits for the vault. A call during a run joins it. If that run fails, no further run
+ * starts for the calls that joined (unlike in base/repeated-work.ts), because each would wait for a keychain that
+ * hangs.
  */
 import { reasonOf } from '../base/errors.ts';
 import type { Reason } from '../base/errors.ts';
@@ -15,12 +17,15 @@ import type { AuditLog } from './audit-log.ts';
 
 /** One item of the vault. Both throw what the vault throws. */
 export interface AuditAnchor {
-  /** Undefined only when the vault certainly has none. */
+  /** Undefined only if the vault certainly has none. */
   read(): Promise<string | undefined>;
   write(head: string): Promise<void>;
 }
 
-/** Milliseconds between two anchors for rows about tokens. A keychain takes up to 60 ms a write: a thousandth of a minute. */
+/**
+ * Milliseconds between two anchors for rows about tokens. A write to a keychain takes up to 60 ms, a thousandth of
+ * that.
+ */
 const anchorInterval = 60_000;
 
 interface Parts {
@@ -39,19 +44,21 @@ export class Anchoring {
   #anchoredAt = Number.NEGATIVE_INFINITY;
   #writing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Why the last try failed; undefined when it didn't. */
+  /** Why the last try failed; undefined if it didn't. */
   trouble: Reason | undefined;
 
   constructor(parts: Parts) {
     this.#parts = parts;
   }
 
-  /** The number of the row that the vault's anchor names; undefined before this run's first. */
+  /** The number of the row that the vault's anchor names; undefined until this run has written an anchor. */
   get anchored(): number | undefined {
     return this.#anchored;
   }
 
-  /** New rows are on the disk. `isUrgent`: anchored at once, in the background; else within the minute. */
+  /**
+   * Call it when new rows are on the disk. Anchors them in the background: at once if `isUrgent`, else within a minute.
+   */
   moved(isUrgent: boolean): void {
     const wait = this.#anchoredAt + anchorInterval - this.#parts.now();
     if (isUrgent || wait <= 0 || wait > anchorInterval) {
@@ -61,7 +68,7 @@ export class Anchoring {
     this.#timer ??= setTimeout(() => void this.settle(), wait).unref();
   }
 
-  /** Brings the anchor up to the disk. Never rejects: a failure stands in `trouble`, and the next rows try again. */
+  /** Brings the anchor up to date. Never rejects: `trouble` holds a failure, and the next rows lead to another try. */
   async settle(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -82,7 +89,7 @@ export class Anchoring {
       this.trouble = reasonOf(error);
     }
     this.#anchoredAt = this.#parts.now();
-    // In the same step as the last look at the log: a call for a newer row can't join this run.
+    // In the same step as the last look at the log, so that no call for a newer row joins this run.
     this.#writing = undefined;
   }
 
@@ -97,7 +104,7 @@ export class Anchoring {
     const { anchor, log, file } = this.#parts;
     const text = await anchor.read();
     if (text === undefined) {
-      // An anchor stands in the vault before the first keyed row stands in the file.
+      // The anchor is written to the vault before the first keyed row to the file.
       const hasKeyed = await someRow(file, (row) => row.keyed && row.sequence <= log.openedAt);
       return hasKeyed ? 'the vault held no anchor, though the log was sealed before' : undefined;
     }

@@ -1,10 +1,11 @@
 /**
- * The chain that holds the rows together: every row ends with a link over itself and the row before.
+ * The chain of the audit log: every row ends with a link that covers this row and the link of the row before.
  *
  *   link = HMAC-SHA256(chain key, previous link LF row)   written as "mac", once the vault is open
  *   link = SHA-256(previous link LF row)                  written as "hash", before that
  *
- * Invariant: the link covers the exact bytes of its row, so no second reading of a line can pass.
+ * Invariant: the link covers the exact bytes of its row. A line with other bytes fails, even if it parses to the same
+ * row.
  */
 import { createHash, createHmac, createSecretKey, hkdfSync } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -14,7 +15,7 @@ import type { Entry, StoredRow } from './audit-row.ts';
 export interface AuditKeys {
   /** Links rows. */
   readonly chain: KeyObject;
-  /** Makes fingerprints of tokens; its own key, so that a fingerprint says nothing about a link. */
+  /** Makes fingerprints of tokens. A key of its own, so that a fingerprint says nothing about a link. */
   readonly fingerprint: KeyObject;
 }
 
@@ -26,10 +27,10 @@ export function auditKeys(master: KeyObject): AuditKeys {
   return { chain: derive('keyturn/1 audit chain'), fingerprint: derive('keyturn/1 audit fingerprint') };
 }
 
-/** Hexadecimal digits of a fingerprint: 64 bits tell a person's tokens apart and give nothing of them away. */
+/** Hexadecimal digits of a fingerprint: 64 bits tell a person's tokens apart. */
 const fingerprintDigits = 16;
 
-/** The same token gives the same 16 hexadecimal digits for as long as the home lives; without the key nobody can test a guess. */
+/** 16 hexadecimal digits, the same for one token as long as the home exists. To test a guess, one needs the key. */
 export function tokenFingerprint(key: KeyObject, token: string): string {
   return createHmac('sha256', key).update(token).digest('hex').slice(0, fingerprintDigits);
 }
@@ -46,7 +47,7 @@ export interface ChainLink extends ChainHead {
   readonly keyed: boolean;
 }
 
-/** One line of the file, line feed included, and where the chain stands after it. */
+/** The next line of the file, line feed included, and where the chain stands after it. */
 export function linkRow(
   before: ChainHead,
   entry: Entry,
@@ -69,10 +70,10 @@ const linkEnding = /,"(mac|hash)":"([\w-]{43})"\}$/;
 const maxEndingLength = ',"hash":""}'.length + 43;
 /** 15 digits stay a safe integer. A line that claims more was not written by us. */
 const sequenceStart = /^\{"sequence":([1-9]\d{0,14}),/;
-/** Bytes that hold the start above. */
+/** Bytes that the start above takes at most. */
 const maxStartLength = '{"sequence":,'.length + 15;
 
-/** The link of a line, without reading the row; undefined where the line carries none. */
+/** The link of a line, without parsing the row; undefined if the line has none. */
 export function peekLink(line: Buffer): ChainLink | undefined {
   const ending = linkEnding.exec(line.toString('latin1', Math.max(0, line.length - maxEndingLength)));
   const start = sequenceStart.exec(line.toString('latin1', 0, maxStartLength));
@@ -84,14 +85,14 @@ export interface LinkedRow extends ChainLink {
   readonly row: StoredRow;
 }
 
-/** The row and link of a line; undefined where the line is no whole row of a chain. */
+/** The row and link of a line; undefined if the line isn't a whole row of a chain. */
 export function readLink(line: Buffer): LinkedRow | undefined {
   const link = peekLink(line);
   const row = link && readRow(line);
   return row && { ...link, row };
 }
 
-/** True when the line's link is the one that `previous` and, of a keyed link, the key give. */
+/** True if the link is right for this line after the link `previous`. A keyed link needs the key. */
 export function fits(line: Buffer, link: ChainLink, previous: string, key: KeyObject | undefined): boolean {
   if (link.keyed && !key) return false;
   const ending = (link.keyed ? ',"mac":""}' : ',"hash":""}').length + link.head.length;
@@ -106,13 +107,13 @@ export function anchorText({ sequence, head }: ChainHead): string {
   return `keyturn-audit/1 ${sequence} ${head}`;
 }
 
-/** Undefined where the text is no anchor of this version. */
+/** Undefined if the text isn't an anchor of this version. */
 export function readAnchor(text: string): ChainHead | undefined {
   const match = anchorForm.exec(text);
   return match ? { sequence: Number(match[1]), head: match[2] ?? '' } : undefined;
 }
 
-/** A digest over lines, each with its line feed: of what stands in the file but not in the chain. */
+/** A digest of lines in the file that aren't rows of the chain, each with a line feed. */
 export class LineDigest {
   readonly #hash = createHash('sha256');
   lines = 0;
@@ -122,7 +123,7 @@ export class LineDigest {
     this.lines += 1;
   }
 
-  /** Base64url; may be asked once. */
+  /** Base64url. Call it once. */
   end(): string {
     return this.#hash.digest('base64url');
   }

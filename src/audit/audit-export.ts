@@ -1,18 +1,19 @@
 /**
- * Reads rows back for people and their tools: the last few, or all of a time as JSON lines or CSV.
+ * Reads rows for people and their tools: the last few, or all rows of a period as JSON lines or CSV.
  *
- * Invariant: reads one moment of the log and holds one line, or the rows asked for, in memory.
+ * Invariant: reads the log as it was at one moment. Memory: one line, or for the last rows at most three times
+ * `maxTail`.
  */
 import { auditFile, openSnapshot } from './audit-files.ts';
 import { readRow } from './audit-row.ts';
 import type { StoredRow } from './audit-row.ts';
 
-/** Rows that `tailAudit` gives at most: some hundred kilobytes, well within one frame of the socket. */
+/** Rows that `tailAudit` returns at most: some hundred kilobytes, well within one frame of the socket. */
 export const maxTail = 1000;
 
 /**
- * The last `count` rows, oldest first; lines that hold no row are left out. With `about`, an id, only
- * rows that name it. Throws `file_unreadable`.
+ * The last `count` rows, oldest first, without lines that aren't rows. With `about`, an id: only rows that name it.
+ * Throws `file_unreadable`.
  */
 export async function tailAudit(
   folder: string,
@@ -29,7 +30,7 @@ export async function tailAudit(
       for await (const { bytes } of file.lines()) {
         if (about !== undefined && !bytes.includes(about)) continue;
         last.push(bytes);
-        // In blocks, so that a long file doesn't cost a shift a line.
+        // In blocks: to shift the list for each line of a long file would be slow.
         if (last.length >= 2 * wanted) last.splice(0, last.length - wanted);
       }
       rows = [...last.map(readRow).filter((row) => row !== undefined), ...rows];
@@ -41,17 +42,17 @@ export async function tailAudit(
 }
 
 export interface ExportChoice {
-  /** Milliseconds since 1970; rows of this moment are in. */
+  /** Milliseconds since 1970, rows of this moment included. */
   readonly since?: number;
-  /** Milliseconds since 1970; rows of this moment are out. */
+  /** Milliseconds since 1970, rows of this moment excluded. */
   readonly until?: number;
   readonly format: 'jsonl' | 'csv';
 }
 
 /**
- * Gives the rows to `write`, in order, piece by piece, and waits for each. JSON lines are the log's
- * own bytes, so that a whole export can still be verified; CSV follows RFC 4180 with times in UTC.
- * Resolves with how many rows there were. Throws what `write` throws, and `file_unreadable`.
+ * Passes the rows to `write` one by one, in order, and waits for each call. JSON lines are the log's own bytes, so that
+ * their links still hold; CSV follows RFC 4180, with times in UTC. Resolves to the number of rows. Throws what `write`
+ * throws, and `file_unreadable`.
  */
 export async function exportAudit(
   folder: string,
@@ -103,7 +104,7 @@ function cellsOf(row: StoredRow): string[] {
   });
 }
 
-/** A hand-written time may lie outside what a date can say; then the number itself stands there. */
+/** As a date; a time that no date can hold (somebody wrote the line by hand) stays a number. */
 function moment(milliseconds: number): string {
   const date = new Date(milliseconds);
   return Number.isNaN(date.getTime()) ? String(milliseconds) : date.toISOString();

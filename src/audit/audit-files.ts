@@ -1,8 +1,8 @@
 /**
- * The audit trail's files: `audit.jsonl`, which grows, and `audit-000001.jsonl`…, which are full.
+ * The files of the audit log: `audit.jsonl`, which grows, and `audit-000001.jsonl`…, which are full.
  *
- * Invariant: a reader sees one moment of the log, even if the broker writes or rotates meanwhile,
- * and holds at most one line of it in memory.
+ * Invariant: a reader sees the log as it was at one moment, even if the broker writes or rotates meanwhile. It holds
+ * one line and one chunk of a file in memory.
  */
 import { open, readdir } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import path from 'node:path';
 import { KeyturnError } from '../base/errors.ts';
 import { systemCode } from '../base/system-error.ts';
 
-/** The file that grows; full ones stand beside it. */
+/** The file that grows. Full ones lie beside it. */
 export function auditFile(folder: string): string {
   return path.join(folder, 'audit.jsonl');
 }
@@ -34,7 +34,7 @@ export async function fullFiles(current: string): Promise<readonly FullFile[]> {
 /** The name that `current` gets when it is full. */
 export function fullName(current: string, number: number): string {
   const { dir, name, ext } = path.parse(current);
-  // Six digits: a listing then shows them in order.
+  // Six digits, so that a listing shows the files in order.
   return path.join(dir, `${name}-${String(number).padStart(6, '0')}${ext}`);
 }
 
@@ -52,11 +52,11 @@ function absentAsEmpty(error: unknown): string[] {
 export interface LogLine {
   /** Without its line feed. */
   readonly bytes: Buffer;
-  /** False for the end of a file that has no line feed. */
+  /** False for bytes at the end of a file that no line feed follows. */
   readonly isWhole: boolean;
 }
 
-/** One moment of the log, oldest file first. Close it. */
+/** The log as it was at one moment, oldest file first. Close it after use. */
 export interface Snapshot {
   readonly files: readonly SnapshotFile[];
   close(): Promise<void>;
@@ -74,14 +74,14 @@ interface OpenFile {
   readonly inode: bigint;
 }
 
-/** Opens all files of the log as they are now. Throws `file_unreadable`, and so do the lines. */
+/** Opens all files of the log as they are now. This and reading the lines throw `file_unreadable`. */
 export async function openSnapshot(current: string): Promise<Snapshot> {
   const opened: OpenFile[] = [];
   const close = async (): Promise<void> => {
     for (const { handle } of opened) await handle.close();
   };
   try {
-    // The growing file first: if it is rotated before the listing, it turns up again there, by its inode.
+    // The growing file first. If it is rotated before the listing, the listing has it too, with the same inode.
     const growing = await openFile(current);
     if (growing) opened.push(growing);
     const full: OpenFile[] = [];
@@ -119,7 +119,7 @@ async function openFile(file: string): Promise<OpenFile | undefined> {
 
 /** Bytes of a read: large enough that reads are few, small beside the log. */
 const chunkSize = 64 * 1024;
-/** Bytes of a line. Ours stay far below; a longer one is foreign and is taken in pieces. */
+/** Bytes of a line. Ours are far shorter; a longer line isn't ours and is read in pieces. */
 const maxLineLength = 1024 * 1024;
 
 async function* linesOf({ handle, path: file, size }: OpenFile): AsyncGenerator<LogLine, void, undefined> {

@@ -1,10 +1,9 @@
 /**
- * The writer's side of the log: puts rows into the chain and on the disk, and turns files over.
+ * The writer of the log: links rows, writes them to disk, and begins a new file when one is full.
  *
- * Invariants: what `append` resolved for is on the disk, in order. Nothing that stands in a file is
- * rewritten: a torn line of a crash stays, and a row says so. The oldest file goes only after a row
- * that names its end is on the disk. One writer a home (the daemon's lock sees to it); calls to
- * `append` must not overlap.
+ * Invariants: once `append` resolves, its rows are on the disk, in order. No row in a file is rewritten. A torn line of
+ * a crash stays, and a row says so. The oldest file is removed only after a row that names its end is on the disk. A
+ * home has one writer (the daemon's lock ensures that), and calls to `append` must not overlap.
  */
 import type { KeyObject } from 'node:crypto';
 import { mkdir, open, rename, unlink } from 'node:fs/promises';
@@ -23,18 +22,18 @@ import type { Entry, OwnRow } from './audit-row.ts';
 export interface LogLimits {
   /** Bytes after which a file is full. */
   readonly fileSize: number;
-  /** Files kept, the growing one among them. */
+  /** Files that are kept, with the growing one. */
   readonly files: number;
 }
 
-/** 4 MiB read in some ten milliseconds, and eight of them hold about 150,000 rows: months for a busy user. */
+/** Reading 4 MiB takes about ten milliseconds. Eight files hold about 150,000 rows: months for a busy user. */
 export const usualLimits: LogLimits = { fileSize: 4 * 1024 * 1024, files: 8 };
 
 export interface LogOptions {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly limits: LogLimits;
-  /** A key will come: until then no file is removed, because only a keyed row may vouch for that. */
+  /** A key will come. Until then no file is removed, because only a keyed row may vouch for that. */
   readonly awaitsKey: boolean;
 }
 
@@ -43,7 +42,7 @@ interface State {
   readonly size: number;
   /** False where the file ends in the middle of a line. */
   readonly endsWhole: boolean;
-  /** Rows that the log has to say of what it found at its opening. */
+  /** Rows that the log must still write about what it found when it was opened. */
   readonly owed: readonly OwnRow[];
 }
 
@@ -76,7 +75,7 @@ export class AuditLog {
     return this.#plain === undefined;
   }
 
-  /** From the next append on rows are keyed; that append begins with the row that seals those before. */
+  /** From the next append on rows are keyed. That append also writes the row that seals those before. */
   useKey(key: KeyObject): void {
     this.#key = key;
   }
@@ -90,7 +89,10 @@ export class AuditLog {
     }
   }
 
-  /** Writes the entries, and what the log has to say itself. Throws `file_unreadable`; then nothing was added. */
+  /**
+   * Writes the entries and the log's own rows. Throws `file_unreadable`; then nothing was added, unless it was only the
+   * removal of an old file that failed.
+   */
   async append(entries: readonly Entry[]): Promise<void> {
     if (entries.length === 0 && (!this.#key || this.isSealed)) return;
     try {
@@ -105,7 +107,7 @@ export class AuditLog {
     }
   }
 
-  /** Half a write that couldn't be taken back: the next append looks anew where the chain stands. */
+  /** After half a write that couldn't be undone, the next append finds the end of the chain again. */
   async #forgetIfChanged(): Promise<void> {
     const size = await sizeOf(this.#file).catch(() => undefined);
     if (size !== this.#state?.size) this.#state = undefined;
@@ -129,7 +131,7 @@ export class AuditLog {
     this.#state = { ...state, size: 0, endsWhole: true };
   }
 
-  /** The files that are too many, oldest first, as the rows that announce their removal. */
+  /** The rows that announce the removal of surplus files, oldest first. */
   async #surplus(): Promise<Extract<OwnRow, { outcome: 'removed' }>[]> {
     if (this.#options.awaitsKey && !this.#key) return [];
     const rows: Extract<OwnRow, { outcome: 'removed' }>[] = [];
@@ -140,7 +142,7 @@ export class AuditLog {
     return rows;
   }
 
-  /** Each is full, so behind as many newer ones as are kept there are so many bytes. Fewer proven ones hold every file. */
+  /** The full files after which the log holds as many proven bytes as the other kept files have together. */
   async #tooMany(): Promise<readonly SnapshotFile[]> {
     const { fileSize, files } = this.#options.limits;
     if ((await fullFiles(this.#file)).length < files) return [];
@@ -188,7 +190,7 @@ export class AuditLog {
   }
 }
 
-/** The first row says what stood before the chain; a later one, what stands where a row should. */
+/** The chain's first row describes the lines before it. Later, a row describes lines that aren't rows. */
 function owedRows(at: ChainHead, after: LineDigest): OwnRow[] {
   const { lines } = after;
   const found = { lines, digest: after.end() };
@@ -250,14 +252,14 @@ async function sizeOf(file: string): Promise<number> {
   }
 }
 
-/** Appends and syncs; resolves with the file's size. What could not be written whole is taken back. */
+/** Appends and syncs; resolves to the file's size. Cuts off what could not be written whole. */
 async function appendText(file: string, text: string, { size, endsWhole }: State): Promise<number> {
   const handle = await open(file, 'a', 0o600);
   try {
     const before = (await handle.stat()).size;
-    // Version 0.1, a backup tool or a person may have widened it.
+    // Version 0.1, a backup tool or a person may have given it a wider mode.
     await handle.chmod(0o600);
-    // Another size than ours: somebody else wrote here. A line feed keeps our row a line of its own.
+    // If the size isn't ours, something else wrote here. A line feed then makes our row a line of its own.
     const apart = endsWhole && before === size ? '' : '\n';
     const end = new AppendOnlyEnd(before);
     await end.append(handle, Buffer.from(apart + text));

@@ -1,14 +1,14 @@
 /**
- * Repeats of one answer, gathered: the first gets a row at once, those of the next minute one row together.
+ * Groups repeats of one answer: the first gets a row at once, its repeats within the next minute share one row.
  *
- * Invariant: every request is in exactly one row: a row of its own, a row with a count, or the count of
- * those that were lost. Takes a microsecond and bounded memory, however much programs ask.
+ * Invariant: every request counts in exactly one row: a row of its own, a row with a count, or the row that counts lost
+ * ones. A request costs about a microsecond, and memory is bounded, however much programs ask.
  */
 import type { AuditRow, Entry } from './audit-row.ts';
 
 /** Milliseconds that one row may stand for. A minute is as exact as a person reads a log. */
 export const repeatWindow = 60_000;
-/** Different answers gathered at once. Far more than one user causes; it bounds memory and what a flood can write. */
+/** Groups at once. Far more than one user needs; this bounds memory and what a flood of requests can write. */
 const maxGroups = 1000;
 
 interface Group {
@@ -26,7 +26,7 @@ export class RepeatGroups {
     return this.#groups.size === 0;
   }
 
-  /** The rows to write now; none for a repeat; `undefined` where the row is lost because too many differ. */
+  /** The rows to write now; none for a repeat; undefined if the row is lost because there are too many groups. */
   take(row: AuditRow, now: number): readonly Entry[] | undefined {
     const key = keyOf(row);
     const group = this.#groups.get(key);
@@ -42,7 +42,7 @@ export class RepeatGroups {
     return [...ended, { time: now, row }];
   }
 
-  /** Ends the groups whose minute is over, or all, and gives their rows. */
+  /** Ends the groups whose minute is over, or without `now` all of them, and returns their rows. */
   end(now?: number): Entry[] {
     const rows: Entry[] = [];
     for (const [key, group] of this.#groups) {
@@ -55,12 +55,12 @@ export class RepeatGroups {
   }
 }
 
-/** A clock that was set back ends the group, too: its minute would last until the clock caught up. */
+/** A clock that was set back ends the group too. Otherwise its minute would last until the clock caught up. */
 function isOpen({ since }: Group, now: number): boolean {
   return now >= since && now - since < repeatWindow;
 }
 
-/** JSON keeps two lists of names apart, with any characters in them. */
+/** As JSON, so that different fields never give one key, whatever characters they hold. */
 function keyOf({ event, outcome, client, endpoint, grant, scope, fingerprint }: AuditRow): string {
   return JSON.stringify([event, outcome, client, endpoint, grant, scope, fingerprint]);
 }

@@ -1,16 +1,16 @@
 /**
- * Which full files of the audit log may go: those behind which enough of the log is proven.
+ * How much of each file of the audit log is proven. An old file may go only if the newer ones hold enough proven bytes.
  *
- * Invariant: what counts are bytes of rows that follow from one another, each once, under the key or vouched for
- * by a keyed row. So nobody makes the broker remove rows by putting files beside the log, by cutting files up
- * or by padding them: all that would leave no trace once it is taken away again.
+ * Invariant: a byte counts once, and only in a row that follows from the row before and is keyed, or that a keyed row
+ * vouches for. Otherwise a program could put files beside the log, or split or pad files, until the broker
+ * removes old rows, and then take its own bytes away without a trace.
  */
 import type { KeyObject } from 'node:crypto';
 import { fits, peekLink, readLink } from './audit-chain.ts';
 import type { ChainHead } from './audit-chain.ts';
 import type { SnapshotFile } from './audit-files.ts';
 
-/** Proven bytes of each file, oldest file first. Without a key every row that follows counts. */
+/** Proven bytes of each file, oldest file first. Without a key every row that follows from the row before counts. */
 export async function provenBytes(
   files: readonly SnapshotFile[],
   key: KeyObject | undefined,
@@ -41,13 +41,13 @@ export async function provenBytes(
   return proven;
 }
 
-/** Of the first row of the oldest file: the row itself says what it follows. */
+/** Where the chain stood before the first row of the oldest file: the row itself says so. */
 function startOf(line: Buffer): ChainHead {
   const first = readLink(line);
   return { sequence: (first?.sequence ?? 1) - 1, head: first?.row.previous ?? '' };
 }
 
-/** How many plain rows above it a row vouches for; undefined for any other row. */
+/** How many plain rows above it a `sealed` row vouches for; undefined for any other row. */
 function vouchedIn(line: Buffer): number | undefined {
   if (!line.includes('"sealed"')) return undefined;
   const row = readLink(line)?.row;

@@ -1,8 +1,8 @@
 /**
- * A row of the audit trail: what the broker says happened, and what is kept of it.
+ * The rows of the audit log: their fields, and what of an event is written down.
  *
- * Invariant: a row holds no secret. URLs lose query, fragment and user part, because programs put
- * keys there; every text is bounded, so that no program can fill the log with one name.
+ * Invariant: a row holds no secret. URLs lose query, fragment and user part, because programs put keys there. Every
+ * text from outside is bounded, so that no program can fill the log with one name.
  */
 import { z } from 'zod';
 
@@ -16,7 +16,7 @@ export interface AuditRow {
     | 'pair'
     | 'client'
     | 'revoke'
-    /** The index of grants did not say what the vault says. */
+    /** The index of grants said something else than the vault. */
     | 'index'
     | 'registration'
     /** An API key: set, removed, given to a program, refused by its server. */
@@ -25,11 +25,11 @@ export interface AuditRow {
     | 'proxy'
     | 'settings'
     | 'vault'
-    /** The person's answer to a command that widens. */
+    /** The owner's answer to a command that widens. */
     | 'command'
-    /** The person's answer to an address that a protected server wants opened. */
+    /** The owner's answer to an address that a protected server wants opened. */
     | 'url'
-    /** A suspend, or a hand on the wall clock. */
+    /** The machine was suspended, or somebody set its clock. */
     | 'clock';
   readonly outcome: string;
   readonly client?: string;
@@ -40,7 +40,7 @@ export interface AuditRow {
   readonly url?: string;
   readonly grant?: string;
   readonly scope?: readonly string[];
-  /** Recognises a token without telling it: 16 hexadecimal digits, from `Audit.fingerprint`. */
+  /** Recognises a token without showing it: 16 hexadecimal digits, from `Audit.fingerprint`. */
   readonly fingerprint?: string;
 }
 
@@ -51,19 +51,19 @@ export interface Repeats {
   readonly last: number;
 }
 
-/** What the log says of itself. `verifyAudit` reads these; nothing outside writes them. */
+/** Rows that the log writes about itself and that `verifyAudit` reads. No code outside this folder writes them. */
 export type OwnRow =
   | { readonly event: 'lost'; readonly rows: number }
-  /** The chain's first row. `lines` and `digest` hold what an older version wrote before it. */
+  /** The chain's first row. `lines` and `digest` describe the lines above it, which version 0.1 wrote. */
   | {
       readonly event: 'audit';
       readonly outcome: 'started';
       readonly lines?: number;
       readonly digest?: string;
     }
-  /** The first row of a new file; `previous` is the head of the file before. */
+  /** The first row of a new file. `previous` is the last link of the file before. */
   | { readonly event: 'audit'; readonly outcome: 'continued'; readonly previous: string }
-  /** The oldest file is about to be removed: it ended with row `through`, whose head was `head`. */
+  /** The oldest file is about to be removed. It ended with row `through`, whose link was `head`. */
   | {
       readonly event: 'audit';
       readonly outcome: 'removed';
@@ -71,16 +71,16 @@ export type OwnRow =
       readonly through: number;
       readonly head: string;
     }
-  /** The lines just above hold no row: `torn` for one unfinished line, `foreign` for anything else. */
+  /** The lines just above aren't rows: `torn` for a single line, which a crash left, `foreign` for anything else. */
   | {
       readonly event: 'audit';
       readonly outcome: 'torn' | 'foreign';
       readonly lines: number;
       readonly digest: string;
     }
-  /** From here on rows are keyed. `plain` rows above were written by this same run before the vault opened. */
+  /** From here on rows are keyed. This run wrote the `plain` rows above before the vault opened. */
   | { readonly event: 'audit'; readonly outcome: 'sealed'; readonly plain: number }
-  /** The anchor did not fit the log when this run first looked. */
+  /** The anchor didn't fit the log when this run first compared them. */
   | { readonly event: 'audit'; readonly outcome: 'anchor-broken'; readonly what: string };
 
 /** A row on its way to the file. `time` in milliseconds since 1970. */
@@ -124,7 +124,7 @@ export const storedRowSchema = z.object({
 
 export type StoredRow = z.infer<typeof storedRowSchema>;
 
-/** The row on a line; undefined where the line is no row of any version. */
+/** The row on a line; undefined if the line isn't a row of any version. */
 export function readRow(line: Buffer): StoredRow | undefined {
   let json: unknown;
   try {
@@ -140,7 +140,7 @@ const maxTextLength = 1024;
 /** Scope names of one row. Grants seldom have ten; a hostile request may name thousands. */
 const maxScopes = 64;
 
-/** What is written of an entry, in the order of the file. */
+/** The fields that are written for an entry, in their order. */
 export function bodyOf(sequence: number, { time, row, repeats }: Entry): Record<string, unknown> {
   if (row.event === 'audit' || row.event === 'lost') return { sequence, time, ...row };
   return {

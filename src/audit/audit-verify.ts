@@ -1,9 +1,9 @@
 /**
- * Reads the whole log against key and anchor, and names the first thing that doesn't fit.
+ * Checks the whole log by key and anchor, and names the first problem.
  *
- * Invariant: says `ok` only where every row follows from the one before it, the rows before the
- * first are accounted for, and the row that the vault's anchor names is there. What audit.ts says
- * can't be shown is counted (`unprovenRows`), never called proven. Memory: one line at a time.
+ * Invariant: the verdict is `ok` only if every row follows from the one before it, a row accounts for those that were
+ * removed at the front, and the row that the vault's anchor names is there. Rows that nothing proves (audit.ts says
+ * which) are counted in `unprovenRows`. Memory: one line at a time.
  */
 import type { KeyObject } from 'node:crypto';
 import type { AuditAnchor } from './audit-anchor.ts';
@@ -13,7 +13,7 @@ import { auditFile, openSnapshot } from './audit-files.ts';
 import type { LogLine } from './audit-files.ts';
 
 export interface AuditProblem {
-  /** Number of the row at which it shows; 0 where it is the log as a whole. */
+  /** Number of the row where it shows; 0 for the log as a whole. */
   readonly sequence: number;
   /** A sentence for a person. */
   readonly what: string;
@@ -23,11 +23,11 @@ export interface AuditVerdict {
   readonly ok: boolean;
   /** Rows of the chain. */
   readonly rows: number;
-  /** Lines of version 0.1, before the chain. The first row of the chain seals them as they were when it was written. */
+  /** Lines of version 0.1, before the chain. The chain's first row holds their digest. */
   readonly oldRows: number;
-  /** Lines that a crash tore. They are kept; the chain says so. */
+  /** Unfinished lines that a crash left. They stay, and the chain says so. */
   readonly tornLines: number;
-  /** Rows linked without a key that no run vouches for: at the end until the vault opens, or of a run that ended before. */
+  /** Rows that no key proves: their run didn't open the vault, or hasn't yet. */
   readonly unprovenRows: number;
   readonly firstProblem?: AuditProblem;
 }
@@ -41,7 +41,7 @@ export async function verifyAudit(
   key: KeyObject,
   anchor: Pick<AuditAnchor, 'read'>,
 ): Promise<AuditVerdict> {
-  // Before the files: the anchor never runs ahead of the disk, so each row it can name is in the snapshot.
+  // The anchor before the files: it never names a row that isn't on the disk, so the snapshot has the row.
   const text = await anchor.read();
   const check = new LogCheck(key, text);
   const snapshot = await openSnapshot(auditFile(folder));
@@ -66,7 +66,7 @@ class LogCheck {
   /** Plain rows since the last row that sealed some. */
   #plainRun = 0;
   #at: ChainHead = noRows;
-  /** Where the rows that are gone from the front ended; undefined where none are. */
+  /** Where the removed rows at the front ended; undefined if none were removed. */
   #gone: ChainHead | undefined;
   #vouched: 'no' | 'plain' | 'keyed' = 'no';
   #anchorSeen: boolean;
@@ -113,7 +113,7 @@ class LogCheck {
     };
   }
 
-  /** The chain begins with its own first row, or with the first of a file whose forerunners were removed. */
+  /** The chain begins with its own first row, or with the first row of a file after removed ones. */
   #begin({ sequence, row }: LinkedRow): void {
     if (row.event === 'audit' && row.outcome === 'started' && sequence === 1) return;
     this.#gone = { sequence: sequence - 1, head: row.previous ?? '' };
@@ -131,17 +131,17 @@ class LogCheck {
     }
   }
 
-  /** Lines without a link are version 0.1's, before the chain, or what a row of ours speaks of. */
+  /** Lines without a link must be those that a row of ours describes: version 0.1's, torn or foreign ones. */
   #checkLoose({ sequence, row }: LinkedRow): void {
     const isOwn = row.event === 'audit';
-    if (isOwn && row.outcome === 'continued') return; // the row that speaks of them comes next
+    if (isOwn && row.outcome === 'continued') return; // the row that describes them comes next
     const loose = this.#loose;
     const speaks = isOwn && (row.outcome === 'torn' || row.outcome === 'foreign' || sequence === 1);
     const said = speaks ? (row.lines ?? 0) : 0;
     if (said === 0 && loose.lines === 0) return;
     this.#loose = new LineDigest();
     if (loose.lines === 0 && this.#isAtFront(sequence)) {
-      // They went with the files that were removed before this one.
+      // They were in the files that were removed before this one.
       if (sequence === 1) this.#gone = noRows;
       return;
     }
@@ -178,7 +178,7 @@ class LogCheck {
     if (sequence === this.#anchor?.sequence && head === this.#anchor.head) this.#anchorSeen = true;
   }
 
-  /** A crash leaves at most one unfinished line; the next run will say so in a row. */
+  /** A crash leaves at most one unfinished line. The next run writes a row about it. */
   #checkEnd(): void {
     const { lines } = this.#loose;
     if (lines === 0) return;

@@ -1,24 +1,23 @@
 /**
- * The audit trail: who got what when, one JSON line each, chained so that a change shows.
+ * The audit log: who got what when, one line of JSON each, chained so that a change shows.
  *
- * Invariants: a row never holds a secret; URLs lose their query. Rows about authority (allow, pair,
- * revoke…) are on disk before the answer; rows about tokens follow within a second, so that a token
- * request does no disk I/O. Memory is bounded; what didn't fit is counted in a row. Start-up reads
- * no keychain: rows are linked by a plain hash until `seal` is called, then by a key (audit-chain.ts).
+ * Invariants: a row never holds a secret; URLs lose their query. Rows about authority (allow, pair, revoke…) are on
+ * disk before the broker answers. Rows about tokens follow within a second, so that a token request does no disk I/O.
+ * Memory is bounded, and a row counts the rows that didn't fit. Start-up reads no keychain: until `seal` is called,
+ * rows are linked by a plain hash, after that by a key (audit-chain.ts).
  *
- * What this shows, to `verifyAudit`: any edit, removal, insertion or reordering at or before the
- * last keyed row, and any cut or older copy that lacks the row named by the vault's anchor. It is
- * tamper-evident, not tamper-proof. Somebody who can write the files, but not read the vault, can
- * still, unseen:
- *   - rewrite rows that this run wrote before the vault opened, until the next keyed row is written:
- *     the writer goes on from the head in its memory, so from then on it shows;
- *   - after a crash, cut the rows since the last anchor: a minute of token rows at most; rows about
- *     authority are anchored at once, though the answer doesn't wait for the vault: a keychain that
- *     prompts must never hold up a revocation, which stands on the disk already;
- *   - while no broker runs, add plain rows at the end. They look like those of a run that ended before
- *     the vault opened; `verifyAudit` counts both as unproven.
- * They can't replace keyed rows before the anchor by plain ones, because the anchor holds the
- * link itself. Who can read the vault has the key, and this page doesn't stop them.
+ * `verifyAudit` finds any edit, removal, insertion or reordering at or before the last keyed row, and any cut or
+ * older copy that lacks the row which the vault's anchor names. The log is tamper-evident, not tamper-proof. A
+ * program that can write the files but not read the vault can still do this without being found:
+ *   - rewrite rows that this run wrote before the vault opened, until the next keyed row is written. The writer
+ *     goes on from the link in its memory, so the change shows from then on;
+ *   - after a crash, cut the rows since the last anchor: at most a minute of rows about tokens. Rows about authority
+ *     are anchored at once, but the answer doesn't wait for that: a keychain that prompts must never hold up a
+ *     revocation that is on the disk already;
+ *   - while no broker runs, add plain rows at the end. They look like rows of a run that ended before the vault opened,
+ *     and `verifyAudit` counts both as unproven.
+ * It can't replace keyed rows before the anchor by plain ones, because the anchor holds the link itself. A program that
+ * can read the vault has the key, and nothing here stops it.
  */
 import type { KeyObject } from 'node:crypto';
 import { Anchoring } from './audit-anchor.ts';
@@ -35,19 +34,19 @@ import { mutex } from '../base/mutex.ts';
 export type { AuditRow } from './audit-row.ts';
 
 export interface Audit {
-  /** Written within a second; repeats of one answer to one program, a row a minute. */
+  /** Written within a second. Repeats of one answer to one program share one row a minute. */
   note(row: AuditRow): void;
   /** On disk when it resolves. Throws `file_unreadable`. */
   record(row: AuditRow): Promise<void>;
-  /** Writes what is buffered, and brings the anchor up to it. Throws `file_unreadable`. */
+  /** Writes the rows in memory, then the anchor. Throws `file_unreadable`. */
   flush(): Promise<void>;
-  /** 16 hexadecimal digits that recognise a token; undefined until the vault was opened. */
+  /** 16 hexadecimal digits that recognise a token; undefined until the log is sealed. */
   fingerprint(token: string): string | undefined;
 }
 
-/** What makes the chain a keyed one. Without it, rows are linked by a plain hash and nothing is anchored. */
+/** What a keyed chain needs. Without it rows are linked by a plain hash, and there is no anchor. */
 export interface Sealing {
-  /** Asked by `seal` only. May read the vault. */
+  /** Only `seal` calls this. It may read the vault. */
   readonly keys: () => Promise<AuditKeys>;
   readonly anchor: AuditAnchor;
 }
@@ -57,22 +56,22 @@ export interface AuditOptions {
   readonly limits?: LogLimits;
 }
 
-/** How the log stands, for `status`. */
+/** The state of the log, for `status`. */
 export interface AuditState {
   readonly isSealed: boolean;
   /** The number of the last row on the disk; 0 before the first write. */
   readonly sequence: number;
-  /** The number of the row that the vault's anchor names, if this run has written one. */
+  /** The number of the row that the vault's anchor names; undefined until this run has written an anchor. */
   readonly anchored: number | undefined;
-  /** Why the last anchor failed. */
+  /** Why the last write of the anchor failed. */
   readonly trouble: Reason | undefined;
 }
 
 /** How long a row about a token may wait in memory, in milliseconds. */
 const noteDelay = 1000;
-/** Rows held in memory at most; beyond it a row says how many were lost. */
+/** Rows in memory at most. If there are more, a row says how many were lost. */
 const maxBuffered = 10_000;
-/** Rows linked and written in one go: 2 or 3 ms of work, so that a token request never waits longer. */
+/** Rows that are linked and written in one step: 2 or 3 ms of work, so that a token request never waits longer. */
 const batchSize = 250;
 
 export class AuditFile implements Audit {
@@ -129,9 +128,9 @@ export class AuditFile implements Audit {
   }
 
   /**
-   * Makes the chain a keyed one. Called once the vault is open; reads key and anchor, and writes the
-   * row that seals those before it. Later calls do nothing. Rejects with what `keys` threw, or
-   * `file_unreadable`, and may then be called again; an anchor that can't be read is tried again later.
+   * Makes the chain a keyed one. Call it once the vault is open: it reads keys and anchor, and writes the row that
+   * seals those before it. Later calls do nothing. Rejects with what `keys` threw, or `file_unreadable`; it may then
+   * be called again. If the anchor can't be read or written, that is tried again later.
    */
   async seal(): Promise<void> {
     this.#sealed ??= this.#seal();
@@ -158,7 +157,7 @@ export class AuditFile implements Audit {
     const { chain, fingerprint } = await this.#sealing.keys();
     this.#fingerprintKey = fingerprint;
     await this.#exclusive(() => this.#log.open());
-    // The anchor first: then a log with keyed rows and a vault without anchor is never a crash of ours.
+    // The anchor first, so that a crash can't leave keyed rows without an anchor. Only a vault that fails here can.
     await this.#anchoring?.settle();
     this.#log.useKey(chain);
     this.#isUrgent = true;
@@ -166,7 +165,8 @@ export class AuditFile implements Audit {
   }
 
   async #record(row: AuditRow | OwnRow): Promise<void> {
-    // Rows of earlier failures fill the buffer: they must go first, or this one is refused with their error.
+    // Rows of earlier failures fill the buffer. They go first; if they fail again, this row is refused with their
+    // error.
     if (this.#buffer.length >= maxBuffered) await this.#drain();
     this.#buffer.push({ time: this.#now(), row });
     this.#isUrgent = true;
@@ -185,7 +185,7 @@ export class AuditFile implements Audit {
     this.#timer ??= setTimeout(() => void this.#drain().catch(() => undefined), noteDelay).unref();
   }
 
-  /** The row of a minute is written when the minute is over, also if nobody asks again. */
+  /** The row of a minute is written when the minute is over, even if no program asks again. */
   #watchRepeats(): void {
     this.#repeatTimer ??= setTimeout(() => {
       this.#repeatTimer = undefined;

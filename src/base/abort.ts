@@ -1,8 +1,8 @@
-/** Waiting that an abort ends, while the work goes on. */
+/** Waits for work until a signal aborts. The work itself goes on. */
 
 /**
- * What `work` resolves or rejects with; rejects with the signal's reason when it aborts first. The work isn't
- * stopped. `onAbort` runs synchronously with the abort, before the rejection reaches a caller.
+ * Settles as `work` does, or rejects with the signal's reason if that aborts first. `onAbort` runs in the same step
+ * as the abort, before the caller sees the rejection; at once if the signal has aborted already.
  */
 export async function untilAborted<T>(
   work: Promise<T>,

@@ -1,11 +1,12 @@
 /**
- * Which addresses a server, and what its documents name, may lead us to.
+ * Which addresses a request may reach. Servers and their documents name further URLs, and a hostile one could name a
+ * host of the owner's private network.
  *
- * Invariant: "private" is never inferred from what a resolver says. A host that isn't public is reached
- * only where the person typed this very address, or typed a host of this machine and it is one too, or
- * confirmed this very host. A name is resolved once, here; every address of the answer is checked, and
- * the connection goes to these addresses. So neither a hostile document nor a name that changes its
- * address leads into a private network.
+ * Invariant: a request reaches an address that isn't public only if the owner typed this very address or confirmed this
+ * host, or if the owner typed a host of this machine and the address is this machine's too. A name that the owner typed
+ * isn't enough, because its resolver decides where it leads. A name is resolved once, every address of the answer is
+ * checked, and the connection goes to one of them, so a later answer changes nothing. Where an HTTPS proxy resolves the
+ * names, only the spelling of the host is checked.
  */
 import { lookup } from 'node:dns';
 import { isIP } from 'node:net';
@@ -16,11 +17,11 @@ import { quoted, RuleRefusal, shellWord } from './errors.ts';
 /** Where one request may go: to the public Internet, to this machine, or wherever its host is. */
 export type Reach = 'public' | 'thisMachine' | 'anywhere';
 
-/** What the person said about private hosts. */
+/** What the owner said about private hosts. */
 export interface Trust {
-  /** The URL that the person typed, or allowed on a card. */
+  /** The URL that the owner typed, or allowed on a card. */
   readonly endpoint: string;
-  /** True where the person confirmed that the host of this URL may have a private address. */
+  /** True if the owner confirmed that the host of this URL may have a private address. */
   readonly isConfirmed: (url: string) => boolean;
 }
 
@@ -29,10 +30,10 @@ const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /** True for an address of the public Internet: not private, shared, mapped, translated, local or reserved. */
 export function isGlobal(address: string): boolean {
-  // A zone (RFC 4007 §11) says which of this machine's links is meant: no public address needs one.
+  // A zone (RFC 4007 §11) names one of this machine's links; no public address needs one.
   if (isIP(address) === 0 || address.includes('%')) return false;
   const parsed = ipaddr.parse(address);
-  // What isn't in a special range of IANA's registries (RFC 6890) is called "unicast" here, assigned or not.
+  // `range` says "unicast" for all that is in no special range of IANA's registries (RFC 6890), assigned or not.
   if (parsed.range() !== 'unicast') return false;
   return parsed instanceof ipaddr.IPv4 || parsed.match(globalUnicast);
 }
@@ -52,11 +53,11 @@ function isThisMachine(host: string): boolean {
   return isLoopbackAddress(host) || host === 'localhost' || host.endsWith('.localhost');
 }
 
-/** How far a request for this URL may go. Throws `insecure_url` for a host whose spelling already shows that it is private. */
+/** How far a request for this URL may go. Throws `insecure_url` if the host's spelling shows that it is private. */
 export function reachOf(url: string, { endpoint, isConfirmed }: Trust): Reach {
   const host = hostOf(url);
   const typed = hostOf(endpoint);
-  // All loopback addresses are one machine: who typed one of them may be led to the others.
+  // All loopback addresses are this machine: an owner who typed one of them accepts the others.
   if (isThisMachine(host) && isThisMachine(typed)) return 'thisMachine';
   if ((isIP(host) !== 0 && host === typed) || isConfirmed(url)) return 'anywhere';
   if (isThisMachine(host) || (isIP(host) !== 0 && !isGlobal(host))) throw refusal(host);
@@ -64,8 +65,8 @@ export function reachOf(url: string, { endpoint, isConfirmed }: Trust): Reach {
 }
 
 /**
- * The `lookup` of a connection with this reach. A connection is made to the addresses that were checked
- * here; one that is not allowed refuses the name as a whole.
+ * The `lookup` of a connection with this reach. The connection goes to an address that was checked here. One address
+ * that isn't allowed refuses the whole name.
  */
 export function lookupFor(reach: Reach): LookupFunction {
   const isAllowed = allowed[reach];

@@ -1,13 +1,13 @@
 /**
- * A file that only grows: its acknowledged end, and what happens to the bytes behind it.
+ * A file that only grows: where its acknowledged bytes end, and what happens to bytes after that end.
  *
- * Invariants: an append resolves only when its bytes would survive a power cut. After one that failed the file
- * is cut back to its acknowledged end before anything is added. A torn tail is kept in a file beside it, durably,
- * before it is cut off. The caller lets one call run at a time; each throws the system's error.
+ * Invariants: an append resolves only when its bytes would survive a power cut. After a failed append the file is cut
+ * back to its acknowledged end before anything is added. A torn tail is saved durably in a file of its own before it
+ * is cut off. Calls must not overlap; each throws the system's error.
  *
- * The audit log, the sealed file and the record log all append by this module. Each finds its torn tail by itself, since
- * only its own format tells a torn line or record from a damaged one. The audit log keeps a torn line where it is,
- * because its next row speaks of it.
+ * The audit log, the sealed file and the record log use this module. Each finds its own torn tail, because only its
+ * format tells a torn line or record from a damaged one. The audit log leaves a torn line in place, because its next
+ * row describes that line.
  */
 import { randomBytes } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
@@ -19,7 +19,7 @@ export class AppendOnlyEnd {
   /** A failed append may have left bytes after the end. */
   #hasLeftovers = false;
 
-  /** `size`: bytes of the file that count. */
+  /** `size`: the acknowledged bytes. */
   constructor(size: number) {
     this.#size = size;
   }
@@ -28,12 +28,12 @@ export class AppendOnlyEnd {
     return this.#size;
   }
 
-  /** Whether a file of this size can be the one that we left: anything else was changed by somebody else. */
+  /** False for a size which shows that something else changed the file. */
   isAsLeft(size: number): boolean {
     return size === this.#size || (this.#hasLeftovers && size > this.#size);
   }
 
-  /** `check` looks at what was written, before it counts. */
+  /** Adds `bytes`. `check` runs once they are durable; if it rejects, they are cut off again. */
   async append(
     handle: FileHandle,
     bytes: Buffer,
@@ -46,7 +46,7 @@ export class AppendOnlyEnd {
       await handle.datasync();
       await check();
     } catch (error) {
-      // At once, if it can be done: the next start would take a whole record for an acknowledged one.
+      // Cut at once if possible: the next start would take a whole record for an acknowledged one.
       await this.cutLeftovers(handle).catch(() => undefined);
       throw error;
     }
@@ -54,7 +54,7 @@ export class AppendOnlyEnd {
     this.#hasLeftovers = false;
   }
 
-  /** Does nothing where no append failed. */
+  /** Cuts off what a failed append left. Does nothing if none failed. */
   async cutLeftovers(handle: FileHandle): Promise<void> {
     if (!this.#hasLeftovers) return;
     await cutBack(handle, this.#size);
@@ -62,7 +62,7 @@ export class AppendOnlyEnd {
   }
 }
 
-/** Keeps the torn tail in a file of its own, then cuts it off: `end` bytes stay. Resolves to the new file's path. */
+/** Saves the torn tail in a file of its own, then cuts it off: `end` bytes stay. Resolves to the new file's path. */
 export async function cutTornTail(
   file: string,
   handle: FileHandle,
@@ -82,7 +82,7 @@ export async function cutTornTail(
   return aside;
 }
 
-/** True for the name of a torn tail that was kept beside the file of this name, and for its draft. */
+/** True for the name of a torn tail that was saved beside the file of this name, and for its draft. */
 export function isTornTailOf(name: string, file: string): boolean {
   const start = `${file}.torn-`;
   return name.startsWith(start) && /^[0-9a-f]{8}(\.new)?$/.test(name.slice(start.length));

@@ -1,29 +1,29 @@
 /**
- * How long to wait before a server that failed is asked again.
+ * How long to wait before a request to a server that failed.
  *
- * Invariant: each failure in a row doubles the wait up to a bound, a success forgets them, and what
- * the server itself asks for (Retry-After) is never cut short, not even by waking up.
+ * Invariant: each failure in a row doubles the wait, up to a bound, and a success resets it. A wait that the server
+ * asked for (Retry-After) is never cut short, not even after the machine slept.
  */
 
 /** 1 s doubling to 5 min. In milliseconds. */
 export const firstWait = 1000;
 export const maxWait = 300_000;
-/** The random part of a wait, so that many machines don't come back in one moment. */
+/** The random part of a wait, so that many machines don't come back at the same moment. */
 const jitter = 0.25;
 
-/** `first` at the first time in a row, twice as much at each further one, at most `max`. */
+/** The wait after `inARow` failures in a row: `first`, then twice as long each time, at most `max`. */
 export function doubled(inARow: number, first: number, max: number): number {
   return Math.min(first * 2 ** (inARow - 1), max);
 }
 
-/** `doubled`, less a random part: the wait after so many failures in a row. */
+/** `doubled`, less a random part. */
 export function backoffDelay(inARow: number, first: number, max: number): number {
   return doubled(inARow, first, max) * (1 - jitter * Math.random());
 }
 
 /** Steady instants, in milliseconds. */
 export interface Outage {
-  /** When the first of the failures in a row was. */
+  /** The first of the failures in a row. */
   readonly since: number;
   readonly nextTryAt: number;
 }
@@ -47,12 +47,12 @@ export class Backoff {
     return Math.max(0, (this.#failures.get(key)?.nextTryAt ?? 0) - this.#now());
   }
 
-  /** The failures in a row that no success has ended; undefined where there are none. */
+  /** The failures since the last success; undefined if there were none. */
   trouble(key: string): Outage | undefined {
     return this.#failures.get(key);
   }
 
-  /** `retryAfter` in seconds, as the server gave it. Answers the milliseconds until the next try. */
+  /** `retryAfter`: seconds, as the server gave it. Returns the milliseconds until the next try. */
   failed(key: string, retryAfter = 0): number {
     const now = this.#now();
     const before = this.#failures.get(key);
@@ -68,14 +68,14 @@ export class Backoff {
     this.#failures.delete(key);
   }
 
-  /** Forgets every failure whose key begins so. */
+  /** Forgets the failures of each key that begins with `start`. */
   forget(start: string): void {
     for (const key of this.#failures.keys()) {
       if (key.startsWith(start)) this.#failures.delete(key);
     }
   }
 
-  /** The machine woke up: what failed before it slept says little now, so that the next need asks at once. */
+  /** After the machine slept, old failures say little: the next request may go out at once, or after Retry-After. */
   wake(): void {
     const now = this.#now();
     for (const [key, failures] of this.#failures) {

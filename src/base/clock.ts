@@ -1,18 +1,18 @@
 /**
- * Time as the broker sees it. It is passed in, so that a test can set it.
+ * The broker's clock. It is passed in, so that tests can set it.
  *
- * Invariant: two kinds of instants, both in milliseconds, and one place to turn one into the other.
- * Steady ones measure how long something lasts: lifetimes in memory, waits, tries. They go on while
- * the machine sleeps, don't jump when somebody sets the clock, and never leave the process.
- * Wall-clock ones stand wherever an instant outlives the process or reaches a person or another
- * program: records, vault, audit log, wire; and where the owner means the clock (`allow --until`).
+ * Invariant: there are two kinds of instants, both in milliseconds, and only this file converts between them.
+ * A steady instant measures how long something lasts: lifetimes in memory, waits, retries. It goes on while the
+ * machine sleeps, doesn't jump when somebody sets the clock, and never leaves the process.
+ * A wall-clock instant outlives the process or reaches a person or another program (records, vault, audit log,
+ * wire), or is one that the owner read from a clock (`allow --until`).
  */
 export interface Clock {
-  /** A steady instant. Near the milliseconds since the epoch, as the wall clock had them at the start. */
+  /** A steady instant. At the start it equals the wall clock, in milliseconds since 1970. */
   readonly now: () => number;
-  /** What the wall clock shows: milliseconds since the epoch. */
+  /** What the wall clock shows: milliseconds since 1970. */
   readonly wall: () => number;
-  /** Milliseconds that the machine has been awake. Where suspends can't be told, follows `now`. */
+  /** Milliseconds that the machine has been awake. Where the system doesn't tell of suspends, the same as `now`. */
   readonly awake: () => number;
   /** Resolves after `milliseconds`; rejects with the signal's reason when it aborts first. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
@@ -31,10 +31,10 @@ export function fromWall(clock: ClockReadings, wall: number): number {
   return wall - clock.wall() + clock.now();
 }
 
-/** An instant as the wire has it: whole seconds. */
+/** An instant as the wire has it: whole seconds, rounded down. */
 export const wholeSeconds = (milliseconds: number): number => Math.floor(milliseconds / 1000);
 
-/** Calls `work` once a `period` (milliseconds) until `signal` aborts; the next period begins when the work is done. */
+/** Waits a `period` (milliseconds), calls `work` and waits until it is done, again and again until `signal` aborts. */
 export async function repeatEvery(
   clock: Clock,
   period: number,

@@ -1,10 +1,9 @@
 /**
  * Every refusal of Keyturn: one hierarchy of errors and one closed table of reasons.
  *
- * Invariant: a message never holds a token, code, verifier, secret or key, and never a server's raw
- * body; text that came from outside passes `quoted` first, and `shellWord` or `shellQuoted` in a command
- * that a person may copy. The table below is the contract that
- * scripts rely on (docs/errors.md shows it): reason → JSON-RPC code → exit code of the CLI.
+ * Invariant: a message never holds a token, code, verifier, secret or key, and never a server's raw body. Text from
+ * outside passes `quoted` first; in a command that a person may copy it passes `shellWord` or `shellQuoted`. Scripts
+ * rely on the table below (docs/errors.md shows it): reason → JSON-RPC code → exit code of the CLI.
  */
 
 /** Exit codes of the CLI. Stable: scripts branch on them. */
@@ -18,7 +17,7 @@ export const exitCodes = {
   unreachable: 6,
   locked: 7,
   brokerUnreachable: 8,
-  /** Of `keyturn doctor`, where the command itself worked: no reason has it. */
+  /** `keyturn doctor` worked, and found something. No reason has this code. */
   somethingFound: 9,
   interrupted: 130,
 } as const;
@@ -114,14 +113,14 @@ export class KeyturnError extends Error {
   }
 }
 
-/** A rule of the protocol or of ours forbids going on. Never retried: another try breaks the same rule. */
+/** A rule of the protocol or of ours forbids to go on. Never retried: another try would break the same rule. */
 export class RuleRefusal extends KeyturnError {
   constructor(reason: Reason, message: string, details: ErrorDetails & { readonly rule: string }) {
     super(reason, message, details);
   }
 }
 
-/** Nobody answered, or not in a form that means anything. May pass by itself; never ends a grant. */
+/** No answer came, or none that makes sense. It may pass by itself, so it never ends a grant. */
 export class Unreachable extends KeyturnError {}
 
 /** `reason` of anything thrown; a foreign error counts as `internal`. */
@@ -134,12 +133,12 @@ export function isReason(value: unknown): value is Reason {
   return typeof value === 'string' && Object.hasOwn(reasons, value);
 }
 
-/** Longest piece of foreign text that a message repeats, in characters: a sentence, not a page. */
+/** The longest piece of foreign text in a message, in characters: a sentence, not a page. */
 const maxQuoteLength = 200;
 
 /**
- * Foreign text made fit to show: bounded, in quotation marks, with control characters, line breaks
- * and direction overrides written as escapes. For text from servers, local clients and files.
+ * Foreign text that is safe to show: cut to a bound, in quotation marks, with control characters, line breaks and
+ * direction overrides as escapes. For text from servers, local clients and files.
  */
 export function quoted(text: string): string {
   const bounded = text.length > maxQuoteLength ? `${text.slice(0, maxQuoteLength)}…` : text;
@@ -149,22 +148,22 @@ export function quoted(text: string): string {
   );
 }
 
-/** A word that POSIX shells, zsh and fish read as it stands. zsh expands a word that begins with `=`. */
+/** A word that POSIX shells, zsh and fish take literally. zsh expands a word that begins with `=`. */
 const plainWord = /^(?!=)[\w@%+=:,./-]+$/;
 
-/** Between double quotes these mean themselves in every shell; `$`, backticks, backslashes and `!` do not. */
+/** Every shell takes these literally between double quotes, unlike `$`, backticks, backslashes and `!`. */
 const plainWords = /^[\p{L}\p{M}\p{N} _@%+=:,./-]+$/u;
 
 /**
  * A value as one argument of a command that a person may paste into a shell (POSIX Shell Command Language §2.2.2).
- * For each value that does not stand in the source: a URL may hold `$()`, `;` and quotes. No bound is kept, because
- * a command with half a value is another command. Control characters become escapes.
+ * Use it for every value that isn't a constant of the source: a URL may hold `$()`, `;` and quotes. The value is never
+ * cut, because a command with half a value is another command. Control characters become escapes.
  */
 export function shellWord(text: string): string {
   return plainWord.test(text) ? text : shellQuoted(text);
 }
 
-/** `shellWord`, always in quotation marks: for names of accounts and lists of scopes. */
+/** `shellWord`, but always in quotation marks: for names of accounts and lists of scopes. */
 export function shellQuoted(text: string): string {
   if (plainWords.test(text)) return `"${text}"`;
   const visible = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, escaped);
@@ -176,12 +175,12 @@ function escaped(character: string): string {
 }
 
 /**
- * What could be a token, code or key: a word of mixed case or of hex digits that is longer than words are.
- * A name of a rule, a scope or a host is written in lower case.
+ * What could be a token, code or key: 16 or more characters of mixed case, or 32 or more hex digits. Names of rules,
+ * scopes and hosts are usually in lower case, so they pass.
  */
 const secretLike = /(?=[\w~+=%-]*[a-z])(?=[\w~+=%-]*[A-Z])[\w~+=%-]{16,}|[0-9a-f]{32,}|[0-9A-F]{32,}/g;
 
-/** `quoted`, for words of a server that knows secrets of ours: what looks like one is left out. */
+/** `quoted` for text of a server that knows secrets of ours: leaves out what looks like one. */
 export function quotedWithheld(text: string): string {
   return quoted(text.replace(secretLike, '…'));
 }

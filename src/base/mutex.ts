@@ -12,7 +12,7 @@ export function mutex(): Mutex {
   return (work) => run('', work);
 }
 
-/** A mutex for each key. A key that nobody uses any more is forgotten. */
+/** A mutex for each key. Keys without work are forgotten. */
 export function keyedMutex(): KeyedMutex {
   const tails = new Map<string, Promise<unknown>>();
   return async (key, work) => {

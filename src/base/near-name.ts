@@ -1,13 +1,13 @@
 /**
- * The name that a mistyped one may have meant.
+ * Guesses which name the user meant when they mistyped one.
  *
- * Invariant: a guess is only made where a single name is nearest, and only for a hint: nobody acts on it.
+ * Invariant: there is a guess only if one name is nearer than all others. It is text for a hint; no code acts on it.
  */
 
-/** Letters inserted, removed or replaced; two that changed places count as two. */
+/** Letters inserted, removed or replaced; two swapped letters count as two. */
 const maxDistance = 2;
 
-/** "Did you mean …? " for the one of `names` that is nearest to `text`; empty where none is near, or several are. */
+/** "Did you mean …? " with the one of `names` that is nearest to `text`; empty if none is near or several are. */
 export function didYouMean(text: string, names: readonly string[]): string {
   const [nearest, next] = names
     .map((name) => ({ name, distance: editDistance(text, name) }))
@@ -16,7 +16,7 @@ export function didYouMean(text: string, names: readonly string[]): string {
   return nearest && nearest.distance !== next?.distance ? `Did you mean ${nearest.name}? ` : '';
 }
 
-/** Levenshtein's, row by row. */
+/** The Levenshtein distance, row by row. */
 export function editDistance(one: string, other: string): number {
   const letters = Array.from(other);
   let row = letters.map((_, index) => index + 1);

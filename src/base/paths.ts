@@ -1,9 +1,9 @@
 /**
- * Where a home keeps its files. One function of the environment; touches no disk.
+ * Where a home keeps its files: worked out from the environment, without a look at the disk.
  *
- * Invariant: two values of KEYTURN_HOME never share a file, and nothing lies in a shared temporary
- * folder, nor in whichever folder a command happens to run. Follows the XDG Base Directory rules on Linux,
- * Apple's folders on macOS.
+ * Invariant: two folders as KEYTURN_HOME never share a file. Unless KEYTURN_HOME says so, no file lies in a shared
+ * temporary folder or in the folder where a command happens to run. The folders follow the XDG Base Directory rules
+ * on Linux and Apple's on macOS.
  */
 import { homedir } from 'node:os';
 import path from 'node:path';
@@ -21,7 +21,7 @@ export interface HomePaths {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Throws `invalid_request` where the environment names no home folder that it could be. */
+/** A relative KEYTURN_HOME counts from the working folder. Throws `invalid_request` if there is no home folder. */
 export function homePaths(env: Environment = process.env, platform = process.platform): HomePaths {
   const moved = env['KEYTURN_HOME'];
   if (moved) {
@@ -56,7 +56,7 @@ export function homePaths(env: Environment = process.env, platform = process.pla
   };
 }
 
-/** A relative one would make a new home, with a key of its own, in each folder that a command runs in. */
+/** A relative HOME would make a new home, with keys of its own, in each folder where a command runs. */
 function userFolder(env: Environment): string {
   const home = env['HOME'] ?? accountFolder();
   if (home !== undefined && path.isAbsolute(home)) return home;
@@ -67,7 +67,7 @@ function userFolder(env: Environment): string {
   });
 }
 
-/** As the system notes it for the user; undefined where it knows no such user, as in some containers. */
+/** The user's folder as the system knows it; undefined if the system doesn't know the user, as in some containers. */
 function accountFolder(): string | undefined {
   try {
     return homedir();

@@ -1,10 +1,10 @@
 /**
- * Private files and folders, which only their user may read and write: the check of owner, mode and kind, and how
- * such a file is read and replaced.
+ * Private files and folders, which only their user may read and write: checks their owner, mode and kind, and reads
+ * and replaces such files.
  *
- * Invariants: nothing is mended silently, because a wrong mode means that somebody else may have been
- * there. A replacement is whole and would survive a power cut, or the old file stands as it was. No
- * message holds a byte of a file.
+ * Invariants: nothing is repaired silently, because a wrong mode means that somebody else may have been there. At each
+ * moment a file holds its whole old content or its whole new content, also after a power cut. No message holds content
+ * of a file.
  */
 import type { BigIntStats } from 'node:fs';
 import { closeSync, constants, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ interface Kind {
   readonly is: (found: BigIntStats) => boolean;
   readonly name: string;
   readonly isSafe: (mode: number) => boolean;
-  /** The mode that mends it. */
+  /** The mode that a refusal suggests. */
   readonly mode: number;
   readonly reason: Reason;
   readonly rule: string;
@@ -37,7 +37,7 @@ const kinds = {
     reason: 'socket_unsafe',
     rule: socketRule,
   },
-  // A folder that its owner made read-only is nobody else's either.
+  // A folder that its owner made read-only is private as well.
   stateFolder: {
     is: (found) => found.isDirectory(),
     name: 'a folder',
@@ -54,7 +54,7 @@ const kinds = {
     reason: 'socket_unsafe',
     rule: socketRule,
   },
-  // A file that its owner made read-only is nobody else's either.
+  // A file that its owner made read-only is private as well.
   file: {
     is: (found) => found.isFile(),
     name: 'a plain file',
@@ -67,7 +67,7 @@ const kinds = {
 
 /**
  * Throws `socket_unsafe` for a socket or its folder, `file_unreadable` for a file or a state folder that isn't
- * private. `found` comes from lstat, or from fstat of what was opened without following links.
+ * private. `found` comes from lstat, or from fstat of a file that was opened without following links.
  */
 export function checkPrivate(found: BigIntStats, name: string, what: keyof typeof kinds): void {
   const kind: Kind = kinds[what];
@@ -100,7 +100,7 @@ function octal(mode: number): string {
   return mode.toString(8).padStart(4, '0');
 }
 
-/** Looks at a file without opening it; one that is absent is fine. Throws `file_unreadable`. */
+/** Checks a file without opening it. One that is absent passes. Throws `file_unreadable`. */
 export async function checkFileIfAny(file: string): Promise<void> {
   const found = await lstat(file, { bigint: true }).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return undefined;
@@ -109,7 +109,7 @@ export async function checkFileIfAny(file: string): Promise<void> {
   if (found) checkPrivate(found, file, 'file');
 }
 
-/** The whole file; undefined only where it is certainly absent. Throws `file_unreadable`. */
+/** The whole file; undefined only if it is certainly absent. Throws `file_unreadable`. */
 export async function readPrivate(file: string): Promise<Buffer | undefined> {
   const handle = await openPrivate(file, constants.O_RDONLY);
   if (!handle) return undefined;
@@ -122,16 +122,16 @@ export async function readPrivate(file: string): Promise<Buffer | undefined> {
   }
 }
 
-/** Opens an existing private file; undefined where it is absent. Throws `file_unreadable`. */
+/** Opens an existing private file; undefined if it is absent. Throws `file_unreadable`. */
 export async function openPrivate(file: string, flags: number): Promise<FileHandle | undefined> {
   let handle: FileHandle;
   try {
-    // O_NONBLOCK: a pipe in its place must not hold us.
+    // O_NONBLOCK: a named pipe in its place must not block us.
     handle = await open(file, flags | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     const code = systemCode(error);
     if (code === 'ENOENT') return undefined;
-    // A link, a socket or a folder can't be opened; the look at it says so, with what to do.
+    // If it is a link or a socket, this check says so, and what to do.
     await checkFileIfAny(file);
     throw unreadableFile(file, `it could not be opened (${code})`);
   }
@@ -144,21 +144,21 @@ export async function openPrivate(file: string, flags: number): Promise<FileHand
   }
 }
 
-/** What a crash may leave of a replacement; the next one takes it away. */
+/** Where the new content is written first. A crash may leave it; the next replacement removes it. */
 export function draftOf(file: string): string {
   return `${file}.new`;
 }
 
-/** A file that is being written to take the place of another, all at once. Each call throws the system's error. */
+/** New content of a file, which replaces the old content in one step. Each call throws the system's error. */
 export interface Draft {
   readonly handle: FileHandle;
-  /** Puts it in place. Durable only once `syncFolder` has passed too. The handle stays open. */
+  /** Puts it in place. It is durable only after `syncFolder`. The handle stays open. */
   publish(): Promise<void>;
-  /** Closes it, and removes it where it was not published. */
+  /** Closes it, and removes it if it was not published. */
   discard(): Promise<void>;
 }
 
-/** A draft of the file (0600). What a crash left of an earlier one is removed: it never counted. Throws the system's error. */
+/** A draft of the file (0600). Removes what a crash left of an earlier draft. Throws the system's error. */
 export async function newDraft(file: string): Promise<Draft> {
   const draft = draftOf(file);
   await rm(draft, { force: true });
@@ -177,8 +177,8 @@ export async function newDraft(file: string): Promise<Draft> {
 }
 
 /**
- * Puts `content` in the place of the file, or makes it (0600). Durable when it resolves. The caller sees
- * to it that two don't overlap. Throws `file_unreadable`; the old file then stands.
+ * Replaces the file's content, or makes the file (0600). Durable when it resolves. Two calls for one file must not
+ * overlap. Throws `file_unreadable`; the file is then as it was, or, if only the sync of its folder failed, new.
  */
 export async function replaceFile(file: string, content: string | Uint8Array): Promise<void> {
   try {
@@ -195,14 +195,14 @@ export async function replaceFile(file: string, content: string | Uint8Array): P
   }
 }
 
-/** As `replaceFile`, in one step of this process: for what changes rarely and is read at once. */
+/** `replaceFile` in one synchronous step, for small files that change rarely. */
 export function replaceFileAtOnce(file: string, content: string): void {
   const draft = draftOf(file);
   try {
     rmSync(draft, { force: true });
     synced(openSync(draft, 'wx', 0o600), (descriptor) => writeFileSync(descriptor, content));
     renameSync(draft, file);
-    // Windows opens no folder for this; its file systems journal the rename.
+    // Windows can't open a folder to sync it; its file systems journal the rename.
     if (process.platform !== 'win32') synced(openSync(path.dirname(file), 'r'));
   } catch (error) {
     rmSync(draft, { force: true });
@@ -219,9 +219,9 @@ function synced(descriptor: number, write?: (descriptor: number) => void): void 
   }
 }
 
-/** A new name in a folder is durable only with its folder. Throws the system's error. */
+/** Makes new names in a folder durable. Throws the system's error. */
 export async function syncFolder(folder: string): Promise<void> {
-  // Windows opens no folder for this; its file systems journal the rename.
+  // Windows can't open a folder to sync it; its file systems journal the rename.
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');
   try {
@@ -231,7 +231,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** A file of the home that is kept as it is and counts for nothing. */
+/** The refusal for a file of the home that can't be used. The file stays as it is. */
 export function unreadableFile(file: string, what: string, hint?: string): KeyturnError {
   return new KeyturnError('file_unreadable', `${file} can't be read: ${what}.`, {
     hint:
@@ -240,7 +240,7 @@ export function unreadableFile(file: string, what: string, hint?: string): Keytu
   });
 }
 
-/** The disk did not do as asked. */
+/** The refusal for a write that failed. An error that is a refusal already stays as it is. */
 export function unwritableFile(file: string, error: unknown): KeyturnError {
   if (error instanceof KeyturnError) return error;
   return new KeyturnError('file_unreadable', `${file} can't be written (${systemCode(error)}).`, {

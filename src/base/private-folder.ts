@@ -1,5 +1,5 @@
 /**
- * Folders that belong to the user only (0700): made, looked at and checked; and which of them lie in memory.
+ * Folders that only their user may enter (0700): makes and checks them, and tells which file systems lie in memory.
  *
  * Invariant: the mode of an existing folder is never changed. A folder with another mode or owner is refused.
  */
@@ -11,7 +11,7 @@ import { KeyturnError, quoted, Unreachable } from './errors.ts';
 import { checkPrivate, socketRule } from './private-file.ts';
 import { systemCode } from './system-error.ts';
 
-/** Makes a folder of the user's (0700) if there is none, then checks it. Throws `socket_unsafe`. */
+/** Makes a folder (0700) if there is none, then checks it. Throws `socket_unsafe`. */
 export function prepareFolder(folder: string): void {
   try {
     makeFolder(folder);
@@ -27,9 +27,9 @@ export function prepareFolder(folder: string): void {
 }
 
 /**
- * Makes a folder (0700) and those above it that are missing. Throws the system's error. What is there
- * already is left as it is, of any kind. Node's own `recursive` never returns where the system
- * answers ENOENT to every attempt, as below /proc.
+ * Makes a folder (0700) and the missing ones above it. Leaves what is there already as it is, of any kind. Throws the
+ * system's error. `recursive` of Node's own `mkdir` never returns where the system answers ENOENT to every attempt,
+ * as below /proc.
  */
 export function makeFolder(folder: string): void {
   try {
@@ -50,13 +50,16 @@ function makeOne(folder: string): void {
   }
 }
 
-/** Throws `broker_unreachable` where there is no such folder, `socket_unsafe` where it isn't private. */
+/** Throws `broker_unreachable` if there is no such folder, `socket_unsafe` if it isn't private. */
 export function checkFolder(folder: string): void {
   const found = lookAt(folder);
   if (!found) throw notThere(folder);
   checkPrivate(found, folder, 'socketFolder');
 }
 
+/**
+ * What is at this path, links not followed; undefined if nothing is. Throws `socket_unsafe` or `broker_unreachable`.
+ */
 export function lookAt(name: string): BigIntStats | undefined {
   try {
     return fs.lstatSync(name, { bigint: true, throwIfNoEntry: false });
@@ -75,14 +78,14 @@ export function notThere(name: string): Unreachable {
   return new Unreachable('broker_unreachable', `no broker has made ${quoted(name)} yet`, { hint: startHint });
 }
 
-/** A home is a folder: below a file there never was a broker, and never will be. */
+/** For a path that leads through a file: no broker can be there. */
 export function belowFile(name: string): Unreachable {
   return new Unreachable('broker_unreachable', `${quoted(name)} can't be: a part of its path is a file`, {
     hint: 'Set KEYTURN_HOME to a folder.',
   });
 }
 
-/** True for the system's error where a path goes through something that is no folder. */
+/** True for the system's error about a path that leads through something other than a folder. */
 export function hasFileAbove(error: unknown): boolean {
   return systemCode(error) === 'ENOTDIR';
 }
@@ -90,7 +93,7 @@ export function hasFileAbove(error: unknown): boolean {
 /** <linux/magic.h>: tmpfs and ramfs. */
 const inMemory: ReadonlySet<number> = new Set([0x01021994, 0x858458f6]);
 
-/** True for the type of a file system (`statfs`, on Linux) whose files lie in memory and on no disk. */
+/** True for a file system (by `statfs`, on Linux) that keeps its files in memory and on no disk. */
 export function liesInMemory({ type }: { readonly type: number }): boolean {
   return inMemory.has(type);
 }

@@ -1,8 +1,8 @@
 /**
- * Work that reads something and may be asked for at any time, such as looking at the newest state.
+ * Work that reads the newest state and may be asked for at any time.
  *
- * Invariant: one run at a time, and each call is followed by a whole run. A call during a run leads to one more run,
- * however many calls there were.
+ * Invariant: there is one run at a time, and a whole run follows each call. All calls during a run share one further
+ * run.
  */
 export class RepeatedWork {
   readonly #work: () => Promise<void>;
@@ -14,7 +14,7 @@ export class RepeatedWork {
     this.#work = work;
   }
 
-  /** Resolves when a run that began after this call has ended. */
+  /** Resolves after a run that began after this call, and after those that calls in the meantime asked for. */
   async run(): Promise<void> {
     this.#isAsked = true;
     this.#running ??= this.#runWhileAsked();
@@ -26,7 +26,7 @@ export class RepeatedWork {
       this.#isAsked = false;
       await this.#work();
     }
-    // In the same step as the last look at `#isAsked`: no call can come between and join a run that is over.
+    // In the same step as the last check of `#isAsked`, so that no call can join a run that is over.
     this.#running = undefined;
   }
 }

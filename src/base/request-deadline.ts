@@ -1,9 +1,9 @@
 /**
  * The deadline of one request: its signal aborts when the time is over or when the local client is gone.
  *
- * Invariant: the two endings differ. A client that left (`interrupted`) withdraws its question; one
- * that ran out of time leaves it open, so that a late answer still counts. The timer starts when the signal
- * is first read, because most requests find their token in memory and never wait.
+ * Invariant: the two ends differ. If the client left (`interrupted`), its question is withdrawn. If the time ran out,
+ * the question stays open, so that a late answer still counts. The timer starts when the signal is first read,
+ * because most requests find their token in memory and never wait.
  */
 import { KeyturnError } from './errors.ts';
 import type { Clock } from './clock.ts';
@@ -11,7 +11,7 @@ import type { Clock } from './clock.ts';
 export interface RequestDeadline {
   /** Reading it starts the timer. */
   readonly signal: AbortSignal;
-  /** Stops the timer, where there is one. Call it when the request is answered. */
+  /** Stops the timer if there is one. Call it when the request is answered. */
   end(): void;
 }
 
@@ -30,7 +30,7 @@ export function requestDeadline(clock: Clock, timeout: number, caller: AbortSign
   };
 }
 
-/** A request that was answered before anybody read the signal. */
+/** Of a request that was answered before anything read the signal. */
 const answered: RequestDeadline = { signal: new AbortController().signal, end: () => undefined };
 
 function arm(clock: Clock, timeout: number, caller: AbortSignal): RequestDeadline {
@@ -53,5 +53,5 @@ function arm(clock: Clock, timeout: number, caller: AbortSignal): RequestDeadlin
   };
 }
 
-/** The request's time is over. The broker answers with what was still pending. */
+/** The request's time is over. The broker's answer says what was still pending. */
 export class DeadlineExceeded extends Error {}

@@ -1,9 +1,9 @@
 /**
  * Work that several callers share: they wait together for one question, one sign-in or one refresh.
  *
- * Invariant: per key one run at a time. A caller that leaves ends only its own waiting. Where runs
- * can be withdrawn, one is cancelled when all its callers left by interruption, and goes on when one
- * merely ran out of time, so that an answer that comes late still counts. Nobody joins a cancelled run.
+ * Invariant: callers with the same key share one run. A caller that leaves ends only its own wait. If all callers of a
+ * run were interrupted, the run is cancelled (unless `finishes`), and no caller joins it any more. If one of them only
+ * ran out of time, the run goes on, so that a late answer still counts.
  */
 import { untilAborted } from './abort.ts';
 import { KeyturnError } from './errors.ts';
@@ -12,11 +12,11 @@ interface Run<T> {
   readonly promise: Promise<T>;
   readonly cancel: AbortController;
   waiters: number;
-  /** Somebody ran out of time and may come back for the answer. */
+  /** A caller ran out of time and may come back for the answer. */
   isKept: boolean;
 }
 
-/** `isAwaited` tells whether anybody still waits; `signal` aborts when the run is withdrawn. */
+/** `isAwaited` tells whether a caller still waits. `signal` aborts when the run is cancelled. */
 export type Start<T> = (signal: AbortSignal, isAwaited: () => boolean) => Promise<T>;
 
 export class SharedWork<T> {
@@ -29,7 +29,7 @@ export class SharedWork<T> {
     this.#finishes = finishes;
   }
 
-  /** Joins the run of `key`, or starts it. Rejects with the caller's reason when it leaves. */
+  /** Joins the run of `key`, or starts one. Rejects with the reason of `caller` when that aborts. */
   async join(key: string, start: Start<T>, caller: AbortSignal): Promise<T> {
     caller.throwIfAborted();
     if (this.#ended) throw this.#ended;
@@ -38,12 +38,14 @@ export class SharedWork<T> {
     return untilAborted(run.promise, caller, () => this.#leave(key, run, caller.reason));
   }
 
-  /** True where a run is there to be joined. */
+  /** True if a call would join a run. */
   has(key: string): boolean {
     return this.#runs.has(key);
   }
 
-  /** Withdraws every run with `reason`, and refuses new ones with it. Resolves when all have come to their end. */
+  /**
+   * Cancels every run with `reason`, and refuses new ones with it. Resolves when those that it cancelled have ended.
+   */
   async end(reason: KeyturnError): Promise<void> {
     this.#ended = reason;
     const runs = [...this.#runs.values()];
@@ -54,7 +56,7 @@ export class SharedWork<T> {
   #start(key: string, start: Start<T>): Run<T> {
     const cancel = new AbortController();
     const promise = start(cancel.signal, () => run.waiters > 0).finally(() => this.#forget(key, run));
-    // Nobody may be waiting any more when it fails; those who are get the rejection by themselves.
+    // When it fails, perhaps no caller waits any more. Those that do get the rejection from `join`.
     promise.catch(() => undefined);
     const run: Run<T> = { promise, cancel, waiters: 0, isKept: false };
     this.#runs.set(key, run);

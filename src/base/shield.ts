@@ -1,11 +1,11 @@
 /**
- * What a process that holds secrets does to itself before it reads the first one.
+ * Hardens a process that holds secrets, before it reads the first one.
  *
- * Invariant: after `shieldProcess` the kernel writes no core file of this process, lets no other
- * process of the same user trace it or read its memory (where the system can do so), and neither a
- * signal nor a crash makes Node open an inspector or write a report. What can't be done is reported, and
- * is never fatal: the broker works without. None of it stops an administrator. `shieldDesktop` is the same for a
- * process that needs the desktop's portals, which on Linux talk to nobody who can't be traced.
+ * Invariant: after `shieldProcess` the kernel writes no core file of this process, and no other process of the same
+ * user can trace it or read its memory, where the system offers that. Neither a signal nor a crash makes Node open an
+ * inspector or write a report. A step that fails is reported and never fatal. Nothing here stops an administrator.
+ * `shieldDesktop` is for a process that needs the desktop's portals: on Linux they refuse a process that they can't
+ * look into, so it stays open to tracers as far as the system allows.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import inspector from 'node:inspector';
@@ -29,19 +29,19 @@ const ignored = (): void => undefined;
 const mayBeRead = 'other programs of yours may read its memory';
 const refused = [`${mayBeRead}: the system refused to forbid it`] as const;
 
-/** Shields this process; answers what could not be done, a sentence each. Empty: everything was. */
+/** Shields this process. Resolves to the steps that failed, a sentence each. */
 export const shieldProcess = (platform: NodeJS.Platform = process.platform): Promise<string[]> =>
   shield(platform, makeUndumpable);
 
 /**
- * Shields a desktop app's own process. On Linux it stays open to its user's tracers as far as the system
- * lets it: xdg-desktop-portal asks /proc/PID/root who calls, and refuses file dialogs and the colour
- * scheme to a process where it may not look. A core of it holds no memory all the same.
+ * Shields the desktop app's main process. On Linux it may still be traced where the system allows that: to see who
+ * calls, xdg-desktop-portal reads /proc/PID/root, and refuses file dialogs and the colour scheme where it may not.
+ * A core file still holds none of its memory.
  */
 export const shieldDesktop = (platform: NodeJS.Platform = process.platform): Promise<string[]> =>
   shield(platform, () => [...emptyCores(), ...traceable()]);
 
-/** `onLinux` keeps memory from others there; answers what it could not do. */
+/** `onLinux` keeps other processes from the memory there, and returns the steps that failed. */
 async function shield(
   platform: NodeJS.Platform,
   onLinux: (libc: Library) => readonly string[],
@@ -52,10 +52,10 @@ async function shield(
   if (platform !== 'linux' && platform !== 'darwin') return ['this system offers no shield for its memory'];
   try {
     const { default: koffi } = await import('koffi');
-    // `null`: the symbols of this process, so that every libc serves.
+    // `null`: the symbols of this process, so that any libc works.
     const libc = koffi.load(null);
     const setrlimit = libc.func('int setrlimit(int resource, const void *limits)');
-    // Zeroes, soft and hard, for a number of any width: nobody of this user can raise it again.
+    // Zero for the soft and the hard limit, of any width: no process of this user can raise it again.
     const noCore = setrlimit(RLIMIT_CORE, Buffer.alloc(rlimitBytes)) === 0;
     const open = platform === 'linux' ? onLinux(libc) : denyAttach(libc);
     return [...(noCore ? [] : ['a crash may leave a core file: setrlimit failed']), ...open];
@@ -69,8 +69,8 @@ interface Library {
 }
 
 /**
- * Linux: /proc/PID belongs to root, ptrace is refused and no core is written, not even to a program
- * (where RLIMIT_CORE does not count, core(5)). Ends with the next exec, so each process does it anew.
+ * Linux: /proc/PID belongs to root, ptrace is refused, and no core is written, not even to a program (RLIMIT_CORE
+ * doesn't apply there, core(5)). The next exec ends this, so each process does it for itself.
  */
 function makeUndumpable(libc: Library): readonly string[] {
   const number = 'unsigned long';
@@ -79,7 +79,7 @@ function makeUndumpable(libc: Library): readonly string[] {
   return isDone ? [] : refused;
 }
 
-/** Linux: a core that goes to a program, where RLIMIT_CORE does not count, gets none of our memory (core(5)). */
+/** Linux: a core that goes to a program holds none of our memory. RLIMIT_CORE doesn't apply there (core(5)). */
 function emptyCores(): readonly string[] {
   try {
     writeFileSync('/proc/self/coredump_filter', '0');
@@ -89,7 +89,7 @@ function emptyCores(): readonly string[] {
   }
 }
 
-/** Linux: where Yama is on, only what started a process, or is an administrator's, traces it. */
+/** Linux: where Yama is on, only its ancestors and an administrator can trace a process. */
 function traceable(): readonly string[] {
   try {
     if (Number(readFileSync('/proc/sys/kernel/yama/ptrace_scope', 'utf8')) > 0) return [];
@@ -99,7 +99,7 @@ function traceable(): readonly string[] {
   return [`${mayBeRead}: desktop portals need that, and kernel.yama.ptrace_scope does not forbid it`];
 }
 
-/** macOS: debuggers are refused from now on. Written by its manual, run on no Mac yet. */
+/** macOS: debuggers are refused from now on. Written from the manual; it never ran on a Mac yet. */
 function denyAttach(libc: Library): readonly string[] {
   const ptrace = libc.func('int ptrace(int request, int pid, size_t address, int data)');
   return ptrace(PT_DENY_ATTACH, 0, 0, 0) === 0 ? [] : refused;
@@ -112,12 +112,12 @@ function stopReports(): void {
   process.report.reportOnUncaughtException = false;
 }
 
-/** Options of Node that write memory, TLS keys or requests where others read them. */
+/** Options of Node that show memory, TLS keys or requests to others. */
 const telling = /^--(inspect|debug|heapsnapshot|tls-keylog|trace-tls)/;
 
 /**
- * Refuses to hold secrets in a process whose Node was told to show them. Throws `invalid_request`. A
- * broker that a command starts never has such options: its environment is an allow-list.
+ * Refuses a process whose Node was started so that it shows secrets. Throws `invalid_request`. A broker that a command
+ * starts never has such options: its environment is an allow-list.
  */
 export function refuseExposure(
   env: NodeJS.ProcessEnv = process.env,

@@ -1,18 +1,18 @@
 /**
- * A child process of the broker and the channel to it, alike in Node and in Electron.
+ * A child process of the broker and the channel to it, the same in Node and in Electron.
  *
- * Invariant: messages to a child go over its channel. Its arguments and its environment hold no secret, because
- * every program of the user can read them.
+ * Invariant: messages to a child go over its channel. Its arguments and environment hold no secret, because every
+ * program of the user can read them.
  */
 import { fork } from 'node:child_process';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A running child, as narrow as `child_process.fork` and Electron's `utilityProcess.fork` can both be. */
+/** A running child: what `child_process.fork` and Electron's `utilityProcess.fork` have in common. */
 export interface Child {
   post(message: unknown): void;
   onMessage(listener: (message: unknown) => void): void;
-  /** Also when the child couldn't be started. May be called more than once. */
+  /** Also if the child couldn't be started. `listener` may be called more than once. */
   onExit(listener: () => void): void;
   kill(): void;
 }
@@ -20,7 +20,7 @@ export interface Child {
 /** `env`: the child's whole environment; by default ours. */
 export type SpawnChild = (env?: NodeJS.ProcessEnv) => Child;
 
-/** A child's file beside the file that asks: TypeScript in the source tree, JavaScript once built. */
+/** The file `name` beside the module `url`: TypeScript in the source tree, JavaScript once built. */
 export function fileBeside(url: string, name: string): string {
   return fileURLToPath(new URL(`./${name}${path.extname(url)}`, url));
 }
@@ -30,7 +30,7 @@ export function forkChild(file: string, env: NodeJS.ProcessEnv = process.env): C
   const child = fork(file, [], {
     env,
     serialization: 'json',
-    // Our own flags (an inspector's port, for one) aren't for a process that holds secrets; nor is that signal.
+    // Not our own flags, such as an inspector's port: the child holds secrets. SIGUSR1 must open none.
     execArgv: ['--disable-sigusr1'],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
@@ -38,11 +38,11 @@ export function forkChild(file: string, env: NodeJS.ProcessEnv = process.env): C
   child.unref();
   child.channel?.unref();
   return {
-    // The callback takes the error of a channel that is closed already: the exit event tells.
+    // The callback ignores the error of a closed channel: the exit event reports that.
     post: (message) => void child.send(message as object, () => undefined),
     onMessage: (listener) => void child.on('message', listener),
     onExit: (listener) => void child.on('exit', listener).on('error', listener),
-    // A child that hangs may not get round to a polite signal.
+    // A child that hangs may never handle SIGTERM.
     kill: () => void child.kill('SIGKILL'),
   };
 }

@@ -1,19 +1,19 @@
 /**
- * What the code of a connection that failed says: what is wrong with a certificate, and whether anything was sent.
+ * What the error code of a failed connection means: what is wrong with a certificate, and whether anything was sent.
  *
- * Invariant: knows the codes of Node, OpenSSL and undici, and nothing of the request. No word of a server is repeated.
+ * Invariant: reads only codes of Node, OpenSSL and undici. Never repeats text from a server.
  */
 
 export interface CertificateFault {
-  /** It comes from an authority that is not trusted here. */
+  /** The certificate comes from an authority that is not trusted here. */
   readonly isUntrusted: boolean;
-  /** What it means, and what to do. Whole sentences; "its" is the server's. */
+  /** What it means, and what to do. Whole sentences; "Its" means the server's. */
   readonly advice: string;
 }
 
 const otherFault = (advice: string): CertificateFault => ({ isUntrusted: false, advice });
 
-/** By the codes of OpenSSL and Node. The first that fits counts. */
+/** By the codes of OpenSSL and Node. The first match counts. */
 const certificateFaults: readonly (readonly [RegExp, CertificateFault])[] = [
   [
     /ALTNAME|HOSTNAME_MISMATCH/,
@@ -52,7 +52,7 @@ const certificateFaults: readonly (readonly [RegExp, CertificateFault])[] = [
   ],
 ];
 
-/** Undefined for a code that says nothing of a certificate. */
+/** Undefined for a code that isn't about a certificate. */
 export function certificateFault(code: string): CertificateFault | undefined {
   return certificateFaults.find(([codes]) => codes.test(code))?.[1];
 }
@@ -60,7 +60,9 @@ export function certificateFault(code: string): CertificateFault | undefined {
 const notConnected =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)/;
 
-/** True for a failure before a connection stood: nothing was sent. Of any other the server may know more than we do. */
+/**
+ * True for a failure before the connection was made: nothing was sent. After any other the server may have the request.
+ */
 export function wasNeverSent(code: string): boolean {
   return notConnected.test(code) || certificateFault(code) !== undefined;
 }

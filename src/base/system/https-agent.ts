@@ -1,9 +1,9 @@
 /**
- * What a connection of ours to a server trusts, and how far it goes: the same for the broker's own requests and for
- * those that its proxies pass on.
+ * The agent of our connections to servers: which certificates it trusts, and which addresses it reaches. The broker
+ * uses it for its own requests and for those that its proxies pass on.
  *
- * Invariant: TLS trusts the bundled and the system's authorities and the file the user named, nothing less and no switch
- * to turn verification off. Loopback never goes through a proxy.
+ * Invariant: TLS trusts Node's bundled authorities, the system's and those of the user's file. No option turns the
+ * check off. A connection to loopback never goes through a proxy.
  */
 import { getCACertificates } from 'node:tls';
 import { EnvHttpProxyAgent } from 'undici';
@@ -18,17 +18,17 @@ export interface AgentOptions {
   readonly authorities?: string | undefined;
   readonly httpsProxy?: string | undefined;
   readonly noProxy?: string | undefined;
-  /** The environment that the broker was started with doesn't name the system's authorities. */
+  /** The environment doesn't decide which the system's authorities are. */
   readonly ignoresEnvironment?: boolean | undefined;
 }
 
-/** Milliseconds that an answer may take to begin, or to go on. */
+/** Milliseconds until an answer begins, and between two parts of its body. */
 interface AnswerTimes {
   readonly headersTimeout?: number;
   readonly bodyTimeout?: number;
 }
 
-/** `times`: undici's own unless given; 0 is without an end. */
+/** `times`: undici's own unless given; 0 means no limit. */
 export function makeAgent(options: AgentOptions, times: AnswerTimes = {}): Dispatcher {
   const { reach, authorities, httpsProxy, noProxy, ignoresEnvironment = false } = options;
   if (ignoresEnvironment) ignoreOpensslVariables();
@@ -36,18 +36,18 @@ export function makeAgent(options: AgentOptions, times: AnswerTimes = {}): Dispa
   const tls = trusting([...getCACertificates('bundled'), ...systemAuthorities(), ...extra]);
   return new EnvHttpProxyAgent({
     ...times,
-    // Through a proxy names are the proxy's to resolve, and so to guard.
+    // A proxy resolves names itself, so `lookup` can't check addresses there.
     connect: { ...tls, timeout: connectTimeout, lookup: lookupFor(reach) },
     requestTls: tls,
     proxyTls: tls,
-    // '' rather than absent: undici would read the environment by itself.
+    // '' rather than absent: otherwise undici reads the environment.
     httpProxy: '',
     httpsProxy: httpsProxy ?? '',
     noProxy: withoutProxy(noProxy),
   });
 }
 
-/** OpenSSL's variables, by which anybody's file passes for the system's authorities. */
+/** OpenSSL's variables. They make any file count as the system's authorities. */
 const opensslVariables = ['SSL_CERT_FILE', 'SSL_CERT_DIR'] as const;
 
 function ignoreOpensslVariables(): void {

@@ -18,13 +18,13 @@ export function tellParent(message: object): void {
   else process.send?.(message);
 }
 
-/** Hears every message of the broker, and ends this process with it. */
+/** Calls `listener` with each message of the broker, and ends this process when the broker ends. */
 export function hearParent(listener: (message: unknown) => void): void {
   if (parentPort) parentPort.on('message', ({ data }) => listener(data));
   else process.on('message', listener);
-  // A normal exit would wait for work that hangs in the thread pool.
+  // A normal exit would wait for work that hangs in the thread pool. Electron ends its own children.
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-  // Ctrl-C and a service manager signal the whole group, while the broker may still be keeping a rotated
-  // token. The end of the channel ends us, when the broker is done.
+  // Ctrl-C and a service manager signal the whole process group, while the broker may still need this child to store a
+  // rotated token. So only the end of the channel ends the child.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 }

@@ -1,8 +1,9 @@
 /**
  * Which user owns the other end of a TCP connection on this machine (Linux).
  *
- * A port of the loopback address is open to every user of the machine; the kernel's table tells who
- * calls. Invariant: an answer of `own` is proven, never assumed.
+ * Every user of the machine can connect to a port on loopback. The kernel's table of connections says which user did.
+ *
+ * Invariant: an answer of `own` is proven, never assumed.
  */
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -33,16 +34,16 @@ function rowOf(connection: Connection): SocketRow | undefined {
 
 type Ends = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localPort'>;
 
-/** The socket of the program that connected to this one. Undefined where the kernel doesn't tell. */
+/** The socket of the program that connected to this one; undefined if the kernel doesn't show it. */
 export function rowOfPeer({ remoteAddress, remotePort, localPort }: Ends): SocketRow | undefined {
   if (remoteAddress === undefined || remotePort === undefined || localPort === undefined) return undefined;
   return rowOf({ remoteAddress, remotePort, localPort });
 }
 
-/** `untold`: this system doesn't say who connected. */
+/** `untold`: this system doesn't say which user connected. */
 export type PeerOwner = 'own' | 'other' | 'untold';
 
-/** On Linux a connection without a row is nobody's that we know. */
+/** On Linux a connection without a row counts as another user's. */
 export function ownerOfPeer(socket: Ends, uid = process.getuid?.()): PeerOwner {
   const row = rowOfPeer(socket);
   if (row) return row.uid === uid ? 'own' : 'other';
@@ -58,7 +59,7 @@ export function rowIn(
     const [, local, remote, , , , , uid, , inode] = line.trim().split(/\s+/);
     if (!local || !remote || uid === undefined || inode === undefined) continue;
     if (!local.endsWith(`:${hexPort(remotePort)}`) || !remote.endsWith(`:${hexPort(localPort)}`)) continue;
-    // Both ends: a connection to another loopback address may share the ports.
+    // Both addresses count, because a connection to another loopback address may have the same ports.
     if (isLoopback(local, remoteAddress) && isLoopback(remote, remoteAddress))
       return { uid: Number(uid), inode };
   }
@@ -67,7 +68,7 @@ export function rowIn(
 
 const hexPort = (port: number): string => port.toString(16).toUpperCase().padStart(4, '0');
 
-/** The kernel prints addresses as little-endian words; loopback is all we ever look for. */
+/** The kernel prints addresses as little-endian words. We only look for loopback addresses. */
 function isLoopback(end: string, remoteAddress: string): boolean {
   const address = end.slice(0, end.lastIndexOf(':'));
   if (remoteAddress.includes('.')) return address === '0100007F' || address.endsWith('FFFF00000100007F');

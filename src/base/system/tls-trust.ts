@@ -1,9 +1,9 @@
 /**
- * Which authorities a TLS connection of ours trusts, and which hosts are reached without a proxy: the same for the
- * broker, for its proxies and for the bridge.
+ * Which authorities our TLS connections trust, and which hosts are reached without a proxy: the same for the broker,
+ * its proxies and the bridge.
  *
- * Invariant: a certificate is always checked, whatever NODE_TLS_REJECT_UNAUTHORIZED says. Loopback never goes through a
- * proxy.
+ * Invariant: a certificate is always checked, whatever NODE_TLS_REJECT_UNAUTHORIZED says. A connection to loopback
+ * never goes through a proxy.
  */
 import { createSecureContext, getCACertificates } from 'node:tls';
 import type { SecureContext } from 'node:tls';
@@ -13,12 +13,12 @@ export const connectTimeout = 10_000;
 
 const loopbackHosts = '127.0.0.1,localhost,[::1],::1';
 
-/** The hosts that are reached without a proxy, as NO_PROXY lists them. */
+/** The hosts that are reached without a proxy, as a list in the form of NO_PROXY. */
 export function withoutProxy(noProxy: string | undefined): string {
   return noProxy === undefined || noProxy === '' ? loopbackHosts : `${noProxy},${loopbackHosts}`;
 }
 
-/** For `tls.connect`. `secureContext` absent: the authorities of Node's own default. */
+/** For `tls.connect`. Without `secureContext` Node's default authorities count. */
 export interface TlsOptions {
   readonly secureContext?: SecureContext;
   readonly rejectUnauthorized: true;
@@ -28,16 +28,16 @@ export interface TlsOptions {
 export const trustingDefault: TlsOptions = { rejectUnauthorized: true };
 
 /**
- * Trusts these authorities (PEM) and no others. Makes the context once: parsing hundreds of authorities takes tens of
- * milliseconds, for each connection if they were handed over as `ca`.
+ * Trusts these authorities (PEM) and no others. Makes one context for all connections: with `ca`, each connection
+ * would parse hundreds of certificates again, which takes tens of milliseconds.
  */
 export function trusting(authorities: readonly string[]): TlsOptions {
   const secureContext = createSecureContext({ ca: [...new Set(authorities)] });
-  // Said in so many words: else NODE_TLS_REJECT_UNAUTHORIZED=0 would turn verification off.
+  // Explicit, because otherwise NODE_TLS_REJECT_UNAUTHORIZED=0 turns verification off.
   return { secureContext, rejectUnauthorized: true };
 }
 
-/** The system's authorities, as PEM. Node reads them once a process, in tens of milliseconds. */
+/** The system's authorities, as PEM. Node reads them once per process, in tens of milliseconds. */
 export function systemAuthorities(): readonly string[] {
   return getCACertificates('system');
 }
