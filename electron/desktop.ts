@@ -221,8 +221,8 @@ function signInPages(env: NodeJS.ProcessEnv, owner: () => InProcessOwner): SignI
 }
 
 /**
- * Electron answers each of these once, by quitting in order, and gives it back to the system then: a second one
- * would end the app at once, in the middle of a rotation that the first one waits for. A rotation has an end of its own.
+ * Electron answers each of these once, by quitting in order, and gives it back to the system then: a second one would
+ * end the app at once, in the middle of a rotation that the first one waits for. A rotation has an end of its own.
  */
 const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 

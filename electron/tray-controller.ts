@@ -1,5 +1,6 @@
 /**
- * Keeps icon, menu, notifications and the card window up to date with the broker, and does what the person chooses there.
+ * Keeps icon, menu, notifications and the card window up to date with the broker, and does what the person chooses
+ * there.
  *
  * Invariant: shows what the broker says now, and remembers only what it read last.
  */

@@ -1,7 +1,8 @@
 /**
  * What the tray and the notifications show: open questions, servers, and what keeps tokens back.
  *
- * Invariant: read from the broker's own answers, which hold no secret; the last summary is kept only to compare it with the next.
+ * Invariant: read from the broker's own answers, which hold no secret; the last summary is kept only to compare it
+ * with the next.
  */
 import type * as z from 'zod';
 import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';

@@ -1,7 +1,8 @@
 /**
  * Reports each lock of the screen: from Electron, and on Linux from the desktop's screen saver.
  *
- * Invariant: on Linux the listener is started again when it ends, at once and then with growing pauses. If that does not help, `onLost` is called, once until it listens again: the vault must not stay open because no lock is heard.
+ * Invariant: on Linux the listener is started again when it ends, at once and then with growing pauses. If that does
+ * not help, `onLost` is called, once until it listens again: the vault must not stay open because no lock is heard.
  */
 import type { PowerMonitor } from 'electron';
 import { ScreenSaverListener } from './screen-saver-listener.ts';

@@ -49,7 +49,9 @@ export class CardGuard {
     if (presses.has(type) && !modifiers.includes('isautorepeat')) this.#pressedAt = this.#now();
   }
 
-  /** The page shows this question's card as it is now, in place of any other. Said again: it shows something else of it. */
+  /**
+   * The page shows this question's card as it is now, in place of any other. Said again: it shows something else of it.
+   */
   cardShown(id: string): void {
     this.#card = { id, since: this.#now() };
   }

@@ -1,9 +1,10 @@
 /**
  * The form of every card that asks for approval: deny, not now, and an approval that takes a real press.
  *
- * Invariants: deny is the default: Enter presses it wherever the focus is, once the window was there for half
- * a second, and neither Enter nor Escape ever approves. Approval takes a trusted click or the space bar on a card that may be approved
- * (approval-delay.ts): it has said all that it has to say. One that says something else later says so.
+ * Invariants: deny is the default: Enter presses it wherever the focus is, once the window was there for half a
+ * second, and neither Enter nor Escape ever approves. Approval takes a trusted click or the space bar on a card that
+ * may be approved (approval-delay.ts): it has said all that it has to say. One that says something else later says
+ * so.
  */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
@@ -49,7 +50,9 @@ export function QuestionForm(props: QuestionFormProps) {
 interface ConsentFormProps extends QuestionFormProps {
   /** All that the card says, as text; undefined until that is complete: before that nothing may be approved. */
   readonly content: string | undefined;
-  /** What goes with a yes; answers undefined where nothing may be approved. Nothing goes with it where this is left out. */
+  /**
+   * What goes with a yes; answers undefined where nothing may be approved. Nothing goes with it where this is left out.
+   */
   readonly approvalParams?: () => object | undefined;
 }
 

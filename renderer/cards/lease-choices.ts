@@ -66,7 +66,10 @@ export function newScopes({ scope }: Question, permission: Permission | undefine
 
 type LeaseParams = Pick<ParamsOn<'interaction.answer'>, 'lease'>;
 
-/** Without a lease the broker allows it until the person ends it. Undefined where the choice means nothing: then nothing may be sent. */
+/**
+ * Without a lease the broker allows it until the person ends it. Undefined where the choice means nothing: then
+ * nothing may be sent.
+ */
 export function leaseParams(
   choice: LeaseChoice,
   permission: Permission | undefined,

@@ -1,8 +1,9 @@
 /**
- * The card of an address that a protected server asks the person to open: where it leads, who asks, and the server's words.
+ * The card of an address that a protected server asks the person to open: where it leads, who asks, and the server's
+ * words.
  *
- * Invariant: the host stands by itself and first, in the spelling that the browser gets. The server's words are shown as
- * untrusted text, after it.
+ * Invariant: the host stands by itself and first, in the spelling that the browser gets. The server's words are shown
+ * as untrusted text, after it.
  */
 import { QuestionForm } from './consent-form.tsx';
 import type { CardProps } from './consent-form.tsx';

@@ -35,8 +35,8 @@ export interface BridgeOptions {
   /** The protected server's endpoint, checked by `endpointUrl`. */
   readonly endpoint: URL;
   /**
-   * The broker, as the program of this entry: a new connection with each call. Called again after it rejected, and for each
-   * page; what it rejects with is the answer to the request that needed it.
+   * The broker, as the program of this entry: a new connection with each call. Called again after it rejected, and
+   * for each page; what it rejects with is the answer to the request that needed it.
    */
   readonly connection: () => Promise<Connection>;
   readonly stdin: Readable;

@@ -101,7 +101,10 @@ export class ClientSide {
   }
 }
 
-/** What is known of a line that is JSON and no message. `isCall`: it names version, method and id, so its parameters are wrong. */
+/**
+ * What is known of a line that is JSON and no message. `isCall`: it names version, method and id, so its parameters
+ * are wrong.
+ */
 function callIn(line: string): { readonly id: RequestId | null; readonly isCall: boolean } {
   const { jsonrpc, id, method } = fieldsOf(JSON.parse(line));
   const isKnown = (typeof id === 'string' || Number.isSafeInteger(id)) && typeof method === 'string';

@@ -6,8 +6,8 @@
 import { parentLook } from './base/limits.ts';
 
 /**
- * Aborts when the process has another parent than `parent`, or gets a signal to end. `parent`: its id, from a time before the
- * bridge's modules were loaded: it may die while they are.
+ * Aborts when the process has another parent than `parent`, or gets a signal to end. `parent`: its id, from a time
+ * before the bridge's modules were loaded: it may die while they are.
  */
 export function whileWanted(parent: number): AbortSignal {
   const end = new AbortController();

@@ -1,9 +1,9 @@
 /**
  * How the bridge reaches the server: undici with an agent of its own, which waits as long as a tool works.
  *
- * Invariant: trusts the bundled and the system's authorities, and those of NODE_EXTRA_CA_CERTS or else of the broker's
- * settings; checks certificates whatever NODE_TLS_REJECT_UNAUTHORIZED says. What the environment of the entry says counts
- * before what the broker says. Loopback never goes through a proxy.
+ * Invariant: trusts the bundled and the system's authorities, and those of NODE_EXTRA_CA_CERTS or else of the
+ * broker's settings; checks certificates whatever NODE_TLS_REJECT_UNAUTHORIZED says. What the environment of the
+ * entry says counts before what the broker says. Loopback never goes through a proxy.
  */
 import { getCACertificates } from 'node:tls';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
@@ -25,8 +25,8 @@ import { refusedByProxy } from './base/errors.ts';
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Asks the broker for what the environment leaves open. Node's own fetch ends an answer after 300 s of silence. Throws the
- * broker's refusal; the fetch throws a KeyturnError where a proxy refuses to connect.
+ * Asks the broker for what the environment leaves open. Node's own fetch ends an answer after 300 s of silence.
+ * Throws the broker's refusal; the fetch throws a KeyturnError where a proxy refuses to connect.
  */
 export async function bridgeFetch(
   broker: Pick<Connection, 'request'>,
@@ -94,8 +94,9 @@ class Trust {
   }
 
   /**
-   * Connects by Node's own authorities, and with all of them where these don't vouch for the server: reading the system's
-   * takes longer than the rest of a start, and few servers need them. What is trusted is the same. Nothing was sent before.
+   * Connects by Node's own authorities, and with all of them where these don't vouch for the server: reading the
+   * system's takes longer than the rest of a start, and few servers need them. What is trusted is the same. Nothing
+   * was sent before.
    */
   connector(): buildConnector.connector {
     const connectWith = (tls: TlsOptions): buildConnector.connector =>

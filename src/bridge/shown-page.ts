@@ -1,8 +1,9 @@
 /**
  * One page on its way to the person: read from the server's words, put on a card by the broker.
  *
- * Invariant: each page has a connection of its own to the broker, which ends with it: a page that nobody waits for any more
- * leaves no card behind. What goes wrong is told to the person, and to the server only as a page that was not opened.
+ * Invariant: each page has a connection of its own to the broker, which ends with it: a page that nobody waits for
+ * any more leaves no card behind. What goes wrong is told to the person, and to the server only as a page that was
+ * not opened.
  */
 import { type KeyturnError, quoted } from '../base/errors.ts';
 import type { Connection } from '../client/connection.ts';

@@ -1,8 +1,8 @@
 /**
  * Tools that an entry of a client's configuration leaves out, by name or pattern.
  *
- * Invariant: a tool that is left out is in no list that the client gets, and a call of it never reaches the server. It is a
- * convenience of the client's side and no wall: another program may call the tool.
+ * Invariant: a tool that is left out is in no list that the client gets, and a call of it never reaches the server.
+ * It is a convenience of the client's side and no wall: another program may call the tool.
  */
 import type { Answer, JSONRPCRequest, RpcError } from './base/messages.ts';
 

@@ -1,5 +1,6 @@
 /**
- * The broker: what a host asks of it. Token requests are answered by token-requests.ts, whose header has the invariants.
+ * The broker: what a host asks of it. Token requests are answered by token-requests.ts, whose header has the
+ * invariants.
  */
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
 import { asTyped, canonicalResource } from '../oauth/base/resource.ts';
@@ -78,7 +79,10 @@ export class Broker {
     return canonicalResource(resource, this.parts.urlPolicy);
   }
 
-  /** The endpoint's API key, if the endpoint has one. Throws `consent_denied`, `consent_required`, `key_refused`, and what the vault throws. */
+  /**
+   * The endpoint's API key, if the endpoint has one. Throws `consent_denied`, `consent_required`, `key_refused`, and
+   * what the vault throws.
+   */
   async getKey(request: TokenRequest): Promise<HandedKey | undefined> {
     return this.#keyRequests.answer(request);
   }

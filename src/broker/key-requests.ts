@@ -1,8 +1,8 @@
 /**
  * `token.get` for an API key: permission → value → answer.
  *
- * Invariants: no permission for this very key, no key. A permission for tokens of the same endpoint gives none. From the
- * look-up of the permission to the answer nothing waits; after a step that waits, the request starts again.
+ * Invariants: no permission for this very key, no key. A permission for tokens of the same endpoint gives none. From
+ * the look-up of the permission to the answer nothing waits; after a step that waits, the request starts again.
  */
 import { reasonOf } from '../base/errors.ts';
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';

@@ -74,8 +74,8 @@ export class RequestSignIns {
   }
 
   /**
-   * Race: a first sign-in puts its grant into the index before its tokens are in the vault (sign-in/store-grant.ts). Who
-   * sees that grant in between joins the sign-in.
+   * Race: a first sign-in puts its grant into the index before its tokens are in the vault (sign-in/store-grant.ts).
+   * Who sees that grant in between joins the sign-in.
    */
   #isBeingMade({ endpoint, request: { account, interaction } }: PendingRequest, grant: Grant): boolean {
     const first = {
@@ -107,8 +107,9 @@ export class RequestSignIns {
   }
 
   /**
-   * Spec, Step-up and Scope selection: a challenge without `scope` asks for all that the server lists. What was asked for
-   * before isn't asked for again; then the token stays, and the server's answer stands. Answers whether somebody signed in.
+   * Spec, Step-up and Scope selection: a challenge without `scope` asks for all that the server lists. What was asked
+   * for before isn't asked for again; then the token stays, and the server's answer stands. Answers whether somebody
+   * signed in.
    */
   async stepUpToListed(permitted: PermittedRequest, grant: Grant): Promise<boolean> {
     const { access, pending, permission } = permitted;

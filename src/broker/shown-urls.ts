@@ -1,9 +1,10 @@
 /**
- * Addresses that a protected server asks the person to open: each is a card first, and the browser opens it after a yes.
+ * Addresses that a protected server asks the person to open: each is a card first, and the browser opens it after a
+ * yes.
  *
- * Invariant: only a program that may reach the server shows an address for it, one at a time. Only https, and http on this
- * machine, is shown or opened, without a user part, in the spelling in which the browser gets it. A program whose card got
- * no yes waits before its next one, each time longer.
+ * Invariant: only a program that may reach the server shows an address for it, one at a time. Only https, and http on
+ * this machine, is shown or opened, without a user part, in the spelling in which the browser gets it. A program
+ * whose card got no yes waits before its next one, each time longer.
  */
 import { untilAborted } from '../base/abort.ts';
 import { KeyturnError, quoted, RuleRefusal, shellWord } from '../base/errors.ts';

@@ -198,8 +198,9 @@ export class TokenRequests {
   }
 
   /**
-   * The grant as it is now. Undefined where it no longer serves. Races, while the request waited: the user may have ended
-   * the permission or the grant, a lease may be over, and the refresh may have come back with fewer scopes than before.
+   * The grant as it is now. Undefined where it no longer serves. Races, while the request waited: the user may have
+   * ended the permission or the grant, a lease may be over, and the refresh may have come back with fewer scopes than
+   * before.
    */
   #stillServing(
     { access, permission }: PermittedRequest,
@@ -259,7 +260,9 @@ export class TokenRequests {
   }
 }
 
-/** The caller's scopes and those of an insufficient_scope challenge (RFC 6750 §3.1): the scopes that the token needs. */
+/**
+ * The caller's scopes and those of an insufficient_scope challenge (RFC 6750 §3.1): the scopes that the token needs.
+ */
 function neededScope({ scope = [], challenge }: TokenRequest): string[] {
   return withoutOfflineAccess(union(scope, isStepUp(challenge) ? (challenge?.bearer?.scope ?? []) : []));
 }

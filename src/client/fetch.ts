@@ -2,9 +2,9 @@
  * A fetch that authorizes itself: attaches the broker's token or API key to requests for one endpoint, and
  * answers the endpoint's challenges.
  *
- * Invariant: a token travels in the Authorization header only (RFC 6750 §2.1), a key in its own header only, both to the
- * endpoint's origin and path only, redirects included. Attempts are bounded; a 400 is never sent again, and neither is a
- * key that the server refused.
+ * Invariant: a token travels in the Authorization header only (RFC 6750 §2.1), a key in its own header only, both to
+ * the endpoint's origin and path only, redirects included. Attempts are bounded; a 400 is never sent again, and
+ * neither is a key that the server refused.
  */
 import { KeyturnError, quoted, shellWord } from '../base/errors.ts';
 import type {
@@ -31,13 +31,13 @@ export interface FetchOptions {
   /** Seconds that one request waits for the person. The broker's default is 300. */
   readonly timeout?: number;
   /**
-   * What the program can use. With `key`, requests carry the API key that the person set for the endpoint, if there is one.
-   * Default: tokens only.
+   * What the program can use. With `key`, requests carry the API key that the person set for the endpoint, if there
+   * is one. Default: tokens only.
    */
   readonly kinds?: readonly [CredentialKind, ...CredentialKind[]];
   /**
-   * A URL of the endpoint's origin that gets the token besides: one that the server itself named, over an answer that it
-   * gave to the token. Asked for each request. An API key never goes there.
+   * A URL of the endpoint's origin that gets the token besides: one that the server itself named, over an answer that
+   * it gave to the token. Asked for each request. An API key never goes there.
    */
   readonly alsoAt?: () => string | undefined;
   /** Most times one request is sent because of a 401 or 403, 1 to 5. Default 3: two answers to challenges. */

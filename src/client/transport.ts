@@ -19,10 +19,10 @@ export interface TransportOptions {
 }
 
 /**
- * Gets the first token, or API key, and returns the options of a transport that authorizes itself. With `interaction: 'allow'` the
- * person has the broker's five minutes for the first questions. A later one, in the middle of a session, is refused as
- * `consent_pending` or `login_pending` after `timeout` seconds (45), and stays open: call again once it was answered.
- * Throws the broker's refusals, `invalid_resource` or `insecure_url`.
+ * Gets the first token, or API key, and returns the options of a transport that authorizes itself. With `interaction:
+ * 'allow'` the person has the broker's five minutes for the first questions. A later one, in the middle of a session,
+ * is refused as `consent_pending` or `login_pending` after `timeout` seconds (45), and stays open: call again once it
+ * was answered. Throws the broker's refusals, `invalid_resource` or `insecure_url`.
  */
 export async function transportOptions(
   connection: Connection,

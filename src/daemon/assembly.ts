@@ -181,7 +181,9 @@ export function networkOf({
   });
 }
 
-/** Refreshes and sign-ins ask first whether a token could be kept: they begin with no settings that nobody confirmed. */
+/**
+ * Refreshes and sign-ins ask first whether a token could be kept: they begin with no settings that nobody confirmed.
+ */
 function settledFirst(vault: Vault, settled: () => Promise<void>): Vault {
   return {
     kind: vault.kind,

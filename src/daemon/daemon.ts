@@ -1,8 +1,8 @@
 /**
  * A daemon from its start to its end, in one sitting: home, runtime, socket; then the same backwards.
  *
- * Invariants: the start opens no vault. Stopping finishes rotations that are under way, so that no refresh token is lost
- * between the server's answer and the vault (shutdown.ts).
+ * Invariants: the start opens no vault. Stopping finishes rotations that are under way, so that no refresh token is
+ * lost between the server's answer and the vault (shutdown.ts).
  */
 import type { Broker } from '../broker/broker.ts';
 import { lookPeriod } from '../broker/revocation/revocation-queue.ts';
@@ -35,7 +35,9 @@ export interface Daemon {
   readonly broker: Broker;
   /** The owner in the host's own process. `heard` gets the notifications of docs/wire.md. */
   owner(heard: (method: string) => void): InProcessOwner;
-  /** The machine woke up, or its network is back: looks at clocks, tokens and what is pending now, not at the next tick. */
+  /**
+   * The machine woke up, or its network is back: looks at clocks, tokens and what is pending now, not at the next tick.
+   */
   resumed(): void;
   /** Stops it; resolves when the last rotation is in the vault, the socket is gone and the home is free. */
   stop(): Promise<void>;

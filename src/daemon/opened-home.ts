@@ -1,8 +1,8 @@
 /**
  * The home as a start finds it: its leftovers cleared, the process shielded, its id and settings read.
  *
- * Invariant: no vault is opened. A home whose files don't belong together is opened as well, so that it can say so and be
- * reset; it serves nothing else.
+ * Invariant: no vault is opened. A home whose files don't belong together is opened as well, so that it can say so
+ * and be reset; it serves nothing else.
  */
 import type { KeyturnError } from '../base/errors.ts';
 import { syncFolder } from '../base/private-file.ts';

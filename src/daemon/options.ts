@@ -16,7 +16,9 @@ export interface DaemonOptions {
   readonly spawnWorker?: SpawnWorker;
   /** Starts the process of the proxies, with this environment; with Node unless given. */
   readonly spawnProxy?: SpawnChild;
-  /** A person sits at this host: a command of the owner's that widens access waits for that person's yes in a window. */
+  /**
+   * A person sits at this host: a command of the owner's that widens access waits for that person's yes in a window.
+   */
   readonly desk?: true;
   /** The system's proxy for a URL, where the settings name none. */
   readonly proxyFor?: ProxyFor;

@@ -2,8 +2,9 @@
  * Event streams of the older transport on their way to a program (MCP 2024-11-05, HTTP with SSE): each event called
  * `endpoint` names an address for messages, and gets another one here.
  *
- * Invariants: no `endpoint` event passes as the server wrote it, wherever in the stream it stands. What isn't one passes
- * byte for byte. The work is in proportion to the bytes, and no more than `maxAddress` bytes wait for the end of an event.
+ * Invariants: no `endpoint` event passes as the server wrote it, wherever in the stream it stands. What isn't one
+ * passes byte for byte. The work is in proportion to the bytes, and no more than `maxAddress` bytes wait for the end
+ * of an event.
  */
 import { KeyturnError } from '../base/errors.ts';
 
@@ -16,7 +17,9 @@ const maxName = 64;
 const [lineFeed, carriageReturn] = [0x0a, 0x0d];
 const nothing = Buffer.alloc(0);
 
-/** The stream with other addresses. Throws what `readdress` throws, and `resource_mismatch` for an address without end. */
+/**
+ * The stream with other addresses. Throws what `readdress` throws, and `resource_mismatch` for an address without end.
+ */
 export async function* readdressed(
   stream: AsyncIterable<Uint8Array>,
   readdress: (named: string) => string,

@@ -1,7 +1,8 @@
 /**
  * How the proxy says no: an HTTP status, and the protocol's own form of an error with the reason and what to do.
  *
- * Invariant: never a 401, and never the protected server's challenge: a client that gets one begins to sign in by itself.
+ * Invariant: never a 401, and never the protected server's challenge: a client that gets one begins to sign in by
+ * itself.
  */
 import type { ServerResponse } from 'node:http';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
@@ -52,7 +53,9 @@ const statuses: Partial<Record<Reason, number>> = {
 /** What goes wrong between us and the servers behind. */
 const badGateway = 502;
 
-/** Answers with the refusal; `id` is that of the message that is refused. Ends the connection where an answer had begun. */
+/**
+ * Answers with the refusal; `id` is that of the message that is refused. Ends the connection where an answer had begun.
+ */
 export function refuse(response: ServerResponse, error: unknown, id: MessageId | null): void {
   if (response.headersSent || response.destroyed) {
     response.destroy();

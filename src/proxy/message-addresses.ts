@@ -1,10 +1,10 @@
 /**
- * The older transport (MCP 2024-11-05, HTTP with SSE): its stream names a second address, to which the client then sends
- * its messages. endpoint-events.ts reads the stream.
+ * The older transport (MCP 2024-11-05, HTTP with SSE): its stream names a second address, to which the client then
+ * sends its messages. endpoint-events.ts reads the stream.
  *
- * Invariants: the client gets an address of the proxy in place of the server's, so that no message goes past the proxy. Where
- * that leads is in memory, as long as the stream is open; nothing that a client says decides it. It is of the server's own
- * origin.
+ * Invariants: the client gets an address of the proxy in place of the server's, so that no message goes past the
+ * proxy. Where that leads is in memory, as long as the stream is open; nothing that a client says decides it. It is
+ * of the server's own origin.
  */
 import { randomBytes } from 'node:crypto';
 import { KeyturnError } from '../base/errors.ts';

@@ -1,8 +1,8 @@
 /**
  * The ports of all proxies: opened and closed so that they follow the broker's list.
  *
- * Invariant: of one proxy at most one port is open, that of the newest list. One that was replaced while it was being opened
- * neither listens nor reports afterwards.
+ * Invariant: of one proxy at most one port is open, that of the newest list. One that was replaced while it was being
+ * opened neither listens nor reports afterwards.
  */
 import type { PortState, ProxyEntry } from './messages.ts';
 import { ProxyPort } from './proxy-port.ts';

@@ -1,8 +1,9 @@
 /**
  * The process of the proxies: listens for programs that can't hold a key, and passes their requests on with a token.
  *
- * It is the broker's child, and it is a local client like any other: it asks the socket for each token, under an identity
- * that the broker hands it over their channel. Invariant: it holds no key but those, and it never outlives its broker.
+ * It is the broker's child, and it is a local client like any other: it asks the socket for each token, under an
+ * identity that the broker hands it over their channel. Invariant: it holds no key but those, and it never outlives
+ * its broker.
  */
 import { KeyturnError } from '../base/errors.ts';
 import { shieldProcess } from '../base/shield.ts';

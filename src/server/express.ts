@@ -1,8 +1,8 @@
 /**
  * `keyturn/server/express`: a protected server as middleware of Express.
  *
- * Invariant: what `protect` guards it answers or lets pass with an access; it never hands a request on that it did not check.
- * Express itself is not loaded, since the application brings it.
+ * Invariant: what `protect` guards it answers or lets pass with an access; it never hands a request on that it did
+ * not check. Express itself is not loaded, since the application brings it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { KeyturnError } from '../base/errors.ts';
@@ -38,8 +38,9 @@ export function metadata(server: ProtectedServer): ExpressMiddleware {
 }
 
 /**
- * Lets a request pass only after all checks; for `app.use(PATH, …)` and before any parser of bodies. `accessOf` then says
- * what it may do, `request.auth` says it to the protocol's SDK, and `request.body` is the parsed body if it was read.
+ * Lets a request pass only after all checks; for `app.use(PATH, …)` and before any parser of bodies. `accessOf` then
+ * says what it may do, `request.auth` says it to the protocol's SDK, and `request.body` is the parsed body if it was
+ * read.
  */
 export function protect(server: ProtectedServer): ExpressMiddleware {
   return (request, response, next) => {

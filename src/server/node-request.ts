@@ -1,8 +1,8 @@
 /**
  * A request of Node's http server in the form in which the checks take it.
  *
- * Invariant: every header line that was sent is looked at; Node's own `headers` drops a second Authorization in silence. What
- * passes has no token and no proof in any of Node's three forms of headers.
+ * Invariant: every header line that was sent is looked at; Node's own `headers` drops a second Authorization in
+ * silence. What passes has no token and no proof in any of Node's three forms of headers.
  */
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';

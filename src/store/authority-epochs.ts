@@ -2,8 +2,8 @@
  * The epochs of the files of authority: how often each was narrowed. One item of the vault holds them, so that an older
  * copy of a file does not count.
  *
- * Each narrowing makes a new edition of its file: the epoch rises by one, and a random id distinguishes the edition from
- * any other of the same epoch. The file names its edition and the edition before, and has a MAC.
+ * Each narrowing makes a new edition of its file: the epoch rises by one, and a random id distinguishes the edition
+ * from any other of the same epoch. The file names its edition and the edition before, and has a MAC.
  *
  *   1. the file gets the next edition        after a crash here, the next start finds the successor of the
  *   2. the vault gets the same edition       vault's edition: it counts, and the vault gets it
@@ -79,8 +79,8 @@ export class Epochs {
   }
 
   /**
-   * True if a file of this edition counts: it is the vault's edition, its successor, or a later one. A vault that is more
-   * than one edition behind was restored from a backup, so the file is newer.
+   * True if a file of this edition counts: it is the vault's edition, its successor, or a later one. A vault that is
+   * more than one edition behind was restored from a backup, so the file is newer.
    */
   accepts(name: string, { epoch, id, from }: Edition): boolean {
     const known = this.of(name);
@@ -89,8 +89,8 @@ export class Epochs {
   }
 
   /**
-   * Resolves when the vault has this edition. Writes nothing if the vault has it already. Throws the vault's errors, and
-   * `vault_unreadable` if another broker wrote a later edition.
+   * Resolves when the vault has this edition. Writes nothing if the vault has it already. Throws the vault's errors,
+   * and `vault_unreadable` if another broker wrote a later edition.
    */
   async advance(name: string, { epoch, id }: Edition): Promise<void> {
     if (this.of(name).id === id) return;
@@ -105,8 +105,8 @@ export class Epochs {
   }
 
   /**
-   * For each file the later of the epoch that we know and the one in the vault: another broker may run on a copy of this
-   * home, and neither may undo a change of the other.
+   * For each file the later of the epoch that we know and the one in the vault: another broker may run on a copy of
+   * this home, and neither may undo a change of the other.
    */
   async #newest(): Promise<Record<string, Known>> {
     const text = await this.#item.read();

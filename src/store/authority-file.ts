@@ -123,7 +123,10 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
     }
   }
 
-  /** Decides once whether the file counts. A file in trouble stays so until the broker restarts. Throws the vault's errors. */
+  /**
+   * Decides once whether the file counts. A file in trouble stays so until the broker restarts. Throws the vault's
+   * errors.
+   */
   async judge(): Promise<void> {
     if (this.#verified || this.#trouble) return;
     await this.load().catch(() => undefined);
@@ -159,7 +162,9 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
     await this.#queue.written();
   }
 
-  /** Writes the same records as a new edition, so that no earlier copy counts any more. Call it after the verification. */
+  /**
+   * Writes the same records as a new edition, so that no earlier copy counts any more. Call it after the verification.
+   */
   async renew(): Promise<void> {
     if (!this.#verified) throw this.#trouble ?? unreadableFile(this.path, 'it was not verified');
     this.#key = await this.#macKeys.key(this.#name);
@@ -181,7 +186,8 @@ export class AuthorityFile<Item> implements AuthorityStore<Item> {
     try {
       await epochs.advance(this.#name, edition);
     } catch (error) {
-      // The old records get the new edition, since the vault may have stored it. If the disk fails too, the change stays.
+      // The old records get the new edition, since the vault may have stored it. If the disk fails too, the change
+      // stays.
       await this.#store({ items: before.items, edition }, key).catch(() => undefined);
       throw error;
     }

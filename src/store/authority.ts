@@ -38,7 +38,9 @@ export interface Authority {
   afterwards(step: (renew: () => Promise<void>) => Promise<void>): void;
   /** Resolves once every file was verified or is in trouble. Throws the vault's errors. */
   verify(): Promise<void>;
-  /** Makes a new edition of each file, so that no earlier copy counts. Throws as `verify`, and the trouble of a file. */
+  /**
+   * Makes a new edition of each file, so that no earlier copy counts. Throws as `verify`, and the trouble of a file.
+   */
   renew(): Promise<void>;
 }
 
@@ -81,7 +83,10 @@ export class HomeAuthority implements Authority {
     await this.#renewFiles();
   }
 
-  /** After a success it does nothing, so that a token from memory never waits for the vault. After a failure it tries again. */
+  /**
+   * After a success it does nothing, so that a token from memory never waits for the vault. After a failure it tries
+   * again.
+   */
   async verify(): Promise<void> {
     if (this.#isDone) return;
     this.#running ??= this.#verify().finally(() => (this.#running = undefined));

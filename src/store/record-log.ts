@@ -2,9 +2,9 @@
  * An index of records in a file that grows: one line of JSON for each change. The file is rewritten when most lines are
  * dead: later ones have replaced them.
  *
- * Invariants: a change is on the disk (fdatasync) before it is complete. A crash may tear the last line, which was never
- * acknowledged: it is kept in a file beside. Any other unreadable line makes the whole file unreadable; it is kept, and
- * never counts as empty. Nothing is appended to a file that another program changed.
+ * Invariants: a change is on the disk (fdatasync) before it is complete. A crash may tear the last line, which was
+ * never acknowledged: it is kept in a file beside. Any other unreadable line makes the whole file unreadable; it is
+ * kept, and never counts as empty. Nothing is appended to a file that another program changed.
  */
 import { constants, existsSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';

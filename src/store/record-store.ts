@@ -1,9 +1,9 @@
 /**
  * The interface of every store of records, and the queue of its writes.
  *
- * Invariants: a change is in memory at once and in one step, so that a denial counts immediately and no writer overwrites
- * the change of another. One write runs at a time, always of the newest state. A change is complete when it is on the
- * disk. If a write fails, memory goes back to the state of the disk, and every lost change is rejected.
+ * Invariants: a change is in memory at once and in one step, so that a denial counts immediately and no writer
+ * overwrites the change of another. One write runs at a time, always of the newest state. A change is complete when
+ * it is on the disk. If a write fails, memory goes back to the state of the disk, and every lost change is rejected.
  */
 import type { KeyturnError } from '../base/errors.ts';
 
@@ -38,13 +38,13 @@ export interface AuthorityStore<Item> extends RecordStore<Item> {
   /** The records as read, verified or not. Only for lists; nothing may act upon them. Throws `file_unreadable`. */
   readonly shown: readonly Item[];
   /**
-   * Call it before using `items`. Resolves once all files of authority of the home were verified or are in trouble, which
-   * `items` then throws. Later calls return at once. Throws the vault's errors.
+   * Call it before using `items`. Resolves once all files of authority of the home were verified or are in trouble,
+   * which `items` then throws. Later calls return at once. Throws the vault's errors.
    */
   verify(): Promise<void>;
   /**
-   * Replaces the records by the result of `edit`, which runs once, on the newest records. Resolves when the change is on
-   * the disk and, if it narrows, the vault has the new edition. Throws the errors of `edit` and of the vault, and
+   * Replaces the records by the result of `edit`, which runs once, on the newest records. Resolves when the change is
+   * on the disk and, if it narrows, the vault has the new edition. Throws the errors of `edit` and of the vault, and
    * `file_unreadable`; then nothing has changed. One exception: if the vault fails and then the disk too, the change
    * stays, and the next change or start writes the edition into the vault.
    */
@@ -68,7 +68,9 @@ export class WriteQueue {
     this.#steps = steps;
   }
 
-  /** Call it after a change in memory. Resolves once the change is on the disk; rejects if the change was taken back. */
+  /**
+   * Call it after a change in memory. Resolves once the change is on the disk; rejects if the change was taken back.
+   */
   async written(): Promise<void> {
     const mine = Promise.withResolvers<void>();
     this.#waiting.push(mine);

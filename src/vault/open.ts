@@ -34,7 +34,9 @@ export interface OpenOptions {
   };
 }
 
-/** A vault, and the owner's commands for it. Put a VaultGuard in front: a keychain or memory vault has no lock itself. */
+/**
+ * A vault, and the owner's commands for it. Put a VaultGuard in front: a keychain or memory vault has no lock itself.
+ */
 export interface LockableVault {
   readonly vault: Vault;
   /** True if the vault begins locked and only a passphrase opens it. */

@@ -1,4 +1,7 @@
-/** The API keys there are, below the grants: where each goes, who may have it, and its end. A key itself never reaches a window. */
+/**
+ * The API keys there are, below the grants: where each goes, who may have it, and its end. A key itself never reaches
+ * a window.
+ */
 import { CardList } from '../../lists/card-list.tsx';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';

@@ -1,4 +1,7 @@
-/** What is out of the ordinary about a grant: a sign-in is needed, no new token comes, a refresh is unsettled, it is over. */
+/**
+ * What is out of the ordinary about a grant: a sign-in is needed, no new token comes, a refresh is unsettled, it is
+ * over.
+ */
 import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { ReceiptText } from './receipt.tsx';

@@ -1,5 +1,6 @@
 /**
- * The proxies: addresses of this computer for apps that can hold no key. Add one, copy its address, give it another, remove it.
+ * The proxies: addresses of this computer for apps that can hold no key. Add one, copy its address, give it another,
+ * remove it.
  *
  * Invariant: the address itself never reaches the window; the main process copies it.
  */

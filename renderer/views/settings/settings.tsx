@@ -1,4 +1,6 @@
-/** What can be set, each where it belongs: the app, the vault, the cards, clients, proxies, waived rules, the broker. */
+/**
+ * What can be set, each where it belongs: the app, the vault, the cards, clients, proxies, waived rules, the broker.
+ */
 import { announce } from '../../state/announcement.ts';
 import { BrokerFacts } from './broker-facts.tsx';
 import { ClientSettings } from './client-settings.tsx';

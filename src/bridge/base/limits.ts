@@ -25,14 +25,17 @@ export const parentLook = 400;
 export const lastWords = 500;
 
 /**
- * Questions of the server that wait for the client's answers, and characters of the id of each. Further ones are refused;
- * so many refusals are under way at most, and what comes beside them gets no answer.
+ * Questions of the server that wait for the client's answers, and characters of the id of each. Further ones are
+ * refused; so many refusals are under way at most, and what comes beside them gets no answer.
  */
 export const maxQuestions = 256;
 export const maxQuestionId = 256;
 export const maxQuestionRefusals = 32;
 
-/** Requests of a stateless client that wait for its answers to a stateful server's questions, and for how many milliseconds. */
+/**
+ * Requests of a stateless client that wait for its answers to a stateful server's questions, and for how many
+ * milliseconds.
+ */
 export const maxParked = 64;
 export const parkedFor = 600_000;
 
@@ -43,7 +46,10 @@ export const connectTime = 10_000;
 export const maxSubscriptions = 1024;
 export const maxUri = 2048;
 
-/** Of the tools that a stateless server lists: pages that the bridge itself asks for, tools with headers that it remembers, and how deep it looks into a schema. */
+/**
+ * Of the tools that a stateless server lists: pages that the bridge itself asks for, tools with headers that it
+ * remembers, and how deep it looks into a schema.
+ */
 export const maxListPages = 100;
 export const maxToolsWithHeaders = 4096;
 export const maxSchemaDepth = 64;

@@ -92,7 +92,9 @@ export class Eras implements Way {
     this.#between = way;
   }
 
-  /** A client that had no answer in time to its question for the newer era goes on with a handshake of the older one. */
+  /**
+   * A client that had no answer in time to its question for the newer era goes on with a handshake of the older one.
+   */
   async #giveUp(): Promise<void> {
     const search = this.#search;
     this.#search = undefined;

@@ -2,8 +2,8 @@
  * A client of the stateless revision in front of a server of the stateful ones: the bridge holds the session, and what
  * the server asks in the middle of a request becomes an `input_required` answer to it.
  *
- * Invariant: a request that waits for the client's answers goes on with the first request that names its state, once; it
- * waits for a bounded time, and so many at most wait.
+ * Invariant: a request that waits for the client's answers goes on with the first request that names its state, once;
+ * it waits for a bounded time, and so many at most wait.
  */
 import { isSpecType, SERVER_INFO_META_KEY, SUBSCRIPTION_ID_META_KEY } from '@modelcontextprotocol/client';
 import { bare, clientWordsOf, fieldsOf, type Fields, statelessRevision } from '../base/envelope.ts';

@@ -1,6 +1,6 @@
 /**
- * The two transports of the protocol over HTTP, as a session uses them: streamable HTTP, and the older one of a stream of
- * events beside it.
+ * The two transports of the protocol over HTTP, as a session uses them: streamable HTTP, and the older one of a
+ * stream of events beside it.
  *
  * Invariant: of the older transport, what a session sends goes to the URL that the server named on its stream, at the
  * endpoint's own origin (the SDK checks that).
@@ -99,8 +99,8 @@ function opening(transport: StreamableHTTPClientTransport, signal: AbortSignal):
 }
 
 /**
- * After the handshake the transport itself opens the listening stream, never again where that fails at first, and for some
- * tries later: it is told that the server has none.
+ * After the handshake the transport itself opens the listening stream, never again where that fails at first, and for
+ * some tries later: it is told that the server has none.
  */
 function withoutOwnListening(fetch: Fetch): Fetch {
   return async (url, init) => {

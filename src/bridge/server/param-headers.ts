@@ -131,7 +131,10 @@ export class ParamHeaders {
   }
 }
 
-/** Undefined: the revision forbids one of the declarations. They stand on properties at any depth, by chains of `properties` alone. */
+/**
+ * Undefined: the revision forbids one of the declarations. They stand on properties at any depth, by chains of
+ * `properties` alone.
+ */
 function declaredIn(schema: unknown): readonly Declared[] | undefined {
   const found = new Map<string, Declared>();
   const visit = (node: unknown, path: readonly string[], isChain: boolean, depth: number): boolean => {

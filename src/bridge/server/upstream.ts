@@ -1,9 +1,9 @@
 /**
  * The way to the server across its restarts: one session at a time, and a new one where the server lost the old.
  *
- * Invariant: a request is sent again only where the server refused it for its session or its headers, or where it broke and changes
- * nothing (`reissue.ts`); then under a new id, a bounded number of times. A new session hears what the client told the
- * one before.
+ * Invariant: a request is sent again only where the server refused it for its session or its headers, or where it
+ * broke and changes nothing (`reissue.ts`); then under a new id, a bounded number of times. A new session hears what
+ * the client told the one before.
  */
 import { untilAborted } from '../../base/abort.ts';
 import type { KeyturnError } from '../../base/errors.ts';

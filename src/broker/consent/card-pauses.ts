@@ -1,5 +1,6 @@
 /**
- * How long a program has to wait for its next card after one that got no yes, so that it can't fill the screen with cards.
+ * How long a program has to wait for its next card after one that got no yes, so that it can't fill the screen with
+ * cards.
  *
  * Invariant: each card that the person refuses or puts off, or that the program withdraws, doubles this program's next
  * pause. Cards that end together count once. Only these end the pause: a yes, a permission for the program, or a

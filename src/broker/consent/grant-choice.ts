@@ -136,8 +136,8 @@ export function requireSameResource(permission: Permission, grant: Grant): void 
 }
 
 /**
- * Invariant 4 (docs/internals.md), once more before the token leaves: RFC 9728 §3.3 as at the sign-in, and the vault's own list.
- * Throws `resource_mismatch`.
+ * Invariant 4 (docs/internals.md), once more before the token leaves: RFC 9728 §3.3 as at the sign-in, and the
+ * vault's own list. Throws `resource_mismatch`.
  */
 export function requireEndpoint(grant: Grant, endpoint: string): void {
   if (!endpointsWithin(grant).has(endpoint)) throw outsideGrant(endpoint, grant.id);

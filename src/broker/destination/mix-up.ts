@@ -19,7 +19,10 @@ function pathOf(redirectUri: string): string {
   return URL.parse(redirectUri)?.pathname ?? redirectUri;
 }
 
-/** Whether the issuer of `record` may send a browser to this path. Some servers accept what lies below a registered path. */
+/**
+ * Whether the issuer of `record` may send a browser to this path. Some servers accept what lies below a registered
+ * path.
+ */
 function mayAnswerAt(path: string, { registration, grant, isRejected }: RegistrationRecord): boolean {
   if (grant !== undefined || isRejected === true) return false;
   const own = pathOf(registration.redirectUri);

@@ -129,7 +129,9 @@ export class GrantSecrets {
     return secret;
   }
 
-  /** Undefined if there is none yet, or its item is lost; only a new sign-in helps then. Throws what the vault throws. */
+  /**
+   * Undefined if there is none yet, or its item is lost; only a new sign-in helps then. Throws what the vault throws.
+   */
   async readIfThere(grantId: string): Promise<GrantSecret | undefined> {
     try {
       return await this.read(grantId);
@@ -159,7 +161,9 @@ export class GrantSecrets {
     this.#unsaved.delete(grantId);
   }
 
-  /** Writes the vault first, then the index by `follow`. If `follow` fails, the next use of the grant mends the index. */
+  /**
+   * Writes the vault first, then the index by `follow`. If `follow` fails, the next use of the grant mends the index.
+   */
   async writeBoth(grantId: string, secret: GrantSecret, follow: () => Promise<Grant>): Promise<Grant> {
     await this.write(grantId, secret);
     try {

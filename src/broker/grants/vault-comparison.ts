@@ -25,7 +25,10 @@ export interface Difference {
   readonly what: string;
 }
 
-/** `vouched`: the index says what the vault says. `absent`: the vault has no such item. `strange`: an old item that the index doesn't fit. */
+/**
+ * `vouched`: the index says what the vault says. `absent`: the vault has no such item. `strange`: an old item that
+ * the index doesn't fit.
+ */
 type ComparisonState = 'vouched' | 'absent' | 'strange';
 
 /** As many as a person reads; others are only counted. A program could write thousands of lines. */
@@ -118,7 +121,10 @@ export class VaultComparison {
     );
   }
 
-  /** The vault has an item of an older version, and the index no longer says what it said when the vault was first opened. */
+  /**
+   * The vault has an item of an older version, and the index no longer says what it said when the vault was first
+   * opened.
+   */
   distrusted(grantId: string): void {
     if (this.#states.get(grantId) === 'strange') return;
     this.#states.set(grantId, 'strange');

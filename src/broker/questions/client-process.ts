@@ -33,7 +33,10 @@ export interface ProcessFacts {
     readonly kind: 'flatpak' | 'snap' | 'container' | 'unit';
     readonly name: string;
   }>;
-  /** Names of the parent processes, nearest first. They prove nothing: a process can choose its name, or the name of its file. */
+  /**
+   * Names of the parent processes, nearest first. They prove nothing: a process can choose its name, or the name of
+   * its file.
+   */
   readonly parents?: readonly string[];
 }
 

@@ -91,8 +91,8 @@ export interface OfferedGrant {
 }
 
 /**
- * Who may use what a yes to a proxied program gives: this one program; every script of this interpreter; or every program
- * of the user's, because the system doesn't tell which one connected.
+ * Who may use what a yes to a proxied program gives: this one program; every script of this interpreter; or every
+ * program of the user's, because the system doesn't tell which one connected.
  */
 export type ProxiedAsker = 'program' | 'interpreter' | 'any';
 
@@ -119,7 +119,9 @@ export type Question =
       readonly clientId: string;
       readonly clientName: string;
       readonly endpoint: string;
-      /** The question is about the endpoint's API key, and about no token. `subject`: what its permission stands under. */
+      /**
+       * The question is about the endpoint's API key, and about no token. `subject`: what its permission stands under.
+       */
       readonly key?: ShownKey & { readonly subject: string };
       /** What a yes allows; absent if only the first sign-in shows it. */
       readonly scope?: readonly string[];

@@ -1,10 +1,11 @@
 /**
  * API keys: static keys and personal tokens that the owner entered for servers without a sign-in.
  *
- * Invariants: the value lies in the vault only, in one item with what decides where it goes: endpoint, header and scheme.
- * Where a record says something else than its item, the key is refused. One key an endpoint. A key under another header
- * or scheme has another id, and a permission names the id, so that it never gives a later key. A value is in the vault only while the vault's list
- * (key-roster.ts) has its id, so that a broker that was killed leaves none that nothing names.
+ * Invariants: the value lies in the vault only, in one item with what decides where it goes: endpoint, header and
+ * scheme. Where a record says something else than its item, the key is refused. One key an endpoint. A key under
+ * another header or scheme has another id, and a permission names the id, so that it never gives a later key. A value
+ * is in the vault only while the vault's list (key-roster.ts) has its id, so that a broker that was killed leaves
+ * none that nothing names.
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
@@ -52,8 +53,8 @@ export const apiKeyVaultId = (id: string): string => `key.${id}`;
 const subjectPrefix = 'key:';
 
 /**
- * What a permission for a key stands under, in place of an endpoint. No endpoint looks like this, so that a permission for
- * tokens never gives a key, and a permission for a key never gives a token.
+ * What a permission for a key stands under, in place of an endpoint. No endpoint looks like this, so that a
+ * permission for tokens never gives a key, and a permission for a key never gives a token.
  */
 export const keySubject = ({ id }: Pick<ApiKey, 'id'>): string => `${subjectPrefix}${id}`;
 
@@ -110,7 +111,10 @@ export class ApiKeys {
     return this.#values.get(id);
   }
 
-  /** Reads the value, so that it is held. Throws what the vault throws, and `vault_unreadable` where the item isn't this key's. */
+  /**
+   * Reads the value, so that it is held. Throws what the vault throws, and `vault_unreadable` where the item isn't
+   * this key's.
+   */
   async read(key: ApiKey): Promise<void> {
     const clearings = this.#clearings;
     const { value, ...place } = itemIn(key.id, await this.#vault.read(apiKeyVaultId(key.id)));
@@ -120,8 +124,8 @@ export class ApiKeys {
   }
 
   /**
-   * The list in the vault has the id before the vault has the value, and the value is there before a record names it. The
-   * same place keeps its id; another one ends the key that was there.
+   * The list in the vault has the id before the vault has the value, and the value is there before a record names it.
+   * The same place keeps its id; another one ends the key that was there.
    */
   async set(place: KeyPlace, value: string, more: Pick<ApiKey, 'isUnchecked' | 'setAt'>): Promise<ApiKey> {
     // Before the turn begins: the first verification tidies up, which takes a turn too.

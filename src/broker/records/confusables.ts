@@ -7,7 +7,10 @@
  * `client-name.ts`, or to all scripts. Copyright © 1991-2022 Unicode, Inc.; docs/dependencies.md has the terms.
  */
 
-/** What a character looks like: the prototype's code points, `=`, and those of the characters that look so; all hexadecimal. */
+/**
+ * What a character looks like: the prototype's code points, `=`, and those of the characters that look so; all
+ * hexadecimal.
+ */
 const table = [
   '21=1c3 24+20e0=1f10f 26=a778',
   '27=60,2b9,2bb,2bc,2bd,2be,2c8,2ca,2cb,2f4,55a,55d,5d9,5f3,2018,2019,201b,2032,2035,a78c',

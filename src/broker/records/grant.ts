@@ -52,7 +52,9 @@ const serverPlaceSchema = z.object({
   revision: z.enum(['current', 'earlier', 'default']),
   /** The issuer as the protected server names it; in the earlier revision the authorization base URL. */
   identifier: z.string(),
-  /** In the earlier revision: it published metadata at the sign-in. Absent: it did not, or an older version signed in. */
+  /**
+   * In the earlier revision: it published metadata at the sign-in. Absent: it did not, or an older version signed in.
+   */
   isByMetadata: z.boolean().optional(),
 });
 
@@ -117,7 +119,10 @@ export const grantSchema = z.object({
   attempt: attemptSchema.optional(),
   /** The audience of its newest access token; absent if the token can't be read. */
   audience: z.enum(['resource', 'unbound', 'other']).optional(),
-  /** Whether a refresh token came at the last sign-in that asked for offline_access, and whether consent was asked for then. */
+  /**
+   * Whether a refresh token came at the last sign-in that asked for offline_access, and whether consent was asked for
+   * then.
+   */
   offline: z.object({ hasCome: z.boolean(), byConsent: z.boolean() }).optional(),
 });
 
@@ -136,7 +141,10 @@ export function accountLabel({ account }: Grant): string | undefined {
 
 const within = new WeakMap<Grant, ReadonlySet<string>>();
 
-/** The grant's endpoints that its resource covers (RFC 9728 §3.3). Computed once for each record, since no record changes. */
+/**
+ * The grant's endpoints that its resource covers (RFC 9728 §3.3). Computed once for each record, since no record
+ * changes.
+ */
 export function endpointsWithin(grant: Grant): ReadonlySet<string> {
   const known = within.get(grant);
   if (known) return known;

@@ -1,8 +1,8 @@
 /**
  * The header that an API key goes in, and the scheme before the key.
  *
- * Invariant: a key travels in a header that does nothing but authorize. A header that changes where a request goes, what
- * it means or how it is carried is refused, whatever the owner typed.
+ * Invariant: a key travels in a header that does nothing but authorize. A header that changes where a request goes,
+ * what it means or how it is carried is refused, whatever the owner typed.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 

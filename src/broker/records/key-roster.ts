@@ -1,8 +1,8 @@
 /**
  * The vault's item `keys`: the ids of all API keys whose values the vault may hold.
  *
- * Invariant: an id is listed here before its value is in the vault, and until after the value is gone. So a broker that is
- * killed between two writes leaves no value that nothing names.
+ * Invariant: an id is listed here before its value is in the vault, and until after the value is gone. So a broker
+ * that is killed between two writes leaves no value that nothing names.
  */
 import { z } from 'zod';
 import { VaultError } from '../../vault/base/trouble.ts';
@@ -25,7 +25,9 @@ export class KeyRoster {
     this.#vault = vault;
   }
 
-  /** Undefined: no version that keeps the list has set a key here. Throws what the vault throws, and `vault_unreadable`. */
+  /**
+   * Undefined: no version that keeps the list has set a key here. Throws what the vault throws, and `vault_unreadable`.
+   */
   async ids(): Promise<readonly string[] | undefined> {
     const text = await this.#vault.find(keyRosterItem);
     return text === undefined ? undefined : idsIn(this.#vault, text);

@@ -81,7 +81,10 @@ export class LocalClients {
     return this.#file.items.find((client) => client.id === id && isAlive(client, now));
   }
 
-  /** The id for a name, an id or the beginning of one that a person typed. Throws `not_found`, and `conflict` for what is shared. */
+  /**
+   * The id for a name, an id or the beginning of one that a person typed. Throws `not_found`, and `conflict` for what
+   * is shared.
+   */
   resolve(nameOrId: string): string {
     if (nameOrId === cliClientId) return cliClientId;
     // The id first: a program that calls itself by another's id must not make that one unreachable.

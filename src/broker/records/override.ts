@@ -16,7 +16,10 @@ const overrideNames = {
   audience: 'otherAudience',
 } as const satisfies Record<string, keyof Overrides>;
 
-/** Confirms that a host may have a private address (src/base/addresses.ts). It counts for the host, at any port and path. */
+/**
+ * Confirms that a host may have a private address (src/base/addresses.ts). It counts for the host, at any port and
+ * path.
+ */
 export const privateAddress = 'private-address';
 
 export type OverrideName = keyof typeof overrideNames | typeof privateAddress;

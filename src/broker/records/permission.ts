@@ -13,11 +13,17 @@ import type { AuthorityStore } from '../../store/record-store.ts';
 
 export const permissionSchema = z.object({
   clientId: z.string(),
-  /** Canonical endpoint as the user named it; for an API key the key's subject (api-key.ts), which no endpoint looks like. */
+  /**
+   * Canonical endpoint as the user named it; for an API key the key's subject (api-key.ts), which no endpoint looks
+   * like.
+   */
   endpoint: z.string(),
   /** The canonical resource, once discovery verified it. Another one later voids the permission. */
   resource: z.string().optional(),
-  /** Ids of the grants whose tokens the program may have, in the order in which they came. Absent: the first token names one. */
+  /**
+   * Ids of the grants whose tokens the program may have, in the order in which they came. Absent: the first token
+   * names one.
+   */
   grants: z.array(z.string()).optional(),
   /** Ids of grants that the user refused on a card; nobody is asked about them again. */
   refusedGrants: z.array(z.string()).optional(),
@@ -90,7 +96,10 @@ export class Permissions {
     });
   }
 
-  /** Writes a change made from `read`. Throws `conflict` if the user decided otherwise since then: the newer decision counts. */
+  /**
+   * Writes a change made from `read`. Throws `conflict` if the user decided otherwise since then: the newer decision
+   * counts.
+   */
   async replace(read: Permission, next: Permission): Promise<void> {
     await this.#file.change((items) => {
       if (!items.includes(read)) throw changedMeanwhile(read);
@@ -98,7 +107,10 @@ export class Permissions {
     });
   }
 
-  /** Ends a permission. Returns whether there was one. Contacts no server. Throws `conflict` if `from` is no longer the stored one. */
+  /**
+   * Ends a permission. Returns whether there was one. Contacts no server. Throws `conflict` if `from` is no longer
+   * the stored one.
+   */
   async end(clientId: string, endpoint: string, from?: AsRead): Promise<boolean> {
     let wasThere = false;
     await this.#file.change((items) => {

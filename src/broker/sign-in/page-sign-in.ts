@@ -121,7 +121,9 @@ interface Shown {
   readonly refused: Refused | undefined;
 }
 
-/** Shows the sign-in to the person and waits for the browser, for the address it ended at, or for word of an error page. */
+/**
+ * Shows the sign-in to the person and waits for the browser, for the address it ended at, or for word of an error page.
+ */
 async function visit(
   parts: SignInParts,
   context: SignInContext,

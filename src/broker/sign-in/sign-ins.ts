@@ -75,7 +75,10 @@ export class SignIns {
     this.#pages.userActed(endpoint);
   }
 
-  /** Withdraws the pages and refuses new ones with `reason`. Resolves when codes that came already are exchanged and kept. */
+  /**
+   * Withdraws the pages and refuses new ones with `reason`. Resolves when codes that came already are exchanged and
+   * kept.
+   */
   async end(reason: KeyturnError): Promise<void> {
     await this.#runs.end(reason);
   }
@@ -163,7 +166,10 @@ export class SignIns {
     return run;
   }
 
-  /** The page of a program there is of the client that shows an error: its request goes on with what the user's sign-in brings. */
+  /**
+   * The page of a program there is of the client that shows an error: its request goes on with what the user's
+   * sign-in brings.
+   */
   #holdAutomatic({ endpoint, account }: UserSignIn): void {
     const key = keyOf(endpoint, account);
     if (!this.#own.has(key)) return;

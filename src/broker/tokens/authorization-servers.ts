@@ -110,9 +110,9 @@ function withoutHarm({ identifier }: MetadataSource, error: unknown): unknown {
 }
 
 /**
- * Spec, Default endpoints: they are relative to the protected server's own origin. So they serve an issuer of that origin;
- * for one elsewhere they would be guessed. For a grant that was signed in by metadata they don't serve either: metadata
- * that is gone for a moment must not send its refresh token to another place.
+ * Spec, Default endpoints: they are relative to the protected server's own origin. So they serve an issuer of that
+ * origin; for one elsewhere they would be guessed. For a grant that was signed in by metadata they don't serve
+ * either: metadata that is gone for a moment must not send its refresh token to another place.
  */
 function withoutMetadata(
   endpoint: string,

@@ -2,11 +2,11 @@
  * Refreshes grants: one at a time per grant, however many programs ask.
  *
  * Invariants (2 and 3, docs/internals.md): the new refresh token is durable before any caller sees the new access
- * token, and is kept even when the rest of the answer is refused; sign-in, refresh and revocation
- * take turns at a grant's tokens, so that none writes over what is newer; only the server's own refusals
- * make a grant `loginRequired` (`invalid_grant` at once, others after a few), and even they delete no token. No request leaves
- * before the grant's record says so durably, and the record says so until the outcome is kept: after a
- * crash or a lost answer `explain` says what happened.
+ * token, and is kept even when the rest of the answer is refused; sign-in, refresh and revocation take turns at a
+ * grant's tokens, so that none writes over what is newer; only the server's own refusals make a grant `loginRequired`
+ * (`invalid_grant` at once, others after a few), and even they delete no token. No request leaves before the grant's
+ * record says so durably, and the record says so until the outcome is kept: after a crash or a lost answer `explain`
+ * says what happened.
  */
 import { KeyturnError, reasonOf, Unreachable } from '../../base/errors.ts';
 import type { Http } from '../../oauth/base/http.ts';
@@ -91,7 +91,9 @@ export class Refresher {
     return this.#isVaultInTrouble;
   }
 
-  /** A server gave tokens: what it refused before no longer counts. By grant, by endpoint, or by grant and scope set. */
+  /**
+   * A server gave tokens: what it refused before no longer counts. By grant, by endpoint, or by grant and scope set.
+   */
   succeeded(key: string): void {
     this.backoff.succeeded(key);
     this.#refusals.clear(key);
@@ -219,8 +221,8 @@ export class Refresher {
   }
 
   /**
-   * What an issuer does is seen at any grant of it. A grant is vouched for itself before its turn waits for others' here, so
-   * that no two turns wait for each other.
+   * What an issuer does is seen at any grant of it. A grant is vouched for itself before its turn waits for others'
+   * here, so that no two turns wait for each other.
    */
   async #refuseLosing(grant: Grant): Promise<void> {
     const { grants } = this.#parts;
@@ -279,7 +281,10 @@ export class Refresher {
     return answer;
   }
 
-  /** ARCHITECTURE.md, step 2. In the grant's turn, so that nothing newer can be there: a sign-in that came meanwhile waits. */
+  /**
+   * ARCHITECTURE.md, step 2. In the grant's turn, so that nothing newer can be there: a sign-in that came meanwhile
+   * waits.
+   */
   async #rotate(grant: Grant, secret: GrantSecret, { refreshToken, scope }: Sent): Promise<void> {
     const narrowed = scope === undefined ? {} : { narrowedTo: [...scope] };
     const isNoted = isSameScope(secret.narrowedTo ?? [], narrowed.narrowedTo ?? secret.narrowedTo ?? []);
@@ -371,7 +376,10 @@ export class Refresher {
     return isLast && key === attempted.id ? endedByRefusals(error) : undefined;
   }
 
-  /** The error with what the person needs to know of it, written down; `key` says what pauses, but for a grant that ended. */
+  /**
+   * The error with what the person needs to know of it, written down; `key` says what pauses, but for a grant that
+   * ended.
+   */
   #told({ id, issuer }: Grant, error: unknown, { key = id, isEnded = false } = {}): unknown {
     const reason = reasonOf(error);
     this.#parts.audit.note({ event: 'refresh', outcome: reason, grant: id, issuer });

@@ -31,7 +31,10 @@ const marginPart = 1 / 5;
 /** The random part of the margin, so that tokens of the same moment aren't all refreshed at once. */
 const marginJitter = 0.1;
 
-/** A token younger than this (milliseconds) is just issued: it satisfies any minimum, so that no caller sets off a refresh with each request … */
+/**
+ * A token younger than this (milliseconds) is just issued: it satisfies any minimum, so that no caller sets off a
+ * refresh with each request …
+ */
 const maxJustIssued = 10_000;
 /** … or than this part of its lifetime, whichever is less: "just" is little of a short life. */
 const justIssuedPart = 1 / 5;
@@ -142,7 +145,9 @@ export class TokenCache {
     return this.#refused.get(grantId) === accessToken;
   }
 
-  /** The grant ended: its tokens are no longer handed out, and kept until the server was told, or the vault has them. */
+  /**
+   * The grant ended: its tokens are no longer handed out, and kept until the server was told, or the vault has them.
+   */
   retire(grantId: string): void {
     const retired = [...this.retired(grantId), ...this.of(grantId)];
     if (retired.length > 0) this.#retired.set(grantId, retired);

@@ -80,7 +80,10 @@ const bin = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../bin.ts' : './bin.js', import.meta.url),
 );
 
-/** A command of ours that outlives this process: in a session and a folder of its own, with the allow-list's environment. */
+/**
+ * A command of ours that outlives this process: in a session and a folder of its own, with the allow-list's
+ * environment.
+ */
 export function spawnDetached(args: readonly string[], stdio: 'ignore' | ['ignore', 'pipe', 'pipe']) {
   // Until the process handles that signal itself, the flag keeps the signal from opening an inspector (shield.ts).
   return spawn(process.execPath, ['--disable-sigusr1', bin, ...args], {

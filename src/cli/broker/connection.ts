@@ -48,8 +48,8 @@ export async function throughTakeover<T>(work: (isFirst: boolean) => Promise<T>)
 }
 
 /**
- * As `throughTakeover`, and also where the broker died under it: for work that may be done twice. `work` calls `reached`
- * once it is connected.
+ * As `throughTakeover`, and also where the broker died under it: for work that may be done twice. `work` calls
+ * `reached` once it is connected.
  */
 export async function throughRestart<T>(work: (reached: () => void) => Promise<T>): Promise<T> {
   return retry(async ({ reached }) => work(reached), {

@@ -1,8 +1,9 @@
 /**
  * What a shell may complete an argument to: servers, programs and accounts that a running broker knows.
  *
- * Invariant: a press of the tab key starts no broker, waits a second at most, prints nothing but values, and fails silently. A value
- * that a shell could take for anything but a plain word is left out: programs and servers choose their names. Loads no package.
+ * Invariant: a press of the tab key starts no broker, waits a second at most, prints nothing but values, and fails
+ * silently. A value that a shell could take for anything but a plain word is left out: programs and servers choose
+ * their names. Loads no package.
  */
 import { connectAsOwner } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';

@@ -1,6 +1,6 @@
 /**
- * A grant that a person names: by its id or the beginning of it, or by the endpoint of its server. If nothing has that name, the error
- * says what a name is and lists similar ones.
+ * A grant that a person names: by its id or the beginning of it, or by the endpoint of its server. If nothing has
+ * that name, the error says what a name is and lists similar ones.
  */
 import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
@@ -88,7 +88,10 @@ const maxNamed = 5;
 /** Digits that an id has in common with a mistyped or shortened one. */
 const sharedStart = 4;
 
-/** Those that `text` may have meant: an id that begins alike or differs in a digit or two, a server of the same host, or a part of a name. */
+/**
+ * Those that `text` may have meant: an id that begins alike or differs in a digit or two, a server of the same host,
+ * or a part of a name.
+ */
 export function near(text: string, grants: readonly Listed[]): Listed[] {
   const host = URL.parse(text)?.host;
   const isNear = ({ id, endpoint, account = '' }: Listed): boolean => {

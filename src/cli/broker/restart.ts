@@ -31,7 +31,8 @@ export async function stopBroker(): Promise<boolean> {
 
 /**
  * True where a broker that can't be asked was ended; false where none runs. A broker of this home that doesn't prove
- * itself (home.json or owner.key was exchanged or deleted) gets no request, but a signal: it ends as after `daemon.stop`.
+ * itself (home.json or owner.key was exchanged or deleted) gets no request, but a signal: it ends as after
+ * `daemon.stop`.
  */
 async function ownConnection(): Promise<Connection | boolean> {
   const paths = homePaths();

@@ -1,8 +1,8 @@
 /**
  * Tells the person at the terminal what a waiting request waits for: a sign-in or a permission.
  *
- * Invariant: goes to stderr, names the issuer's host beside its URL, and shows only what belongs to
- * the request at hand: its server's sign-in, and its own permission. A device code is shown only where that sign-in was started.
+ * Invariant: goes to stderr, names the issuer's host beside its URL, and shows only what belongs to the request at
+ * hand: its server's sign-in, and its own permission. A device code is shown only where that sign-in was started.
  */
 import type { Connection } from '../../client/connection.ts';
 import { quoted, shellQuoted, shellWord } from '../../base/errors.ts';

@@ -72,8 +72,9 @@ const valueKindOf = (of: string, option: Option): ValueKind | undefined =>
   option.type === 'string' ? kindOf(of, option.value) : undefined;
 
 /**
- * Written for bash 3.2, which macOS has: no mapfile, no associative arrays. Bash breaks words at the colons of a URL and
- * at the @ of an account: they are put together first, and what stands before the last one is cut from the replies.
+ * Written for bash 3.2, which macOS has: no mapfile, no associative arrays. Bash breaks words at the colons of a URL
+ * and at the @ of an account: they are put together first, and what stands before the last one is cut from the
+ * replies.
  */
 function bashScript(all: Statements): string {
   return `# Completion of keyturn for bash. Load it with: eval "$(keyturn completion bash)"

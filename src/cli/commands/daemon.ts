@@ -90,7 +90,8 @@ async function start(autoStarted: boolean): Promise<Daemon> {
 }
 
 async function serve(daemon: Daemon, autoStarted = false): Promise<number> {
-  // The package conf listens for these signals and would swallow the first one; a watchdog must be able to end this process.
+  // The package conf listens for these signals and would swallow the first one; a watchdog must be able to end this
+  // process.
   for (const signal of ['SIGABRT', 'SIGIOT', 'SIGQUIT'] as const) process.removeAllListeners(signal);
   // Not only once: the first signal waits for rotations under way, and a second one must not cut them off.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void daemon.stop());

@@ -1,8 +1,8 @@
 /**
  * `keyturn exec -- COMMAND`: runs a command with tokens or API keys in its environment, or in files that it names.
  *
- * Invariant: nothing runs before every token is there and lives long enough. A token or key is in no argument and on no disk;
- * the rest of the environment is as it was.
+ * Invariant: nothing runs before every token is there and lives long enough. A token or key is in no argument and on
+ * no disk; the rest of the environment is as it was.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { TokenResult } from '../../ipc/wire/token-messages.ts';

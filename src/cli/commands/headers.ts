@@ -1,8 +1,8 @@
 /**
  * `keyturn headers RESOURCE`: the headers that authorize a request, for clients that run a command to get them.
  *
- * Invariant: stdout gets one JSON object of texts and nothing else. The command ends before its client gives up on it; a
- * question that it raised stays.
+ * Invariant: stdout gets one JSON object of texts and nothing else. The command ends before its client gives up on
+ * it; a question that it raised stays.
  */
 import { exitCodes } from '../../base/errors.ts';
 import type { TokenResult } from '../../ipc/wire/token-messages.ts';

@@ -1,8 +1,8 @@
 /**
  * `keyturn key set|list|remove`: API keys, for servers that take a static key in place of a sign-in.
  *
- * Invariant: the key comes in by standard input or is typed without an echo, never as an argument: argv is public. Nothing
- * here prints one.
+ * Invariant: the key comes in by standard input or is typed without an echo, never as an argument: argv is public.
+ * Nothing here prints one.
  */
 import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
 import { resourceFrom, UsageError } from '../terminal/arguments.ts';

@@ -188,7 +188,10 @@ function registrationWords({ grant, authMethod, redirectUri, idp, replaces }: Qu
   return words.join('');
 }
 
-/** What the kernel reports of the program that asks, and what the program claims. A program's name proves nothing; this says a little more. */
+/**
+ * What the kernel reports of the program that asks, and what the program claims. A program's name proves nothing;
+ * this says a little more.
+ */
 function askerLines(asker: Question['asker']): string[] {
   if (!asker) return [];
   if (!asker.verified) return ['  asked by an unverified process: this system does not tell which'];

@@ -1,4 +1,6 @@
-/** `keyturn register ISSUER`: client information that the user obtained by registering Keyturn there; and what there is. */
+/**
+ * `keyturn register ISSUER`: client information that the user obtained by registering Keyturn there; and what there is.
+ */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { exitCodes, quoted } from '../../base/errors.ts';

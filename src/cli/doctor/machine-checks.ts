@@ -1,7 +1,8 @@
 /**
  * The machine around the broker: keychain, browser, proxy, certificates, clock. Needs no broker and no network.
  *
- * Invariant: nothing is started, asked of the person, or sent. A proxy's address is never shown: it may hold a password.
+ * Invariant: nothing is started, asked of the person, or sent. A proxy's address is never shown: it may hold a
+ * password.
  */
 import { X509Certificate } from 'node:crypto';
 import { accessSync, constants, existsSync, statSync } from 'node:fs';

@@ -1,8 +1,8 @@
 /**
  * A text for an issue: what was found, and on what kind of machine.
  *
- * Invariant: made of a fixed list of facts, each of a known form: words of ours, numbers, versions. No text of this machine, of a
- * server or of a person enters, so that nothing has to be taken out again.
+ * Invariant: made of a fixed list of facts, each of a known form: words of ours, numbers, versions. No text of this
+ * machine, of a server or of a person enters, so that nothing has to be taken out again.
  */
 import { release } from 'node:os';
 import type { Settings } from '../../daemon/settings/settings.ts';

@@ -2,8 +2,8 @@
  * The process that asks the person and stays when the command that needed the answer is gone: the client gave that
  * command only seconds.
  *
- * Invariants: one for each entry, by the kernel's lock. It ends with the answer, with the broker, and after ten minutes at
- * the latest. It starts no broker, reads and prints nothing, and keeps no token.
+ * Invariants: one for each entry, by the kernel's lock. It ends with the answer, with the broker, and after ten
+ * minutes at the latest. It starts no broker, reads and prints nothing, and keeps no token.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exitCodes, KeyturnError, reasonOf } from '../../base/errors.ts';

@@ -1,9 +1,9 @@
 /**
  * A command that runs in the place of this one: its standard streams, its terminal, its signals and its exit code.
  *
- * Invariant: Node can't replace a process (execve), so this one stays as the parent, and passes on what it gets. The command
- * is in the same process group, so that a shell's job control means both. What the terminal sends to the whole group is not
- * passed on: the command has it already.
+ * Invariant: Node can't replace a process (execve), so this one stays as the parent, and passes on what it gets. The
+ * command is in the same process group, so that a shell's job control means both. What the terminal sends to the
+ * whole group is not passed on: the command has it already.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';

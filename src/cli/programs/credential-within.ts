@@ -1,8 +1,9 @@
 /**
- * A token or an API key for a command that stands between Keyturn and a program, within the time that the program gives it.
+ * A token or an API key for a command that stands between Keyturn and a program, within the time that the program
+ * gives it.
  *
- * Invariant: a question outlives the command. The broker keeps it open, and a process that stays (asker.ts) goes on to the
- * sign-in after a yes. An interrupt withdraws the question.
+ * Invariant: a question outlives the command. The broker keeps it open, and a process that stays (asker.ts) goes on
+ * to the sign-in after a yes. An interrupt withdraws the question.
  */
 import { untilAborted } from '../../base/abort.ts';
 import { exitCodes, KeyturnError, reasonOf } from '../../base/errors.ts';

@@ -48,7 +48,10 @@ export async function connectEntry({ name, resource }: Entry): Promise<void> {
   }
 }
 
-/** A process that a client's start left may ask already: its question is the one to answer. Resolves with the lock's release. */
+/**
+ * A process that a client's start left may ask already: its question is the one to answer. Resolves with the lock's
+ * release.
+ */
 async function othersDone(
   files: AskingFiles,
   signal: AbortSignal,

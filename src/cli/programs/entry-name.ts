@@ -1,9 +1,9 @@
 /**
  * The name under which an entry of a client's configuration pairs, where it was given none.
  *
- * Invariant: the same server and the same program give the same name, at every start; a person at a terminal stands for no
- * program. Two URLs of one host and path, or two long ones that begin alike, share a name by chance once in 16 million
- * (2^24). They would share a key then, and each server would still need a permission of its own.
+ * Invariant: the same server and the same program give the same name, at every start; a person at a terminal stands
+ * for no program. Two URLs of one host and path, or two long ones that begin alike, share a name by chance once in 16
+ * million (2^24). They would share a key then, and each server would still need a permission of its own.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -25,7 +25,10 @@ export function entryName({ host, pathname, href }: URL, program = parentProgram
   return `${plain(`${host}${pathname}`).slice(0, rest)}-${by}-${mark}`;
 }
 
-/** `notes.example-mcp`: for an entry that a person makes in a terminal. With a mark where host and path alone could be another's. */
+/**
+ * `notes.example-mcp`: for an entry that a person makes in a terminal. With a mark where host and path alone could be
+ * another's.
+ */
 export function nameOfServer({ protocol, host, pathname, search, href }: URL): string {
   const place = pathname === '/' ? host : `${host}${pathname}`;
   const name = plain(place);

@@ -1,8 +1,8 @@
 /**
  * An entry of a client's configuration: a program with a name and a key of its own, which a command of ours runs as.
  *
- * Invariant: a named entry uses its own key and nothing else; without a key it gets no token. It waits for the person for
- * seconds, and the questions outlive it (standing-question.ts).
+ * Invariant: a named entry uses its own key and nothing else; without a key it gets no token. It waits for the person
+ * for seconds, and the questions outlive it (standing-question.ts).
  */
 import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
@@ -45,8 +45,8 @@ interface Start {
 const defaultWait = 20_000;
 
 /**
- * The entry's connection, once it may have tokens, or the API key, for its server. Throws the refusal; where the person has not
- * answered within `wait`, an error that says what to do.
+ * The entry's connection, once it may have tokens, or the API key, for its server. Throws the refusal; where the
+ * person has not answered within `wait`, an error that says what to do.
  */
 export async function startEntry(
   entry: Entry,

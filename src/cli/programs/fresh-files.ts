@@ -1,8 +1,8 @@
 /**
  * Keeps tokens in files fresh while a program uses them. An API key has no end, and stays as it is.
  *
- * Invariant: no question is asked. Where there is no newer token, the old one stays in its file, the person reads one line,
- * and it goes on trying.
+ * Invariant: no question is asked. Where there is no newer token, the old one stays in its file, the person reads one
+ * line, and it goes on trying.
  */
 import { reasonOf } from '../../base/errors.ts';
 import type { TokenResult } from '../../ipc/wire/token-messages.ts';

@@ -1,8 +1,8 @@
 /**
  * The pairing of an entry, and the memory of a refusal.
  *
- * Invariant: an entry that the person refused asks no more by itself; a person who starts `keyturn bridge --connect` begins
- * anew. A card that nobody answered is no refusal.
+ * Invariant: an entry that the person refused asks no more by itself; a person who starts `keyturn bridge --connect`
+ * begins anew. A card that nobody answered is no refusal.
  */
 import { lstatSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -14,7 +14,9 @@ import { clientKeyFile } from '../../client/key-file.ts';
 import { pair } from '../../client/pair.ts';
 import { makeFolder } from '../../base/private-folder.ts';
 
-/** Milliseconds: before the broker withdraws the card itself (two minutes). So a refusal in this time is the person's. */
+/**
+ * Milliseconds: before the broker withdraws the card itself (two minutes). So a refusal in this time is the person's.
+ */
 const cardTime = 110_000;
 
 export function isPaired(name: string): boolean {
@@ -34,7 +36,9 @@ function refusalFile(name: string): string {
   return clientKeyFile(homePaths(), name).replace(/\.key$/, '.refused');
 }
 
-/** Asks again, each time under another code, until the person answers or the signal aborts. Throws what `pair` throws. */
+/**
+ * Asks again, each time under another code, until the person answers or the signal aborts. Throws what `pair` throws.
+ */
 export async function pairEntry(
   name: string,
   onCode: (code: string) => void,

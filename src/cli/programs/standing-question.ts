@@ -33,8 +33,8 @@ export function leaveQuestion(asked: Asked, command: readonly string[]): void {
 }
 
 /**
- * Resolves when nobody is asked any longer and no refusal was told. Throws the refusal, or the signal's reason where the
- * person takes longer.
+ * Resolves when nobody is asked any longer and no refusal was told. Throws the refusal, or the signal's reason where
+ * the person takes longer.
  */
 export async function untilAnswered(
   asked: Asked,

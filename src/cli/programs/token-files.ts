@@ -1,8 +1,8 @@
 /**
  * Tokens as files, for a program that reads its credential from a path and reads it again.
  *
- * Invariants: the files lie in memory (tmpfs), in a folder that only their user may enter, 0600. A file is replaced whole.
- * They are removed when this process ends; those of a process that was killed are removed by the next one.
+ * Invariants: the files lie in memory (tmpfs), in a folder that only their user may enter, 0600. A file is replaced
+ * whole. They are removed when this process ends; those of a process that was killed are removed by the next one.
  */
 import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,6 @@
-/** Reminds a person at a terminal that the end of a permission revokes no token and no key. A script needs no reminder. */
+/**
+ * Reminds a person at a terminal that the end of a permission revokes no token and no key. A script needs no reminder.
+ */
 import { say } from './output.ts';
 
 /** `what`: the command that revokes. */

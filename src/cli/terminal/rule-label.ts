@@ -1,7 +1,9 @@
 /**
- * What a rule of a standard asks for, in plain words, and where to read on: a section's number says nothing to a person.
+ * What a rule of a standard asks for, in plain words, and where to read on: a section's number says nothing to a
+ * person.
  *
- * Invariant: every standard of which a refusal names only the section has a label here (test/cli/terminal/rule-label.test.ts).
+ * Invariant: every standard of which a refusal names only the section has a label here
+ * (test/cli/terminal/rule-label.test.ts).
  */
 
 /** By the first reference of a rule. Longer ones stand before those that they begin with. */

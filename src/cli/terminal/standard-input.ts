@@ -1,8 +1,8 @@
 /**
  * What a command reads on standard input, whole.
  *
- * Invariant: no character is lost. A text decoder would drop a byte order mark at the beginning, and with it a part of a
- * passphrase.
+ * Invariant: no character is lost. A text decoder would drop a byte order mark at the beginning, and with it a part
+ * of a passphrase.
  */
 import { buffer } from 'node:stream/consumers';
 

@@ -14,8 +14,8 @@ import type { Caller } from '../../ipc/server/server.ts';
 export interface SignInAccess {
   starterOf(caller: Caller): Starter;
   /**
-   * Whether this caller sees how to finish the sign-in, and may finish it; or sees the address that a server wants opened.
-   * True for questions that have no address.
+   * Whether this caller sees how to finish the sign-in, and may finish it; or sees the address that a server wants
+   * opened. True for questions that have no address.
    */
   mayFinish(caller: Caller, question: Question): boolean;
 }

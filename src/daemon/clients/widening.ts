@@ -50,7 +50,9 @@ export function refusalOf({ parts }: Broker, clientId: string, endpoint: string)
   };
 }
 
-/** True where a refusal would end as well: the program could then ask again. Throws what `permission.end` would throw. */
+/**
+ * True where a refusal would end as well: the program could then ask again. Throws what `permission.end` would throw.
+ */
 export function endsRefusal(broker: Broker, { client, resource }: EndParams): boolean {
   const clientId = broker.parts.clients.resolve(client);
   return refusalOf(broker, clientId, broker.canonical(resource)) !== undefined;
@@ -103,7 +105,9 @@ export function decisionOf(broker: Broker, params: PermissionParams): Permission
   };
 }
 
-/** What a request sets, as it was at one moment: when its card was made, or, without a card, when it was carried out. */
+/**
+ * What a request sets, as it was at one moment: when its card was made, or, without a card, when it was carried out.
+ */
 export interface PermissionChange {
   readonly decided: Permission;
   /** It counts only while this stands. Absent: it always counts. */
@@ -113,8 +117,8 @@ export interface PermissionChange {
 export type KeyPermissionParams = ParamsOf<'key.permission.set'>;
 
 /**
- * The same for the API key that the endpoint has now. What gives no more than what stands is no change of that: it counts
- * only while this stands. Throws `not_found` for an unknown client, and where there is no key.
+ * The same for the API key that the endpoint has now. What gives no more than what stands is no change of that: it
+ * counts only while this stands. Throws `not_found` for an unknown client, and where there is no key.
  */
 export function keyPermissionChange(broker: Broker, params: KeyPermissionParams): PermissionChange {
   const { clients, permissions, clock } = broker.parts;

@@ -1,11 +1,12 @@
 /**
- * Compares a home with what its vault keeps about it: whose home it is, whether it is a desk's, and which settings count.
+ * Compares a home with what its vault keeps about it: whose home it is, whether it is a desk's, and which settings
+ * count.
  *
- * Invariants: the vault's item is read once, at the vault's first use, and never at start-up. At a desk, and in a desk's
- * home, a setting of the table `standing` counts as the vault has it, even if the file says otherwise. If the person at a desk was
- * never asked about what the file says, nothing goes to the network until they answer the card. The vault is written before
- * the file. So a crash in between loses no yes, and nothing counts that nobody said yes to. One change of the item at a
- * time: each starts from what the one before it wrote.
+ * Invariants: the vault's item is read once, at the vault's first use, and never at start-up. At a desk, and in a
+ * desk's home, a setting of the table `standing` counts as the vault has it, even if the file says otherwise. If the
+ * person at a desk was never asked about what the file says, nothing goes to the network until they answer the card.
+ * The vault is written before the file. So a crash in between loses no yes, and nothing counts that nobody said yes
+ * to. One change of the item at a time: each starts from what the one before it wrote.
  */
 import { KeyturnError } from '../../base/errors.ts';
 import { mutex } from '../../base/mutex.ts';
@@ -40,7 +41,9 @@ export interface HomeCheckParts {
   readonly home: Pick<Home, 'homeId' | 'isNew' | 'hasMaster' | 'vault' | 'keptIn'>;
   readonly book: SettingsBook;
   readonly vault: Vault;
-  /** Read first. In a keyring that was exchanged for another this throws, before the missing item `home` can mislead. */
+  /**
+   * Read first. In a keyring that was exchanged for another this throws, before the missing item `home` can mislead.
+   */
   readonly master: () => Promise<unknown>;
   /** The running broker is the tray app. */
   readonly isDesk: boolean;
@@ -96,7 +99,10 @@ export class HomeCheck {
     if (this.#different.length > 0) this.#askOnce();
   }
 
-  /** Resolves once the vault has said whose home this is. Throws what the vault throws, and why a mismatched home serves nothing. */
+  /**
+   * Resolves once the vault has said whose home this is. Throws what the vault throws, and why a mismatched home
+   * serves nothing.
+   */
   async verify(): Promise<void> {
     this.refuseMismatch();
     if (this.#item) return;
@@ -283,7 +289,10 @@ export class HomeCheck {
     }
   }
 
-  /** For an item that is known. Two callers at once would otherwise each start from the same item, and one would be lost. */
+  /**
+   * For an item that is known. Two callers at once would otherwise each start from the same item, and one would be
+   * lost.
+   */
   #change(change: (item: HomeItem) => HomeItem): Promise<void> {
     return this.#inTurn(() => this.#write(change(this.#known())));
   }

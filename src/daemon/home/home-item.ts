@@ -16,7 +16,9 @@ const itemSchema = z.object({
   version: z.literal(1),
   /** The home that this vault belongs to. */
   homeId: z.string(),
-  /** `none`: no app ever opened this vault. `marked`: one did. `released`: the person gave the home free in its window. */
+  /**
+   * `none`: no app ever opened this vault. `marked`: one did. `released`: the person gave the home free in its window.
+   */
   desk: z.enum(['none', 'marked', 'released']),
   /** The settings that the person confirmed at a desk; absent: nobody was asked yet. */
   settings: confirmedSchema.optional(),

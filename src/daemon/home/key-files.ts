@@ -12,7 +12,10 @@ import { readPrivate } from '../../base/private-file.ts';
 
 const keySchema = z.object({ clientId: z.string(), brokerId: z.string() });
 
-/** Without it the next pairing under this name would be refused (`conflict`). Never fails: the program is unpaired already. */
+/**
+ * Without it the next pairing under this name would be refused (`conflict`). Never fails: the program is unpaired
+ * already.
+ */
 export async function removeKeyFiles(
   { config }: Pick<HomePaths, 'config'>,
   removed: z.output<typeof keySchema>,

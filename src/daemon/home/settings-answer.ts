@@ -18,7 +18,10 @@ function countingAnyway(written: WrittenSettings): Confirmed {
   return toConfirmed(inForce(written.settings, differencesFrom(written, nothingConfirmed)), undefined);
 }
 
-/** The vault's item, decided as far as it can be without asking. `early`: what the person answered before the vault was open. */
+/**
+ * The vault's item, decided as far as it can be without asking. `early`: what the person answered before the vault
+ * was open.
+ */
 export function decided(
   item: HomeItem,
   written: WrittenSettings,
@@ -32,7 +35,10 @@ export function decided(
   return differencesFrom(written, nothingConfirmed).length === 0 ? { ...item, settings } : item;
 }
 
-/** The vault's item after an answer. `asked` was on the card, and `shown` was written at that time; `now` is written now. */
+/**
+ * The vault's item after an answer. `asked` was on the card, and `shown` was written at that time; `now` is written
+ * now.
+ */
 export function answered(
   item: HomeItem,
   verdict: 'yes' | 'no',

@@ -1,7 +1,8 @@
 /**
  * The broker's facts in the wire's words: RFC names, seconds, scopes as one text.
  *
- * Invariant: no answer here holds a secret (only token-methods.ts answers with one). A local client sees only its own part of a grant.
+ * Invariant: no answer here holds a secret (only token-methods.ts answers with one). A local client sees only its own
+ * part of a grant.
  */
 import type { Broker } from '../../broker/broker.ts';
 import { toWall, wholeSeconds } from '../../base/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * The owner's methods about local clients: the paired ones, their permissions, the questions they raise, and the proxies by
- * which programs without a key come.
+ * The owner's methods about local clients: the paired ones, their permissions, the questions they raise, and the
+ * proxies by which programs without a key come.
  */
 import type { Broker } from '../../broker/broker.ts';
 import { permissionRow } from '../../broker/consent/permission-changes.ts';

@@ -1,8 +1,8 @@
 /**
  * The owner's methods about API keys: setting one, what there is, its end, and which programs may have it.
  *
- * Invariants: no answer and no error holds a key. A key is set only for a server that offers no sign-in, unless the owner
- * asked not to look. What ends a key ends the permissions for it.
+ * Invariants: no answer and no error holds a key. A key is set only for a server that offers no sign-in, unless the
+ * owner asked not to look. What ends a key ends the permissions for it.
  */
 import type { Broker } from '../../broker/broker.ts';
 import { isSamePlace, keySubject, shownKey } from '../../broker/records/api-key.ts';
@@ -69,7 +69,10 @@ async function setKey(broker: Broker, params: ParamsOf<'key.set'>): Promise<Resu
   return { replaced: before !== undefined, permissionsStay: before !== undefined && !ends };
 }
 
-/** Changes nothing, asks no server. The canonical endpoint. Throws `invalid_resource`, `invalid_request`, `insecure_url`. */
+/**
+ * Changes nothing, asks no server. The canonical endpoint. Throws `invalid_resource`, `invalid_request`,
+ * `insecure_url`.
+ */
 export function checkKey(
   broker: Broker,
   { resource, header }: Pick<ParamsOf<'key.set'>, 'resource' | 'header'>,

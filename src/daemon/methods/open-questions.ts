@@ -1,8 +1,8 @@
 /**
  * Open questions in the wire's words: what a card or `keyturn pending` shows.
  *
- * Invariant: the URL and the code that finish a sign-in go only to callers that may finish it. An address that a server wants
- * opened goes where those of a program's sign-in go.
+ * Invariant: the URL and the code that finish a sign-in go only to callers that may finish it. An address that a
+ * server wants opened goes where those of a program's sign-in go.
  */
 import { shownKey } from '../../broker/records/api-key.ts';
 import type { ProcessFacts } from '../../broker/questions/client-process.ts';

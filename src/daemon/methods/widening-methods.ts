@@ -1,10 +1,10 @@
 /**
- * The methods that give somebody more access: what the person at a desk is asked before each, and which requests a broker
- * without a window refuses in a desk's home (closed-desk.ts).
+ * The methods that give somebody more access: what the person at a desk is asked before each, and which requests a
+ * broker without a window refuses in a desk's home (closed-desk.ts).
  *
- * Invariants: a request that can't be carried out is refused before anybody is asked. What is asked holds no secret, and
- * its addresses have one spelling, however the command spelt them. Nobody is asked about a request that clearly gives no more
- * than what is allowed already.
+ * Invariants: a request that can't be carried out is refused before anybody is asked. What is asked holds no secret,
+ * and its addresses have one spelling, however the command spelt them. Nobody is asked about a request that clearly
+ * gives no more than what is allowed already.
  */
 import type { Broker } from '../../broker/broker.ts';
 import { keySubject, shownKey } from '../../broker/records/api-key.ts';
@@ -176,7 +176,9 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
   },
 };
 
-/** What the person is asked before a request runs. `params` have passed the method's schema. Throws as the method would. */
+/**
+ * What the person is asked before a request runs. `params` have passed the method's schema. Throws as the method would.
+ */
 export function approvalRequestFor(
   parts: ApprovalRequestParts,
   method: WideningMethod,

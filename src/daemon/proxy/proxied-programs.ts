@@ -64,8 +64,8 @@ export class ProxiedPrograms {
   }
 
   /**
-   * Unpairs the programs of a proxy, and then takes the proxy away by `remove`. Nobody is admitted meanwhile: a program that
-   * came in between would be left without a proxy.
+   * Unpairs the programs of a proxy, and then takes the proxy away by `remove`. Nobody is admitted meanwhile: a
+   * program that came in between would be left without a proxy.
    */
   async endWith(proxyId: string, remove: () => Promise<void>): Promise<void> {
     await this.#exclusive(async () => {

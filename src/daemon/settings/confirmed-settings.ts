@@ -10,7 +10,9 @@ import { defaultSettings, isSettingName, settingsSchema, standing } from './sett
 import type { SettingName, Settings } from './settings.ts';
 
 export const confirmedSchema = z.object({
-  /** By name. Defaults are left out, so that they may change with a new Keyturn. Each is checked again where it is used. */
+  /**
+   * By name. Defaults are left out, so that they may change with a new Keyturn. Each is checked again where it is used.
+   */
   values: z.record(z.string().max(64), z.union([z.string().max(16_384), z.number(), z.boolean()])),
   /** SHA-256 of the file of authorities, base64url. */
   authorities: z.string().max(64).optional(),

@@ -200,7 +200,10 @@ export function openStore(paths: HomePaths): Conf {
   }
 }
 
-/** Puts the whole file in its place: by our own hands, since Conf takes a part that fits on a full disk for the whole. Throws `file_unreadable`. */
+/**
+ * Puts the whole file in its place: by our own hands, since Conf takes a part that fits on a full disk for the whole.
+ * Throws `file_unreadable`.
+ */
 export function writeSettings({ path }: Conf, settings: Readonly<Record<string, unknown>>): void {
   replaceFileAtOnce(path, `${JSON.stringify(settings, undefined, 2)}\n`);
 }

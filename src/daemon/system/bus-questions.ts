@@ -1,8 +1,8 @@
 /**
  * Questions to the D-Bus session, asked by hand: the few that tell whether a keychain is there.
  *
- * Invariant: nothing is started. Each message carries NO_AUTO_START, and no other program is run. It ends within a bounded
- * time, and reads a bounded answer. (D-Bus specification: Message Protocol, Authentication Protocol.)
+ * Invariant: nothing is started. Each message carries NO_AUTO_START, and no other program is run. It ends within a
+ * bounded time, and reads a bounded answer. (D-Bus specification: Message Protocol, Authentication Protocol.)
  */
 import { once } from 'node:events';
 import net from 'node:net';

@@ -8,8 +8,8 @@ import { type AskBus, bus, withBus } from './bus-questions.ts';
 
 /**
  * `elsewhere`: a system whose keychain isn't on D-Bus. `noBus`: no session is named. `deadBus`: nobody answers there.
- * `noService`: no keychain, and none that could be started. `asleep`: the first use starts one. `noDefault`: it runs and
- * has nowhere to keep what is stored. `volatile`: it keeps that until the logout only.
+ * `noService`: no keychain, and none that could be started. `asleep`: the first use starts one. `noDefault`: it runs
+ * and has nowhere to keep what is stored. `volatile`: it keeps that until the logout only.
  */
 export type KeychainLook =
   | 'elsewhere'

@@ -1,4 +1,7 @@
-/** The version of this package, as package.json gives it. Read without a schema library: the lean `keyturn token` shows it. */
+/**
+ * The version of this package, as package.json gives it. Read without a schema library: the lean `keyturn token`
+ * shows it.
+ */
 import { createRequire } from 'node:module';
 
 const packageJson: unknown = createRequire(import.meta.url)('../../../package.json');

@@ -72,8 +72,9 @@ export class VaultLock {
   }
 
   /**
-   * Before a request runs. Throws `locked` for what local programs ask while the vault is locked; the owner's requests go
-   * on. Lets the keychain ask where a person waits, and puts off the idle lock unless the request only polls.
+   * Before a request runs. Throws `locked` for what local programs ask while the vault is locked; the owner's
+   * requests go on. Lets the keychain ask where a person waits, and puts off the idle lock unless the request only
+   * polls.
    */
   admit({ role }: Pick<Caller, 'role'>, method: MethodName): void {
     const { who, mayPrompt, isPolled } = methodRow(method);
@@ -98,7 +99,10 @@ export class VaultLock {
     if (error instanceof VaultError && error.trouble === 'damaged') this.#parts.secrets.watch.failed(error);
   }
 
-  /** Resolves when it is locked, at once where it was. `outcome`: for the audit log. Throws `file_unreadable`; it is locked then, too. */
+  /**
+   * Resolves when it is locked, at once where it was. `outcome`: for the audit log. Throws `file_unreadable`; it is
+   * locked then, too.
+   */
   async lock(outcome: string): Promise<void> {
     if (this.#isLocked && !this.#locking) return;
     this.#locking ??= this.#lock(outcome).finally(() => (this.#locking = undefined));

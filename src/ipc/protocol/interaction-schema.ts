@@ -72,9 +72,16 @@ export const interaction = z.object({
   unchecked: z.literal(true).optional(),
   issuer: url.optional(),
   scope: scope.optional(),
-  /** Of `allow`: whose tokens a yes allows; absent where nobody has signed in yet. Of a sign-in: the label that it was asked for. Of `account`: who signed in; absent where the server didn't say. */
+  /**
+   * Of `allow`: whose tokens a yes allows; absent where nobody has signed in yet. Of a sign-in: the label that it was
+   * asked for. Of `account`: who signed in; absent where the server didn't say.
+   */
   account: account.optional(),
-  /** Of `allow`, where the question is about the account: those that the program works as there now. Of the end of a denial: those that it is about. Of `account`: those that are signed in there. Of a sign-in under a new name: those beside it. */
+  /**
+   * Of `allow`, where the question is about the account: those that the program works as there now. Of the end of a
+   * denial: those that it is about. Of `account`: those that are signed in there. Of a sign-in under a new name:
+   * those beside it.
+   */
   accounts: z.array(account).optional(),
   /** Of a sign-in by a page: what to try where the page shows an error. */
   hint: z.string().max(maxLength.scope).optional(),
@@ -102,13 +109,19 @@ export const interaction = z.object({
    * code, and the address of a sign-in, are told to who started it and to the windows.
    */
   code: z.string().max(maxLength.id).optional(),
-  /** Of a sign-in: the server did not take the client of the page before, and this page is of another one. Of one that a command wants to start: Keyturn would register anew there. */
+  /**
+   * Of a sign-in: the server did not take the client of the page before, and this page is of another one. Of one that
+   * a command wants to start: Keyturn would register anew there.
+   */
   newClient: z.literal(true).optional(),
   /** Of a sign-in by a page: only a client that the owner enters could take the place of the one of this page. */
   replacedByHand: z.literal(true).optional(),
   /** Of a sign-in: a request of a program's, a command, or a window. */
   startedBy: z.literal(['program', 'command', 'window']).optional(),
-  /** The page to open; an authorization URL has challenge and state in it, and no secret. Of the kind `url` at a desk: for the windows only, `server` has its origin. */
+  /**
+   * The page to open; an authorization URL has challenge and state in it, and no secret. Of the kind `url` at a desk:
+   * for the windows only, `server` has its origin.
+   */
   url: z.string().max(maxLength.challenge).optional(),
   /** The broker's own address that leads on to that page, for a browser on this machine. */
   startUrl: url.optional(),

@@ -35,8 +35,8 @@ import { desktopSession, passphrase } from './vault-schema.ts';
 export type Who = 'owner' | 'client' | 'any';
 
 /**
- * What a method does to access. `reads` shows. `narrows` takes away or ends. `asks` gives only what the person allows on
- * a card, or what the caller's own sign-in brings. `widens` gives somebody more than they had, or may do so.
+ * What a method does to access. `reads` shows. `narrows` takes away or ends. `asks` gives only what the person allows
+ * on a card, or what the caller's own sign-in brings. `widens` gives somebody more than they had, or may do so.
  */
 export type Effect = 'reads' | 'narrows' | 'asks' | 'widens';
 
@@ -51,7 +51,9 @@ interface Method {
    * Without the flag unverified records throw, so a row that forgets it is refused.
    */
   readonly usesRecords?: true;
-  /** Starts a sign-in, or carries one on: it can put another account behind what was allowed. Refused at a closed desk. */
+  /**
+   * Starts a sign-in, or carries one on: it can put another account behind what was allowed. Refused at a closed desk.
+   */
   readonly signsIn?: true;
   /** Success changes no list that anybody shows. For `narrows` and `widens`, which otherwise do. */
   readonly changesNoList?: true;
@@ -132,7 +134,8 @@ export const methods = {
   },
   'login.answer': {
     who: 'owner',
-    // At a desk this is its caller's own sign-in, which a card allowed: another client in it is registered at the same server.
+    // At a desk this is its caller's own sign-in, which a card allowed: another client in it is registered at the
+    // same server.
     effect: 'asks',
     signsIn: true,
     params: loginAnswer,
@@ -216,7 +219,9 @@ export const methods = {
     effect: 'widens',
     usesRecords: true,
     params: keySet,
-    /** `replaced`: there was a key. `permissionsStay`: it had the same header and scheme, so that its programs keep it. */
+    /**
+     * `replaced`: there was a key. `permissionsStay`: it had the same header and scheme, so that its programs keep it.
+     */
     result: z.object({ replaced: z.boolean(), permissionsStay: z.boolean() }),
   },
   'key.list': {

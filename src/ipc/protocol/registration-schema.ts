@@ -42,7 +42,10 @@ export const registered = z.object({
   grant: z.literal(['client_credentials', 'id-jag']).optional(),
   /** Absent for a client that needs no person. */
   redirectUri: url.optional(),
-  /** Absent: in use. `replaced`: sign-ins use another one there. `rejected`: the issuer no longer takes it. `trial`: no sign-in with it has succeeded yet. */
+  /**
+   * Absent: in use. `replaced`: sign-ins use another one there. `rejected`: the issuer no longer takes it. `trial`:
+   * no sign-in with it has succeeded yet.
+   */
   state: z.literal(['replaced', 'rejected', 'trial']).optional(),
   /** Seconds since 1970. */
   registeredAt: z.int().nonnegative(),

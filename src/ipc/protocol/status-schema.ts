@@ -52,7 +52,10 @@ export const status = z.object({
     isWaiting: z.boolean(),
     /** Why it is `strange`: its files and its vault do not belong together. */
     why: z.string().optional(),
-    /** Settings whose written value isn't the vault's. At a desk, and in a desk's home, `held` counts; elsewhere `value`. */
+    /**
+     * Settings whose written value isn't the vault's. At a desk, and in a desk's home, `held` counts; elsewhere
+     * `value`.
+     */
     differing: z.array(unconfirmed),
   }),
   /** Settings that were recorded or changed, by name. */

@@ -1,6 +1,6 @@
 /**
- * Tokens as schemas of the wire: how a local client asks for one, gets it and rejects it; and how it shows an address of
- * its server.
+ * Tokens as schemas of the wire: how a local client asks for one, gets it and rejects it; and how it shows an address
+ * of its server.
  *
  * Invariant: every text is bounded.
  */

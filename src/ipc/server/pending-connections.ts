@@ -1,8 +1,8 @@
 /**
  * Connections that haven't proved a key yet: how many, and for how long.
  *
- * Invariant: at most 64 at once. Each client has `handshakeTimeout` for its own part; while the broker works on what the
- * client sent, that time stands still, and `brokerTimeout` bounds the work. A process that holds many of the
+ * Invariant: at most 64 at once. Each client has `handshakeTimeout` for its own part; while the broker works on what
+ * the client sent, that time stands still, and `brokerTimeout` bounds the work. A process that holds many of the
  * places makes room for one that holds few, so that no single process can keep the others out.
  */
 import { KeyturnError } from '../../base/errors.ts';

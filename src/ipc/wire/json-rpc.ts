@@ -1,8 +1,8 @@
 /**
  * JSON-RPC 2.0 as the wire uses it: one message a frame, and refusals as its errors.
  *
- * Invariants: an error that isn't ours keeps its text in its own process. What a message repeats of the other side's text is
- * bounded and visible.
+ * Invariants: an error that isn't ours keeps its text in its own process. What a message repeats of the other side's
+ * text is bounded and visible.
  */
 import { isReason, KeyturnError, quoted, type Reason, reasons } from '../../base/errors.ts';
 import { maxLength } from './limits.ts';

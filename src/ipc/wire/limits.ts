@@ -1,7 +1,8 @@
 /**
  * The bounds of the wire: bytes of a frame, characters of a text, time for a handshake.
  *
- * Invariant: nothing that comes over the socket is unbounded. The schemas of protocol/ and the guards of wire/ use these.
+ * Invariant: nothing that comes over the socket is unbounded. The schemas of protocol/ and the guards of wire/ use
+ * these.
  */
 
 /** Bytes of one frame before authentication: a hello takes 300, so 16 KiB leaves room and costs little. */

@@ -28,7 +28,9 @@ export function canonicalResource(input: string, policy: UrlPolicy): string {
   return url.origin + url.pathname.replace(/\/+$/, '');
 }
 
-/** The URL as the person typed it, with a slash at its end if it has one; for input that `canonicalResource` accepted. */
+/**
+ * The URL as the person typed it, with a slash at its end if it has one; for input that `canonicalResource` accepted.
+ */
 export function asTyped(input: string): string {
   return new URL(input).href;
 }

@@ -28,9 +28,10 @@ export function readScope(text: string): string[] {
 }
 
 /**
- * Like `readScope`, for the scopes that a server granted. Some servers, such as GitHub, write commas instead of spaces. A comma
- * may also be part of a scope's name (RFC 6749 §3.3): it counts as that if a scope in `asked` has one. An older version
- * took such a list for one name and asked for it again, so a list of other scopes in `asked` doesn't count as a name.
+ * Like `readScope`, for the scopes that a server granted. Some servers, such as GitHub, write commas instead of
+ * spaces. A comma may also be part of a scope's name (RFC 6749 §3.3): it counts as that if a scope in `asked` has
+ * one. An older version took such a list for one name and asked for it again, so a list of other scopes in `asked`
+ * doesn't count as a name.
  */
 export function readGranted(text: string, asked: readonly string[]): string[] {
   const hasCommas = asked.some((token) => token.includes(',') && !isWithin(token.split(','), asked));
@@ -129,7 +130,9 @@ export function selectScope(sources: ScopeSources): string[] | undefined {
   return base.length === 0 ? undefined : withOfflineAccess(base, sources.authorizationServerScopes);
 }
 
-/** Spec, Scope selection: the challenge with the caller's scopes, else the caller's, else scopes_supported, else none. */
+/**
+ * Spec, Scope selection: the challenge with the caller's scopes, else the caller's, else scopes_supported, else none.
+ */
 function baseScope(sources: ScopeSources): readonly string[] {
   const { challenge, requested } = sources;
   if (challenge !== undefined && challenge.length > 0) return union(challenge, requested ?? []);

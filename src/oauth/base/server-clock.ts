@@ -29,8 +29,8 @@ export class ServerClocks {
   note(url: string, headers: HttpHeaders, now: number): void {
     const date = httpDate(headers.get('date'));
     const age = Number(headers.get('age') ?? 0);
-    // A Date header drops fractions and arrives late, so this is never ahead of the server's real clock: the server would
-    // refuse an assertion that is dated in its future.
+    // A Date header drops fractions and arrives late, so this is never ahead of the server's real clock: the server
+    // would refuse an assertion that is dated in its future.
     if (date !== undefined && age === 0) this.#ahead.set(originOf(url), date - now);
   }
 

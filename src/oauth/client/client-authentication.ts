@@ -1,8 +1,8 @@
 /**
  * Client authentication at the token endpoint: none, a secret, or a signed assertion.
  *
- * Invariant: a secret is only in the requests that need it. A private key never leaves this process. No error contains a
- * part of either.
+ * Invariant: a secret is only in the requests that need it. A private key never leaves this process. No error
+ * contains a part of either.
  */
 import { createPrivateKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';

@@ -33,8 +33,8 @@ export function secretForms(client: OAuthClient, http: Pick<Http, 'secretForms'>
 }
 
 /**
- * Remembers, in memory only, the form that the server accepted. After a restart the usual form is tried first again, for
- * a server that was corrected meanwhile. Forgetting costs one refused request.
+ * Remembers, in memory only, the form that the server accepted. After a restart the usual form is tried first again,
+ * for a server that was corrected meanwhile. Forgetting costs one refused request.
  */
 export function rememberForm(
   client: OAuthClient,
@@ -135,7 +135,9 @@ const publicParameters = new Set([
   'actor_token_type',
 ]);
 
-/** The secrets of a request (token, code, verifier, assertion, client secret), each also as encoded in a form and a URL. */
+/**
+ * The secrets of a request (token, code, verifier, assertion, client secret), each also as encoded in a form and a URL.
+ */
 export function secretsOf({ headers, body }: RequestContent, clientSecret: string | undefined): string[] {
   const parameters = [...body].filter(([name]) => !publicParameters.has(name)).map(([, value]) => value);
   const authorization = headers['authorization']?.split(' ').at(-1);

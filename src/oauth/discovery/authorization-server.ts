@@ -46,7 +46,9 @@ export interface AuthorizationServer extends TokenServer {
   readonly clientIdMetadataDocumentSupported: boolean;
   /** Set if the server has no metadata: these are the default endpoints. */
   readonly isDefault?: true;
-  /** Set if there is no authorization endpoint and S256 isn't listed: no person signs in there (`requirePkceForPerson`). */
+  /**
+   * Set if there is no authorization endpoint and S256 isn't listed: no person signs in there (`requirePkceForPerson`).
+   */
   readonly lacksPkce?: true;
   /** Until when this may be kept: milliseconds, steady. Undefined if that is not known. */
   readonly freshUntil?: number;

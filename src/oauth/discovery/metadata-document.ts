@@ -20,8 +20,8 @@ export type MetadataAnswer =
   | FoundDocument
   | {
       /**
-       * `page`: a 200 whose content neither is JSON nor claims to be. Web applications answer like this at unknown paths.
-       * `unclear`: a 4xx that doesn't mean that there is no document.
+       * `page`: a 200 whose content neither is JSON nor claims to be. Web applications answer like this at unknown
+       * paths. `unclear`: a 4xx that doesn't mean that there is no document.
        */
       readonly kind: 'absent' | 'page' | 'unclear';
       readonly status: number;
@@ -55,7 +55,10 @@ export const textList = z
     entries.filter((entry) => typeof entry === 'string').filter((entry) => entry !== ''),
   );
 
-/** Gets `url` with the caller's `headers`. Throws insecure_url, metadata_invalid (RuleRefusal), or Unreachable with `reason`. */
+/**
+ * Gets `url` with the caller's `headers`. Throws insecure_url, metadata_invalid (RuleRefusal), or Unreachable with
+ * `reason`.
+ */
 export async function fetchMetadata(
   url: string,
   http: Http,
@@ -135,7 +138,9 @@ function redirectTarget(from: URL, reply: HttpReply, http: Http): URL {
   return requireSecureUrl(target.href, 'the metadata document', http);
 }
 
-/** Text that begins like JSON counts as a document, whatever its type says. `readDocument` then refuses a wrong type. */
+/**
+ * Text that begins like JSON counts as a document, whatever its type says. `readDocument` then refuses a wrong type.
+ */
 function isPage(reply: HttpReply): boolean {
   return !isJsonType(typeOf(reply)) && !/^\s*[[{]/.test(reply.text ?? '');
 }
@@ -164,7 +169,9 @@ function withoutNulls(json: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null));
 }
 
-/** True if the document has at most `maxNesting` levels. Not recursive, so that a deep document can't fill the stack. */
+/**
+ * True if the document has at most `maxNesting` levels. Not recursive, so that a deep document can't fill the stack.
+ */
 function isShallow(json: JsonObject): boolean {
   let level: unknown[] = [json];
   for (let depth = 0; depth < maxNesting; depth += 1) {

@@ -1,8 +1,8 @@
 /**
  * Finds out whether a protected server offers OAuth. If it does, the owner needs no API key for it.
  *
- * Invariant: only what the server says about this endpoint counts. A refusal without a challenge or metadata is no offer
- * of OAuth, since servers with API keys refuse too.
+ * Invariant: only what the server says about this endpoint counts. A refusal without a challenge or metadata is no
+ * offer of OAuth, since servers with API keys refuse too.
  */
 import { reasonOf } from '../../base/errors.ts';
 import type { Http } from '../base/http.ts';

@@ -34,7 +34,8 @@ const unknownMethod: readonly number[] = [400, 404, 405, 406, 415, 501];
 /**
  * Sends unauthenticated requests to get the server's challenge. First a GET, which changes nothing. If the server
  * doesn't support GET, or answers it without authorization, a `ping` follows by POST, which has no effect either.
- * Redirects are followed within the origin: some servers redirect to the URL with a slash at its end. Throws Unreachable.
+ * Redirects are followed within the origin: some servers redirect to the URL with a slash at its end. Throws
+ * Unreachable.
  */
 export async function probe(endpoint: string, http: Http): Promise<Probe> {
   const first = await probeWith({ url: endpoint, method: 'GET', headers: { accept } }, http);
@@ -115,7 +116,10 @@ async function headOf(request: ProbeRequest & { readonly signal: AbortSignal }, 
   return reply;
 }
 
-/** RFC 9110 §15.4: 307 and 308 keep the method. After the others a client may change it, so they are followed for GET only. */
+/**
+ * RFC 9110 §15.4: 307 and 308 keep the method. After the others a client may change it, so they are followed for GET
+ * only.
+ */
 function redirectTarget({ url, method }: ProbeRequest, { status, headers }: Head): string | undefined {
   const followed = method === 'GET' ? [301, 302, 303, 307, 308] : [307, 308];
   const location = headers.get('location');

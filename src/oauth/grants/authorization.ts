@@ -50,7 +50,10 @@ export interface AuthorizationRequest {
   readonly overrides?: Overrides;
 }
 
-/** Starts a sign-in: `url` is for the browser. Throws issuer_mismatch, insecure_url, metadata_invalid, registration_failed. */
+/**
+ * Starts a sign-in: `url` is for the browser. Throws issuer_mismatch, insecure_url, metadata_invalid,
+ * registration_failed.
+ */
 export async function buildAuthorizationRequest(
   request: AuthorizationRequest,
 ): Promise<{ readonly url: string; readonly started: StartedAuthorization }> {
@@ -104,8 +107,8 @@ function startAuthorization(request: AuthorizationRequest): StartedAuthorization
 }
 
 /**
- * True if the server may not know the client. False with a `prompt`: then a refusal is more likely about the prompt, and
- * the sign-in is repeated without it.
+ * True if the server may not know the client. False with a `prompt`: then a refusal is more likely about the prompt,
+ * and the sign-in is repeated without it.
  */
 function mayBeUnknown({ registration, isNewClient = false, prompt }: AuthorizationRequest): boolean {
   const { source } = registration;
@@ -113,7 +116,9 @@ function mayBeUnknown({ registration, isNewClient = false, prompt }: Authorizati
   return source === 'metadata_document' || (source === 'dynamic' && !isNewClient);
 }
 
-/** RFC 6749 §3.1: parameters MUST NOT be included more than once, so the query of the endpoint must not contain ours. */
+/**
+ * RFC 6749 §3.1: parameters MUST NOT be included more than once, so the query of the endpoint must not contain ours.
+ */
 function requireFreeParameters(server: AuthorizationServer, url: URL, names: readonly string[]): void {
   const taken = names.find((name) => url.searchParams.has(name));
   if (taken === undefined) return;
@@ -188,7 +193,10 @@ function constantTimeEqual(one: string, other: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** RFC 9207 §2.4: `iss` must equal the recorded issuer, as a string. It may be absent only if the server doesn't advertise it. */
+/**
+ * RFC 9207 §2.4: `iss` must equal the recorded issuer, as a string. It may be absent only if the server doesn't
+ * advertise it.
+ */
 function requireIssuer(
   started: StartedAuthorization,
   server: AuthorizationServer,

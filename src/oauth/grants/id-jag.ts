@@ -36,8 +36,8 @@ const idJagProfile = 'urn:ietf:params:oauth:grant-profile:id-jag';
 const defaultLifetime = 300;
 
 /**
- * The identity provider's token endpoint. No browser opens a page of the identity provider, so it needs neither PKCE nor
- * an authorization endpoint here. Throws issuer_mismatch, metadata_invalid, insecure_url, or Unreachable
+ * The identity provider's token endpoint. No browser opens a page of the identity provider, so it needs neither PKCE
+ * nor an authorization endpoint here. Throws issuer_mismatch, metadata_invalid, insecure_url, or Unreachable
  * (authorization_server_unreachable).
  */
 export async function discoverIdentityProvider(issuer: string, http: Http): Promise<TokenServer> {

@@ -56,7 +56,9 @@ export class ClientRejected extends KeyturnError {
     this.code = code;
   }
 
-  /** RFC 6749 §5.2: true if the server doesn't know the client or its secret; false if the client may not use the grant. */
+  /**
+   * RFC 6749 §5.2: true if the server doesn't know the client or its secret; false if the client may not use the grant.
+   */
   get isUnknown(): boolean {
     return this.code === 'invalid_client';
   }
@@ -76,7 +78,9 @@ export function clientRejected(server: TokenServer, error: OAuthError, code: Cli
   );
 }
 
-/** The error for a failed exchange of a code. After a refusal the code is used up, and the person has to sign in again. */
+/**
+ * The error for a failed exchange of a code. After a refusal the code is used up, and the person has to sign in again.
+ */
 export function exchangeFailure(server: TokenServer, reply: HttpReply, http: Http): KeyturnError {
   const error = oauthError(reply);
   if (isTransient(reply.status)) return unreachable(server, reply, http);

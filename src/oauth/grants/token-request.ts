@@ -40,9 +40,9 @@ export interface TokenOutcome {
 }
 
 /**
- * Sends the request. Returns a refusal instead of throwing it, because a refused response may contain a refresh token.
- * All grant types use the library's generic request. Its request for codes would take the redirect URI from the callback
- * URL; ours is the recorded one, byte for byte.
+ * Sends the request. Returns a refusal instead of throwing it, because a refused response may contain a refresh
+ * token. All grant types use the library's generic request. Its request for codes would take the redirect URI from
+ * the callback URL; ours is the recorded one, byte for byte.
  */
 export async function requestToken(
   client: OAuthClient,

@@ -54,8 +54,9 @@ export const defaultLifetime = 3600;
 const maxLifetime = 365 * 24 * 60 * 60;
 
 /**
- * RFC 6749 §5.1. Some servers write null or "" for "none". Except for access_token, a field of a wrong type doesn't make
- * the response unreadable, so that a rotated refresh token in it isn't lost. `processTokenFields` checks the fields.
+ * RFC 6749 §5.1. Some servers write null or "" for "none". Except for access_token, a field of a wrong type doesn't
+ * make the response unreadable, so that a rotated refresh token in it isn't lost. `processTokenFields` checks the
+ * fields.
  */
 const optionalText = z.string().nullish().catch(undefined);
 const answerSchema = z.object({
@@ -224,8 +225,8 @@ function jwtClaims(token: string): Claims | undefined {
 }
 
 /**
- * True for a JWS or a JWE. A protected server that checks such a token by itself accepts it until it expires, even after
- * the authorization server has revoked it.
+ * True for a JWS or a JWE. A protected server that checks such a token by itself accepts it until it expires, even
+ * after the authorization server has revoked it.
  */
 export function isSelfContained(token: string): boolean {
   const parts = token.split('.');

@@ -2,10 +2,10 @@
  * Client ID metadata documents, as the authorization server fetches and judges them
  * (draft-ietf-oauth-client-id-metadata-document).
  *
- * Invariant: a document counts only if the host of its URL may be asked, the answer came without a redirect, in time and
- * within bounds, and has the fields that the specification requires. (The provider compares its client_id with the URL,
- * and redirect.ts judges its redirects as those of every client.) The request reaches public addresses only, or this machine where the
- * issuer is on this machine too (base/addresses.ts).
+ * Invariant: a document counts only if the host of its URL may be asked, the answer came without a redirect, in time
+ * and within bounds, and has the fields that the specification requires. (The provider compares its client_id with
+ * the URL, and redirect.ts judges its redirects as those of every client.) The request reaches public addresses only,
+ * or this machine where the issuer is on this machine too (base/addresses.ts).
  */
 import { fetch } from 'undici';
 import type { Dispatcher } from 'undici';

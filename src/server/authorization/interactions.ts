@@ -1,9 +1,9 @@
 /**
  * The person's side of an authorization: sign-in, then consent.
  *
- * Invariant: an answer counts only from the browser that the authorization began in (the provider's signed cookie), from
- * a page of ours (the form token, and what the browser says of the sender), and for the authorization that the page
- * showed. Each consent makes a grant of its own.
+ * Invariant: an answer counts only from the browser that the authorization began in (the provider's signed cookie),
+ * from a page of ours (the form token, and what the browser says of the sender), and for the authorization that the
+ * page showed. Each consent makes a grant of its own.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,15 +1,18 @@
 /**
  * What a handler learns of the token that a request came with.
  *
- * Invariant: the token itself is not in it, nor in the headers of the request that the handler gets. So a handler can't
- * pass it on (spec, Mandatory security requirements 11), not even by accident. Its digest is kept beside the object, for
- * `upstreamFetch`, and ends with it.
+ * Invariant: the token itself is not in it, nor in the headers of the request that the handler gets. So a handler
+ * can't pass it on (spec, Mandatory security requirements 11), not even by accident. Its digest is kept beside the
+ * object, for `upstreamFetch`, and ends with it.
  */
 import type { VerifiedToken } from './tokens/token.ts';
 
 /** Claims of the token, and the parsed body where this server read it. */
 export interface Access extends VerifiedToken {
-  /** The body as it was parsed here: a message where `operations` are given, `URLSearchParams` for a form; else undefined. */
+  /**
+   * The body as it was parsed here: a message where `operations` are given, `URLSearchParams` for a form; else
+   * undefined.
+   */
   readonly body: unknown;
   /** For the protocol's SDK, which takes it as `authInfo`. Its `token` is empty. */
   readonly authInfo: SdkAuthInfo;

@@ -1,8 +1,8 @@
 /**
  * What a protected server tells its operator: each request that passed or was refused, and each outage.
  *
- * Invariant: no event holds a token, a proof, a query or a body. What a client chose, such as a tool's name, is bounded and
- * printable.
+ * Invariant: no event holds a token, a proof, a query or a body. What a client chose, such as a tool's name, is
+ * bounded and printable.
  */
 import { quoted } from '../../base/errors.ts';
 import type { RefusalReason } from './base/refusal.ts';

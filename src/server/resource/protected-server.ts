@@ -1,8 +1,8 @@
 /**
  * A protected server: the checks of one request, in order.
  *
- * Invariant: nothing of a request is processed before its token passed (spec, Endpoints, rule 3), and a check that can't be
- * made is never a pass. A request ends in exactly one event.
+ * Invariant: nothing of a request is processed before its token passed (spec, Endpoints, rule 3), and a check that
+ * can't be made is never a pass. A request ends in exactly one event.
  */
 import { resourceCovers } from '../../oauth/base/resource.ts';
 import type { Http } from '../../oauth/base/http.ts';
@@ -40,7 +40,10 @@ export type Verdict =
       readonly headers: Readonly<Record<string, string>>;
     };
 
-/** Characters. Tokens with many claims have some 4,000; all headers of a request together seldom may have more than 16,384. */
+/**
+ * Characters. Tokens with many claims have some 4,000; all headers of a request together seldom may have more than
+ * 16,384.
+ */
 const maxTokenLength = 8192;
 
 interface Checks {
@@ -205,7 +208,9 @@ export class ProtectedServer {
     return bytes;
   }
 
-  /** What the client asked for: the path as it came, at the configured origin, since anybody can write a Host header. */
+  /**
+   * What the client asked for: the path as it came, at the configured origin, since anybody can write a Host header.
+   */
   #ownUrl({ url }: IncomingRequest): string {
     return new URL(this.resource).origin + url.pathname;
   }

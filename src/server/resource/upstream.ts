@@ -1,8 +1,8 @@
 /**
  * Requests to an upstream server, with a token that was issued for that server.
  *
- * Invariant: the token that a client sent here never goes further (spec, Mandatory security requirements 11). A token is
- * sent to the upstream resource alone, and a redirect is not followed.
+ * Invariant: the token that a client sent here never goes further (spec, Mandatory security requirements 11). A token
+ * is sent to the upstream resource alone, and a redirect is not followed.
  */
 import { decodeJwt } from 'jose';
 import { KeyturnError } from '../../base/errors.ts';
@@ -21,9 +21,9 @@ export interface Upstream {
 }
 
 /**
- * A fetch for one upstream server. Throws not_permitted for the token that came with the request, and for one that names
- * this server, or another than the upstream, as its audience. The fetch throws not_permitted for a URL beyond the
- * upstream resource.
+ * A fetch for one upstream server. Throws not_permitted for the token that came with the request, and for one that
+ * names this server, or another than the upstream, as its audience. The fetch throws not_permitted for a URL beyond
+ * the upstream resource.
  */
 export async function upstreamFetch(access: Access, upstream: Upstream): Promise<typeof globalThis.fetch> {
   const { resource, token } = upstream;

@@ -46,9 +46,10 @@ export interface Vault {
 export interface Lockable {
   condition(): Promise<VaultCondition>;
   /**
-   * Opens the vault and reads everything again; creates it if it doesn't exist. Pass `passphrase` only to a vault that
-   * has one. Throws `locked` for a wrong passphrase (the caller makes the person wait longer after each),
-   * `invalid_request` for a missing one, `vault_unreadable`, `vault_unavailable`. A vault that was open stays open then.
+   * Opens the vault and reads everything again; creates it if it doesn't exist. Pass `passphrase` only to a vault
+   * that has one. Throws `locked` for a wrong passphrase (the caller makes the person wait longer after each),
+   * `invalid_request` for a missing one, `vault_unreadable`, `vault_unavailable`. A vault that was open stays open
+   * then.
    */
   unlock(passphrase?: string): Promise<void>;
   /** Forgets every key, once the running calls have ended. */

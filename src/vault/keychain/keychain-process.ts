@@ -21,7 +21,9 @@ export type SpawnWorker = SpawnChild;
 
 export const keychainWorkerFile = fileBeside(import.meta.url, 'keychain-worker');
 
-/** Starts the worker with Node. The worker itself doesn't keep this process alive; the time-out of a waiting call does. */
+/**
+ * Starts the worker with Node. The worker itself doesn't keep this process alive; the time-out of a waiting call does.
+ */
 export const forkWorker: SpawnWorker = (env) => forkChild(keychainWorkerFile, env);
 
 /** Hints for the person whose keychain doesn't answer. */
@@ -30,7 +32,9 @@ const orSealedFile =
 const needsKeyring = `install, start or unlock a keyring (gnome-keyring, KWallet or another Secret Service), ${orSealedFile}`;
 const needsModule = `install a C++ compiler and the libsecret headers and run "npm rebuild keytar", ${orSealedFile}`;
 
-/** The words with which keychains on Linux and macOS report that they are locked, or that the person closed the prompt. */
+/**
+ * The words with which keychains on Linux and macOS report that they are locked, or that the person closed the prompt.
+ */
 const lockedText = /\b(locked|unlock|dismissed|cancell?ed|interaction is not allowed)\b/i;
 
 function refusal(answer: KeychainAnswer & { ok: false }): VaultError {

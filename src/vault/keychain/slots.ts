@@ -103,7 +103,9 @@ export async function writeSlot(
   await clearSlot(items, id, slot === 'a' ? 'b' : 'a').catch(() => undefined);
 }
 
-/** Removes both slots, the one with the newest copy last, so that a crash in between doesn't bring back an older copy. */
+/**
+ * Removes both slots, the one with the newest copy last, so that a crash in between doesn't bring back an older copy.
+ */
 export async function removeSlots(items: Items, id: string, newest: Copy | undefined): Promise<void> {
   for (const slot of newest?.slot === 'a' ? (['b', 'a'] as const) : slotNames)
     await clearSlot(items, id, slot);

@@ -6,9 +6,9 @@
  * between calls: each read decrypts its record from the disk. A wrong passphrase changes nothing.
  *
  * An older copy of the file, or a file that was cut off after a whole record, is valid in itself: nothing in it shows
- * that there was a newer one. If the key is in the keychain, the keychain also names the newest record (sealed-head.ts),
- * and such a file is refused, like a missing one. With a passphrase an older copy can't be detected. So if our own
- * records name an item, callers use `read`, which never answers "absent".
+ * that there was a newer one. If the key is in the keychain, the keychain also names the newest record
+ * (sealed-head.ts), and such a file is refused, like a missing one. With a passphrase an older copy can't be
+ * detected. So if our own records name an item, callers use `read`, which never answers "absent".
  *
  * The home's lock keeps a second broker away, not this file. If another program changes the file, the vault notices
  * that before its next call and writes nothing more.
@@ -133,7 +133,8 @@ class SealedFile implements Vault, Lockable {
     await this.#withLog(async () => {
       // Opening it again checks the current passphrase, and that the file on the disk is readable.
       const log = await this.#open(current);
-      // A new log key too, so that the key in an older copy of the file, with the old passphrase, decrypts no newer record.
+      // A new log key too, so that the key in an older copy of the file, with the old passphrase, decrypts no newer
+      // record.
       const { header, log: key } = await newLogKey(this.#source, next, log.id);
       await log.rewrite(encodeHeader(header), key);
     });
@@ -158,7 +159,10 @@ class SealedFile implements Vault, Lockable {
     return this.#exclusive(async () => work(await this.#log()));
   }
 
-  /** Resolves when the head names the change too. If a compaction is due, it runs later, and the caller doesn't wait for it. */
+  /**
+   * Resolves when the head names the change too. If a compaction is due, it runs later, and the caller doesn't wait
+   * for it.
+   */
   async #changeLog(work: (log: SealedLog) => Promise<void>): Promise<void> {
     const newest = await this.#withLog(async (log) => {
       await work(log);

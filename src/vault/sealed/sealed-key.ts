@@ -118,7 +118,8 @@ async function passphraseKey(
     });
   // Some letters have two forms in Unicode (RFC 8265 §4.2.2). With another keyboard the owner may type the other form.
   const text = passphrase.normalize('NFC');
-  // Node's default limit is 32 MiB. The header's schema has already limited N and r; 1 MiB more covers scrypt's overhead.
+  // Node's default limit is 32 MiB. The header's schema has already limited N and r; 1 MiB more covers scrypt's
+  // overhead.
   const maxmem = 128 * cost.N * cost.r + 1024 * 1024;
   return secretKey(await scrypt(text, salt, keyLength, { ...cost, maxmem }));
 }

@@ -30,7 +30,9 @@ const magicLength = 4;
 /** Bytes of each tag: GCM's full one, and HMAC-SHA-256 cut to the same strength. */
 export const tagLength = 16;
 const saltLength = 32;
-/** Bytes: the longest id that a vault accepts. The size is fixed, so that the tag of the head is always at one offset. */
+/**
+ * Bytes: the longest id that a vault accepts. The size is fixed, so that the tag of the head is always at one offset.
+ */
 const idLength = 128;
 
 const segmentTagAt = magicLength + 1 + 8 + saltLength;

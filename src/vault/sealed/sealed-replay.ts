@@ -137,7 +137,10 @@ function nextUnit(
   return undefined;
 }
 
-/** True if `unit` is in sequence, or follows a gap, which is doubt. A repeated unit or a second base is doubt and skipped. */
+/**
+ * True if `unit` is in sequence, or follows a gap, which is doubt. A repeated unit or a second base is doubt and
+ * skipped.
+ */
 function isNext(contents: Contents, unit: Unit): boolean {
   const isOld = unit.sequence < contents.sequence || ('segment' in unit && unit.segment.isBase);
   if (isOld || unit.sequence > contents.sequence) enterDoubt(contents);
@@ -194,7 +197,9 @@ function beginsAs(rest: Buffer, magic: Buffer): boolean {
   return rest.subarray(0, length).equals(magic.subarray(0, length));
 }
 
-/** A file system may lengthen a file before it writes the bytes. A whole record ends with a tag, never with 16 zeros. */
+/**
+ * A file system may lengthen a file before it writes the bytes. A whole record ends with a tag, never with 16 zeros.
+ */
 function endsUnwritten(bytes: Buffer): boolean {
   return bytes.subarray(-tagLength).every((byte) => byte === 0);
 }

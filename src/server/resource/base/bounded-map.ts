@@ -48,7 +48,9 @@ export class BoundedMap<V> {
     return this.#entries.size;
   }
 
-  /** Entries of one kind end in the order in which they came, so the first that has not ended is the last to look at. */
+  /**
+   * Entries of one kind end in the order in which they came, so the first that has not ended is the last to look at.
+   */
   #dropEnded(): void {
     const now = this.#now();
     for (const [key, { until }] of this.#entries) {

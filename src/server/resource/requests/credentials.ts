@@ -1,8 +1,8 @@
 /**
  * The token of a request: where it stands, and in which scheme.
  *
- * Invariant: one token, in one Authorization header, and nowhere else (RFC 6750 §2; spec, Token use 2). Anything that could
- * be read in two ways is refused as malformed, before any token is looked at.
+ * Invariant: one token, in one Authorization header, and nowhere else (RFC 6750 §2; spec, Token use 2). Anything that
+ * could be read in two ways is refused as malformed, before any token is looked at.
  */
 import type { IncomingRequest } from '../base/incoming.ts';
 import { Refusal } from '../base/refusal.ts';

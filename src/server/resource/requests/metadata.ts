@@ -1,8 +1,8 @@
 /**
  * The protected resource metadata (RFC 9728), and the requests for it.
  *
- * Invariant: `resource` is the configured value byte for byte (§3.3), at each place where a client looks. The document is
- * public: any page may read it, and any cache may keep it for an hour.
+ * Invariant: `resource` is the configured value byte for byte (§3.3), at each place where a client looks. The
+ * document is public: any page may read it, and any cache may keep it for an hour.
  */
 import { protectedResourceLocations } from '../../../oauth/discovery/protected-resource.ts';
 import type { Answer } from '../base/incoming.ts';

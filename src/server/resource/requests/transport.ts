@@ -1,8 +1,8 @@
 /**
  * Over what a request came: whether it was encrypted, and from which address.
  *
- * Invariant: X-Forwarded-* counts only from a connection of a trusted proxy; from anybody else it is ignored. Plain http
- * is served only where the resource itself is a loopback URL, and only to this machine.
+ * Invariant: X-Forwarded-* counts only from a connection of a trusted proxy; from anybody else it is ignored. Plain
+ * http is served only where the resource itself is a loopback URL, and only to this machine.
  */
 import { isAmong, isLoopbackAddress, plainAddress } from '../base/address.ts';
 import type { IncomingRequest } from '../base/incoming.ts';

@@ -1,8 +1,8 @@
 /**
  * Tokens that passed a short while ago, by their digest.
  *
- * Invariant: an entry ends before its token does, and never later than `seconds` after the check; there are never more than
- * `maxEntries`. Only a token that passed is here, by its SHA-256.
+ * Invariant: an entry ends before its token does, and never later than `seconds` after the check; there are never
+ * more than `maxEntries`. Only a token that passed is here, by its SHA-256.
  */
 import { BoundedMap } from '../base/bounded-map.ts';
 import type { VerifiedToken } from './token.ts';

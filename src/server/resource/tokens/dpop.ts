@@ -1,8 +1,8 @@
 /**
  * Tokens that are bound to a key (RFC 9449): which scheme they come in, their proofs, and proofs that come twice.
  *
- * Invariant: a bound token passes only with a fresh proof of its key; a token without a key never passes as a bound one.
- * A proof passes once: when there is no room to remember it, it doesn't pass. The memory is this process's own.
+ * Invariant: a bound token passes only with a fresh proof of its key; a token without a key never passes as a bound
+ * one. A proof passes once: when there is no room to remember it, it doesn't pass. The memory is this process's own.
  */
 import { base64url } from 'jose';
 import type { CryptoKey } from 'jose';

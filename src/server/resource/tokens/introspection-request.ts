@@ -1,8 +1,8 @@
 /**
  * The question that introspection asks (RFC 7662 §2.1), and how this server proves who it is.
  *
- * Invariant: the token goes to the one introspection endpoint of its issuer, over https, in a body. Time and size of the
- * answer are bounded.
+ * Invariant: the token goes to the one introspection endpoint of its issuer, over https, in a body. Time and size of
+ * the answer are bounded.
  */
 import { importJWK, SignJWT } from 'jose';
 import type { CryptoKey, JWK } from 'jose';

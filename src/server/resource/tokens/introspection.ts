@@ -1,8 +1,8 @@
 /**
  * Tokens that only their issuer can read (RFC 7662): asked about one by one, the answers kept for a short time.
  *
- * Invariant: a token passes only after an answer `active: true` for this resource. No answer, or one of another form, is
- * never a pass. An answer that is kept ends before the token's `exp`, and a revocation counts at the latest after
+ * Invariant: a token passes only after an answer `active: true` for this resource. No answer, or one of another form,
+ * is never a pass. An answer that is kept ends before the token's `exp`, and a revocation counts at the latest after
  * `cacheSeconds`.
  */
 import { z } from 'zod';
@@ -28,7 +28,10 @@ export interface IntrospectionOptions {
   readonly client: IntrospectionClient;
   /** Where to ask; what the metadata of the authorization server says unless given. */
   readonly endpoint?: string;
-  /** How long an active token is not asked about again, and so how late a revocation may count; 30 unless given, 300 at most. */
+  /**
+   * How long an active token is not asked about again, and so how late a revocation may count; 30 unless given, 300
+   * at most.
+   */
   readonly cacheSeconds?: number;
   /** How long a token that isn't active is refused without asking again; 5 unless given. */
   readonly negativeCacheSeconds?: number;

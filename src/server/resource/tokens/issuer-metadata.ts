@@ -1,8 +1,8 @@
 /**
  * Where an authorization server has its keys and its introspection endpoint (RFC 8414, OpenID Connect Discovery).
  *
- * Invariant: only a document whose `issuer` is identical to the configured one is used (RFC 8414 §3.3). So the keys of one
- * issuer can't be taken for those of another. Whether its URLs are secure, the requests to them check.
+ * Invariant: only a document whose `issuer` is identical to the configured one is used (RFC 8414 §3.3). So the keys
+ * of one issuer can't be taken for those of another. Whether its URLs are secure, the requests to them check.
  */
 import { z } from 'zod';
 import { RuleRefusal } from '../../../base/errors.ts';

@@ -38,8 +38,8 @@ export interface JwtOptions {
   /** How far the clocks of the issuer and this server may differ; 5 unless given, 60 at most. */
   readonly clockToleranceSeconds?: number;
   /**
-   * How long a token that passed is not checked again, and so how long a withdrawn key may still count; 60 unless given,
-   * 0: each is checked every time. Never longer than the token's own `exp`.
+   * How long a token that passed is not checked again, and so how long a withdrawn key may still count; 60 unless
+   * given, 0: each is checked every time. Never longer than the token's own `exp`.
    */
   readonly cacheSeconds?: number;
   /** Seconds between two fetches of the keys that unknown keys in tokens cause; 30 unless given. */
@@ -63,7 +63,9 @@ const schema = z.strictObject({
 
 type Settings = z.output<typeof schema>;
 
-/** Signed tokens of the configured authorization servers, by their key sets. Throws invalid_request for a wrong option. */
+/**
+ * Signed tokens of the configured authorization servers, by their key sets. Throws invalid_request for a wrong option.
+ */
 export function jwt(options: JwtOptions = {}): TokenKind {
   const settings = readOptions(schema, options, 'jwt');
   return { open: (context) => signedTokens(settings, context) };

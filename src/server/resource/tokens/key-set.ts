@@ -1,9 +1,10 @@
 /**
- * The public keys of one issuer: fetched when they are needed, renewed when they are old or a key is unknown, kept for a
- * while when the issuer can't be reached.
+ * The public keys of one issuer: fetched when they are needed, renewed when they are old or a key is unknown, kept
+ * for a while when the issuer can't be reached.
  *
- * Invariant: a key comes only from the issuer's own key set, and never from a token. Whatever strangers send, the set is
- * fetched at most once in `cooldownSeconds`. After `outageSeconds` without an answer no key is left, and nothing passes.
+ * Invariant: a key comes only from the issuer's own key set, and never from a token. Whatever strangers send, the set
+ * is fetched at most once in `cooldownSeconds`. After `outageSeconds` without an answer no key is left, and nothing
+ * passes.
  */
 import { createLocalJWKSet, errors } from 'jose';
 import type { CryptoKey, JWSHeaderParameters } from 'jose';
@@ -27,7 +28,9 @@ export interface KeySetSettings {
   readonly onOutage: (outage: Outage) => void;
 }
 
-/** Ten minutes, in ms: a withdrawn key counts no longer than the answer's own headers say, and never longer than this. */
+/**
+ * Ten minutes, in ms: a withdrawn key counts no longer than the answer's own headers say, and never longer than this.
+ */
 const maxAge = 10 * 60 * 1000;
 /** A minute, in ms, whatever the headers say: else each request would fetch the keys. */
 const minAge = 60 * 1000;
