@@ -9,8 +9,8 @@
  * the file that KEYTURN_DEMO_CA or else NODE_EXTRA_CA_CERTS names. Exit 0: the loopback address
  * answered 2xx. Otherwise 1 and one sentence on stderr.
  *
- * Invariant: forms are filled in over https only, and the sign-in ends at the first http address that doesn't
- * lead on, which must be a loopback one.
+ * Invariant: an http address is a loopback one. The sign-in ends at the first http page that asks for neither an account
+ * nor a decision. A cookie goes to the origin that set it, and nowhere else.
  */
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
@@ -55,10 +55,11 @@ export async function signInAt(url: string | URL, options: UserAgentOptions): Pr
     let next: Step = { url: new URL(url) };
     for (let step = 0; step < maxSteps; step += 1) {
       const response = await request(next, jar, browser);
-      if (next.url.protocol === 'http:' && !isRedirect(response)) {
-        return { status: response.status, page: await response.text() };
+      const page = await response.text();
+      if (next.url.protocol === 'http:' && !isRedirect(response) && !isForm.test(page)) {
+        return { status: response.status, page };
       }
-      next = await nextStep(next.url, response, options);
+      next = nextStep(next.url, response, page, options);
     }
     throw new KeyturnError('login_failed', `The sign-in did not end within ${maxSteps} pages.`);
   } finally {
@@ -72,6 +73,9 @@ interface Step {
   readonly form?: Readonly<Record<string, string>>;
 }
 
+/** A page of an authorization server: it asks who signs in, or for the consent. */
+const isForm = /<(input|button)[^>]* name="(login|decision)"/;
+
 const loopbackHosts = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
 async function request(step: Step, jar: CookieJar, browser: Dispatcher): Promise<Response> {
@@ -83,8 +87,7 @@ async function request(step: Step, jar: CookieJar, browser: Dispatcher): Promise
     );
   }
   const headers: Record<string, string> = { accept: 'text/html' };
-  // Cookies of the authorization server are none of the loopback listener's business.
-  const cookies = plain ? '' : jar.header(step.url.pathname);
+  const cookies = jar.header(step.url);
   if (cookies) headers['cookie'] = cookies;
   const response = await fetch(step.url, {
     redirect: 'manual',
@@ -92,15 +95,14 @@ async function request(step: Step, jar: CookieJar, browser: Dispatcher): Promise
     headers,
     ...(step.form ? { method: 'POST', body: new URLSearchParams(step.form) } : {}),
   });
-  if (!plain) jar.keep(response.headers.getSetCookie());
+  jar.keep(step.url, response.headers.getSetCookie());
   return response;
 }
 
 const isRedirect = ({ status }: Response): boolean => status >= 300 && status < 400;
 
-async function nextStep(current: URL, response: Response, options: UserAgentOptions): Promise<Step> {
+function nextStep(current: URL, response: Response, page: string, options: UserAgentOptions): Step {
   const location = response.headers.get('location');
-  const page = await response.text();
   if (location !== null && isRedirect(response)) {
     return { url: new URL(location, current) };
   }
@@ -138,28 +140,34 @@ function textOf(page: string): string {
     .trim();
 }
 
-/** Cookies of one authorization server: by name and path, as RFC 6265 §5.3 has it; hosts don't matter with one server. */
-export class CookieJar {
-  readonly #cookies = new Map<string, { readonly pair: string; readonly path: string }>();
+interface Cookie {
+  readonly pair: string;
+  readonly origin: string;
+  readonly path: string;
+}
 
-  keep(lines: readonly string[]): void {
+/** Cookies by origin, name and path. RFC 6265 §5.3 has a host for our origin: here servers differ by their ports. */
+export class CookieJar {
+  readonly #cookies = new Map<string, Cookie>();
+
+  keep({ origin }: URL, lines: readonly string[]): void {
     for (const line of lines) {
       const [pair = '', ...attributes] = line.split(/;\s*/);
       const named = new Map(
         attributes.map((attribute) => [attribute.split('=', 1)[0]?.toLowerCase(), attribute]),
       );
       const path = named.get('path')?.slice('path='.length) ?? '/';
-      const key = `${pair.split('=', 1)[0]};${path}`;
+      const key = `${origin};${pair.split('=', 1)[0]};${path}`;
       const expires = named.get('expires')?.slice('expires='.length);
       if (expires !== undefined && Date.parse(expires) <= Date.now()) this.#cookies.delete(key);
-      else this.#cookies.set(key, { pair, path });
+      else this.#cookies.set(key, { pair, origin, path });
     }
   }
 
-  header(path: string): string {
+  header({ origin, pathname }: URL): string {
     return this.#cookies
       .values()
-      .filter((cookie) => pathMatches(path, cookie.path))
+      .filter((cookie) => cookie.origin === origin && pathMatches(pathname, cookie.path))
       .map((cookie) => cookie.pair)
       .toArray()
       .join('; ');

@@ -1,62 +1,31 @@
 /** The authorization server of README and docs/authorization-server.md runs as it stands there; its table is whole. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { until } from '../support/home.ts';
 import { freePort } from '../support/servers/port.ts';
-import { codeBlocks, page, root, tableRows } from './pages.ts';
+import { page, root, tableRows } from './pages.ts';
+import { countedLines, printedProgram, runPrinted } from './printed-program.ts';
+import type { RunningProgram } from './printed-program.ts';
 
-const example = (name: string): string =>
-  codeBlocks(page(name), 'ts').find((code) => code.includes('keyturn/server/authorization')) ?? '';
+const subpath = 'keyturn/server/authorization';
+const resource = 'http://127.0.0.1:8080/mcp';
 
 describe('the example of an authorization server', () => {
-  let folder: string;
-  let program: ChildProcess;
+  let program: RunningProgram;
   let issuer: string;
 
   beforeAll(async () => {
-    folder = mkdtempSync(path.join(tmpdir(), 'kt-authorization-'));
-    const modules = path.join(folder, 'node_modules', 'keyturn');
-    mkdirSync(modules, { recursive: true });
-    writeFileSync(path.join(folder, 'server.mts'), example('README.md'));
-    symlinkSync(path.join(root, 'src'), path.join(modules, 'src'));
-    const exports = { './server/authorization': './src/server/authorization/index.ts' };
-    writeFileSync(
-      path.join(modules, 'package.json'),
-      JSON.stringify({ name: 'keyturn', type: 'module', exports }),
-    );
     issuer = `http://127.0.0.1:${await freePort()}`;
-    const file = path.join(folder, 'login.db');
-    program = spawn(
-      process.execPath,
-      [path.join(folder, 'server.mts'), issuer, 'http://127.0.0.1:8080/mcp', file],
-      {
-        env: { PATH: process.env['PATH'] },
-        stdio: ['ignore', 'ignore', 'inherit'],
-      },
-    );
-    await until('the example listens', () =>
-      fetch(issuer).then(
-        () => true,
-        () => undefined,
-      ),
-    );
+    program = await runPrinted(subpath, { words: [issuer, resource, '{folder}/login.db'], url: issuer });
   });
 
-  afterAll(() => {
-    program.kill();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => program.close());
 
   it('is the same on both pages, and twenty lines without its imports and empty lines', () => {
-    expect(example('docs/authorization-server.md')).toBe(example('README.md'));
-    const lines = example('README.md')
-      .split('\n')
-      .filter((line) => line !== '' && !line.startsWith('import '));
-    expect(lines.length).toBeGreaterThan(5);
-    expect(lines.length).toBeLessThanOrEqual(20);
+    const code = printedProgram('README.md', subpath);
+    expect(printedProgram('docs/authorization-server.md', subpath)).toBe(code);
+    expect(countedLines(code)).toBeGreaterThan(5);
+    expect(countedLines(code)).toBeLessThanOrEqual(20);
   });
 
   it('registers a client and shows the sign-in page to its browser', async () => {
@@ -73,7 +42,7 @@ describe('the example of an authorization server', () => {
       client_id: clientId,
       redirect_uri: redirectUri,
       response_type: 'code',
-      resource: 'http://127.0.0.1:8080/mcp',
+      resource,
       code_challenge: 'c'.repeat(43),
       code_challenge_method: 'S256',
     });

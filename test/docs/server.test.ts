@@ -1,38 +1,25 @@
 /** The protected server of README and docs/server.md runs as it stands there; the tables of options are whole. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { bearerChallenge } from '../../src/oauth/discovery/challenge.ts';
 import { signIn } from '../demo/sign-in.ts';
-import { until } from '../support/home.ts';
 import { freePort } from '../support/servers/port.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
-import { codeBlocks, page, root, tableRows } from './pages.ts';
+import { page, root, tableRows } from './pages.ts';
+import { countedLines, printedProgram, runPrinted } from './printed-program.ts';
+import type { RunningProgram } from './printed-program.ts';
 
-const example = (name: string): string =>
-  codeBlocks(page(name), 'ts').find((code) => code.includes('keyturn/server')) ?? '';
+const subpath = 'keyturn/server';
 
 describe('the example', () => {
-  let folder: string;
   let world: TestWorld;
-  let program: ChildProcess;
+  let program: RunningProgram;
   let resource: string;
 
   beforeAll(async () => {
-    folder = mkdtempSync(path.join(tmpdir(), 'kt-server-'));
-    writeFileSync(path.join(folder, 'server.mts'), example('README.md'));
-    const sdk = '@modelcontextprotocol';
-    mkdirSync(path.join(folder, 'node_modules', 'keyturn'), { recursive: true });
-    symlinkSync(path.join(root, 'node_modules', sdk), path.join(folder, 'node_modules', sdk));
-    symlinkSync(path.join(root, 'src'), path.join(folder, 'node_modules', 'keyturn', 'src'));
-    const exports = { './server': './src/server/index.ts', './server/node': './src/server/node.ts' };
-    const manifest = JSON.stringify({ name: 'keyturn', type: 'module', exports });
-    writeFileSync(path.join(folder, 'node_modules', 'keyturn', 'package.json'), manifest);
-
     world = await openWorld({ accessTokenFormat: 'jwt' });
     resource = `http://127.0.0.1:${await freePort()}/mcp`;
     const { issuer } = world.authorizationServer;
@@ -41,30 +28,20 @@ describe('the example', () => {
       scopes: ['notes:read', 'notes:write'],
       defaultScopes: ['notes:read'],
     });
-    program = spawn(process.execPath, [path.join(folder, 'server.mts'), resource, issuer], {
-      env: { PATH: process.env['PATH'], NODE_EXTRA_CA_CERTS: world.caFile },
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-    await until('the example listens', () =>
-      fetch(resource).then(
-        () => true,
-        () => undefined,
-      ),
-    );
+    const env = { NODE_EXTRA_CA_CERTS: world.caFile };
+    program = await runPrinted(subpath, { words: [resource, issuer], url: resource, env });
   });
 
   afterAll(async () => {
-    program.kill();
+    program.close();
     await world.close();
-    rmSync(folder, { recursive: true });
   });
 
   it('is the same on both pages, and fifteen lines without its imports and empty lines', () => {
-    expect(example('docs/server.md')).toBe(example('README.md'));
-    const lines = example('README.md')
-      .split('\n')
-      .filter((line) => line !== '' && !line.startsWith('import '));
-    expect(lines.length).toBeLessThanOrEqual(15);
+    const code = printedProgram('README.md', subpath);
+    expect(printedProgram('docs/server.md', subpath)).toBe(code);
+    expect(countedLines(code)).toBeGreaterThan(5);
+    expect(countedLines(code)).toBeLessThanOrEqual(15);
   });
 
   it('leads a client from its challenge to its metadata', async () => {

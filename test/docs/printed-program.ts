@@ -1,0 +1,74 @@
+/**
+ * Runs a program of README as it is printed there, with our source in place of the installed package.
+ */
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { until } from '../support/home.ts';
+import { codeBlocks, page, root } from './pages.ts';
+
+/** The first program on the page that imports this subpath. */
+export const printedProgram = (name: string, subpath: string): string =>
+  codeBlocks(page(name), 'ts').find((code) => code.includes(`'${subpath}'`)) ?? '';
+
+/** What counts against the number of lines that the page promises. */
+export const countedLines = (code: string): number =>
+  code.split('\n').filter((line) => line !== '' && !line.startsWith('import ')).length;
+
+export interface RunningProgram {
+  /** The program's own folder. */
+  readonly folder: string;
+  close(): void;
+}
+
+/**
+ * Starts README's program of this subpath. Resolves when it listens at `url`.
+ * `words`: its arguments; `{folder}` in them stands for its folder.
+ */
+export async function runPrinted(
+  subpath: string,
+  {
+    words,
+    url,
+    env = {},
+  }: { readonly words: readonly string[]; readonly url: string; readonly env?: NodeJS.ProcessEnv },
+): Promise<RunningProgram> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'kt-printed-'));
+  const file = path.join(folder, 'server.mts');
+  writeFileSync(file, printedProgram('README.md', subpath));
+  const modules = path.join(folder, 'node_modules');
+  mkdirSync(path.join(modules, 'keyturn'), { recursive: true });
+  symlinkSync(
+    path.join(root, 'node_modules', '@modelcontextprotocol'),
+    path.join(modules, '@modelcontextprotocol'),
+  );
+  symlinkSync(path.join(root, 'src'), path.join(modules, 'keyturn', 'src'));
+  const exports = {
+    './server': './src/server/index.ts',
+    './server/node': './src/server/node.ts',
+    './server/*': './src/server/*/index.ts',
+  };
+  const manifest = JSON.stringify({ name: 'keyturn', type: 'module', exports });
+  writeFileSync(path.join(modules, 'keyturn', 'package.json'), manifest);
+  const program = spawn(process.execPath, [file, ...words.map((word) => word.replace('{folder}', folder))], {
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const close = (): void => {
+    program.kill();
+    rmSync(folder, { recursive: true });
+  };
+  try {
+    await until('the program listens', () =>
+      fetch(url).then(
+        () => true,
+        () => undefined,
+      ),
+    );
+  } catch (error) {
+    close();
+    throw error;
+  }
+  return { folder, close };
+}
