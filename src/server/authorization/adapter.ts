@@ -38,21 +38,25 @@ export function adapterFor({ storage, errors, now, onReplay }: AdapterParts): (k
     return {
       async upsert(id, payload, expiresIn) {
         const { jti, ...rest } = payload;
-        await storage.put(kind, keyOf(id), {
+        const item = {
           // The id of a held item is its secret, so the payload must not repeat it.
           payload: isHeld || jti === undefined ? rest : { ...rest, jti },
           ...(expiresIn === undefined ? {} : { expiresAt: seconds() + expiresIn }),
           ...(payload.grantId === undefined ? {} : { grantId: payload.grantId }),
           ...(payload.uid === undefined ? {} : { uid: payload.uid }),
-        });
+        };
+        if (kind !== 'ReplayDetection') return storage.put(kind, keyOf(id), item);
+        // RFC 7523 §3. The provider looked for it before; another request may have brought it since then.
+        if (!(await storage.add(kind, keyOf(id), item)))
+          throw new errors.InvalidClientAuth('the client assertion was used already');
       },
       async find(id) {
         const item = await storage.get(kind, keyOf(id));
         return item && payloadOf(item, isHeld ? id : undefined);
       },
       async findByUid(uid) {
-        const item = await storage.getByUid(kind, uid);
-        return item && payloadOf(item, undefined);
+        const found = await storage.getByUid(kind, uid);
+        return found && payloadOf(found.item, undefined);
       },
       // No device flow here.
       findByUserCode: async () => undefined,

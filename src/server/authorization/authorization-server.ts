@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Provider } from 'oidc-provider';
 import { z } from 'zod';
+import { KeyturnError } from '../../base/errors.ts';
 import { RateLimiter } from '../resource/requests/rate-limit.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -193,11 +194,13 @@ const secretSchema = z.object({ cookies: z.string(), forms: z.string() });
 
 /** Secrets of the pages. They outlive a restart, so that a person in the middle of a sign-in can go on. */
 async function kept(storage: Storage): Promise<z.infer<typeof secretSchema>> {
-  const known = await storage.get('Secret', 'pages');
-  if (known) return secretSchema.parse(known.payload);
-  const made = { cookies: secret(), forms: secret() };
-  await storage.put('Secret', 'pages', { payload: made });
-  return made;
+  // Another process on the same storage may start at the same time: the first one's count.
+  await storage.add('Secret', 'pages', { payload: { cookies: secret(), forms: secret() } });
+  const parsed = secretSchema.safeParse((await storage.get('Secret', 'pages'))?.payload);
+  if (parsed.success) return parsed.data;
+  throw new KeyturnError('file_unreadable', "The storage can't be read: what it holds was sealed.", {
+    hint: 'Pass it through sealedStorage, with the keys that sealed it.',
+  });
 }
 
 const secret = (): string => randomBytes(32).toString('base64url');

@@ -157,12 +157,9 @@ function scopeFor(
 /** RFC 7523 §3: an assertion that was used isn't used again. */
 async function spend(
   { storage, errors }: AssertionParts,
-  { iss, jti, exp, iat }: z.infer<typeof claims>,
+  { iss, jti, exp }: z.infer<typeof claims>,
 ): Promise<void> {
   const id = JSON.stringify([iss, jti]);
-  const kind = 'UsedAssertion';
-  if (!(await storage.get(kind, id)))
-    await storage.put(kind, id, { payload: {}, expiresAt: exp + clockTolerance });
-  if (!(await storage.consume(kind, id, iat)))
+  if (!(await storage.add('UsedAssertion', id, { payload: {}, expiresAt: exp + clockTolerance })))
     throw new errors.InvalidGrant('the assertion was used already');
 }

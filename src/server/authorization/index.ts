@@ -1,8 +1,10 @@
 /** What a program imports as `keyturn/server/authorization`. */
 export { KeyturnError } from '../../base/errors.ts';
 export { memoryStorage } from '../storage/memory.ts';
+export { sealedStorage } from '../storage/sealing.ts';
+export type { SealedStorage, SealingKey } from '../storage/sealing.ts';
 export { sqliteStorage } from '../storage/sqlite.ts';
-export type { Storage, StoredItem } from '../storage/storage.ts';
+export type { NamedItem, PlacedItem, Storage, StoredItem } from '../storage/storage.ts';
 export { developmentLogin } from './accounts.ts';
 export type { Accounts, SignInResult, SignInStep } from './accounts.ts';
 export { authorizationServer } from './authorization-server.ts';

@@ -53,7 +53,10 @@ export interface AuthorizationServerOptions {
   readonly resources: readonly ResourceOptions[];
   /** Who may sign in, and how: `developmentLogin(…)`, `upstreamLogin(…)`, or your own. */
   readonly accounts: Accounts;
-  /** `sqliteStorage(path)`, `memoryStorage()`, or another; memory unless given. */
+  /**
+   * `sqliteStorage(path)`, `memoryStorage()`, or another; memory unless given. Where the issuer is on another machine,
+   * one that lasts must be sealed: `sealedStorage(…)`.
+   */
   readonly storage?: Storage;
   readonly clients?: readonly ClientOptions[];
   /**
@@ -128,8 +131,8 @@ const schema = z.strictObject({
   ),
   storage: z
     .custom<Storage>(
-      (value) => typeof value === 'object' && value !== null && 'consume' in value,
-      'it must be a storage',
+      (value) => typeof value === 'object' && value !== null && 'atRest' in value,
+      'it must be a storage, which says in `atRest` what a thief can read',
     )
     .optional(),
   clients: z
@@ -197,6 +200,12 @@ export function readAuthorizationOptions(options: AuthorizationServerOptions): S
     }
   }
   data.accounts.requireUsableAt?.(data.issuer);
+  if (!isLoopback && options.storage?.atRest === 'readable') {
+    invalidOption(
+      'storage',
+      'whoever reads it could sign tokens. Write sealedStorage(storage, [{ id, key }]), with 32 random bytes as the key',
+    );
+  }
   return {
     ...data,
     storage: options.storage,

@@ -2,7 +2,8 @@
  * The keys that sign tokens: kept in the storage, and replaced in time.
  *
  * Invariant: a key is published before it signs, and stays published until the last token that it signed has ended. So
- * a protected server that keeps the key set for a while never refuses a good token.
+ * a protected server that keeps the key set for a while never refuses a good token. Processes that share the storage share
+ * the keys: the item's id is the key's number, and nobody makes a number twice.
  */
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import type { JsonWebKey } from 'node:crypto';
@@ -42,19 +43,23 @@ export interface KeySet {
 export async function signingKeys(storage: Storage, times: KeyTimes): Promise<KeySet> {
   const now = Math.floor(times.now() / 1000);
   const known = (await storage.list(kind)).map(({ id, item }) => ({ id, key: stored.parse(item.payload) }));
-  const live: SigningKey[] = [];
-  for (const { id, key } of known) {
-    if (key.until + times.longestToken < now) await storage.remove(kind, id);
-    else live.push(key);
-  }
+  const ended = known.filter(({ key }) => key.until + times.longestToken < now);
+  const live = known.filter((each) => !ended.includes(each)).map(({ key }) => key);
   const add = async (from: number): Promise<SigningKey> => {
-    const made = { key: newKey(), from, until: from + times.rotation };
-    await storage.put(kind, String(made.key['kid']), { payload: made });
-    live.push(made);
-    return made;
+    const number = String(known.length === 0 ? 0 : Math.max(...known.map(({ id }) => Number(id))) + 1);
+    await storage.add(kind, number, {
+      payload: { key: newKey(), from, until: from + times.rotation },
+    });
+    // Another process may have made the key of this number: then that one counts here too.
+    const key = stored.parse((await storage.get(kind, number))?.payload);
+    known.push({ id: number, key });
+    live.push(key);
+    return key;
   };
   const current = live.find(({ from, until }) => from <= now && now < until) ?? (await add(now));
   if (!live.some(({ from }) => from >= current.until)) await add(current.until);
+  // After the new ones are there: a process that lists meanwhile gives its own new key the same number.
+  for (const { id } of ended) await storage.remove(kind, id);
   const others = live.filter((key) => key !== current);
   return { keys: [current, ...others].map(({ key }) => key), changesAt: current.until };
 }

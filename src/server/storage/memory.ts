@@ -1,9 +1,10 @@
 /**
  * Storage in memory, for tests and for servers that may forget.
  *
- * Invariant: nothing is shared between two of them, and nothing outlives the process.
+ * Invariant: nothing is shared between two of them, and nothing outlives the process. No method waits in its middle, so
+ * each change happens at once.
  */
-import type { Storage, StoredItem } from './storage.ts';
+import type { NamedItem, PlacedItem, Storage, StoredItem } from './storage.ts';
 
 export function memoryStorage(): Storage {
   const kinds = new Map<string, Map<string, StoredItem>>();
@@ -13,17 +14,18 @@ export function memoryStorage(): Storage {
     return known;
   };
   return {
+    atRest: 'nothing',
+    async add(kind, id, item) {
+      if (itemsOf(kind).has(id)) return false;
+      itemsOf(kind).set(id, item);
+      return true;
+    },
     async put(kind, id, item) {
       itemsOf(kind).set(id, item);
     },
-    async get(kind, id) {
-      return itemsOf(kind).get(id);
-    },
-    async getByUid(kind, uid) {
-      return itemsOf(kind)
-        .values()
-        .find((item) => item.uid === uid);
-    },
+    get: async (kind, id) => itemsOf(kind).get(id),
+    getByUid: async (kind, uid) => named(itemsOf(kind)).find(({ item }) => item.uid === uid),
+    replace: async (kind, id, before, after) => replace(itemsOf(kind), id, before, after),
     async consume(kind, id, at) {
       const item = itemsOf(kind).get(id);
       if (!item || item.consumedAt !== undefined) return false;
@@ -34,21 +36,44 @@ export function memoryStorage(): Storage {
       itemsOf(kind).delete(id);
     },
     async removeGrant(kind, grantId) {
-      const items = itemsOf(kind);
-      for (const [id, item] of items) if (item.grantId === grantId) items.delete(id);
+      removeIf(itemsOf(kind), (item) => item.grantId === grantId);
     },
-    async list(kind) {
-      return [...itemsOf(kind)].map(([id, item]) => ({ id, item }));
-    },
+    list: async (kind) => named(itemsOf(kind)),
+    // One page holds everything.
+    scan: async (after) => (after ? [] : placed(kinds)),
     async sweep(now) {
       for (const items of kinds.values()) {
-        for (const [id, { expiresAt }] of items) {
-          if (expiresAt !== undefined && expiresAt < now) items.delete(id);
-        }
+        removeIf(items, ({ expiresAt }) => expiresAt !== undefined && expiresAt < now);
       }
     },
     async close() {
       kinds.clear();
     },
   };
+}
+
+type Items = Map<string, StoredItem>;
+
+function replace(
+  items: Items,
+  id: string,
+  before: StoredItem['payload'],
+  payload: StoredItem['payload'],
+): boolean {
+  const item = items.get(id);
+  if (!item || JSON.stringify(item.payload) !== JSON.stringify(before)) return false;
+  items.set(id, { ...item, payload });
+  return true;
+}
+
+function removeIf(items: Items, isOver: (item: StoredItem) => boolean): void {
+  for (const [id, item] of items) if (isOver(item)) items.delete(id);
+}
+
+function named(items: Items): NamedItem[] {
+  return [...items].map(([id, item]) => ({ id, item }));
+}
+
+function placed(kinds: ReadonlyMap<string, Items>): PlacedItem[] {
+  return [...kinds].flatMap(([kind, items]) => named(items).map((each) => ({ kind, ...each })));
 }

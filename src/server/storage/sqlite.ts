@@ -1,5 +1,5 @@
 /**
- * Storage in one SQLite file, for one process.
+ * Storage in one SQLite file.
  *
  * Invariant: the file and its companions are the user's own (0600). Each change is one statement, so a kill leaves a
  * change whole or absent.
@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
 import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
-import type { Storage, StoredItem } from './storage.ts';
+import type { NamedItem, PlacedItem, Storage, StoredItem } from './storage.ts';
 
 const schema = `
 create table if not exists items (
@@ -30,7 +30,11 @@ create index if not exists items_by_expiry on items (expires_at) where expires_a
 /** Milliseconds that a statement waits for another process that holds the file, such as a backup. */
 const busyTimeout = 5000;
 
+/** Items of one page of a scan: some dozen kilobytes. */
+const pageLength = 50;
+
 const row = z.object({
+  kind: z.string(),
   id: z.string(),
   payload: z.string(),
   expires_at: z.number().nullable(),
@@ -42,28 +46,35 @@ const row = z.object({
 /** `path`: absolute; the folder must exist. Throws `file_unreadable` where the file can't be opened. */
 export function sqliteStorage(path: string): Storage {
   const database = open(path);
-  const columns = 'id, payload, expires_at, consumed_at, grant_id, uid';
+  const columns = 'kind, id, payload, expires_at, consumed_at, grant_id, uid';
+  const insert = `into items (${columns}) values (?, ?, ?, ?, ?, ?, ?)`;
   const statements = {
-    put: database.prepare(
-      'insert or replace into items (kind, id, payload, expires_at, consumed_at, grant_id, uid) values (?, ?, ?, ?, ?, ?, ?)',
-    ),
+    add: database.prepare(`insert or ignore ${insert}`),
+    put: database.prepare(`insert or replace ${insert}`),
     get: database.prepare(`select ${columns} from items where kind = ? and id = ?`),
     byUid: database.prepare(`select ${columns} from items where uid = ? and kind = ?`),
+    replace: database.prepare('update items set payload = ? where kind = ? and id = ? and payload = ?'),
     consume: database.prepare(
       'update items set consumed_at = ? where kind = ? and id = ? and consumed_at is null',
     ),
     remove: database.prepare('delete from items where kind = ? and id = ?'),
     removeGrant: database.prepare('delete from items where grant_id = ? and kind = ?'),
     list: database.prepare(`select ${columns} from items where kind = ? order by id`),
+    scan: database.prepare(
+      `select ${columns} from items where (kind, id) > (?, ?) order by kind, id limit ${pageLength}`,
+    ),
     sweep: database.prepare('delete from items where expires_at < ?'),
   };
   return {
+    atRest: 'readable',
+    add: async (kind, id, item) => statements.add.run(...written(kind, id, item)).changes === 1,
     async put(kind, id, item) {
-      const { payload, expiresAt = null, consumedAt = null, grantId = null, uid = null } = item;
-      statements.put.run(kind, id, JSON.stringify(payload), expiresAt, consumedAt, grantId, uid);
+      statements.put.run(...written(kind, id, item));
     },
-    get: async (kind, id) => one(statements.get, kind, id),
+    get: async (kind, id) => one(statements.get, kind, id)?.item,
     getByUid: async (kind, uid) => one(statements.byUid, uid, kind),
+    replace: async (kind, id, before, after) =>
+      statements.replace.run(JSON.stringify(after), kind, id, JSON.stringify(before)).changes === 1,
     consume: async (kind, id, at) => statements.consume.run(at, kind, id).changes === 1,
     async remove(kind, id) {
       statements.remove.run(kind, id);
@@ -72,6 +83,7 @@ export function sqliteStorage(path: string): Storage {
       statements.removeGrant.run(grantId, kind);
     },
     list: async (kind) => statements.list.all(kind).map(read),
+    scan: async (after) => statements.scan.all(after?.kind ?? '', after?.id ?? '').map(read),
     async sweep(now) {
       statements.sweep.run(now);
     },
@@ -102,14 +114,21 @@ function open(path: string): DatabaseSync {
   }
 }
 
-function one(statement: StatementSync, ...keys: [string, string]): StoredItem | undefined {
+function one(statement: StatementSync, ...keys: [string, string]): NamedItem | undefined {
   const found = statement.get(...keys);
-  return found === undefined ? undefined : read(found).item;
+  return found === undefined ? undefined : read(found);
 }
 
-function read(found: unknown): { id: string; item: StoredItem } {
-  const { id, payload, expires_at, consumed_at, grant_id, uid } = row.parse(found);
+/** Values of the columns. */
+function written(kind: string, id: string, item: StoredItem): (string | number | null)[] {
+  const { payload, expiresAt = null, consumedAt = null, grantId = null, uid = null } = item;
+  return [kind, id, JSON.stringify(payload), expiresAt, consumedAt, grantId, uid];
+}
+
+function read(found: unknown): PlacedItem {
+  const { kind, id, payload, expires_at, consumed_at, grant_id, uid } = row.parse(found);
   return {
+    kind,
     id,
     item: {
       payload: z.record(z.string(), z.unknown()).parse(JSON.parse(payload)),

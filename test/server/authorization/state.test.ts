@@ -1,58 +1,26 @@
 /** What the authorization server keeps: storage, keys, and what a restart or a thief of the file finds. */
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { decodeProtectedHeader } from 'jose';
 import { afterAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import {
   authorizationServer,
   developmentLogin,
   memoryStorage,
+  sealedStorage,
   sqliteStorage,
 } from '../../../src/server/authorization/index.ts';
 import type { Storage } from '../../../src/server/authorization/index.ts';
 import { adapterFor } from '../../../src/server/authorization/adapter.ts';
 import { loadOidcProvider } from '../../../src/server/authorization/peer.ts';
 import { signingKeys } from '../../../src/server/authorization/signing-keys.ts';
-import { editor, notes, signIn, startServer, tokenRequest } from './rig.ts';
+import { editor, notes, redirectUri, signIn, startServer, tokenRequest } from './rig.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-storage-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-const kinds: [string, () => Storage][] = [
-  ['memory', memoryStorage],
-  ['SQLite', () => sqliteStorage(path.join(folder, 'contract.db'))],
-];
-
-describe.each(kinds)('storage in %s', (_name, open) => {
-  it('keeps an item, finds it by its second name, and uses it up once', async () => {
-    const storage = open();
-    const item = { payload: { a: [1, 'ü'] }, expiresAt: 50, grantId: 'g', uid: 'u' };
-    await storage.put('Kind', 'id', item);
-    expect(await storage.get('Kind', 'id')).toEqual(item);
-    expect(await storage.getByUid('Kind', 'u')).toEqual(item);
-    expect(await storage.get('Other', 'id')).toBeUndefined();
-    const used = await Promise.all([1, 2, 3].map(async () => storage.consume('Kind', 'id', 7)));
-    expect(used.filter(Boolean)).toHaveLength(1);
-    expect(await storage.get('Kind', 'id')).toEqual({ ...item, consumedAt: 7 });
-    expect(await storage.consume('Kind', 'nobody', 7)).toBe(false);
-    await storage.close();
-  });
-
-  it('removes by id, by grant and by time', async () => {
-    const storage = open();
-    await storage.put('A', '1', { payload: {}, grantId: 'g' });
-    await storage.put('B', '1', { payload: {}, grantId: 'g' });
-    await storage.put('A', '2', { payload: {}, expiresAt: 10 });
-    await storage.put('A', '3', { payload: {}, expiresAt: 20 });
-    await storage.removeGrant('A', 'g');
-    await storage.sweep(15);
-    await storage.remove('B', '1');
-    expect((await storage.list('A')).map(({ id }) => id)).toEqual(['3']);
-    expect(await storage.list('B')).toEqual([]);
-    await storage.close();
-  });
-});
 
 describe('a server with a database', () => {
   it('goes on after a restart, and its file holds no refresh token', async () => {
@@ -76,6 +44,49 @@ describe('a server with a database', () => {
     expect(answer.status).toBe(200);
     await next.close();
     await again.close();
+  });
+
+  it('keeps neither a signing key nor a client’s secret readable where the storage is sealed, and goes on under a new key', async () => {
+    const file = path.join(folder, 'sealed.db');
+    const [older, newer] = ['older', 'newer'].map((id) => ({ id, key: new Uint8Array(randomBytes(32)) }));
+    if (!older || !newer) throw new Error('two keys');
+    const below = sqliteStorage(file);
+    const storage = sealedStorage(below, [older]);
+    const rig = await startServer({ storage });
+    const registered = await rig.request('/reg', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        redirect_uris: [redirectUri],
+        token_endpoint_auth_method: 'client_secret_post',
+      }),
+    });
+    const client = (await registered.json()) as { client_id: string; client_secret: string };
+    const [key] = await storage.list('SigningKey');
+    const privatePart = z.object({ key: z.object({ d: z.string() }) }).parse(key?.item.payload).key.d;
+    const pages = z.record(z.string(), z.string()).parse((await storage.get('Secret', 'pages'))?.payload);
+    const { body } = await signIn(rig);
+    await rig.close();
+    await storage.close();
+    const lying = readFileSync(file).toString('latin1') + readFileSync(file, 'utf16le');
+    for (const secret of [client.client_secret, privatePart, ...Object.values(pages)])
+      expect(lying.includes(secret)).toBe(false);
+    const again = sealedStorage(sqliteStorage(file), [newer, older]);
+    const next = await startServer({ storage: again });
+    const answer = await tokenRequest(next, {
+      grant_type: 'refresh_token',
+      refresh_token: String(body['refresh_token']),
+      client_id: editor,
+    });
+    expect(answer.status).toBe(200);
+    expect(decodeProtectedHeader(String(answer.body['access_token'])).kid).toBe(
+      decodeProtectedHeader(String(body['access_token'])).kid,
+    );
+    await next.close();
+    await again.close();
+    const unsealed = sqliteStorage(file);
+    await expect(startServer({ storage: unsealed })).rejects.toThrow('what it holds was sealed');
+    await unsealed.close();
   });
 
   it('says which file can’t be opened', () => {
@@ -124,6 +135,16 @@ describe('a refresh token in the storage', () => {
   });
 });
 
+describe('a client assertion in the storage', () => {
+  it('is used up once though both requests found it unused', async () => {
+    const { errors } = await loadOidcProvider();
+    const parts = { storage: memoryStorage(), errors, now: Date.now, onReplay: () => undefined };
+    const adapter = adapterFor(parts)('ReplayDetection');
+    await adapter.upsert('one', { iss: 'robot' }, 60);
+    await expect(adapter.upsert('one', { iss: 'robot' }, 60)).rejects.toThrow('invalid_client');
+  });
+});
+
 describe('a signing key', () => {
   it('is published before it signs, and until the last token that it signed has ended', async () => {
     const storage = memoryStorage();
@@ -143,6 +164,16 @@ describe('a signing key', () => {
     expect(await keysAt(1301)).toEqual([second, third]);
   });
 
+  it('is the same for two processes that start at the same time on one storage', async () => {
+    const storage = memoryStorage();
+    const times = { rotation: 1000, longestToken: 300, now: () => 0 };
+    // Both looked before either of them made a key.
+    const late = { ...storage, list: async () => [] };
+    const first = await signingKeys(storage, times);
+    expect(await signingKeys(late, times)).toEqual(first);
+    expect(await signingKeys(storage, times)).toEqual(first);
+  });
+
   it('is replaced while the server runs', async () => {
     let now = Date.now();
     const rig = await startServer({ keyRotation: 3600, now: () => now });
@@ -160,6 +191,7 @@ describe('a signing key', () => {
 });
 
 describe('an authorization server', () => {
+  const accounts = { signIn: () => ({ account: 'alice' }), isKnown: () => true };
   const good = {
     issuer: 'https://127.0.0.1:4712',
     resources: [{ resource: notes, scopes: { 'notes:read': 'Read your notes' } }],
@@ -183,6 +215,11 @@ describe('an authorization server', () => {
     ['a machine without keys', 'clients.isMachine', { clients: [{ clientId: 'robot', isMachine: true }] }],
     ['tokens of a day', 'lifetimes.accessToken', { lifetimes: { accessToken: 86_400 } }],
     ['sign-in by name only on another machine', 'accounts', { issuer: 'https://login.example' }],
+    [
+      'a readable database at an issuer that others reach',
+      'storage',
+      { issuer: 'https://login.example', accounts, storage: { ...memoryStorage(), atRest: 'readable' } },
+    ],
     ['an option that it doesn’t know', 'options', { surprise: true }],
   ])('does not start with %s, and names the option', async (_what, name, changes) => {
     await expect(authorizationServer({ ...good, ...changes })).rejects.toThrow(
