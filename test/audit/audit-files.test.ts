@@ -18,7 +18,7 @@ async function turnedLog(rows: number, rig = auditRig()): Promise<AuditRig> {
 }
 
 describe('turning over', () => {
-  it('keeps a bounded number of files, each with mode 0600, and verifies across them', async () => {
+  it('the audit log keeps a bounded number of files, each with mode 0600, and verifies across them', async () => {
     const rig = await turnedLog(30);
     expect(rig.files()).toHaveLength(3);
     for (const name of rig.files()) expect(statSync(rig.path(name)).mode & 0o777).toBe(0o600);
@@ -28,14 +28,14 @@ describe('turning over', () => {
     );
   });
 
-  it('continues across runs of the broker', async () => {
+  it('the audit log verifies across several runs of the broker', async () => {
     const rig = await turnedLog(7);
     for (let run = 0; run < 5; run += 1) await turnedLog(5, rig);
     expect(rig.files()).toHaveLength(3);
     expect(await rig.verify()).toMatchObject({ ok: true });
   });
 
-  it('continues after a crash between the full file and the new one', async () => {
+  it('the audit log goes on after a crash between a full file and the new one', async () => {
     const rig = auditRig();
     const audit = rig.run();
     await audit.seal();
@@ -51,13 +51,13 @@ describe('turning over', () => {
     ['oldest', 0],
     ['middle', 1],
     ['newest', 2],
-  ])('shows that the %s file was removed', async (_which, index) => {
+  ])('the verification shows that the %s file of the audit log was removed', async (_which, index) => {
     const rig = await turnedLog(30);
     rmSync(rig.path(String(rig.files()[index])));
     expect(await rig.verify()).toMatchObject({ ok: false });
   });
 
-  it('removes no file before the vault opens, because no keyed row could prove the removal', async () => {
+  it('removes no file of the audit log before the vault opens, because no keyed row could prove the removal', async () => {
     const rig = auditRig();
     const audit = rig.run({ limits: small });
     await recordRows(audit, 20);
@@ -70,7 +70,7 @@ describe('turning over', () => {
     expect(await rig.verify()).toMatchObject({ ok: true });
   });
 
-  it('sets the file with the rows of version 0.1 aside, and reports it', async () => {
+  it('removes the file with the rows of version 0.1 in its turn, and the audit log still verifies', async () => {
     const rig = auditRig();
     rig.put(Array.from({ length: 20 }, (_, n) => `{"time":${n},"event":"pair","outcome":"yes"}`));
     await turnedLog(2, rig);
@@ -81,7 +81,7 @@ describe('turning over', () => {
 });
 
 describe('reading back', () => {
-  it('gives the last rows, oldest first, across files, without their links', async () => {
+  it('returns the last rows of the audit log, oldest first, across files, without their links', async () => {
     const rig = await turnedLog(30);
     const rows = await tailAudit(rig.folder, 9);
     expect(rows).toHaveLength(9);
@@ -96,7 +96,7 @@ describe('reading back', () => {
     expect(await tailAudit(auditRig().folder, 5)).toEqual([]);
   });
 
-  it('exports the rows of a time as the log’s own lines', async () => {
+  it('exports the audit rows of a period as the log’s own lines', async () => {
     const rig = auditRig();
     const audit = rig.run();
     for (const outcome of ['early', 'in time', 'late']) {
@@ -112,7 +112,7 @@ describe('reading back', () => {
     expect(pieces.join('')).toContain('in time');
   });
 
-  it('refuses a log that can’t be read, instead of calling it empty', async () => {
+  it('refuses an audit log that can’t be read, and doesn’t call it empty', async () => {
     const rig = auditRig();
     mkdirSync(rig.file);
     expect(await refusal(tailAudit(rig.folder, 5))).toMatchObject({ reason: 'file_unreadable' });
@@ -121,7 +121,7 @@ describe('reading back', () => {
     expect(await refusal(record)).toMatchObject({ reason: 'file_unreadable' });
   });
 
-  it('exports CSV that no spreadsheet runs', async () => {
+  it('exports audit rows as CSV whose cells no spreadsheet runs as formulas', async () => {
     const rig = auditRig();
     await rig.run().record({ event: 'pair', outcome: 'say "yes"', client: '=cmd()', scope: ['a', 'b'] });
     let text = '';

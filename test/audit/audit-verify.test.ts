@@ -19,7 +19,7 @@ async function sealedLog(): Promise<AuditRig> {
 }
 
 describe('a log that nobody touched', () => {
-  it('verifies, across runs, with rows from before and after the vault opened', async () => {
+  it('an untouched audit log verifies, with rows from before and after the vault opened and from several runs', async () => {
     const rig = auditRig();
     for (let run = 0; run < 3; run += 1) {
       const audit = rig.run();
@@ -31,11 +31,11 @@ describe('a log that nobody touched', () => {
     expect(await rig.verify()).toEqual({ ok: true, rows: 16, oldRows: 0, tornLines: 0, unprovenRows: 0 });
   });
 
-  it('verifies while it is empty', async () => {
+  it('an empty audit log verifies', async () => {
     expect(await auditRig().verify()).toMatchObject({ ok: true, rows: 0 });
   });
 
-  it('counts rows without a key as unproven until the vault opens', async () => {
+  it('rows without a key count as unproven until the vault opens', async () => {
     const rig = auditRig();
     const audit = rig.run();
     await recordRows(audit, 3);
@@ -44,7 +44,7 @@ describe('a log that nobody touched', () => {
     expect(await rig.verify()).toMatchObject({ ok: true, rows: 5, unprovenRows: 0 });
   });
 
-  it('never asks the vault before it is sealed, and has no fingerprint until then', async () => {
+  it('the audit log doesn’t use the vault before it is sealed, and has no fingerprint until then', async () => {
     const rig = auditRig();
     const audit = rig.run();
     await recordRows(audit, 1);
@@ -57,7 +57,7 @@ describe('a log that nobody touched', () => {
     expect(audit.fingerprint('token-1')).not.toBe(audit.fingerprint('token-2'));
   });
 
-  it('stays plain if the vault can’t be opened, and is sealed once it can', async () => {
+  it('if the vault can’t be opened, the audit log stays plain, and is sealed once the vault opens', async () => {
     const rig = auditRig();
     let isLocked = true;
     const audit = rig.run({ whileLocked: () => isLocked });
@@ -71,7 +71,7 @@ describe('a log that nobody touched', () => {
     expect(await rig.verify()).toMatchObject({ ok: true, rows: 4, unprovenRows: 0 });
   });
 
-  it('verifies while the broker writes and turns files over', async () => {
+  it('the audit log verifies while the broker writes and starts new files', async () => {
     const rig = auditRig();
     const audit = rig.run({ limits: { fileSize: 2000, files: 4 } });
     const writing = Array.from({ length: 20 }, () => recordRows(audit, 5));
@@ -82,7 +82,7 @@ describe('a log that nobody touched', () => {
     expect(await rig.verify()).toMatchObject({ ok: true, unprovenRows: 0 });
   });
 
-  it('from version 0.1 keeps its old rows, and seals them', async () => {
+  it('an audit log of version 0.1 keeps its old rows and seals them', async () => {
     const rig = auditRig();
     rig.put(['{"time":1,"event":"pair","outcome":"yes"}', '{"time":2,"event":"lost","rows":3}']);
     expect(await rig.verify()).toMatchObject({ ok: true, rows: 0, oldRows: 2 });
@@ -123,13 +123,16 @@ describe('tampering is shown at its row', () => {
     'an end linked anew without the key': { at: 8, on: (lines) => relinked(lines, 7, 'row 9') },
     'a row between linked anew without the key': { at: 6, on: (lines) => relinked(lines, 4, 'row 9') },
   };
-  it.each(Object.entries(attacks))('%s', async (_name, { at, on }) => {
-    const rig = await sealedLog();
-    expect(rig.lines()).toHaveLength(8);
-    expect(await rig.verify()).toMatchObject({ ok: true, rows: 8, unprovenRows: 0 });
-    rig.put(on(rig.lines()));
-    expect(await rig.verify()).toMatchObject({ ok: false, firstProblem: { sequence: at } });
-  });
+  it.each(Object.entries(attacks))(
+    'the verification of the audit log names the row of this change: %s',
+    async (_name, { at, on }) => {
+      const rig = await sealedLog();
+      expect(rig.lines()).toHaveLength(8);
+      expect(await rig.verify()).toMatchObject({ ok: true, rows: 8, unprovenRows: 0 });
+      rig.put(on(rig.lines()));
+      expect(await rig.verify()).toMatchObject({ ok: false, firstProblem: { sequence: at } });
+    },
+  );
 });
 
 /** What an attacker without the key can do at best: another outcome, and a plain hash that fits. */
@@ -143,7 +146,7 @@ function relinked(lines: readonly string[], index: number, outcome: string): str
 }
 
 describe('the anchor', () => {
-  it('shows an older copy put in the log’s place', async () => {
+  it('the anchor shows an older copy put in the log’s place', async () => {
     const rig = await sealedLog();
     const older = rig.lines();
     const audit = rig.run();
@@ -156,7 +159,7 @@ describe('the anchor', () => {
     expect(verdict.firstProblem?.what).toContain('older copy');
   });
 
-  it('is not replaced before the log has a row about the cut', async () => {
+  it('the anchor is not replaced before the log has a row about the cut', async () => {
     const rig = await sealedLog();
     rig.put(rig.lines().slice(0, 5));
     const audit = rig.run();
@@ -170,7 +173,7 @@ describe('the anchor', () => {
     expect(rig.rows()).toContainEqual(expect.objectContaining({ outcome: 'anchor-broken' }));
   });
 
-  it('shows that the whole log was removed, also after the next run', async () => {
+  it('the anchor shows that the whole log was removed, also after the next run', async () => {
     const rig = await sealedLog();
     rmSync(rig.file);
     expect(await rig.verify()).toMatchObject({ ok: false, rows: 0, firstProblem: { sequence: 1 } });
@@ -180,7 +183,7 @@ describe('the anchor', () => {
     expect(await rig.verify()).toMatchObject({ ok: false });
   });
 
-  it('that is gone or unreadable is a problem, and stays one', async () => {
+  it('an anchor that is gone or unreadable is a problem, and stays one', async () => {
     const rig = await sealedLog();
     await rig.vault.remove('audit-anchor');
     expect(await rig.verify()).toMatchObject({ ok: false, firstProblem: { sequence: 0 } });
@@ -192,7 +195,7 @@ describe('the anchor', () => {
     expect(await rig.verify()).toMatchObject({ ok: false });
   });
 
-  it('is written after a row about authority at once, after others once a minute', async () => {
+  it('the anchor is written at once after a row about authority, and once a minute after others', async () => {
     const rig = auditRig();
     const written: string[] = [];
     const log = new AuditLog(rig.file, { now: () => rig.clock.time, limits: usualLimits, awaitsKey: true });
@@ -225,7 +228,7 @@ describe('the anchor', () => {
     await anchoring.settle();
   });
 
-  it('delays no answer: a row is on the disk even if the vault never answers', async () => {
+  it('a row is on the disk even if the vault never answers, so the anchor delays no request', async () => {
     const rig = await sealedLog();
     const audit = rig.run();
     await audit.seal();
@@ -235,7 +238,7 @@ describe('the anchor', () => {
     expect(rig.rows().at(-1)).toMatchObject({ event: 'permission', outcome: 'row 1' });
   });
 
-  it('that the vault refuses delays nothing, and is written later', async () => {
+  it('if the vault refuses to keep the anchor, nothing waits, and the anchor is written later', async () => {
     const rig = await sealedLog();
     const audit = rig.run();
     await audit.seal();
@@ -252,7 +255,7 @@ describe('the anchor', () => {
 });
 
 describe('what the writer finds at its start', () => {
-  it('a line that a crash tore stays, and a row says so', async () => {
+  it('a line that a crash tore stays in the audit log, and a row says so', async () => {
     const rig = await sealedLog();
     appendFileSync(rig.file, '{"sequence":9,"time":18');
     expect(await rig.verify()).toMatchObject({ ok: true, tornLines: 1 });
@@ -268,7 +271,7 @@ describe('what the writer finds at its start', () => {
     expect(await rig.verify()).toMatchObject({ ok: false, firstProblem: { sequence: 9 } });
   });
 
-  it('a last row without its line feed counts as a row', async () => {
+  it('a last row without its line feed counts as a row of the audit log', async () => {
     const rig = await sealedLog();
     writeFileSync(rig.file, readFileSync(rig.file, 'utf8').trimEnd());
     const audit = rig.run();
@@ -277,7 +280,7 @@ describe('what the writer finds at its start', () => {
     expect(await rig.verify()).toMatchObject({ ok: true, rows: 9, tornLines: 0 });
   });
 
-  it('rows of another writer are a problem', async () => {
+  it('rows of another writer in the audit log are a problem', async () => {
     const rig = await sealedLog();
     appendFileSync(rig.file, '{"time":1,"event":"pair"}\n{"time":2,"event":"pair"}\n');
     const audit = rig.run();
@@ -297,7 +300,7 @@ describe('what the writer finds at its start', () => {
     expect(await rig.verify()).toMatchObject({ ok: true, rows: 12, unprovenRows: 2 });
   });
 
-  it('an edit of this run’s own rows, made before the vault opened, shows once it opens', async () => {
+  it('an edit of this run’s own rows, made before the vault opened, shows once the vault opens', async () => {
     const rig = auditRig();
     const audit = rig.run();
     await recordRows(audit, 2);

@@ -29,7 +29,7 @@ function auditIn(folder: string): TriedAudit {
 }
 
 describe('an audit row', () => {
-  it('about authority is on disk when its action is done, readable by the owner only', async () => {
+  it('an audit row about authority is on disk when its action is done, readable by the owner only', async () => {
     const { audit, file, rows } = auditIn(temporaryFolder());
     await audit.record({ event: 'permission', outcome: 'allow', client: 'editor' });
     expect(rows()).toMatchObject([
@@ -39,7 +39,7 @@ describe('an audit row', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('about a token waits in memory and keeps its position in the order', async () => {
+  it('an audit row about a token waits in memory and keeps its position in the order', async () => {
     const { audit, file, rows } = auditIn(temporaryFolder());
     audit.note({ event: 'token', outcome: 'ok' });
     expect(() => statSync(file)).toThrow('ENOENT');
@@ -47,7 +47,7 @@ describe('an audit row', () => {
     expect(rows().map(({ event }) => event)).toEqual(['audit', 'token', 'revoke']);
   });
 
-  it('has its URLs without their query', async () => {
+  it('an audit row has URLs without their query', async () => {
     const { audit, rows } = auditIn(temporaryFolder());
     const url = 'https://a.example/mcp?key=hush';
     const issuer = 'https://me:hush@a.example/issuer#hush';
@@ -59,20 +59,20 @@ describe('an audit row', () => {
     });
   });
 
-  it('is bounded in length, whatever a program sends as its name and request', async () => {
+  it('an audit row is bounded in length, whatever a program sends as its name and request', async () => {
     const { audit, rows } = auditIn(temporaryFolder());
     const scope = Array.from({ length: 5000 }, (_, n) => `scope-${n}`);
     await audit.record({ event: 'pair', outcome: 'yes', client: 'x'.repeat(100_000), scope });
     expect(JSON.stringify(rows()[1]).length).toBeLessThan(3000);
   });
 
-  it('stays one line, whatever a program sends as its name', async () => {
+  it('an audit row stays one line, whatever a program sends as its name', async () => {
     const { audit, rows } = auditIn(temporaryFolder());
     await audit.record({ event: 'pair', outcome: 'yes', client: 'a\n{"event":"revoke"}' });
     expect(rows()).toHaveLength(2);
   });
 
-  it('that can’t be written is written with the next one', async () => {
+  it('an audit row that can’t be written is written with the next one', async () => {
     const folder = temporaryFolder();
     const { audit, file, rows } = auditIn(folder);
     mkdirSync(file, { recursive: true });
@@ -82,7 +82,7 @@ describe('an audit row', () => {
     expect(rows().map(({ outcome }) => outcome)).toEqual(['started', 'yes', 'no']);
   });
 
-  it('beyond ten thousand in memory is counted as lost', async () => {
+  it('audit rows beyond ten thousand in memory are counted as lost', async () => {
     const { audit, rows } = auditIn(temporaryFolder());
     for (let n = 0; n < 10_003; n += 1) audit.note({ event: 'refresh', outcome: 'ok' });
     await audit.flush();
@@ -97,7 +97,7 @@ describe('an audit row', () => {
 describe('repetitions of one answer', () => {
   const hit = { event: 'token', outcome: 'ok', client: 'editor', grant: 'g', scope: ['read'] } as const;
 
-  it('get a row at once, then one a minute with their number and the times of the first and last', async () => {
+  it('repeats of one answer get a row at once, then one a minute with their number and the times of the first and last', async () => {
     const { audit, rows, clock } = auditIn(temporaryFolder());
     for (let second = 0; second <= 60; second += 1) {
       audit.note(hit);
@@ -112,7 +112,7 @@ describe('repetitions of one answer', () => {
     expect(rows()[1]).not.toHaveProperty('count');
   });
 
-  it('are counted separately by program, grant, scope, token and outcome', async () => {
+  it('repeats are counted separately by program, grant, scope, token and outcome', async () => {
     const { audit, rows } = auditIn(temporaryFolder());
     const others = [
       { client: 'agent' },
@@ -126,14 +126,14 @@ describe('repetitions of one answer', () => {
     expect(rows()).toHaveLength(7);
   });
 
-  it('are written when the broker stops', async () => {
+  it('the rows of repeats are written when the broker stops', async () => {
     const { audit, rows } = auditIn(temporaryFolder());
     for (let n = 0; n < 4; n += 1) audit.note(hit);
     await audit.flush();
     expect(rows().at(-1)).toMatchObject({ ...hit, count: 3 });
   });
 
-  it('of more than a thousand kinds a minute are counted as lost', async () => {
+  it('repeats of more than a thousand kinds a minute are counted as lost', async () => {
     const { audit, rows, clock } = auditIn(temporaryFolder());
     const refused = (n: number): void => {
       audit.note({ event: 'refused', outcome: 'not_permitted', endpoint: `https://a.example/${n}` });
@@ -158,7 +158,7 @@ describe('a whole journey', () => {
   /** Values that only the vault and the network may see. */
   const secrets = /SECRET|code (basic|read|write)/;
 
-  it('leaves no token, code, verifier, state or client secret in any file', async () => {
+  it('a whole sign-in leaves no token, code, verifier, state or client secret in any file of the audit log', async () => {
     const server = oddServer(site, { scopesSupported: ['read'] });
     site.lay('/register', {
       status: 201,
@@ -207,7 +207,7 @@ describe('a whole journey', () => {
     }
   });
 
-  it('puts no secret in its refusals', async () => {
+  it('refusals of the audit log hold no secret', async () => {
     const server = oddServer(site, { scopesSupported: ['read'] });
     const rig = await brokerRig(server);
     await rig.allow();

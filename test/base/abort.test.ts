@@ -5,25 +5,25 @@ import { untilAborted } from '../../src/base/abort.ts';
 const reason = new Error('the caller left');
 
 describe('waiting until an abort', () => {
-  it('gives the result of work that ends first', async () => {
+  it('a wait until an abort resolves with the result of work that ends first', async () => {
     const caller = new AbortController();
     expect(await untilAborted(Promise.resolve('done'), caller.signal)).toBe('done');
     const failed = untilAborted(Promise.reject(new Error('broken')), caller.signal);
     await expect(failed).rejects.toThrow('broken');
   });
 
-  it('rejects with the reason of the abort, even if the work never ends', async () => {
+  it('a wait rejects with the reason of the abort, even if the work never ends', async () => {
     const caller = new AbortController();
     const waiting = untilAborted(new Promise(() => undefined), caller.signal);
     caller.abort(reason);
     await expect(waiting).rejects.toBe(reason);
   });
 
-  it('rejects at once if the signal had already aborted', async () => {
+  it('a wait rejects at once if the signal had already aborted', async () => {
     await expect(untilAborted(new Promise(() => undefined), AbortSignal.abort(reason))).rejects.toBe(reason);
   });
 
-  it('calls back at the moment of the abort, and not after the work has ended', async () => {
+  it('a wait calls back at the moment of the abort, and not after the work has ended', async () => {
     const seen: string[] = [];
     const early = new AbortController();
     const waiting = untilAborted(new Promise(() => undefined), early.signal, () => seen.push('early'));

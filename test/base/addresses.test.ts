@@ -4,7 +4,7 @@ import { hostOf, isGlobal, reachOf } from '../../src/base/addresses.ts';
 
 describe('isGlobal', () => {
   it.each(['93.184.216.34', '2606:2800:220:1:248:1893:25c8:1946', '2a00:1450:4001:831::200e'])(
-    'takes %s',
+    'takes %s for a public address',
     (address) => {
       expect(isGlobal(address)).toBe(true);
     },
@@ -33,7 +33,7 @@ describe('isGlobal', () => {
     ['no canonical', '2130706433'],
     ['no', 'localhost'],
     ['no', ''],
-  ])('refuses a %s address of IPv4: %s', (_kind, address) => {
+  ])('a %s address of IPv4 doesn’t count as public: %s', (_kind, address) => {
     expect(isGlobal(address)).toBe(false);
   });
 
@@ -67,7 +67,7 @@ describe('isGlobal', () => {
     ['documentation', '3fff:fff::1'],
     ['link-local, with a zone', 'fe80::1%eth0'],
     ['public, with a zone', '2606:2800:220:1::1%eth0'],
-  ])('refuses a %s address of IPv6: %s', (_kind, address) => {
+  ])('a %s address of IPv6 doesn’t count as public: %s', (_kind, address) => {
     expect(isGlobal(address)).toBe(false);
   });
 });
@@ -94,7 +94,7 @@ describe('reachOf', () => {
     ['a confirmed address', 'https://10.0.0.9', 'https://server.example/mcp', 'anywhere'],
     ['this machine, typed by a name', 'https://127.0.0.1:1', 'https://localhost./mcp', 'thisMachine'],
     ['this machine, typed by an address', 'https://a.localhost', 'https://[::1]/mcp', 'thisMachine'],
-  ])('lets a request go to %s', (_what, url, endpoint, expected) => {
+  ])('a request may go to %s', (_what, url, endpoint, expected) => {
     expect(reach(url, endpoint)).toBe(expected);
   });
 
@@ -116,17 +116,17 @@ describe('reachOf', () => {
     'https://[::ffff:10.0.0.5]',
     'https://[4000::1]',
     'https://169.254.169.254',
-  ])('refuses %s, which nobody typed or confirmed', (url) => {
+  ])('refuses a request to %s, which nobody typed or confirmed', (url) => {
     expect(reach(url, 'https://server.example/mcp')).toBe('insecure_url');
     expect(reach(url, 'https://10.0.0.6/mcp')).toBe('insecure_url');
     expect(reach(url, 'https://inner.example/mcp')).toBe('insecure_url');
   });
 
-  it('needs no rule for a zone, because no URL can have one', () => {
+  it('zones of IPv6 addresses need no rule, because no URL can have one', () => {
     expect(URL.canParse('https://[fe80::1%25eth0]/')).toBe(false);
   });
 
-  it('names the command that confirms a host, and puts no foreign text into it', () => {
+  it('the refusal of a private host names the command that confirms it, and puts no foreign text into it', () => {
     const trust = { endpoint: 'https://server.example/mcp', isConfirmed: () => false };
     const command = (host: string): string => `keyturn override ${host} private-address on.`;
     for (const [url, host] of [

@@ -26,7 +26,7 @@ async function reopened(file: string, flags: string): Promise<FileHandle> {
 }
 
 describe('an append', () => {
-  it.each(['r+', 'a'])('adds its bytes at the end of a file opened by %s', async (flags) => {
+  it.each(['r+', 'a'])('an append adds its bytes at the end of a file opened by %s', async (flags) => {
     const { file, handle } = await opened('one\n', flags);
     const end = new AppendOnlyEnd(4);
     await end.append(handle, Buffer.from('two\n'));
@@ -35,7 +35,7 @@ describe('an append', () => {
     expect(end.size).toBe(14);
   });
 
-  it('that the check refuses is cut off at once', async () => {
+  it('cuts off at once an append that the check refuses', async () => {
     const { file, handle } = await opened('one\n');
     const end = new AppendOnlyEnd(4);
     const refused = end.append(handle, Buffer.from('two\n'), () =>
@@ -47,7 +47,7 @@ describe('an append', () => {
     expect(end.isAsLeft(8)).toBe(false);
   });
 
-  it('that failed and could not be cut off is cut off before the next one', async () => {
+  it('cuts off a failed append before the next one if it could not be cut off at once', async () => {
     const { file, handle } = await opened('one\n');
     const end = new AppendOnlyEnd(4);
     const readOnly = await reopened(file, 'r');
@@ -63,7 +63,7 @@ describe('an append', () => {
 });
 
 describe('a torn tail', () => {
-  it('is kept beside the file, for the owner alone, and cut off', async () => {
+  it('saves a torn tail beside the file, readable by the owner only, and cuts it off', async () => {
     const { file, handle } = await opened('one\ntw');
     const aside = await cutTornTail(file, handle, 4, Buffer.from('tw'));
     expect(readFileSync(file, 'utf8')).toBe('one\n');

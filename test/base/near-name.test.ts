@@ -12,7 +12,7 @@ describe('the edit distance', () => {
     ['lits', 'list', 2],
     ['kitten', 'sitting', 3],
     ['sitting', 'kitten', 3],
-  ])('of %j and %j is %i', (one, other, distance) => {
+  ])('the edit distance of %j and %j is %i', (one, other, distance) => {
     expect(editDistance(one, other)).toBe(distance);
   });
 });
@@ -25,15 +25,15 @@ describe('a mistyped name', () => {
     ['a letter is too many', 'liist', 'list'],
     ['two letters changed places', 'lits', 'list'],
     ['a capital is missing', 'loglevel', 'logLevel'],
-  ])('is guessed if %s', (_what, text, name) => {
+  ])('guesses a mistyped name if %s', (_what, text, name) => {
     expect(didYouMean(text, names)).toBe(`Did you mean ${name}? `);
   });
 
-  it('is not guessed if two names are equally near', () => {
+  it('guesses no name if two are equally near', () => {
     expect(didYouMean('lick', ['lock', 'lack'])).toBe('');
   });
 
-  it('is not guessed if no name is near', () => {
+  it('guesses no name if none is near', () => {
     expect(didYouMean('frobnicate', names)).toBe('');
     expect(didYouMean('x', names)).toBe('');
     expect(didYouMean('xyd', names)).toBe('');

@@ -6,7 +6,7 @@ describe('the folders of a home', () => {
   it.each([
     ['empty', '', /HOME is empty/],
     ['relative', 'me', /HOME is "me", which is no absolute path/],
-  ])('are not guessed from a HOME that is %s', (_what, HOME, message) => {
+  ])('refuses to guess the folders of a home from a HOME that is %s', (_what, HOME, message) => {
     for (const platform of ['linux', 'darwin'] as const) {
       const find = (): unknown => homePaths({ HOME }, platform);
       expect(find).toThrow(message);
@@ -14,7 +14,7 @@ describe('the folders of a home', () => {
     }
   });
 
-  it('need no HOME if the environment names each of them', () => {
+  it('the folders of a home need no HOME if the environment names each of them', () => {
     expect(homePaths({ HOME: '', KEYTURN_HOME: '/srv/keyturn' }, 'linux').config).toBe('/srv/keyturn/config');
     const env = { HOME: '', XDG_CONFIG_HOME: '/etc/me', XDG_STATE_HOME: '/var/me' };
     expect(homePaths(env, 'linux')).toEqual({

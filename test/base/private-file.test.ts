@@ -27,14 +27,14 @@ function fileOf(text?: string): string {
 }
 
 describe('a file of the home', () => {
-  it('is read if only the user has access, and counts as absent only if it certainly is', async () => {
+  it('reads a private file, and calls it absent only if it certainly is', async () => {
     expect((await readPrivate(fileOf('text')))?.toString()).toBe('text');
     expect(await readPrivate(fileOf())).toBeUndefined();
     await checkFileIfAny(fileOf());
   });
 
   it.each([0o640, 0o604, 0o660, 0o700, 0o4600])(
-    'is refused with mode %o, and the hint mends it',
+    'refuses a private file with mode %o, with a hint that mends it',
     async (mode) => {
       const file = fileOf('text');
       chmodSync(file, mode);
@@ -50,7 +50,7 @@ describe('a file of the home', () => {
     },
   );
 
-  it('is refused as a symbolic link, even to a good one or to nothing', async () => {
+  it('refuses a symbolic link in the place of a private file, whether its target is good or missing', async () => {
     for (const target of [fileOf('text'), '/nowhere']) {
       const file = fileOf();
       symlinkSync(target, file);
@@ -63,7 +63,7 @@ describe('a file of the home', () => {
     }
   });
 
-  it('is refused as a folder or a pipe, without waiting for a writer of the pipe', async () => {
+  it('refuses a folder or a pipe in the place of a private file, and doesn’t wait for a writer of the pipe', async () => {
     const folder = fileOf();
     mkdirSync(folder, { mode: 0o700 });
     const pipe = fileOf();
@@ -75,7 +75,7 @@ describe('a file of the home', () => {
     }
   });
 
-  it.runIf(isRoot)('is refused when it belongs to somebody else', async () => {
+  it.runIf(isRoot)('refuses a private file that belongs to another user', async () => {
     const file = fileOf('text');
     chownSync(file, 65534, 65534);
     expect(await refusal(readPrivate(file))).toMatchObject({
@@ -86,7 +86,7 @@ describe('a file of the home', () => {
 });
 
 describe('a replacement', () => {
-  it('creates or replaces the file, and only the user has access', async () => {
+  it('a replacement creates or replaces a file that only the user can read and write', async () => {
     const file = fileOf();
     await replaceFile(file, 'one');
     await replaceFile(file, 'two');
@@ -95,7 +95,7 @@ describe('a replacement', () => {
     expect(readdirSync(path.dirname(file))).toHaveLength(1);
   });
 
-  it('replaces a symbolic link, and leaves its target unchanged', async () => {
+  it('a replacement replaces a symbolic link and leaves its target unchanged', async () => {
     const [file, other] = [fileOf(), fileOf('theirs')];
     symlinkSync(other, file);
     await replaceFile(file, 'ours');
@@ -103,7 +103,7 @@ describe('a replacement', () => {
     expect(readFileSync(other, 'utf8')).toBe('theirs');
   });
 
-  it('works although a crash left the draft of an earlier one', async () => {
+  it('a replacement works although a crash left the draft of an earlier one', async () => {
     const file = fileOf('old');
     writeFileSync(`${file}.new`, 'half', { mode: 0o600 });
     await replaceFile(file, 'new');
@@ -111,7 +111,7 @@ describe('a replacement', () => {
     expect(readdirSync(path.dirname(file))).toHaveLength(1);
   });
 
-  it('on a full disk leaves the old file whole, even if a part of the new one was written', () => {
+  it('a replacement on a full disk leaves the old file whole, even if a part of the new one was written', () => {
     const { replaced, stands } = onFullDisk(fileOf());
     expect(replaced).toEqual(['kept', expect.stringContaining("can't be written (EFBIG)")]);
     expect(stands).toBe('old');

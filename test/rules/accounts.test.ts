@@ -25,7 +25,7 @@ async function answered({ rig }: Ground, kind: 'account' | 'allow', answer: 'yes
 }
 
 describe('a label', () => {
-  it('is the person’s own name for the account, and the subject stays the server’s', async () => {
+  it('a label is the person’s own name for an account, and the subject stays the server’s', async () => {
     const all = await ground();
     const { rig } = all;
     expect(await signInAs(all, 'subject-1', 'work')).toMatchObject({ account: 'work', subject: 'subject-1' });
@@ -36,7 +36,7 @@ describe('a label', () => {
     expect(rig.parts.grants.all()).toHaveLength(2);
   });
 
-  it('makes nobody the account that it names: another subject is asked about', async () => {
+  it('a label doesn’t turn one account into another: a sign-in with another subject needs the person’s yes', async () => {
     const all = await ground();
     const { id } = await signInAs(all, 'subject-1', 'work');
     const login = refused(signInAs(all, 'subject-2', 'work'));
@@ -47,7 +47,7 @@ describe('a label', () => {
     expect(all.rig.grant()).toMatchObject({ id, subject: 'subject-1' });
   });
 
-  it('names no account twice: who is signed in under another name is refused by both names', async () => {
+  it('one account can’t have two names: a sign-in under a second name is refused, and the refusal has both names', async () => {
     const all = await ground();
     await signInAs(all, 'subject-1', 'work');
     const error = await refused(signInAs(all, 'subject-1', 'home'));
@@ -59,7 +59,7 @@ describe('a label', () => {
 });
 
 describe('an account that nobody is signed in as', () => {
-  it('is refused to a program by the names of those that it may use', async () => {
+  it('refuses a program an account that nobody is signed in as, and names the accounts that it may use', async () => {
     const all = await ground();
     const { rig } = all;
     await signInAs(all, 'alice', 'work');
@@ -72,12 +72,12 @@ describe('an account that nobody is signed in as', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('is the first one where nobody is signed in at all', async () => {
+  it('the first sign-in takes the label that the program asked for', async () => {
     const { rig } = await ground();
     expect(await rig.ask({ account: 'work' })).toMatchObject({ account: 'work' });
   });
 
-  it('is told as new beside the others when the person signs in', async () => {
+  it('the page for an account that nobody is signed in as says that it is new beside the others', async () => {
     const all = await ground();
     const { rig } = all;
     await signInAs(all, 'alice', 'work');
@@ -91,7 +91,7 @@ describe('an account that nobody is signed in as', () => {
 });
 
 describe('a step-up that comes back as another account', () => {
-  it('goes on as that account where the person keeps it and allows it to the program', async () => {
+  it('a step-up that comes back as another account goes on with it if the person keeps it and allows it to the program', async () => {
     const all = await bobAtThePage();
     const { rig } = all;
     const asked = rig.ask(stepUp('write'));
@@ -105,7 +105,7 @@ describe('a step-up that comes back as another account', () => {
     expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
   });
 
-  it('gives the program nothing of it without that second yes', async () => {
+  it('a step-up that comes back as another account gives the program nothing without that second yes', async () => {
     const all = await bobAtThePage();
     const asked = refused(all.rig.ask(stepUp('write')));
     await answered(all, 'account', 'yes');
@@ -114,7 +114,7 @@ describe('a step-up that comes back as another account', () => {
     expect((await all.rig.ask({ interaction: 'never' })).account).toBe('alice');
   });
 
-  it('is refused where the program named its account', async () => {
+  it('a step-up that comes back as another account is refused if the program named its account', async () => {
     const all = await bobAtThePage();
     const asked = refused(all.rig.ask({ ...stepUp('write'), account: 'alice' }));
     await answered(all, 'account', 'yes');
@@ -128,44 +128,47 @@ describe('a question about another account that nobody answers', () => {
   it.each([
     [false, (id: string) => `keyturn answer ${id} yes`],
     [true, () => 'Answer in Keyturn’s window'],
-  ])('holds no page of another server, and the asker is told of it (desk: %s)', async (isDesk, way) => {
-    const { rig, world, authorizationServer } = await ground({ rig: { isDesk } });
-    await rig.login({ scope: openid });
-    await rig.ask();
-    authorizationServer.settings.subject = 'bob';
-    const asked = refused(rig.ask(stepUp('write')));
-    const { id } = await rig.question('account');
-    const elsewhere = await world.openProtectedServer({
-      authorizationServers: [await world.openAuthorizationServer()],
-    });
-    await rig.allow('editor', undefined, elsewhere.url);
-    expect((await rig.ask({ resource: elsewhere.url })).accessToken).toBeTypeOf('string');
-    rig.clock.advance(60_000);
-    expect(await asked).toMatchObject({
-      reason: 'login_pending',
-      hint: expect.stringContaining(way(id)),
-    });
-    rig.parts.interactions.answer(id, 'no');
-  });
+  ])(
+    'an unanswered question about another account blocks no page of another server, and the program gets a refusal (desk: %s)',
+    async (isDesk, way) => {
+      const { rig, world, authorizationServer } = await ground({ rig: { isDesk } });
+      await rig.login({ scope: openid });
+      await rig.ask();
+      authorizationServer.settings.subject = 'bob';
+      const asked = refused(rig.ask(stepUp('write')));
+      const { id } = await rig.question('account');
+      const elsewhere = await world.openProtectedServer({
+        authorizationServers: [await world.openAuthorizationServer()],
+      });
+      await rig.allow('editor', undefined, elsewhere.url);
+      expect((await rig.ask({ resource: elsewhere.url })).accessToken).toBeTypeOf('string');
+      rig.clock.advance(60_000);
+      expect(await asked).toMatchObject({
+        reason: 'login_pending',
+        hint: expect.stringContaining(way(id)),
+      });
+      rig.parts.interactions.answer(id, 'no');
+    },
+  );
 });
 
 describe('login_hint', () => {
   const hints = ({ rig }: Ground) => rig.pages.map((page) => parameter(page, 'login_hint'));
 
-  it('is no label and no subject', async () => {
+  it('login_hint holds neither a label nor a subject', async () => {
     const all = await ground();
     await signInAs(all, 'subject-1', 'work');
     await all.rig.ask(stepUp('write'));
     expect(hints(all)).toEqual([undefined, undefined]);
   });
 
-  it('is a label that is an address', async () => {
+  it('login_hint holds a label that is an e-mail address', async () => {
     const all = await ground();
     await signInAs(all, 'subject-1', 'alice@example.com');
     expect(hints(all)).toEqual(['alice@example.com']);
   });
 
-  it('is the address that the ID token named, and after it the user name', async () => {
+  it('login_hint holds the e-mail address of the ID token, or else its user name', async () => {
     const all = await ground();
     const { rig, authorizationServer } = all;
     const told: Record<string, unknown> = { preferred_username: 'alice' };
@@ -178,7 +181,7 @@ describe('login_hint', () => {
     expect(rig.texts().join('')).not.toContain('alice@example.com');
   });
 
-  it('is what the issuer itself told, where one label stands at several issuers', async () => {
+  it('login_hint holds only what this issuer said itself, even if one label is used at several issuers', async () => {
     const all = await ground();
     const { rig, world, authorizationServer, protectedServer } = all;
     const other = await world.openAuthorizationServer();
@@ -191,7 +194,7 @@ describe('login_hint', () => {
     expect(hints(all)).toEqual([undefined, undefined, 'alice@one.example', 'alice@two.example']);
   });
 
-  it('is not told to another issuer that the server has moved to', async () => {
+  it('login_hint tells nothing to another issuer that the server has moved to', async () => {
     const all = await ground();
     const { rig, world, protectedServer } = all;
     await rig.login({ account: 'alice@example.com' });
@@ -206,7 +209,7 @@ describe('login_hint', () => {
     await asked;
   });
 
-  it('is nothing that could not be one', async () => {
+  it('login_hint is left out if its value could not be an account name', async () => {
     const all = await ground();
     const { rig, authorizationServer } = all;
     authorizationServer.bend.idTokenClaims = (claims) => ({

@@ -54,7 +54,7 @@ describe('mixed-up authorization servers', () => {
     return { ...all, hostile, honest };
   }
 
-  it('get no code, neither the hostile one nor the honest one, where the answer names its issuer', async () => {
+  it('mixed-up authorization servers get no code if the answer names its issuer', async () => {
     const { rig, hostile, honest } = await mixUp(true);
     expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 9207 §2.4' });
     expect(honest.counts.authorizations).toBe(1);
@@ -62,7 +62,7 @@ describe('mixed-up authorization servers', () => {
     nothingKept({ rig });
   });
 
-  it('get no code where the hostile one promised to name its issuer and the answer names none', async () => {
+  it('mixed-up authorization servers get no code if the hostile one promised to name its issuer and the answer names none', async () => {
     const { rig, hostile, honest } = await mixUp(false);
     expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch' });
     expect([...tokenRequests(hostile), ...tokenRequests(honest)]).toEqual([]);
@@ -89,24 +89,27 @@ describe('an answer', () => {
     ),
   );
 
-  it.each(table)('%s that names %s where the server %s to name it', async (verdict, _who, promise, iss) => {
-    const { rig, authorizationServer } = await ground();
-    authorizationServer.bend.metadata = (document) => ({
-      ...document,
-      authorization_response_iss_parameter_supported: promise === 'promises',
-    });
-    const value = iss(authorizationServer.issuer);
-    authorizationServer.bend.authorizeResponse = (parameters) =>
-      value === undefined ? parameters.delete('iss') : parameters.set('iss', value);
-    if (verdict === 'is taken') {
-      expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
-      return;
-    }
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch' });
-    expect(tokenRequests(authorizationServer)).toEqual([]);
-  });
+  it.each(table)(
+    'an answer %s if it names %s and the server %s to name it',
+    async (verdict, _who, promise, iss) => {
+      const { rig, authorizationServer } = await ground();
+      authorizationServer.bend.metadata = (document) => ({
+        ...document,
+        authorization_response_iss_parameter_supported: promise === 'promises',
+      });
+      const value = iss(authorizationServer.issuer);
+      authorizationServer.bend.authorizeResponse = (parameters) =>
+        value === undefined ? parameters.delete('iss') : parameters.set('iss', value);
+      if (verdict === 'is taken') {
+        expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
+        return;
+      }
+      expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch' });
+      expect(tokenRequests(authorizationServer)).toEqual([]);
+    },
+  );
 
-  it('with the error of a wrong issuer is neither acted on nor shown', async () => {
+  it('an error in an answer with a wrong issuer is neither acted on nor shown', async () => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.authorizeError = () => ({
       error: 'access_denied',
@@ -127,7 +130,7 @@ describe('an answer', () => {
       (parameters: URLSearchParams) => parameters.append('state', parameters.get('state') ?? ''),
     ],
     ['with a second, wrong state', (parameters: URLSearchParams) => parameters.append('state', 'another')],
-  ])('%s is refused with 400, sends no code, and the sign-in goes on', async (_what, change) => {
+  ])('an answer %s is refused with 400, sends no code, and the sign-in goes on', async (_what, change) => {
     const { rig, world, authorizationServer, asked, callback } = await atThePage();
     expect((await followed(world, altered(callback, change))).status).toBe(400);
     expect(tokenRequests(authorizationServer)).toEqual([]);
@@ -136,7 +139,7 @@ describe('an answer', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('that comes a second time is refused, and its code is sent once', async () => {
+  it('an answer that comes a second time is refused, and its code is sent once', async () => {
     const { world, authorizationServer, asked, callback } = await atThePage();
     const replies: number[] = [];
     authorizationServer.bend.tokenRequest = async () => {
@@ -149,7 +152,7 @@ describe('an answer', () => {
     expect(authorizationServer.counts).toMatchObject({ codesRedeemed: 1, codeReuses: 0, tokenRequests: 1 });
   });
 
-  it('that comes after the sign-in is over finds nobody', async () => {
+  it('an answer that comes after the sign-in is over finds no listener', async () => {
     const { world, asked, callback } = await atThePage();
     await followed(world, callback.href);
     await asked;
@@ -160,7 +163,7 @@ describe('an answer', () => {
     ['no code', (parameters: URLSearchParams) => parameters.delete('code')],
     ['two codes', (parameters: URLSearchParams) => parameters.append('code', 'second')],
     ['two issuers', (parameters: URLSearchParams) => parameters.append('iss', 'https://issuer.example')],
-  ])('with %s ends the sign-in, and no code is sent', async (_what, change) => {
+  ])('an answer with %s ends the sign-in, and no code is sent', async (_what, change) => {
     const { rig, world, authorizationServer, asked, callback } = await atThePage();
     expect((await followed(world, altered(callback, change))).status).toBe(400);
     expect(['login_failed', 'issuer_mismatch']).toContain((await refused(asked)).reason);
@@ -168,7 +171,7 @@ describe('an answer', () => {
     nothingKept({ rig });
   });
 
-  it('with markup and control characters in its error is quoted for the user and kept from the browser', async () => {
+  it('an error with markup and control characters is quoted for the user and kept from the browser', async () => {
     const { rig, world, authorizationServer } = await ground();
     authorizationServer.bend.authorizeError = () => ({
       error: '<script>alert(1)</script>',
@@ -186,7 +189,7 @@ describe('an answer', () => {
     expect(shown.text).not.toMatch(/script>|<img|long long/);
   });
 
-  it('that says no is told as a denial, and the next page waits for the user', async () => {
+  it('an answer that says no is reported as a denial, and the next page waits for the user', async () => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.authorizeError = () => ({ error: 'access_denied' });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'access_denied' });
@@ -195,7 +198,7 @@ describe('an answer', () => {
   });
 
   it.each(['temporarily_unavailable', 'server_error'])(
-    'that says %s refuses nobody: the server can’t serve now, and a later sign-in works',
+    'an answer that says %s refuses nobody: the server can’t serve now, and a later sign-in works',
     async (code) => {
       const { rig, authorizationServer } = await ground();
       authorizationServer.bend.authorizeError = () => ({ error: code });
@@ -217,14 +220,14 @@ describe('the authorization request', () => {
     'file:///etc/passwd',
     'http://issuer.example/authorize',
     'vbscript:x',
-  ])('reaches no browser at %s', async (endpoint) => {
+  ])('an authorization request at %s reaches no browser', async (endpoint) => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.metadata = (document) => ({ ...document, authorization_endpoint: endpoint });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'insecure_url' });
     expect(rig.pages).toEqual([]);
   });
 
-  it('reaches no browser where the endpoint sets a parameter of ours', async () => {
+  it('an authorization request reaches no browser if the endpoint sets a parameter of ours', async () => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.metadata = (document) => ({
       ...document,
@@ -238,7 +241,7 @@ describe('the authorization request', () => {
     ['no PKCE methods', undefined],
     ['an empty list of PKCE methods', []],
     ['PKCE without S256', ['plain']],
-  ])('is not made where the metadata names %s', async (_what, methods) => {
+  ])('no authorization request is made if the metadata names %s', async (_what, methods) => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.metadata = (document) => ({
       ...document,
@@ -249,7 +252,7 @@ describe('the authorization request', () => {
     expect(authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('has S256, a state and a verifier of its own each time', async () => {
+  it('each authorization request has S256 and a state and a verifier of its own', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login();
     await rig.login();
@@ -261,7 +264,7 @@ describe('the authorization request', () => {
     expect(new Set(verifiers).size).toBe(2);
   });
 
-  it('sends resource byte for byte, as the requests for code and refresh do', async () => {
+  it('sends resource byte for byte alike in the requests for authorization, code and refresh', async () => {
     const { rig, authorizationServer, protectedServer } = await ground();
     const resource = `${protectedServer.url}/`;
     protectedServer.settings.resource = resource;
@@ -278,7 +281,7 @@ describe('the authorization request', () => {
     expect(rig.grant().resource).toBe(resource);
   });
 
-  it('and the requests for code and refresh write resource URL-encoded, so that nothing in it becomes a parameter', async () => {
+  it('writes resource URL-encoded in the requests for authorization, code and refresh, so that nothing in it becomes a parameter', async () => {
     const { rig, authorizationServer, protectedServer } = await ground();
     const resource = `${protectedServer.url}?tenant=a+b%20c&scope=admin`;
     protectedServer.settings.resource = resource;
@@ -293,7 +296,7 @@ describe('the authorization request', () => {
     for (const query of queries) expect(new URLSearchParams(query).has('tenant')).toBe(false);
   });
 
-  it('for one account keeps nothing when another signs in', async () => {
+  it('keeps nothing of a sign-in for one account if another one signs in', async () => {
     const { rig, authorizationServer } = await ground();
     const { id } = await rig.login({ account: 'bob', scope: ['openid', 'read'] });
     authorizationServer.settings.subject = 'mallory';
@@ -306,7 +309,7 @@ describe('the authorization request', () => {
 });
 
 describe('the bodies of the requests for code, refresh and revocation', () => {
-  it('are forms, by their type and by their text', async () => {
+  it('the bodies of the requests for code, refresh and revocation are forms, by their type and by their text', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     rig.clock.advance(3_600_000);
@@ -333,7 +336,7 @@ describe('a code', () => {
     ['403 invalid_code', json({ error: 'invalid_code' }, 403)],
     ['a redirect', redirectTo('https://issuer.example/token', 307)],
   ] as const satisfies readonly (readonly [string, Answer])[])(
-    'is never sent twice, also not after %s',
+    'a code is never sent twice, not even after %s',
     async (_what, answer) => {
       const { rig, authorizationServer } = await ground();
       authorizationServer.bend.tokenRequest = () => answer;
@@ -343,7 +346,7 @@ describe('a code', () => {
     },
   );
 
-  it('is never sent twice, also not when the time is over', async () => {
+  it('a code is never sent twice, not even when the time is over', async () => {
     const { deadline, hang } = handDeadline();
     const { rig, authorizationServer } = await ground({ rig: { deadline } });
     authorizationServer.bend.tokenRequest = hang;
@@ -352,7 +355,7 @@ describe('a code', () => {
     expect(authorizationServer.counts.tokenRequests).toBe(1);
   });
 
-  it('stands in no file, no error and no log', async () => {
+  it('a code is in no file, no error and no log', async () => {
     const { rig, world, authorizationServer, asked, callback } = await atThePage();
     authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_grant' }, 400);
     await followed(world, callback.href);

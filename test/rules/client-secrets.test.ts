@@ -32,31 +32,34 @@ const oddServers: readonly (readonly [string, Server, string, string])[] = [
 ];
 
 describe('a client secret at a server that', () => {
-  it.each(oddServers)('%s is sent in the other form once, which is remembered', async (...row) => {
-    const [, authorization, usual, other] = row;
-    const { rig, authorizationServer, restarted } = await ground({ authorization });
-    expect((await rig.ask()).accessToken).toBeTypeOf('string');
-    expect(tokenRequests(authorizationServer).map(secretIn)).toEqual([usual, other]);
-    rig.clock.advance(anHour);
-    await rig.ask();
-    expect(tokenRequests(authorizationServer).map(secretIn)).toEqual([usual, other, other]);
-    expect(rig.pages).toHaveLength(1);
-    const again = await restarted();
-    again.clock.advance(anHour);
-    await again.ask({ interaction: 'never' });
-    await revokeGrant(again.parts, again.grant());
-    const revoked = authorizationServer.server.asked('/revoke', 'POST').map(secretIn);
-    expect(new Set(revoked)).toEqual(new Set([other]));
-    expect(authorizationServer.counts).toMatchObject({
-      registrations: 1,
-      codesRedeemed: 1,
-      codeReuses: 0,
-      refreshes: 2,
-      refreshReuses: 0,
-    });
-  });
+  it.each(oddServers)(
+    'a client secret at a server that %s is sent in the other form once, which is remembered',
+    async (...row) => {
+      const [, authorization, usual, other] = row;
+      const { rig, authorizationServer, restarted } = await ground({ authorization });
+      expect((await rig.ask()).accessToken).toBeTypeOf('string');
+      expect(tokenRequests(authorizationServer).map(secretIn)).toEqual([usual, other]);
+      rig.clock.advance(anHour);
+      await rig.ask();
+      expect(tokenRequests(authorizationServer).map(secretIn)).toEqual([usual, other, other]);
+      expect(rig.pages).toHaveLength(1);
+      const again = await restarted();
+      again.clock.advance(anHour);
+      await again.ask({ interaction: 'never' });
+      await revokeGrant(again.parts, again.grant());
+      const revoked = authorizationServer.server.asked('/revoke', 'POST').map(secretIn);
+      expect(new Set(revoked)).toEqual(new Set([other]));
+      expect(authorizationServer.counts).toMatchObject({
+        registrations: 1,
+        codesRedeemed: 1,
+        codeReuses: 0,
+        refreshes: 2,
+        refreshReuses: 0,
+      });
+    },
+  );
 
-  it('reads it as it is gets one request', async () => {
+  it('a client secret is sent once to a server that reads it as it is', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: registered('a+b/c', { basicDecoding: 'lenient' }),
     });
@@ -64,7 +67,7 @@ describe('a client secret at a server that', () => {
     expect(tokenRequests(authorizationServer).map(secretIn)).toEqual(['a%2Bb/c']);
   });
 
-  it('takes it in the body only gets it there, where it offers that', async () => {
+  it('a client secret is sent in the body to a server that offers that and takes nothing else', async () => {
     const { rig, authorizationServer } = await ground();
     await enter(rig, authorizationServer, { clientSecret: 's3cret' }, { authMethod: 'client_secret_post' });
     await rig.ask();
@@ -74,7 +77,7 @@ describe('a client secret at a server that', () => {
     expect(sent).toEqual(['s3cret', 'body s3cret', 'body s3cret']);
   });
 
-  it('offers no other way gets it once', async () => {
+  it('a client secret is sent once to a server that offers no other way', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: { authMethods: ['client_secret_basic'] },
     });
@@ -88,7 +91,7 @@ describe('a client secret at a server that', () => {
     expect(tokenRequests(authorizationServer)).toHaveLength(1);
   });
 
-  it('refuses both forms gets no third', async () => {
+  it('a client secret is not sent a third time to a server that refuses both forms', async () => {
     const { rig, authorizationServer } = await ground();
     await enter(
       rig,
@@ -101,7 +104,7 @@ describe('a client secret at a server that', () => {
   });
 
   it.each(['device', 'client_credentials'] as const)(
-    'decodes nothing gives a token by %s too',
+    'a client secret gives a token by %s too at a server that doesn’t decode it',
     async (way) => {
       const { rig, authorizationServer } = await ground({
         authorization: { basicDecoding: 'none', deviceAuthorization: true },
@@ -130,7 +133,7 @@ describe('a client secret at a server that', () => {
 });
 
 describe('the second form', () => {
-  it('that the server calls an invalid request is no word about the refresh token', async () => {
+  it('if a server calls the second form of a secret an invalid request, that says nothing about the refresh token', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: registered('a+b', { basicDecoding: 'lenient' }),
     });
@@ -149,7 +152,7 @@ describe('the second form', () => {
     ['invalid_grant', json({ error: 'invalid_grant' }, 400)],
     ['unauthorized_client', json({ error: 'unauthorized_client' }, 401)],
     ['a broken connection', 'destroy'],
-  ] as const)('is not tried after %s', async (_what, answer) => {
+  ] as const)('the second form of a client secret is not tried after %s', async (_what, answer) => {
     const { rig, authorizationServer } = await ground({
       authorization: registered('a+b', { basicDecoding: 'lenient' }),
     });

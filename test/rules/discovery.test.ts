@@ -15,13 +15,13 @@ const unnamed = (...metadataAt: ResourceMetadataPlace[]) => ({
 });
 
 describe('the document that a challenge names', () => {
-  it('is used, and no other place is asked', async () => {
+  it('uses the document that a challenge names and asks no other place', async () => {
     const { rig, protectedServer } = await ground({ protection: { metadataAt: ['elsewhere'] } });
     expect((await rig.ask()).resource).toBe(protectedServer.url);
     expect(metadataPaths(protectedServer.server)).toEqual([]);
   });
 
-  it('is refused by its name where it is missing, though the well-known places have one', async () => {
+  it('refuses a missing document that a challenge names, though the well-known places have one', async () => {
     const { rig, protectedServer } = await ground({ protection: { metadataAt: ['path', 'root'] } });
     protectedServer.settings.metadataUrl = protectedServer.metadataUrls.elsewhere;
     const error = await refused(rig.ask());
@@ -33,7 +33,7 @@ describe('the document that a challenge names', () => {
     expect(rig.pages).toEqual([]);
   });
 
-  it('is read from a challenge without quotes or commas', async () => {
+  it('reads the document’s address from a challenge without quotes or commas', async () => {
     const { rig, protectedServer } = await ground({ protection: { metadataAt: ['elsewhere'] } });
     const url = protectedServer.settings.metadataUrl ?? '';
     for (const header of [
@@ -45,7 +45,7 @@ describe('the document that a challenge names', () => {
     }
   });
 
-  it('is an error where it can’t be read: the server is not taken for one of the earlier revision', async () => {
+  it('an unreadable document that a challenge names is an error, not a server of the earlier revision', async () => {
     const { rig, protectedServer, authorizationServer } = await ground({
       oneOrigin: true,
       protection: { metadataAt: [] },
@@ -61,7 +61,7 @@ describe('the document that a challenge names', () => {
     expect(rig.pages).toEqual([]);
   });
 
-  it('may lie on another https origin', async () => {
+  it('the document that a challenge names may lie on another https origin', async () => {
     const { rig, world, protectedServer } = await ground();
     const other = await world.openServer();
     other.on('GET', '/document', () => json(protectedServer.document()));
@@ -70,7 +70,7 @@ describe('the document that a challenge names', () => {
     expect(metadataPaths(protectedServer.server)).toEqual([]);
   });
 
-  it('is never fetched over http', async () => {
+  it('never fetches the document that a challenge names over http', async () => {
     const { rig, world, protectedServer } = await ground();
     const plain = await world.openServer({ plain: true });
     protectedServer.settings.metadataUrl = `${plain.plainOrigin}/document`;
@@ -78,7 +78,7 @@ describe('the document that a challenge names', () => {
     expect(plain.requests).toEqual([]);
   });
 
-  it('starts discovery from a 403 too', async () => {
+  it('discovery starts from a challenge with the status 403 too', async () => {
     const { rig, protectedServer } = await ground({ protection: { metadataAt: ['elsewhere'] } });
     protectedServer.bend.verdict = (right) => (right.status === 401 ? { ...right, status: 403 } : right);
     expect((await rig.ask()).resource).toBe(protectedServer.url);
@@ -100,25 +100,28 @@ describe('a slash at the end of an endpoint', () => {
     ['named by the challenge', {}],
     ['at the well-known place of that path', { metadataUrl: undefined }],
     ['at the well-known place of the path without it', { metadataUrl: undefined, metadataAt: ['root'] }],
-  ])('is kept where it was typed, with metadata %s', async (_what, protection) => {
-    const { rig, protectedServer, bareVisits } = await slashed(protection);
-    const first = await rig.ask({ resource: protectedServer.url });
-    expect(first.resource).toBe(protectedServer.url);
-    expect(parameter(rig.pages[0], 'resource')).toBe(protectedServer.url);
-    // The next probe, after a refused token, is of the same spelling.
-    reject(rig, first);
-    await rig.ask({ resource: protectedServer.url });
-    expect(bareVisits()).toBe(0);
-  });
+  ])(
+    'keeps the slash at the end of an endpoint as it was typed, with metadata %s',
+    async (_what, protection) => {
+      const { rig, protectedServer, bareVisits } = await slashed(protection);
+      const first = await rig.ask({ resource: protectedServer.url });
+      expect(first.resource).toBe(protectedServer.url);
+      expect(parameter(rig.pages[0], 'resource')).toBe(protectedServer.url);
+      // The next probe, after a refused token, is of the same spelling.
+      reject(rig, first);
+      await rig.ask({ resource: protectedServer.url });
+      expect(bareVisits()).toBe(0);
+    },
+  );
 
-  it('is found where the server has nothing without it', async () => {
+  it('finds a server at the endpoint with a slash if there is nothing without it', async () => {
     const { rig, protectedServer, bare, bareVisits } = await slashed();
     expect((await rig.ask({ resource: bare })).resource).toBe(protectedServer.url);
     expect((await rig.login({ resource: bare })).resource).toBe(protectedServer.url);
     expect(bareVisits()).toBe(2);
   });
 
-  it('makes no second endpoint of it: one permission and one grant serve both', async () => {
+  it('an endpoint with a slash is no second endpoint: one permission and one grant serve both', async () => {
     const { rig, protectedServer, authorizationServer, bare } = await slashed();
     const { tokenId } = await rig.ask({ resource: protectedServer.url });
     expect((await rig.ask({ resource: bare, interaction: 'never' })).tokenId).toBe(tokenId);
@@ -127,21 +130,21 @@ describe('a slash at the end of an endpoint', () => {
   });
 
   it.each([301, 302, 307, 308] as const)(
-    'is followed after a %i, and the challenge there counts',
+    'follows a %i to the endpoint with a slash, and the challenge there counts',
     async (otherEnd) => {
       const { rig, protectedServer, bare } = await slashed({ otherEnd, metadataAt: ['elsewhere'] });
       expect((await rig.ask({ resource: bare })).resource).toBe(protectedServer.url);
     },
   );
 
-  it('is left out after a redirect to the path without it', async () => {
+  it('leaves the slash out after a redirect to the path without it', async () => {
     const { rig, protectedServer } = await ground({
       protection: { otherEnd: 307, metadataAt: ['elsewhere'] },
     });
     expect((await rig.ask({ resource: `${protectedServer.url}/` })).resource).toBe(protectedServer.url);
   });
 
-  it('leads to no other origin by a redirect', async () => {
+  it('a redirect for the slash leads to no other origin', async () => {
     const { rig, world, protectedServer } = await ground();
     const other = await world.openProtectedServer();
     protectedServer.bend.answer = () => ({ status: 307, headers: { location: other.url } });
@@ -152,36 +155,42 @@ describe('a slash at the end of an endpoint', () => {
 });
 
 describe('metadata that no challenge names', () => {
-  it('is looked for at the path of the endpoint, then at the root', async () => {
+  it('looks for metadata that no challenge names at the path of the endpoint, then at the root', async () => {
     const { rig, protectedServer } = await ground(unnamed('root'));
     expect((await rig.ask()).resource).toBe(protectedServer.url);
     expect(metadataPaths(protectedServer.server)).toEqual([pathDocument, rootDocument]);
   });
 
-  it('is taken from the path of the endpoint where both places have one', async () => {
+  it('takes metadata that no challenge names from the path of the endpoint if both places have it', async () => {
     const { rig, protectedServer } = await ground(unnamed('path', 'root'));
     await rig.ask();
     expect(metadataPaths(protectedServer.server)).toEqual([pathDocument]);
   });
 
-  it.each([401, 403, 404])('is looked for at the next place after a %i', async (status) => {
-    const { rig, protectedServer } = await ground(unnamed('root'));
-    protectedServer.server.on('GET', pathDocument, { status });
-    expect((await rig.ask()).resource).toBe(protectedServer.url);
-  });
+  it.each([401, 403, 404])(
+    'looks for protected resource metadata at the next place after a %i',
+    async (status) => {
+      const { rig, protectedServer } = await ground(unnamed('root'));
+      protectedServer.server.on('GET', pathDocument, { status });
+      expect((await rig.ask()).resource).toBe(protectedServer.url);
+    },
+  );
 
   it.each([
     ['a 500', { status: 500 }],
     ['a broken connection', 'destroy'],
-  ] as const)('is an error after %s, never a reason for defaults', async (_what, answer) => {
-    const { rig, protectedServer, authorizationServer } = await ground({ oneOrigin: true, ...unnamed() });
-    protectedServer.server.on('GET', pathDocument, answer);
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'protected_server_unreachable' });
-    expect(authorizationServer.counts.metadataRequests).toBe(0);
-    expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
-  });
+  ] as const)(
+    'protected resource metadata is an error after %s, never a reason for defaults',
+    async (_what, answer) => {
+      const { rig, protectedServer, authorizationServer } = await ground({ oneOrigin: true, ...unnamed() });
+      protectedServer.server.on('GET', pathDocument, answer);
+      expect(await refused(rig.ask())).toMatchObject({ reason: 'protected_server_unreachable' });
+      expect(authorizationServer.counts.metadataRequests).toBe(0);
+      expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
+    },
+  );
 
-  it('is an error when it is broken JSON at one place and nowhere else, never a reason for defaults', async () => {
+  it('protected resource metadata is an error when one place has broken JSON and the others nothing, never a reason for defaults', async () => {
     const { rig, protectedServer, authorizationServer } = await ground({ oneOrigin: true, ...unnamed() });
     const broken = { headers: { 'content-type': 'application/json' }, body: '{' };
     protectedServer.server.on('GET', pathDocument, broken);
@@ -191,7 +200,7 @@ describe('metadata that no challenge names', () => {
 });
 
 describe('a protected server', () => {
-  it('that answers 200 without a token and publishes nothing needs no authorization', async () => {
+  it('a protected server that answers 200 without a token and publishes nothing needs no authorization', async () => {
     const { rig } = await ground({ protection: { open: true, metadataAt: [] } });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_not_required' });
     expect(rig.pages).toEqual([]);
@@ -201,14 +210,17 @@ describe('a protected server', () => {
     ['has no authorization_servers', undefined],
     ['has an empty list of them', []],
     ['has a list of something else', [7]],
-  ])('whose metadata %s is refused, not taken for one of the earlier revision', async (_what, list) => {
-    const { rig, protectedServer, authorizationServer } = await ground({ oneOrigin: true });
-    protectedServer.bend.metadata = (document) => ({ ...document, authorization_servers: list });
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
-    expect(authorizationServer.counts.metadataRequests).toBe(0);
-  });
+  ])(
+    'refuses a protected server whose metadata %s, and doesn’t take it for one of the earlier revision',
+    async (_what, list) => {
+      const { rig, protectedServer, authorizationServer } = await ground({ oneOrigin: true });
+      protectedServer.bend.metadata = (document) => ({ ...document, authorization_servers: list });
+      expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
+      expect(authorizationServer.counts.metadataRequests).toBe(0);
+    },
+  );
 
-  it('whose metadata names no resource is named by the canonical URI of its endpoint', async () => {
+  it('a protected server whose metadata names no resource is named by the canonical URI of its endpoint', async () => {
     const { rig, protectedServer } = await ground();
     protectedServer.bend.metadata = ({ resource: _left, ...document }) => document;
     expect((await rig.ask({ resource: `${protectedServer.url}/` })).resource).toBe(protectedServer.url);
@@ -222,7 +234,7 @@ describe('a protected server', () => {
     ['a part of it that was not asked for', (url: string) => `${url}/deeper`],
     ['another port', (url: string) => url.replace(/:\d+/, ':1')],
     ['itself with a fragment', (url: string) => `${url}#part`],
-  ])('whose metadata is about %s is refused before anybody is sent anywhere', async (_what, resource) => {
+  ])('refuses protected resource metadata about %s before it opens any page', async (_what, resource) => {
     const { rig, protectedServer, authorizationServer } = await ground();
     protectedServer.bend.metadata = (document) => ({ ...document, resource: resource(protectedServer.url) });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'resource_mismatch' });
@@ -231,7 +243,7 @@ describe('a protected server', () => {
 });
 
 describe('the metadata of an authorization server', () => {
-  it('with a path in its issuer is looked for at three places in order', async () => {
+  it('looks for the metadata of an issuer with a path at three places in order', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: { issuerPath: '/tenant', metadataAt: ['oidcAppended'] },
     });
@@ -243,7 +255,7 @@ describe('the metadata of an authorization server', () => {
     ]);
   });
 
-  it('without a path in its issuer is looked for at two places in order', async () => {
+  it('looks for the metadata of an issuer without a path at two places in order', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { metadataAt: ['oidc'] } });
     expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
     expect(metadataPaths(authorizationServer.server)).toEqual([
@@ -252,20 +264,23 @@ describe('the metadata of an authorization server', () => {
     ]);
   });
 
-  it.each([401, 403, 404])('is looked for at the next place after a %i', async (status) => {
-    const { rig, authorizationServer } = await ground({ authorization: { metadataAt: ['oidc'] } });
-    authorizationServer.server.on('GET', serverDocument, { status });
-    expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
-  });
+  it.each([401, 403, 404])(
+    'looks for the metadata of an authorization server at the next place after a %i',
+    async (status) => {
+      const { rig, authorizationServer } = await ground({ authorization: { metadataAt: ['oidc'] } });
+      authorizationServer.server.on('GET', serverDocument, { status });
+      expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
+    },
+  );
 
-  it('is an error after a 500, and nothing is tried in its place', async () => {
+  it('the metadata of an authorization server is an error after a 500, and nothing is tried in its place', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { metadataAt: ['oidc'] } });
     authorizationServer.server.on('GET', serverDocument, { status: 500 });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
     expect(metadataPaths(authorizationServer.server)).toEqual([serverDocument]);
   });
 
-  it('that is nowhere is an error, since only the earlier revision has defaults', async () => {
+  it('an authorization server without metadata is an error, since only the earlier revision has defaults', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { metadataAt: [] } });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
     expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
@@ -274,7 +289,7 @@ describe('the metadata of an authorization server', () => {
   it.each([
     ['a foreign issuer', 'https://issuer.example'],
     ['no issuer', undefined],
-  ])('that states %s is not used', async (_what, issuer) => {
+  ])('does not use metadata of an authorization server that states %s', async (_what, issuer) => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.metadata = (document) => ({ ...document, issuer });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 8414 §3.3' });
@@ -282,14 +297,14 @@ describe('the metadata of an authorization server', () => {
     expect(rig.pages).toEqual([]);
   });
 
-  it('whose issuer ends in a slash is used if it says so itself', async () => {
+  it('uses an issuer that ends in a slash if its metadata says so itself', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { issuerPath: '/' } });
     expect((await rig.ask()).issuer).toBe(`${authorizationServer.server.base}/`);
   });
 });
 
 describe('metadata', () => {
-  it('is kept as long as its HTTP headers say, and asked for again after that', async () => {
+  it('keeps metadata as long as its HTTP headers say, and asks for it again after that', async () => {
     const { rig, world, authorizationServer } = await ground({ authorization: { accessTokenLifetime: 30 } });
     const document: unknown = await (await world.fetch(authorizationServer.issuer + serverDocument)).json();
     authorizationServer.server.on(
@@ -309,7 +324,7 @@ describe('metadata', () => {
     expect(authorizationServer.counts.refreshes).toBe(2);
   });
 
-  it('is asked for anew by each sign-in, however long it may be kept', async () => {
+  it('each sign-in asks for metadata anew, however long it may be kept', async () => {
     const { rig, world, authorizationServer } = await ground();
     const document: unknown = await (await world.fetch(authorizationServer.issuer + serverDocument)).json();
     authorizationServer.server.on(
@@ -325,7 +340,7 @@ describe('metadata', () => {
 });
 
 describe('a local client that lies', () => {
-  it('about the metadata document leads to no foreign server', async () => {
+  it('a program that lies about the metadata document leads to no foreign server', async () => {
     const { rig, world } = await ground(unnamed('path'));
     const foreign = await world.openServer();
     const bearer = { resourceMetadata: `${foreign.origin}/document` };
@@ -333,7 +348,7 @@ describe('a local client that lies', () => {
     expect(foreign.requests).toEqual([]);
   });
 
-  it('about the scope gets no sign-in for more than it may have', async () => {
+  it('a program that lies about the scope gets no sign-in for more than it may have', async () => {
     const { rig } = await ground();
     await rig.allow('liar', ['read']);
     const challenge = { status: 401, bearer: { scope: ['read', 'admin', 'offline_access'] } } as const;
@@ -341,7 +356,7 @@ describe('a local client that lies', () => {
     expect(parameter(rig.pages[0], 'scope')).toBe('read');
   });
 
-  it('about the scope chooses none where the permission takes its scopes from the first token', async () => {
+  it('a program that lies about the scope chooses none if the permission takes its scopes from the first token', async () => {
     const { rig } = await ground({ protection: { scopesSupported: ['read'] } });
     const challenge = { status: 401, bearer: { scope: ['read', 'admin'] } } as const;
     const asked = rig.ask({ clientId: 'liar', challenge });
@@ -350,7 +365,7 @@ describe('a local client that lies', () => {
     expect(parameter(rig.pages[0], 'scope')).toBe('read');
   });
 
-  it('about the scope of a step-up needs the user’s consent before anything is fetched', async () => {
+  it('a program that lies about the scope of a step-up needs the user’s consent before anything is fetched', async () => {
     const { rig } = await ground();
     await rig.allow('liar', ['read']);
     const challenge = { status: 403, bearer: { error: 'insufficient_scope', scope: ['admin'] } } as const;
@@ -359,7 +374,7 @@ describe('a local client that lies', () => {
     expect(rig.fetched).toEqual([]);
   });
 
-  it('about the resource reaches none that it has no permission for', async () => {
+  it('a program that lies about the resource reaches none that it has no permission for', async () => {
     const { rig, world } = await ground();
     const other = await world.openProtectedServer();
     const error = await refused(rig.ask({ resource: other.url, interaction: 'never' }));
@@ -367,7 +382,7 @@ describe('a local client that lies', () => {
     expect(other.server.requests).toEqual([]);
   });
 
-  it('gets no token for one resource under the permission for another', async () => {
+  it('a program gets no token for one resource under the permission for another', async () => {
     const { rig, world, authorizationServer } = await ground();
     await rig.ask();
     const other = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
@@ -381,7 +396,7 @@ describe('a local client that lies', () => {
 });
 
 describe('a hint of a local client', () => {
-  it('about the metadata document counts where it names the server’s own origin', async () => {
+  it('a program’s hint about the metadata document counts if it names the server’s own origin', async () => {
     const { rig, protectedServer } = await ground(unnamed('elsewhere'));
     const bearer = { resourceMetadata: protectedServer.metadataUrls.elsewhere };
     expect((await rig.ask({ challenge: { status: 401, bearer } })).resource).toBe(protectedServer.url);
@@ -389,13 +404,13 @@ describe('a hint of a local client', () => {
 });
 
 describe('plain http', () => {
-  it('is refused for a resource, also on this machine', async () => {
+  it('refuses plain http for a resource, also on this machine', async () => {
     const { rig, protectedServer } = await ground({ plain: true });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'invalid_resource' });
     expect(protectedServer.server.requests).toEqual([]);
   });
 
-  it('works on this machine where the settings allow it', async () => {
+  it('plain http works on this machine if the settings allow it', async () => {
     const { rig, protectedServer } = await ground({ plain: true, rig: { allowInsecureLoopback: true } });
     expect((await rig.ask()).resource).toBe(protectedServer.url);
     expect(protectedServer.url).toMatch(/^http:/);

@@ -32,7 +32,7 @@ async function earlier({ authorization, protection, rig }: GroundOptions = {}): 
 const withoutMetadata = { authorization: { metadataAt: [] } } as const;
 
 describe('a server without protected resource metadata', () => {
-  it('has its authorization server at its own origin, whatever the path of its endpoint', async () => {
+  it('a server without protected resource metadata has its authorization server at its own origin, whatever its path', async () => {
     const { rig, authorizationServer, protectedServer } = await earlier({
       protection: { path: '/deep/down/mcp' },
     });
@@ -42,13 +42,13 @@ describe('a server without protected resource metadata', () => {
     expect(rig.grant().server).toEqual(place);
   });
 
-  it('is told by a 403 as well as by a 401', async () => {
+  it('recognizes a server without protected resource metadata by a 403 as well as by a 401', async () => {
     const { rig, protectedServer, authorizationServer } = await earlier();
     protectedServer.bend.verdict = (right) => (right.status === 401 ? { ...right, status: 403 } : right);
     expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
   });
 
-  it('hears the protocol version with each request for server metadata, and with no other', async () => {
+  it('sends the protocol version to a server of the earlier revision with each request for server metadata, and with no other', async () => {
     const { rig, authorizationServer } = await earlier({ authorization: { metadataAt: ['oidc'] } });
     await rig.ask();
     const { requests } = authorizationServer.server;
@@ -57,7 +57,7 @@ describe('a server without protected resource metadata', () => {
     expect(requests.filter(({ headers }) => header in headers)).toHaveLength(asked.length);
   });
 
-  it('of the current revision hears no protocol version', async () => {
+  it('sends no protocol version to a server of the current revision', async () => {
     const { rig, authorizationServer, protectedServer } = await ground({ rig: { protocolVersion } });
     await rig.ask();
     const requests = [...authorizationServer.server.requests, ...protectedServer.server.requests];
@@ -65,7 +65,7 @@ describe('a server without protected resource metadata', () => {
   });
 
   it.each(['', '/'])(
-    'may state its origin with %j at its end as issuer, which is recorded as given',
+    'a server of the earlier revision may state its origin with %j at its end as issuer, which is recorded as given',
     async (end) => {
       const { rig, authorizationServer } = await earlier();
       const issuer = authorizationServer.server.base + end;
@@ -76,7 +76,7 @@ describe('a server without protected resource metadata', () => {
     },
   );
 
-  it('whose issuer is another server is refused', async () => {
+  it('refuses a server of the earlier revision whose metadata states another server as issuer', async () => {
     const { rig, authorizationServer } = await earlier();
     authorizationServer.bend.metadata = (document) => ({ ...document, issuer: 'https://issuer.example' });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch' });
@@ -87,19 +87,22 @@ describe('a server without protected resource metadata', () => {
     ['no', undefined],
     ['an empty list of', []],
     ['only the plain one of the', ['plain']],
-  ])('whose metadata names %s PKCE methods is refused, not led to the defaults', async (_what, methods) => {
-    const { rig, authorizationServer } = await earlier();
-    authorizationServer.bend.metadata = (document) => ({
-      ...document,
-      code_challenge_methods_supported: methods,
-    });
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'pkce_unsupported' });
-    expect(authorizationServer.counts.registrations).toBe(0);
-  });
+  ])(
+    'refuses a server whose metadata names %s PKCE methods, and doesn’t use the default endpoints instead',
+    async (_what, methods) => {
+      const { rig, authorizationServer } = await earlier();
+      authorizationServer.bend.metadata = (document) => ({
+        ...document,
+        code_challenge_methods_supported: methods,
+      });
+      expect(await refused(rig.ask())).toMatchObject({ reason: 'pkce_unsupported' });
+      expect(authorizationServer.counts.registrations).toBe(0);
+    },
+  );
 });
 
 describe('the default endpoints', () => {
-  it.each([401, 403, 404])('are used where every place answers %i', async (status) => {
+  it.each([401, 403, 404])('uses the default endpoints if every place answers %i', async (status) => {
     const { rig, authorizationServer } = await earlier(withoutMetadata);
     for (const place of places) authorizationServer.server.on('GET', place, { status });
     expect((await rig.ask()).issuer).toBe(authorizationServer.server.base);
@@ -111,7 +114,7 @@ describe('the default endpoints', () => {
     expect(metadataPaths(authorizationServer.server).slice(-2)).toEqual(places);
   });
 
-  it('are used where a server answers every path that it doesn’t know with a web page', async () => {
+  it('uses the default endpoints of a server that answers every unknown path with a web page', async () => {
     const { rig, authorizationServer, protectedServer } = await earlier(withoutMetadata);
     const documents = ['/mcp', ''].map((path) => `/.well-known/oauth-protected-resource${path}`);
     for (const place of [...documents, ...places])
@@ -134,7 +137,7 @@ describe('the default endpoints', () => {
         ] as const
       ).map(([what, answer]: readonly [string, Answer]) => [what, place, answer] as const),
     ),
-  )('are never used after %s at %s', async (_what, place, answer) => {
+  )('never uses the default endpoints after %s at %s', async (_what, place, answer) => {
     const { rig, authorizationServer } = await earlier(withoutMetadata);
     authorizationServer.server.on('GET', place, answer);
     const { reason } = await refused(rig.ask());
@@ -143,7 +146,7 @@ describe('the default endpoints', () => {
     expect(rig.pages).toEqual([]);
   });
 
-  it('are never used when time runs out', async () => {
+  it('never uses the default endpoints when time runs out', async () => {
     const { deadline, hang } = handDeadline();
     const { rig, authorizationServer } = await earlier({ ...withoutMetadata, rig: { deadline } });
     authorizationServer.server.on('GET', places[1], hang);
@@ -151,7 +154,7 @@ describe('the default endpoints', () => {
     expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
   });
 
-  it('change no other rule: S256, state and resource are sent', async () => {
+  it('at the default endpoints every other rule still holds: S256, state and resource are sent', async () => {
     const { rig, authorizationServer, protectedServer } = await earlier(withoutMetadata);
     await rig.ask();
     const [page] = rig.pages;
@@ -169,7 +172,7 @@ describe('protected resource metadata that names a server without metadata', () 
   /** Both servers on one origin, with protected resource metadata. */
   const own = async (): Promise<Ground> => ground({ oneOrigin: true, ...withoutMetadata });
 
-  it('leads to the default endpoints where that server is of its own origin', async () => {
+  it('protected resource metadata leads to the default endpoints of a server of its own origin that has no metadata', async () => {
     const { rig, authorizationServer, protectedServer } = await own();
     expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
     const [page] = rig.pages;
@@ -180,7 +183,7 @@ describe('protected resource metadata that names a server without metadata', () 
     expect(rig.grant().server).toEqual({ revision: 'default', identifier: authorizationServer.issuer });
   });
 
-  it('is found there again after a restart, without metadata and with what it publishes since', async () => {
+  it('finds a server without metadata again after a restart, without metadata and with what it has published since', async () => {
     const { rig, restarted, authorizationServer } = await own();
     await rig.ask();
     await (await restarted()).ask({ interaction: 'never' });
@@ -193,7 +196,7 @@ describe('protected resource metadata that names a server without metadata', () 
     ['a 500', { status: 500 }],
     ['a 400', { status: 400 }],
     ['broken JSON', { headers: { 'content-type': 'application/json' }, body: '{' }],
-  ] as const)('leads to no default endpoint after %s', async (_what, answer) => {
+  ] as const)('protected resource metadata leads to no default endpoint after %s', async (_what, answer) => {
     const { rig, authorizationServer } = await own();
     authorizationServer.server.on('GET', places[0], answer);
     await refused(rig.ask());
@@ -201,7 +204,7 @@ describe('protected resource metadata that names a server without metadata', () 
     expect(rig.pages).toEqual([]);
   });
 
-  it('is refused by name where that server is of another origin', async () => {
+  it('refuses by its name a server without metadata on another origin than the protected resource metadata', async () => {
     const { rig, authorizationServer } = await ground(withoutMetadata);
     expect(await refused(rig.ask())).toMatchObject({
       reason: 'metadata_invalid',
@@ -211,7 +214,7 @@ describe('protected resource metadata that names a server without metadata', () 
     expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
   });
 
-  it('leads to another server that it names, where that one has metadata', async () => {
+  it('protected resource metadata leads to another server that it names if that one has metadata', async () => {
     const { rig, world, protectedServer, authorizationServer } = await own();
     const second = await world.openAuthorizationServer();
     protectedServer.settings.authorizationServers = [authorizationServer, second];
@@ -219,7 +222,7 @@ describe('protected resource metadata that names a server without metadata', () 
     expect(authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('moves no grant to default endpoints that was signed in by metadata', async () => {
+  it('moves no grant that was signed in by metadata to default endpoints', async () => {
     const { rig, restarted, authorizationServer } = await ground({ oneOrigin: true });
     await rig.ask();
     expect(rig.grant().server).toMatchObject({ revision: 'current' });
@@ -267,7 +270,7 @@ describe('metadata that is gone at a sign-in', () => {
     expect(authorizationServer.server.requests.filter(({ method }) => method === 'POST')).toEqual([]);
   });
 
-  it('keeps no entered client without a secret from the default endpoints of the earlier revision', async () => {
+  it('an entered client without a secret may use the default endpoints of the earlier revision', async () => {
     const { rig, authorizationServer } = await earlier(withoutMetadata);
     await enter(rig, authorizationServer);
     expect((await rig.login()).state).toEqual({ kind: 'active' });
@@ -294,7 +297,7 @@ describe('metadata that is gone at a sign-in', () => {
     },
   );
 
-  it('lets a grant go on that an older version signed in by default endpoints with an entered secret', async () => {
+  it('a grant that an older version signed in by default endpoints with an entered secret goes on', async () => {
     const { rig, restarted, authorizationServer } = await earlier(withoutMetadata);
     const basic = { authMethod: 'client_secret_basic' } as const;
     const { redirectUri } = await enter(rig, authorizationServer);
@@ -311,7 +314,7 @@ describe('metadata that is gone at a sign-in', () => {
   });
 
   it.each(['with', 'without'])(
-    'leads to no default endpoints where a grant was signed in by metadata, %s metadata of the protected server',
+    'a server leads to no default endpoints if a grant was signed in by metadata, %s metadata of the protected server',
     async (which) => {
       const { rig, authorizationServer, protectedServer } = await ground({ oneOrigin: true });
       await rig.login();
@@ -331,7 +334,7 @@ describe('metadata that is gone at a sign-in', () => {
     },
   );
 
-  it('leads to default endpoints once that grant was revoked', async () => {
+  it('a server leads to default endpoints again once the grant that was signed in by metadata is revoked', async () => {
     const { rig, authorizationServer } = await ground({ oneOrigin: true });
     await rig.login();
     await revokeGrant(rig.parts, rig.grant());
@@ -344,18 +347,21 @@ describe('after a restart, a grant of the earlier revision', () => {
   it.each([
     ['from metadata', {}],
     ['from the default endpoints', withoutMetadata],
-  ])('%s refreshes where it was signed in', async (_what, options) => {
-    const { rig, restarted, authorizationServer } = await earlier(options);
-    const first = await rig.ask();
-    const again = await restarted();
-    const next = await again.ask({ interaction: 'never' });
-    expect(next.accessToken).not.toBe(first.accessToken);
-    expect(authorizationServer.counts).toMatchObject({ refreshes: 1, registrations: 1 });
-    const last = authorizationServer.server.asked(places[0]).at(-1);
-    expect(last?.headers[header]).toBe('2025-03-26');
-  });
+  ])(
+    'after a restart a grant of the earlier revision %s refreshes where it was signed in',
+    async (_what, options) => {
+      const { rig, restarted, authorizationServer } = await earlier(options);
+      const first = await rig.ask();
+      const again = await restarted();
+      const next = await again.ask({ interaction: 'never' });
+      expect(next.accessToken).not.toBe(first.accessToken);
+      expect(authorizationServer.counts).toMatchObject({ refreshes: 1, registrations: 1 });
+      const last = authorizationServer.server.asked(places[0]).at(-1);
+      expect(last?.headers[header]).toBe('2025-03-26');
+    },
+  );
 
-  it('is revoked at the endpoint that its metadata names', async () => {
+  it('after a restart a grant of the earlier revision is revoked at the endpoint that its metadata names', async () => {
     const { rig, restarted, authorizationServer } = await earlier();
     await rig.ask();
     const again = await restarted();
@@ -363,7 +369,7 @@ describe('after a restart, a grant of the earlier revision', () => {
     expect(authorizationServer.counts.revocations).toBeGreaterThan(0);
   });
 
-  it('from the default endpoints has nowhere to be revoked', async () => {
+  it('after a restart a grant from the default endpoints has nowhere to be revoked', async () => {
     const { rig, restarted, authorizationServer } = await earlier(withoutMetadata);
     await rig.ask();
     const again = await restarted();
@@ -371,7 +377,7 @@ describe('after a restart, a grant of the earlier revision', () => {
     expect(authorizationServer.server.asked('/revoke', 'POST')).toEqual([]);
   });
 
-  it('is not moved to default endpoints when its metadata is gone for a moment', async () => {
+  it('after a restart a grant of the earlier revision is not moved to default endpoints when its metadata is gone for a moment', async () => {
     const { rig, restarted, authorizationServer } = await earlier();
     await rig.ask();
     authorizationServer.server.on('GET', places[0], { status: 503 });
@@ -385,25 +391,25 @@ describe('after a restart, a grant of the earlier revision', () => {
 describe('the scopes of a sign-in', () => {
   const offered = { scopesSupported: ['from-server', 'other'] } as const;
 
-  it('come from the authorization server’s scopes_supported where no challenge and no caller names any', async () => {
+  it('in the earlier revision a sign-in asks for the authorization server’s scopes_supported if no challenge and no caller names scopes', async () => {
     const { rig } = await earlier({ authorization: offered, protection: { scopes: [] } });
     await rig.ask();
     expect(scopeOf(rig.pages[0])).toEqual(['from-server', 'other']);
   });
 
-  it('come from the challenge first in the earlier revision too', async () => {
+  it('a sign-in of the earlier revision takes its scopes from the challenge first too', async () => {
     const { rig } = await earlier({ authorization: offered, protection: { scopes: ['challenged'] } });
     await rig.ask();
     expect(scopeOf(rig.pages[0])).toEqual(['challenged']);
   });
 
-  it('never come from the authorization server’s scopes_supported in the current revision', async () => {
+  it('a sign-in of the current revision never takes its scopes from the authorization server’s scopes_supported', async () => {
     const { rig } = await ground({ authorization: offered, protection: { scopes: [] } });
     await rig.ask();
     expect(scopeOf(rig.pages[0])).toBeUndefined();
   });
 
-  it('come from the protected server’s scopes_supported in the current revision', async () => {
+  it('a sign-in of the current revision takes its scopes from the protected server’s scopes_supported', async () => {
     const { rig } = await ground({
       authorization: offered,
       protection: { scopes: [], scopesSupported: ['from-resource'] },

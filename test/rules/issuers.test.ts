@@ -14,7 +14,7 @@ async function two(): Promise<Ground & { readonly second: BentAuthorizationServe
 }
 
 describe('of several authorization servers', () => {
-  it('the first is taken where all are alike', async () => {
+  it('takes the first of several authorization servers if all are alike', async () => {
     const { rig, authorizationServer, second } = await two();
     expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
     expect(second.server.requests).toEqual([]);
@@ -37,14 +37,14 @@ describe('of several authorization servers', () => {
       'can’t be reached',
       (server: BentAuthorizationServer) => void server.server.on('*', '*', () => 'destroy' as const),
     ],
-  ])('one that %s is passed over', async (_what, spoil) => {
+  ])('passes over one of several authorization servers that %s', async (_what, spoil) => {
     const { rig, authorizationServer, second } = await two();
     spoil(authorizationServer);
     expect((await rig.ask()).issuer).toBe(second.issuer);
     expect(authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('one that registered us before is passed over too, where it can’t be used any more', async () => {
+  it('passes over an authorization server that registered us before if it can’t be used any more', async () => {
     const { rig, authorizationServer, second } = await two();
     authorizationServer.bend.authorizeError = () => ({ error: 'access_denied' });
     await refused(rig.login());
@@ -53,14 +53,14 @@ describe('of several authorization servers', () => {
     expect((await rig.login()).issuer).toBe(second.issuer);
   });
 
-  it('entries that name no server are passed over', async () => {
+  it('passes over entries of authorization_servers that name no server', async () => {
     const { rig, protectedServer, second } = await two();
     const odd = ['', 'not a URL', null, 7, {}, 'https://issuer.example/?query', second.issuer];
     protectedServer.bend.metadata = (document) => ({ ...document, authorization_servers: odd });
     expect((await rig.ask()).issuer).toBe(second.issuer);
   });
 
-  it('one that a code of another device can’t be had from is passed over for such a sign-in', async () => {
+  it('a sign-in on another device passes over an authorization server that gives no code for that', async () => {
     const { rig, authorizationServer, second } = await two();
     second.settings.deviceAuthorization = true;
     const login = rig.login({ method: 'device' });
@@ -71,19 +71,19 @@ describe('of several authorization servers', () => {
     expect(authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('the one that has a registration of ours is taken', async () => {
+  it('takes the authorization server that has a registration of ours', async () => {
     const { rig, second } = await two();
     await enter(rig, second);
     expect((await rig.ask()).issuer).toBe(second.issuer);
   });
 
-  it('the one that gave the grant is taken again', async () => {
+  it('takes the authorization server that gave the grant again', async () => {
     const { rig, second } = await two();
     await rig.login({ issuer: second.issuer });
     expect((await rig.login()).issuer).toBe(second.issuer);
   });
 
-  it('the one that gave the grant is told about when it fails, not replaced by another', async () => {
+  it('reports that the authorization server of the grant fails, and doesn’t replace it by another', async () => {
     const { rig, authorizationServer, second } = await two();
     await rig.login({ issuer: second.issuer });
     second.settings.metadataAt = [];
@@ -91,12 +91,12 @@ describe('of several authorization servers', () => {
     expect(authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('the one that the user names is taken', async () => {
+  it('takes the authorization server that the user names', async () => {
     const { rig, second } = await two();
     expect((await rig.login({ issuer: second.issuer })).issuer).toBe(second.issuer);
   });
 
-  it('none is taken that the protected server does not name, even if the user asks for it', async () => {
+  it('takes no authorization server that the protected server does not name, even if the user asks for it', async () => {
     const { rig, world } = await two();
     const third = await world.openAuthorizationServer();
     expect(await refused(rig.login({ issuer: third.issuer }))).toMatchObject({ reason: 'issuer_mismatch' });
@@ -114,7 +114,7 @@ describe('more authorization servers than are tried in one search', () => {
     return { ...all, stranger, names };
   }
 
-  it('leave the others alone, and the refusal says so', async () => {
+  it('tries a bounded number of authorization servers in one search, and the refusal says that others were left out', async () => {
     const { rig, stranger } = await many();
     const error = await refused(rig.login());
     expect(error).toMatchObject({ reason: 'metadata_invalid' });
@@ -124,7 +124,7 @@ describe('more authorization servers than are tried in one search', () => {
     expect(stranger.requests).toHaveLength(15);
   });
 
-  it('say so too where those that were tried can’t serve', async () => {
+  it('says that authorization servers were left out, also if those that were tried can’t serve', async () => {
     const { rig, stranger } = await many();
     stranger.on('*', '*', { status: 503, headers: { 'retry-after': '60' } });
     const error = await refused(rig.ask());
@@ -132,7 +132,7 @@ describe('more authorization servers than are tried in one search', () => {
     expect(error.hint).toContain('5 of the 400');
   });
 
-  it('are reached all the same where the user names one, or has a grant there', async () => {
+  it('reaches an authorization server beyond the bound if the user names it or has a grant there', async () => {
     const { rig, names, authorizationServer, protectedServer } = await many();
     protectedServer.bend.metadata = (document) => ({
       ...document,
@@ -144,7 +144,7 @@ describe('more authorization servers than are tried in one search', () => {
 });
 
 describe('an authorization server without a page to sign in at', () => {
-  it('is refused before anything is registered there', async () => {
+  it('refuses an authorization server without a page to sign in at before anything is registered there', async () => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.metadata = ({ authorization_endpoint: _left, ...rest }) => rest;
     expect(await refused(rig.login())).toMatchObject({
@@ -154,7 +154,7 @@ describe('an authorization server without a page to sign in at', () => {
     expect(authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('signs in by a code on another device, and the refusal names that way', async () => {
+  it('an authorization server without a page signs in by a code on another device, and the refusal names that way', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
     authorizationServer.bend.metadata = ({ authorization_endpoint: _left, ...rest }) => rest;
     expect(await refused(rig.login())).toMatchObject({ hint: expect.stringContaining('--device') });
@@ -171,18 +171,21 @@ describe('an authorization server without a page and without a word about PKCE',
     ['says nothing', undefined, 'no-pkce-metadata'],
     ['lists none', [], undefined],
     ['lists only the plain one', ['plain'], undefined],
-  ])('is refused for a code on another device where it %s', async (_what, methods, override) => {
-    const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
-    authorizationServer.bend.metadata = ({ authorization_endpoint: _left, ...rest }) => ({
-      ...rest,
-      code_challenge_methods_supported: methods,
-    });
-    const error = await refused(rig.login({ method: 'device' }));
-    expect(error).toMatchObject({ reason: 'pkce_unsupported' });
-    expect(error.hint?.includes('keyturn override')).toBe(override !== undefined);
-    expect(authorizationServer.counts.registrations).toBe(0);
-    expect(authorizationServer.server.asked('/device_authorization', 'POST')).toEqual([]);
-  });
+  ])(
+    'refuses a code on another device at an authorization server without a page that %s',
+    async (_what, methods, override) => {
+      const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
+      authorizationServer.bend.metadata = ({ authorization_endpoint: _left, ...rest }) => ({
+        ...rest,
+        code_challenge_methods_supported: methods,
+      });
+      const error = await refused(rig.login({ method: 'device' }));
+      expect(error).toMatchObject({ reason: 'pkce_unsupported' });
+      expect(error.hint?.includes('keyturn override')).toBe(override !== undefined);
+      expect(authorizationServer.counts.registrations).toBe(0);
+      expect(authorizationServer.server.asked('/device_authorization', 'POST')).toEqual([]);
+    },
+  );
 });
 
 /** Signed in at the first, and then the protected server names the second alone. */
@@ -197,7 +200,7 @@ async function moved(): Promise<
 }
 
 describe('a protected server that names another authorization server', () => {
-  it('is noticed after a refused token, and the sign-in names both issuers', async () => {
+  it('notices after a refused token that a protected server names another issuer, and the sign-in names both', async () => {
     const { rig, world, authorizationServer, second, tokenId } = await moved();
     reject(rig, { tokenId });
     rig.person.isThere = false;
@@ -212,7 +215,7 @@ describe('a protected server that names another authorization server', () => {
     expect((await asked).issuer).toBe(second.issuer);
   });
 
-  it('gets nothing of the old one: no registration, no token', async () => {
+  it('a new issuer of a protected server gets no registration and no token of the old one', async () => {
     const { rig, authorizationServer, second, tokenId } = await moved();
     const old = rig.grant();
     const before = authorizationServer.counts.refreshes;
@@ -233,7 +236,7 @@ describe('a protected server that names another authorization server', () => {
     expect(rig.parts.grants.byId(old.id)?.registrationId).toBe(old.registrationId);
   });
 
-  it('leaves the old grant in its place, marked, until the user has signed in at the new one', async () => {
+  it('leaves the old issuer’s grant in its place, marked, until the user has signed in at the new issuer', async () => {
     const { rig, tokenId } = await moved();
     const old = rig.grant();
     reject(rig, { tokenId });
@@ -247,7 +250,7 @@ describe('a protected server that names another authorization server', () => {
     expect(await rig.vault.read(`grant.${old.id}`)).toContain('refreshToken');
   });
 
-  it('gets no token of the old one even while the new one can’t be used', async () => {
+  it('a protected server with a new issuer gets no token of the old one, even while the new one can’t be used', async () => {
     const { rig, second, authorizationServer, tokenId } = await moved();
     second.settings.metadataAt = [];
     const before = authorizationServer.counts.refreshes;
@@ -256,21 +259,21 @@ describe('a protected server that names another authorization server', () => {
     expect(authorizationServer.counts.refreshes).toBe(before);
   });
 
-  it('is not believed to have moved while it can’t be asked', async () => {
+  it('believes no move to another issuer while the protected server can’t be asked', async () => {
     const { rig, protectedServer, authorizationServer, tokenId } = await moved();
     protectedServer.always({ status: 503 });
     reject(rig, { tokenId });
     expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
   });
 
-  it('tells a program that may ask nobody that a sign-in is needed', async () => {
+  it('tells a program that may ask nobody that a sign-in at the new issuer is needed', async () => {
     const { rig, tokenId } = await moved();
     reject(rig, { tokenId });
     expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('with a client that the user entered for the old issuer asks for one for the new', async () => {
+  it('a client that the user entered for the old issuer leads to a request for one at the new issuer', async () => {
     const { rig, world, protectedServer, authorizationServer } = await ground();
     // Also where the new one would register anybody: the user chose a client, so the user chooses again.
     const second = await world.openAuthorizationServer();

@@ -57,42 +57,51 @@ async function goesOn({ rig }: Ground): Promise<void> {
 }
 
 describe('the refresh token', () => {
-  it.each([...troubles, ...refusals])('survives a new sign-in whose code gets %s', async (_what, answer) => {
-    const all = await ground();
-    await all.rig.ask();
-    const before = await stored(all);
-    answering(all, 'authorization_code', answer);
-    await refused(all.rig.login());
-    expect(await stored(all)).toBe(before);
-    expect(all.rig.grant().state).toEqual({ kind: 'active' });
-    answering(all, 'authorization_code', undefined);
-    await goesOn(all);
-  });
+  it.each([...troubles, ...refusals])(
+    'the refresh token survives a new sign-in whose code gets %s',
+    async (_what, answer) => {
+      const all = await ground();
+      await all.rig.ask();
+      const before = await stored(all);
+      answering(all, 'authorization_code', answer);
+      await refused(all.rig.login());
+      expect(await stored(all)).toBe(before);
+      expect(all.rig.grant().state).toEqual({ kind: 'active' });
+      answering(all, 'authorization_code', undefined);
+      await goesOn(all);
+    },
+  );
 
-  it.each(troubles)('survives a refresh that gets %s, byte for byte', async (_what, answer) => {
-    const all = await ground();
-    await all.rig.ask();
-    const before = await stored(all);
-    answering(all, 'refresh_token', answer);
-    for (let n = 0; n < 4; n += 1) {
-      all.rig.clock.advance(n === 0 ? anHour : aWhile);
+  it.each(troubles)(
+    'the refresh token survives a refresh that gets %s, byte for byte',
+    async (_what, answer) => {
+      const all = await ground();
+      await all.rig.ask();
+      const before = await stored(all);
+      answering(all, 'refresh_token', answer);
+      for (let n = 0; n < 4; n += 1) {
+        all.rig.clock.advance(n === 0 ? anHour : aWhile);
+        await refused(all.rig.ask(never));
+      }
+      expect(await stored(all)).toBe(before);
+      expect(all.rig.grant().state).toEqual({ kind: 'active' });
+      answering(all, 'refresh_token', undefined);
+      await goesOn(all);
+    },
+  );
+
+  it.each(refusals)(
+    'the refresh token stays in the vault after a refresh that gets %s',
+    async (_what, answer) => {
+      const all = await ground();
+      await all.rig.ask();
+      const before = await stored(all);
+      answering(all, 'refresh_token', answer);
+      all.rig.clock.advance(anHour);
       await refused(all.rig.ask(never));
-    }
-    expect(await stored(all)).toBe(before);
-    expect(all.rig.grant().state).toEqual({ kind: 'active' });
-    answering(all, 'refresh_token', undefined);
-    await goesOn(all);
-  });
-
-  it.each(refusals)('stays in the vault after a refresh that gets %s', async (_what, answer) => {
-    const all = await ground();
-    await all.rig.ask();
-    const before = await stored(all);
-    answering(all, 'refresh_token', answer);
-    all.rig.clock.advance(anHour);
-    await refused(all.rig.ask(never));
-    expect(await stored(all)).toBe(before);
-  });
+      expect(await stored(all)).toBe(before);
+    },
+  );
 });
 
 describe('a refresh answer', () => {
@@ -101,7 +110,7 @@ describe('a refresh answer', () => {
     ['with an empty scope', { scope: '' }],
     ['with null for the scope', { scope: null }],
     ['without a new refresh token', { refresh_token: undefined }],
-  ])('%s leaves the grant what it had', async (_what, fields) => {
+  ])('a refresh answer %s leaves the grant what it had', async (_what, fields) => {
     const all = await ground({ authorization: { rotation: 'same' } });
     const { rig, authorizationServer } = all;
     await rig.login({ scope: ['read', 'write'] });

@@ -28,7 +28,7 @@ const stored = async ({ vault, grant }: Rig): Promise<Record<string, unknown>> =
   JSON.parse(await vault.read(`grant.${grant().id}`));
 
 describe('a refresh token that a narrower refresh narrowed for good', () => {
-  it('is told as that, and one sign-in brings its scopes back', async () => {
+  it('reports a refresh token that a narrower refresh narrowed for good, and one sign-in brings its scopes back', async () => {
     const all = await narrowed();
     const { rig } = all;
     const error = await refused(rig.ask({ scope: ['admin'], ...never }));
@@ -44,7 +44,7 @@ describe('a refresh token that a narrower refresh narrowed for good', () => {
     expect(explainGrant(rig.parts, rig.grant()).now).toContain('It is usable');
   });
 
-  it('is not seen where a full refresh only leaves out the scopes of OpenID Connect', async () => {
+  it('a full refresh that only leaves out the scopes of OpenID Connect doesn’t count as narrowed for good', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login({ scope: ['openid', 'read'] });
     await rig.allow('reader', ['read']);
@@ -58,13 +58,13 @@ describe('a refresh token that a narrower refresh narrowed for good', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('is noticed by a request that names no scopes too', async () => {
+  it('a request that names no scopes notices too that a refresh token was narrowed for good', async () => {
     const { rig } = await narrowed();
     expect((await rig.ask()).scope).toEqual(['read', 'admin']);
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('still serves those who need no more', async () => {
+  it('a refresh token that was narrowed for good still serves programs that need no more', async () => {
     const { rig } = await narrowed();
     await refused(rig.ask(never));
     expect((await rig.ask(reader)).scope).toEqual(['read']);
@@ -74,7 +74,7 @@ describe('a refresh token that a narrower refresh narrowed for good', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('is noticed and remembered over restarts, and not by the index alone', async () => {
+  it('notices and remembers over restarts that a refresh token was narrowed for good, and not by the index alone', async () => {
     const { rig, restarted } = await narrowed();
     const second = await restarted();
     second.clock.advance(anHour);
@@ -90,7 +90,7 @@ describe('a refresh token that a narrower refresh narrowed for good', () => {
 });
 
 describe('an issuer that was seen to narrow for good', () => {
-  it('is asked for no narrower token any more: the program is told, and nobody else loses a scope', async () => {
+  it('asks an issuer that narrowed for good for no narrower token any more: the program gets a refusal, and no other loses a scope', async () => {
     const all = await narrowed();
     const { rig } = all;
     await rig.ask();
@@ -110,7 +110,7 @@ describe('an issuer that was seen to narrow for good', () => {
 });
 
 describe('an issuer that was seen to narrow for good at one of two protected servers', () => {
-  it('takes no scope from the grant of the other after a restart either', async () => {
+  it('an issuer that narrowed for good at one protected server takes no scope from the grant of the other, also after a restart', async () => {
     const all = await narrowed();
     const { rig, world, authorizationServer, restarted } = all;
     await refused(rig.ask(never));
@@ -126,7 +126,7 @@ describe('an issuer that was seen to narrow for good at one of two protected ser
 });
 
 describe('a server that narrows the access token alone', () => {
-  it('is asked for both in turn', async () => {
+  it('asks a server that narrows only the access token for both scope sets in turn', async () => {
     const all = await ground();
     const { rig } = all;
     await rig.login({ scope: ['read', 'admin'] });
@@ -144,7 +144,7 @@ describe('a server that narrows the access token alone', () => {
   it.each([
     ['before any narrower token was asked for', async () => undefined],
     ['after a full one had come back', async ({ rig }: Ground) => void (await rig.ask(never))],
-  ])('and takes a scope back %s is believed', async (_what, first) => {
+  ])('believes a server that narrows the access token and takes a scope back %s', async (_what, first) => {
     const all = await ground();
     const { rig, authorizationServer } = all;
     await rig.login({ scope: ['read', 'admin'] });

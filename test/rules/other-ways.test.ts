@@ -19,7 +19,7 @@ async function pasting(options: GroundOptions = {}) {
 }
 
 describe('an address that is pasted back', () => {
-  it('finishes the sign-in, and no browser is opened', async () => {
+  it('an address that is pasted back finishes the sign-in, and no browser is opened', async () => {
     const { rig, login, callback, paste } = await pasting();
     await paste(`  ${callback.href}\n`);
     expect((await login).state).toEqual({ kind: 'active' });
@@ -33,19 +33,22 @@ describe('an address that is pasted back', () => {
     ['of another port', (url: URL) => (url.port = '1'), 'invalid_request'],
     ['of another host', (url: URL) => (url.hostname = 'evil.example'), 'invalid_request'],
     ['of another path', (url: URL) => (url.pathname = '/elsewhere'), 'invalid_request'],
-  ])('%s is refused, sends no code, and the sign-in goes on', async (_what, change, reason) => {
-    const { login, callback, paste, authorizationServer } = await pasting();
-    const wrong = new URL(callback);
-    change(wrong);
-    const error = await refused(paste(wrong.href));
-    expect(error.reason).toBe(reason);
-    expect(words(error)).not.toContain(callback.searchParams.get('code'));
-    expect(tokenRequests(authorizationServer)).toEqual([]);
-    await paste(callback.href);
-    expect((await login).state).toEqual({ kind: 'active' });
-  });
+  ])(
+    'a pasted address %s is refused, sends no code, and the sign-in goes on',
+    async (_what, change, reason) => {
+      const { login, callback, paste, authorizationServer } = await pasting();
+      const wrong = new URL(callback);
+      change(wrong);
+      const error = await refused(paste(wrong.href));
+      expect(error.reason).toBe(reason);
+      expect(words(error)).not.toContain(callback.searchParams.get('code'));
+      expect(tokenRequests(authorizationServer)).toEqual([]);
+      await paste(callback.href);
+      expect((await login).state).toEqual({ kind: 'active' });
+    },
+  );
 
-  it('from another issuer ends the sign-in, and no code is sent', async () => {
+  it('a pasted address from another issuer ends the sign-in, and no code is sent', async () => {
     const { login, callback, paste, authorizationServer } = await pasting();
     callback.searchParams.set('iss', 'https://issuer.example');
     await paste(callback.href);
@@ -53,7 +56,7 @@ describe('an address that is pasted back', () => {
     expect(tokenRequests(authorizationServer)).toEqual([]);
   });
 
-  it('counts once, and a browser that comes with the same one is refused', async () => {
+  it('a pasted address counts once, and a browser that comes with the same one is refused', async () => {
     const { world, login, callback, paste, authorizationServer } = await pasting();
     const late: number[] = [];
     authorizationServer.bend.tokenRequest = async () => {
@@ -66,7 +69,7 @@ describe('an address that is pasted back', () => {
     expect(authorizationServer.counts).toMatchObject({ codesRedeemed: 1, codeReuses: 0, tokenRequests: 1 });
   });
 
-  it('needs a sign-in that waits for one', async () => {
+  it('refuses a pasted address if no sign-in waits for one', async () => {
     const { login, callback, paste } = await pasting();
     await paste(callback.href);
     await login;
@@ -103,7 +106,7 @@ async function atTheDevice(options: GroundOptions = {}): Promise<AtTheDevice> {
 }
 
 describe('a code on another device', () => {
-  it('finishes the sign-in once the person has approved it', async () => {
+  it('a code on another device finishes the sign-in once the person has approved it', async () => {
     const { rig, login, userCode, poll, authorizationServer, protectedServer } = await atTheDevice();
     await poll(1);
     authorizationServer.approveDevice(userCode);
@@ -115,7 +118,7 @@ describe('a code on another device', () => {
     expect(tokenRequests(authorizationServer).every(({ form }) => form.has('resource'))).toBe(true);
   });
 
-  it('is asked about five seconds less often after slow_down', async () => {
+  it('polls for a code on another device every five seconds less often after slow_down', async () => {
     const { rig, login, userCode, poll, authorizationServer } = await atTheDevice();
     authorizationServer.slowDown(1);
     await poll(1);
@@ -127,7 +130,7 @@ describe('a code on another device', () => {
     expect(await login).toMatchObject({ state: { kind: 'active' } });
   });
 
-  it('goes on after a failure that passes', async () => {
+  it('a sign-in by a code on another device goes on after a failure that passes', async () => {
     const { login, userCode, poll, authorizationServer } = await atTheDevice();
     authorizationServer.server.next('POST', '/token', { status: 503 });
     await poll(1);
@@ -139,22 +142,25 @@ describe('a code on another device', () => {
   it.each([
     ['denied', 'denyDevice', 'access_denied'],
     ['too old', 'expireDevice', 'login_failed'],
-  ] as const)('that is %s ends the sign-in, and nothing is kept', async (_what, end, reason) => {
-    const { rig, login, userCode, poll, authorizationServer } = await atTheDevice();
-    authorizationServer[end](userCode);
-    await poll(1);
-    expect(await refused(login)).toMatchObject({ reason });
-    expect(rig.parts.grants.all()).toEqual([]);
-    expect(rig.parts.interactions.list()).toEqual([]);
-  });
+  ] as const)(
+    'a code on another device that is %s ends the sign-in, and nothing is kept',
+    async (_what, end, reason) => {
+      const { rig, login, userCode, poll, authorizationServer } = await atTheDevice();
+      authorizationServer[end](userCode);
+      await poll(1);
+      expect(await refused(login)).toMatchObject({ reason });
+      expect(rig.parts.grants.all()).toEqual([]);
+      expect(rig.parts.interactions.list()).toEqual([]);
+    },
+  );
 
-  it('that nobody uses ends with its lifetime, without the server’s word', async () => {
+  it('an unused code on another device ends with its lifetime, without the server’s word', async () => {
     const { rig, login } = await atTheDevice();
     rig.clock.advance(601_000);
     expect(await refused(login)).toMatchObject({ reason: 'login_failed' });
   });
 
-  it('never reaches a local client, a file or the audit log', async () => {
+  it('a code on another device never reaches a local client, a file or the audit log', async () => {
     const { rig, userCode } = await atTheDevice();
     const call = asClient(rig);
     const told = await refused(rig.ask({ interaction: 'never' }));
@@ -167,13 +173,13 @@ describe('a code on another device', () => {
     expect(JSON.stringify(await asOwner(rig)('interaction.list'))).toContain(userCode);
   });
 
-  it('is started by the user alone, never by a request of a local client', async () => {
+  it('only the user starts a sign-in by a code on another device, never a request of a local client', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
     await rig.ask();
     expect(authorizationServer.server.asked('/device_authorization', 'POST')).toEqual([]);
   });
 
-  it('is refused with what else to do where the server offers none', async () => {
+  it('refuses a code on another device if the server offers none, and says what else to do', async () => {
     const { rig } = await ground();
     expect(await refused(rig.login({ method: 'device' }))).toMatchObject({
       reason: 'metadata_invalid',
@@ -182,7 +188,7 @@ describe('a code on another device', () => {
   });
 
   it.each(['javascript:alert(1)', 'http://issuer.example/device'])(
-    'is not shown with the page %s',
+    'shows no code on another device with the page %s',
     async (page) => {
       const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
       authorizationServer.bend.deviceAnswer = ({ body }) => json({ ...body, verification_uri: page });
@@ -191,7 +197,7 @@ describe('a code on another device', () => {
     },
   );
 
-  it('that is still open when the time given is over is told as pending', async () => {
+  it('a code on another device that is still open when the time is over is reported as pending', async () => {
     const { rig } = await ground({ authorization: { deviceAuthorization: true, deviceInterval: 60 } });
     const login = refused(rig.login({ method: 'device', timeout: 5000 }));
     await rig.question('device');

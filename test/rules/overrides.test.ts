@@ -56,13 +56,13 @@ async function erring(
 }
 
 describe.each(names)('the override %s', (name) => {
-  it('is off by default: the server is refused', async () => {
+  it('an override is off by default: the server is refused', async () => {
     const { rig } = await erring(name);
     expect(await refused(rig.login())).toMatchObject({ reason: errs[name].reason });
     expect(rig.parts.grants.all()).toEqual([]);
   });
 
-  it('lets this server pass once the owner has set it, with PKCE as ever', async () => {
+  it('an override lets this server pass once the owner has set it, with PKCE as ever', async () => {
     const { rig, set, authorizationServer } = await erring(name);
     await set(true);
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
@@ -71,7 +71,7 @@ describe.each(names)('the override %s', (name) => {
     expect(tokenRequests(authorizationServer)[0]?.form.get('code_verifier')).toBeTruthy();
   });
 
-  it('may be set by the name of the issuer as well', async () => {
+  it('an override may be set by the name of the issuer as well', async () => {
     const { rig, set, authorizationServer } = await erring(name);
     await set(true, authorizationServer.issuer);
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
@@ -79,7 +79,7 @@ describe.each(names)('the override %s', (name) => {
     expect(grants.map(({ overrides }) => overrides)).toEqual([[name]]);
   });
 
-  it('counts for refresh and after a restart', async () => {
+  it('an override counts for refresh and after a restart', async () => {
     const { rig, set, restarted, authorizationServer } = await erring(name);
     await set(true);
     await rig.ask();
@@ -88,7 +88,7 @@ describe.each(names)('the override %s', (name) => {
     expect(authorizationServer.counts.refreshes).toBe(1);
   });
 
-  it('is no override for anything else', async () => {
+  it('an override waives no other rule', async () => {
     for (const other of names.filter((one) => one !== name)) {
       const { rig, protectedServer } = await erring(name);
       await asOwner(rig)('override.set', { server: protectedServer.url, name: other, on: true });
@@ -96,21 +96,21 @@ describe.each(names)('the override %s', (name) => {
     }
   });
 
-  it('is no override for another server', async () => {
+  it('an override counts for no other server', async () => {
     const { world, rig, set, authorizationServer } = await erring(name);
     const other = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
     await set(true);
     expect(await refused(rig.login({ resource: other.url }))).toMatchObject({ reason: errs[name].reason });
   });
 
-  it('is set by the owner alone', async () => {
+  it('only the owner sets an override', async () => {
     const { rig, protectedServer } = await erring(name);
     const params = { server: protectedServer.url, name, on: true };
     expect(await refused(asClient(rig)('override.set', params))).toMatchObject({ reason: 'not_permitted' });
     expect(rig.parts.overrides.shown()).toEqual([]);
   });
 
-  it('is shown beside the grant, and setting it stands in the audit log', async () => {
+  it('an override is shown beside the grant, and a row of the audit log says that it was set', async () => {
     const { rig, set } = await erring(name);
     await set(true);
     await rig.ask();
@@ -120,7 +120,7 @@ describe.each(names)('the override %s', (name) => {
     expect(rig.texts().join('')).toContain(`"outcome":"${name} on"`);
   });
 
-  it('ends with its switching off: the next sign-in is refused again', async () => {
+  it('an override ends when it is switched off: the next sign-in is refused again', async () => {
     const { rig, set } = await erring(name);
     await set(true);
     await rig.login();
@@ -132,7 +132,7 @@ describe.each(names)('the override %s', (name) => {
 });
 
 describe('an override', () => {
-  it('about the issuer lets the document’s own count from then on, for iss too', async () => {
+  it('an override about the issuer lets the document’s own count from then on, for iss too', async () => {
     const { rig, set, authorizationServer } = await erring('issuer-mismatch');
     await set(true);
     expect((await rig.ask()).issuer).toBe(foreign);
@@ -141,7 +141,7 @@ describe('an override', () => {
     expect(await refused(rig.login())).toMatchObject({ reason: 'issuer_mismatch' });
   });
 
-  it('about PKCE metadata still refuses a list that lacks S256', async () => {
+  it('an override about PKCE metadata still refuses a list that lacks S256', async () => {
     const { rig, set, authorizationServer } = await erring('no-pkce-metadata');
     await set(true);
     authorizationServer.bend.metadata = (document) => ({
@@ -151,7 +151,7 @@ describe('an override', () => {
     expect(await refused(rig.login())).toMatchObject({ reason: 'pkce_unsupported' });
   });
 
-  it('about resource leaves it out of the requests for authorization, code and refresh', async () => {
+  it('an override about resource leaves it out of the requests for authorization, code and refresh', async () => {
     const { rig, world, set, authorizationServer, protectedServer } = await erring('no-resource');
     await set(true);
     await rig.ask();
@@ -164,7 +164,7 @@ describe('an override', () => {
     ]);
   });
 
-  it('about resource still refuses a token that names another audience', async () => {
+  it('an override about resource still refuses a token that names another audience', async () => {
     const { rig, set, authorizationServer } = await erring('no-resource');
     authorizationServer.settings.accessTokenFormat = 'jwt';
     authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
@@ -175,7 +175,7 @@ describe('an override', () => {
     });
   });
 
-  it('about the audience may be set by the resource, as the refusal names it, and the grant says so', async () => {
+  it('an override about the audience may be set by the resource, as the refusal names it, and the grant says so', async () => {
     const { rig, protectedServer } = await erring('audience');
     const { origin } = new URL(protectedServer.url);
     protectedServer.settings.resource = origin;

@@ -28,7 +28,7 @@ async function wrongAccount({ rig, authorizationServer }: Ground): Promise<void>
 }
 
 describe('a page to choose the account', () => {
-  it('is asked for after another account signed in, and not before', async () => {
+  it('asks for a page to choose the account after another account signed in, and not before', async () => {
     const all = await advertising(['none', 'select_account']);
     const { rig } = all;
     await rig.login({ scope: openid, account: 'alice' });
@@ -40,7 +40,7 @@ describe('a page to choose the account', () => {
     expect(prompts(all)).toEqual([undefined, undefined, undefined, 'select_account', undefined]);
   });
 
-  it('is asked for where the account that came was kept beside the one that was meant', async () => {
+  it('asks for a page to choose the account if the account that signed in was kept beside the intended one', async () => {
     const all = await advertising(['select_account']);
     const { rig, authorizationServer } = all;
     await rig.login({ scope: openid, account: 'alice' });
@@ -53,7 +53,7 @@ describe('a page to choose the account', () => {
     expect(prompts(all)).toEqual([undefined, undefined, 'select_account']);
   });
 
-  it('is not asked for where the server doesn’t say that it has one', async () => {
+  it('asks for no page to choose the account if the server doesn’t say that it has one', async () => {
     const all = await ground();
     await all.rig.login({ scope: openid, account: 'alice' });
     await wrongAccount(all);
@@ -61,7 +61,7 @@ describe('a page to choose the account', () => {
     expect(prompts(all)).toEqual([undefined, undefined, undefined]);
   });
 
-  it('that the server answers with an error page is left out of the next sign-in', async () => {
+  it('the next sign-in leaves out a page to choose the account that the server answered with an error page', async () => {
     const all = await advertising(['select_account'], { authorization: { failsOnPrompts: 'page' } });
     const { rig } = all;
     await rig.login({ scope: openid, account: 'alice' });
@@ -82,7 +82,7 @@ describe('a page for consent', () => {
     refreshTokens: 'afterConsent',
   } as const;
 
-  it('is asked for once no refresh token came without it, and from then on at that issuer', async () => {
+  it('asks for a page for consent once no refresh token came without it, and from then on at that issuer', async () => {
     const all = await ground({ authorization: provider });
     const { rig } = all;
     await rig.ask();
@@ -97,7 +97,7 @@ describe('a page for consent', () => {
     expect(prompts(all)).toEqual([undefined, 'consent', 'consent']);
   });
 
-  it('is asked for after a restart too', async () => {
+  it('asks for a page for consent after a restart too', async () => {
     const all = await ground({ authorization: provider });
     await all.rig.ask();
     const after = await all.restarted();
@@ -105,7 +105,7 @@ describe('a page for consent', () => {
     expect(parameter(after.pages[0], 'prompt')).toBe('consent');
   });
 
-  it('is asked for once in vain where the server gives no refresh tokens at all', async () => {
+  it('asks for a page for consent once in vain if the server gives no refresh tokens at all', async () => {
     const all = await ground({ authorization: { ...provider, refreshTokens: 'never' } });
     for (let n = 0; n < 4; n += 1) {
       await all.rig.ask();
@@ -114,7 +114,7 @@ describe('a page for consent', () => {
     expect(prompts(all)).toEqual([undefined, 'consent', undefined, undefined]);
   });
 
-  it('is not asked for where a refresh token came without it, or nobody asked for one', async () => {
+  it('asks for no page for consent if a refresh token came without it, or none was asked for', async () => {
     const offering = { ...provider, refreshTokens: 'offline_access' } as const;
     const giving = await ground({ authorization: offering });
     const unasked = await ground({ authorization: { refreshTokens: 'never' } });
@@ -125,7 +125,7 @@ describe('a page for consent', () => {
     }
   });
 
-  it('is not asked for where the server says which pages it has, and has none for consent', async () => {
+  it('asks for no page for consent if the server lists its pages, and none is for consent', async () => {
     const all = await advertising(['login'], { authorization: provider });
     await all.rig.ask();
     await all.rig.ask(stepUp('write'));
@@ -134,7 +134,7 @@ describe('a page for consent', () => {
 });
 
 describe('a prompt that the server refuses in its answer', () => {
-  it('is left out at once, in a second page', async () => {
+  it('leaves out at once, in a second page, a prompt that the server refuses in its answer', async () => {
     const all = await advertising(['select_account'], { authorization: { failsOnPrompts: 'redirect' } });
     const { rig } = all;
     await rig.login({ scope: openid, account: 'alice' });
@@ -143,7 +143,7 @@ describe('a prompt that the server refuses in its answer', () => {
     expect(prompts(all)).toEqual([undefined, undefined, 'select_account', undefined]);
   });
 
-  it('is not sent to that issuer again, until the broker ends, and its page says that another one opens', async () => {
+  it('sends a refused prompt to that issuer no more until the broker ends, and its page says that another one opens', async () => {
     const all = await ground({
       authorization: {
         scopesSupported: ['read', 'offline_access'],
@@ -174,7 +174,7 @@ describe('a server that wants to be asked for an ID token', () => {
   const lists = { authorization: { scopesSupported: ['read', 'openid'] } };
   const asksIt = ({ query }: RecordedRequest) => query.get('scope')?.split(' ').includes('openid') ?? false;
 
-  it('with an error page is told about while the sign-in waits, and when its time is over', async () => {
+  it('a server whose error page means that it wants a request for an ID token is reported while the sign-in waits, and at its end', async () => {
     const { rig, authorizationServer } = await ground(lists);
     authorizationServer.bend.authorizeAnswer = (reply, request) =>
       asksIt(request) ? reply : html('<h1>Error</h1>', 400);
@@ -190,7 +190,7 @@ describe('a server that wants to be asked for an ID token', () => {
     expect(await login).toMatchObject({ reason: 'login_required', hint });
   });
 
-  it('with an error in its answer is told about in the refusal, and a sign-in that asks for one has no such hint', async () => {
+  it('the refusal reports a server that wants a request for an ID token, unless the sign-in made one', async () => {
     const { rig, authorizationServer } = await ground(lists);
     authorizationServer.bend.authorizeError = (request) =>
       asksIt(request) ? { error: 'server_error' } : { error: 'invalid_scope' };

@@ -52,7 +52,7 @@ const errors: readonly (readonly [string, string])[] = [
 ];
 
 describe('a refresh that the server refuses', () => {
-  it('the third time is told without a time to ask again: no waiting helps the grant any more', async () => {
+  it('a refresh that is refused for the third time names no time to ask again: waiting doesn’t help the grant any more', async () => {
     const { rig } = await refusing(json({ error: 'invalid_target' }, 400));
     for (const retryAfter of [1, 2, undefined]) {
       rig.clock.advance(aWhile);
@@ -63,32 +63,35 @@ describe('a refresh that the server refuses', () => {
     expect(rig.grant().state.kind).toBe('loginRequired');
   });
 
-  it.each(errors)('with %s is tried three times, and then a person signs in', async (code, reason) => {
-    const all = await refusing(json({ error: code }, 400));
-    const { rig, authorizationServer, restarted } = all;
-    const kept = await keptToken(rig);
-    expect(await refused(rig.ask(never))).toMatchObject({ reason, retryAfter: 1 });
-    expect(await refused(rig.ask(never))).toMatchObject({ reason, retryAfter: 1 });
-    expect(refreshes(all)).toBe(1);
-    expect(await listed(rig)).toMatchObject({ state: 'active', trouble: { reason } });
-    expect(explainGrant(rig.parts, rig.grant()).now).toContain(code);
-    await insisting(rig);
-    expect(refreshes(all)).toBe(3);
-    expect(await keptToken(rig)).toBe(kept);
-    const why = expect.stringContaining(code);
-    expect(await listed(rig)).toMatchObject({ state: 'loginRequired', why });
-    expect(explainGrant(rig.parts, rig.grant()).now).toContain(code);
-    const again = await restarted();
-    expect(await refused(again.ask(never))).toMatchObject({ reason: 'login_required', message: why });
-    expect(refreshes(all)).toBe(3);
-    authorizationServer.bend.tokenRequest = undefined;
-    await again.login();
-    again.clock.advance(anHour);
-    expect((await again.ask(never)).accessToken).toBeTypeOf('string');
-    expect(rig.pages).toHaveLength(1);
-  });
+  it.each(errors)(
+    'a refresh that is refused with %s is tried three times, and then a person signs in',
+    async (code, reason) => {
+      const all = await refusing(json({ error: code }, 400));
+      const { rig, authorizationServer, restarted } = all;
+      const kept = await keptToken(rig);
+      expect(await refused(rig.ask(never))).toMatchObject({ reason, retryAfter: 1 });
+      expect(await refused(rig.ask(never))).toMatchObject({ reason, retryAfter: 1 });
+      expect(refreshes(all)).toBe(1);
+      expect(await listed(rig)).toMatchObject({ state: 'active', trouble: { reason } });
+      expect(explainGrant(rig.parts, rig.grant()).now).toContain(code);
+      await insisting(rig);
+      expect(refreshes(all)).toBe(3);
+      expect(await keptToken(rig)).toBe(kept);
+      const why = expect.stringContaining(code);
+      expect(await listed(rig)).toMatchObject({ state: 'loginRequired', why });
+      expect(explainGrant(rig.parts, rig.grant()).now).toContain(code);
+      const again = await restarted();
+      expect(await refused(again.ask(never))).toMatchObject({ reason: 'login_required', message: why });
+      expect(refreshes(all)).toBe(3);
+      authorizationServer.bend.tokenRequest = undefined;
+      await again.login();
+      again.clock.advance(anHour);
+      expect((await again.ask(never)).accessToken).toBeTypeOf('string');
+      expect(rig.pages).toHaveLength(1);
+    },
+  );
 
-  it('by an answer that can’t be used is tried three times, and loses no rotated token', async () => {
+  it('a refresh whose answer can’t be used is tried three times, and loses no rotated token', async () => {
     const all = await ground();
     const { rig, authorizationServer } = all;
     await rig.ask();
@@ -100,7 +103,7 @@ describe('a refresh that the server refuses', () => {
     expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
   });
 
-  it('by an answer for another server goes on without a sign-in once the person waives that rule', async () => {
+  it('a refresh whose answer is for another server goes on without a sign-in once the person waives that rule', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { accessTokenFormat: 'jwt' } });
     await rig.ask();
     authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
@@ -112,7 +115,7 @@ describe('a refresh that the server refuses', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('because the document of the client can’t be fetched there is tried three times', async () => {
+  it('a refresh is tried three times if the server can’t fetch the client’s document', async () => {
     const all = await refusing(json({ error: 'invalid_client' }, 401), {
       authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
       rig: { clientMetadataUrl: 'https://keyturn.example/client.json' },
@@ -123,7 +126,7 @@ describe('a refresh that the server refuses', () => {
     expect(all.authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('withholds no token that still works', async () => {
+  it('a refused refresh withholds no token that still works', async () => {
     const { rig, authorizationServer } = await ground();
     const first = await rig.ask();
     authorizationServer.server.next('POST', '/token', json({ error: 'invalid_target' }, 400));
@@ -132,7 +135,7 @@ describe('a refresh that the server refuses', () => {
     expect(authorizationServer.counts.refreshes).toBe(0);
   });
 
-  it('and then takes its token for dead says both', async () => {
+  it('if a refused refresh is followed by one that calls the token dead, the refusal says both', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     authorizationServer.bend.tokenRequest = (request) => {
@@ -151,7 +154,7 @@ describe('a refresh that the server refuses', () => {
   });
 
   it.each(['550e8400-e29b-41d4-a716-446655440000', 'rt-k3v9x0q2m5z7w1p8t4r6y0u2i9o3a5s7'])(
-    'in words that repeat the refresh token %s leaves none of it in a file or a message',
+    'a refresh that is refused in words that repeat the refresh token %s leaves none of it in a file or a message',
     async (refreshToken) => {
       const { rig, authorizationServer } = await ground();
       authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, refresh_token: refreshToken });
@@ -174,7 +177,7 @@ describe('a refresh that the server refuses', () => {
     },
   );
 
-  it('once is forgotten with the next one that works', async () => {
+  it('a refresh that was refused once is forgotten with the next one that works', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     for (let n = 0; n < 4; n += 1) {
@@ -189,36 +192,39 @@ describe('a refresh that the server refuses', () => {
 });
 
 describe('a scope set that the server doesn’t narrow to', () => {
-  it.each(errors)('and refuses with %s pauses alone, and ends nothing', async (code, reason) => {
-    const all = await ground();
-    const { rig, authorizationServer } = all;
-    await rig.login({ scope: ['read', 'admin'] });
-    await rig.allow('reader', ['read']);
-    authorizationServer.bend.tokenRequest = ({ form }) =>
-      form.has('scope') ? json({ error: code }, 400) : undefined;
-    const reading = () => refused(rig.ask({ clientId: 'reader', ...never }));
-    rig.clock.advance(anHour);
-    expect(await reading()).toMatchObject({ reason, retryAfter: 1 });
-    // The refresh of the whole grant doesn't wait for the end of that pause.
-    expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
-    for (let n = 0; n < 4; n += 1) {
-      rig.clock.advance(aWhile);
-      expect(await reading()).toMatchObject({ reason });
-    }
-    expect(rig.grant().state).toEqual({ kind: 'active' });
-    expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
-    expect(await reading()).toMatchObject({ retryAfter: expect.any(Number) });
-    authorizationServer.bend.tokenRequest = undefined;
-    // What the person mends counts for narrower tokens at once.
-    await asOwner(rig)('override.set', { server: rig.endpoint, name: 'no-pkce-metadata', on: true });
-    expect((await rig.ask({ clientId: 'reader', ...never })).scope).toEqual(['read']);
-  });
+  it.each(errors)(
+    'a scope set that the server refuses to narrow to with %s pauses by itself, and ends nothing',
+    async (code, reason) => {
+      const all = await ground();
+      const { rig, authorizationServer } = all;
+      await rig.login({ scope: ['read', 'admin'] });
+      await rig.allow('reader', ['read']);
+      authorizationServer.bend.tokenRequest = ({ form }) =>
+        form.has('scope') ? json({ error: code }, 400) : undefined;
+      const reading = () => refused(rig.ask({ clientId: 'reader', ...never }));
+      rig.clock.advance(anHour);
+      expect(await reading()).toMatchObject({ reason, retryAfter: 1 });
+      // The refresh of the whole grant doesn't wait for the end of that pause.
+      expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
+      for (let n = 0; n < 4; n += 1) {
+        rig.clock.advance(aWhile);
+        expect(await reading()).toMatchObject({ reason });
+      }
+      expect(rig.grant().state).toEqual({ kind: 'active' });
+      expect((await rig.ask(never)).scope).toEqual(['read', 'admin']);
+      expect(await reading()).toMatchObject({ retryAfter: expect.any(Number) });
+      authorizationServer.bend.tokenRequest = undefined;
+      // What the person mends counts for narrower tokens at once.
+      await asOwner(rig)('override.set', { server: rig.endpoint, name: 'no-pkce-metadata', on: true });
+      expect((await rig.ask({ clientId: 'reader', ...never })).scope).toEqual(['read']);
+    },
+  );
 
   it.each<[string, Answer, string]>([
     ['401 invalid_request', json({ error: 'invalid_request' }, 401), 'login_failed'],
     ['an empty 400', { status: 400 }, 'scope_insufficient'],
   ])(
-    'and refuses with %s, by which others say that a token is dead, ends nothing',
+    'a scope set that the server refuses to narrow to with %s, by which others say that a token is dead, ends nothing',
     async (_what, answer, reason) => {
       const { rig, authorizationServer } = await ground();
       await rig.login({ scope: ['read', 'admin'] });
@@ -238,7 +244,7 @@ describe('a scope set that the server doesn’t narrow to', () => {
     },
   );
 
-  it('and calls invalid_grant ends the grant, since its refresh token is dead', async () => {
+  it('invalid_grant for a scope set ends the grant, since its refresh token is dead', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login({ scope: ['read', 'admin'] });
     await rig.allow('reader', ['read']);
@@ -247,7 +253,7 @@ describe('a scope set that the server doesn’t narrow to', () => {
     expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
   });
 
-  it('and says of it that the client is forgotten needs a sign-in', async () => {
+  it('a refused scope set needs a sign-in if the server says that it has forgotten the client', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login({ scope: ['read', 'admin'] });
     await rig.allow('reader', ['read']);
@@ -257,7 +263,7 @@ describe('a scope set that the server doesn’t narrow to', () => {
     expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
   });
 
-  it('pauses by itself, and ends nothing for those who need no narrower token', async () => {
+  it('a refused scope set pauses by itself, and ends nothing for programs that need no narrower token', async () => {
     const all = await ground();
     const { rig, authorizationServer } = all;
     await rig.login({ scope: ['read', 'write'] });
@@ -280,7 +286,7 @@ describe('a scope set that the server doesn’t narrow to', () => {
 });
 
 describe('a client that the server no longer takes at a refresh', () => {
-  it('and that registered itself needs a sign-in at once; its refresh token stays', async () => {
+  it('a client that registered itself and is refused at a refresh needs a sign-in at once; its refresh token stays', async () => {
     const all = await refusing(json({ error: 'invalid_client' }, 401));
     const kept = await keptToken(all.rig);
     await insisting(all.rig);
@@ -289,7 +295,7 @@ describe('a client that the server no longer takes at a refresh', () => {
     expect(await listed(all.rig)).toMatchObject({ why: expect.stringContaining('registration') });
   });
 
-  it('and that the user entered goes on without a sign-in once it is entered anew', async () => {
+  it('a client that the user entered and that is refused at a refresh goes on without a sign-in once it is entered anew', async () => {
     const all = await ground();
     const { rig, authorizationServer } = all;
     const basic = { authMethod: 'client_secret_basic' } as const;

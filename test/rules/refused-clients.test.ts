@@ -18,7 +18,7 @@ const inPlace = ({ parts }: Rig, { issuer }: { readonly issuer: string }): strin
   parts.registrations.for(issuer, 0)?.registration.clientId;
 
 describe('a registration that the server has forgotten', () => {
-  it('is thrown away at the token endpoint and made anew once, with a second page', async () => {
+  it('a registration that the token endpoint has forgotten is dropped and made anew once, with a second page', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login();
     const forgotten = parameter(rig.pages[0], 'client_id');
@@ -31,7 +31,7 @@ describe('a registration that the server has forgotten', () => {
     expect(parameter(rig.pages[3], 'client_id')).toBe(parameter(rig.pages[2], 'client_id'));
   });
 
-  it('is made anew no second time: then the user is told', async () => {
+  it('a forgotten registration is made anew only once: then the user gets a refusal', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login();
     authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_client' }, 401);
@@ -40,7 +40,7 @@ describe('a registration that the server has forgotten', () => {
     expect(authorizationServer.counts.registrations).toBe(2);
   });
 
-  it('is noticed at a refresh: the grant needs a new sign-in, which registers anew', async () => {
+  it('a refresh notices a forgotten registration: the grant needs a new sign-in, which registers anew', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     const forgotten = parameter(rig.pages[0], 'client_id');
@@ -54,7 +54,7 @@ describe('a registration that the server has forgotten', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('is made anew for a device code too', async () => {
+  it('a forgotten registration is made anew for a device code too', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
     await rig.login();
     authorizationServer.clients.clear();
@@ -78,7 +78,7 @@ describe('a client that the server refuses in the redirect', () => {
   }
 
   it.each(['invalid_client', 'unauthorized_client', 'invalid_request'] as const)(
-    'by %s is made anew, with a second page, and used from then on',
+    'a client that the server refuses in the redirect by %s is made anew, with a second page, and used from then on',
     async (error) => {
       const { rig, authorizationServer } = await forgotten(error);
       expect((await rig.login()).state).toEqual({ kind: 'active' });
@@ -90,7 +90,7 @@ describe('a client that the server refuses in the redirect', () => {
     },
   );
 
-  it('keeps its place until a sign-in with the new one has succeeded, which is used again then', async () => {
+  it('a client that is refused in the redirect keeps its place until a sign-in with the new one, used again then, has succeeded', async () => {
     const { rig, authorizationServer } = await forgotten('invalid_client');
     const old = parameter(rig.pages[0], 'client_id');
     authorizationServer.bend.authorizeError = () => ({ error: 'access_denied' });
@@ -102,7 +102,7 @@ describe('a client that the server refuses in the redirect', () => {
     expect(inPlace(rig, authorizationServer)).toBe(parameter(rig.pages[2], 'client_id'));
   });
 
-  it('is made anew once in a sign-in: then the user is told how to enter one', async () => {
+  it('a client that is refused in the redirect is made anew once in a sign-in: then the user learns how to enter one', async () => {
     const { rig, authorizationServer } = await forgotten('invalid_client');
     authorizationServer.bend.authorizeError = () => ({ error: 'invalid_client' });
     expect(await refused(rig.login())).toMatchObject({
@@ -113,7 +113,7 @@ describe('a client that the server refuses in the redirect', () => {
     expect(authorizationServer.counts.registrations).toBe(2);
   });
 
-  it('stays where the answer names another issuer', async () => {
+  it('a client stays if the redirect that refuses it names another issuer', async () => {
     const { rig, authorizationServer } = await forgotten('invalid_client');
     authorizationServer.bend.authorizeResponse = (parameters) =>
       parameters.set('iss', 'https://issuer.example');
@@ -122,7 +122,7 @@ describe('a client that the server refuses in the redirect', () => {
     expect(authorizationServer.counts.registrations).toBe(1);
   });
 
-  it('stays where invalid_request has another explanation', async () => {
+  it('a client stays if invalid_request in the redirect has another explanation', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login();
     authorizationServer.bend.authorizeError = () => ({
@@ -134,7 +134,7 @@ describe('a client that the server refuses in the redirect', () => {
   });
 
   it.each(['at the authorization endpoint', 'at the token endpoint'])(
-    'when it was made a moment ago, %s, is not made anew, and nobody says that it was accepted once',
+    'a client that was made a moment ago and is refused %s is not made anew, and no message says that it was accepted once',
     async (place) => {
       const { rig, authorizationServer } = await ground();
       if (place === 'at the token endpoint')
@@ -148,7 +148,7 @@ describe('a client that the server refuses in the redirect', () => {
     },
   );
 
-  it('and that the user entered is never replaced', async () => {
+  it('a client that the user entered and the redirect refuses is never replaced', async () => {
     const { rig, authorizationServer } = await ground();
     await enter(rig, authorizationServer);
     authorizationServer.bend.authorizeError = () => ({ error: 'invalid_client' });
@@ -181,7 +181,7 @@ describe('a client whose page shows an error, since the server has forgotten it'
     return all;
   }
 
-  it('is made anew when the person says so, and stays until the sign-in with the new one has succeeded', async () => {
+  it('a client whose page shows an error is made anew if the person says so, and stays until a sign-in with the new one succeeded', async () => {
     const { rig, world, authorizationServer } = await forgotten();
     const login = rig.login();
     const first = await shownPage(rig, 2);
@@ -202,7 +202,7 @@ describe('a client whose page shows an error, since the server has forgotten it'
     expect(rig.parts.registrations.all().map(({ isRejected }) => isRejected)).toEqual([undefined, undefined]);
   });
 
-  it('is made anew once: a second error ends the sign-in, with the command that enters a client', async () => {
+  it('a client whose page shows an error is made anew once: a second error ends the sign-in, with the command that enters a client', async () => {
     const { rig, authorizationServer } = await forgotten();
     const login = refused(rig.login());
     rig.person.isThere = false;
@@ -216,14 +216,14 @@ describe('a client whose page shows an error, since the server has forgotten it'
     expect(inPlace(rig, authorizationServer)).toBe(parameter(rig.pages[0], 'client_id'));
   });
 
-  it('is made anew without its page where the person asks for that', async () => {
+  it('a client whose page shows an error is made anew without that page if the person asks for it', async () => {
     const { rig, authorizationServer } = await forgotten();
     expect((await rig.login({ isNewClient: true })).state).toEqual({ kind: 'active' });
     expect(rig.pages).toHaveLength(2);
     expect(inPlace(rig, authorizationServer)).toBe(parameter(rig.pages[1], 'client_id'));
   });
 
-  it('is made anew for a sign-in that waits, when a second one asks for that', async () => {
+  it('a client whose page shows an error is made anew for a waiting sign-in when a second one asks for that', async () => {
     const { rig, authorizationServer } = await forgotten();
     const first = rig.login();
     await shownPage(rig, 2);
@@ -233,7 +233,7 @@ describe('a client whose page shows an error, since the server has forgotten it'
     expect(authorizationServer.counts.registrations).toBe(2);
   });
 
-  it('is made anew for a device code where the person asks for that', async () => {
+  it('a client whose page shows an error is made anew for a device code if the person asks for that', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
     await rig.login();
     const login = rig.login({ method: 'device', isNewClient: true });
@@ -244,7 +244,7 @@ describe('a client whose page shows an error, since the server has forgotten it'
     expect(authorizationServer.counts.registrations).toBe(2);
   });
 
-  it('and that the user entered stays: the sign-in ends with the command that enters another', async () => {
+  it('an entered client whose page shows an error stays: the sign-in ends with the command that enters another', async () => {
     const { rig, authorizationServer } = await ground();
     await enter(rig, authorizationServer);
     rig.person.isThere = false;
@@ -260,7 +260,7 @@ describe('a client whose page shows an error, since the server has forgotten it'
 });
 
 describe('a program’s page of a client that the server has forgotten', () => {
-  it('is closed when the person asks for a new client, and the program is served by that sign-in', async () => {
+  it('a program’s page of a forgotten client closes when the person asks for a new client, and that sign-in serves the program', async () => {
     const { rig, world, authorizationServer } = await ground();
     const elsewhere = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
     await rig.login({ resource: elsewhere.url });
@@ -278,7 +278,7 @@ describe('a program’s page of a client that the server has forgotten', () => {
     expect(authorizationServer.counts.registrations).toBe(2);
   });
 
-  it('is replaced by one of the new client when a sign-in at another server found that out', async () => {
+  it('a program’s page of a forgotten client is replaced when a sign-in at another server found that the client was forgotten', async () => {
     const { rig, world, authorizationServer } = await ground();
     const elsewhere = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
     await rig.login({ resource: elsewhere.url });
@@ -309,7 +309,7 @@ describe('the way past a page that shows an error', () => {
     return { waiting, over };
   }
 
-  it('is a new client where the server may have forgotten the one there', async () => {
+  it('the way past an error page is a new client if the server may have forgotten the present one', async () => {
     const all = await ground();
     await all.rig.login();
     const { waiting, over } = await told(all);
@@ -317,13 +317,13 @@ describe('the way past a page that shows an error', () => {
     expect(over).toContain('--new-client');
   });
 
-  it('is the window at a desk', async () => {
+  it('the way past an error page is the window at a desk', async () => {
     const all = await ground({ rig: { isDesk: true } });
     await all.rig.login();
     expect((await told(all)).waiting).toContain('If the page shows an error, say so there');
   });
 
-  it('is none where the client was registered a moment ago', async () => {
+  it('there is no way past an error page if the client was registered a moment ago', async () => {
     const { rig } = await ground();
     rig.person.isThere = false;
     const asked = refused(rig.ask({ timeout: 60_000 }));
@@ -332,7 +332,7 @@ describe('the way past a page that shows an error', () => {
     expect((await asked).hint).not.toContain('shows an error');
   });
 
-  it('is the command that enters a client where it was entered by hand, or the server registers none', async () => {
+  it('the way past an error page is the command that enters a client if it was entered by hand or the server registers none', async () => {
     const entered = await ground();
     await enter(entered.rig, entered.authorizationServer);
     const unregistered = await ground({
@@ -357,7 +357,7 @@ describe('a client ID metadata document that the server refuses', () => {
   } as const;
 
   it.each(['invalid_client', 'invalid_request'] as const)(
-    'by %s in the redirect gives way to dynamic registration, once and for good',
+    'a metadata document that the server refuses by %s in the redirect gives way to dynamic registration, once and for good',
     async (unknownClients) => {
       const { rig, authorizationServer } = await ground({
         ...refusing,
@@ -371,7 +371,7 @@ describe('a client ID metadata document that the server refuses', () => {
     },
   );
 
-  it('at the token endpoint gives way to dynamic registration', async () => {
+  it('a metadata document that the token endpoint refuses gives way to dynamic registration', async () => {
     const { rig, authorizationServer } = await ground(takesDocuments);
     authorizationServer.bend.tokenRequest = ({ form }) =>
       form.get('client_id') === clientMetadataUrl ? json({ error: 'invalid_client' }, 401) : undefined;
@@ -380,7 +380,7 @@ describe('a client ID metadata document that the server refuses', () => {
     expect(authorizationServer.counts.registrations).toBe(1);
   });
 
-  it('for a device code gives way to dynamic registration', async () => {
+  it('a metadata document that is refused for a device code gives way to dynamic registration', async () => {
     const { rig, authorizationServer } = await ground({
       ...refusing,
       authorization: { ...refusing.authorization, deviceAuthorization: true },
@@ -393,7 +393,7 @@ describe('a client ID metadata document that the server refuses', () => {
     expect(authorizationServer.counts.registrations).toBe(1);
   });
 
-  it('and shows an error for gives way to dynamic registration when the person says so', async () => {
+  it('a metadata document whose page shows an error gives way to dynamic registration when the person says so', async () => {
     const { rig, authorizationServer } = await ground(refusing);
     const asked = rig.ask();
     (await shownPage(rig, 1)).showsError();
@@ -401,7 +401,7 @@ describe('a client ID metadata document that the server refuses', () => {
     expect(authorizationServer.counts.registrations).toBe(1);
   });
 
-  it('is told, with the command that enters a client, where the server registers nobody', async () => {
+  it('refuses a metadata document’s client, with the command that enters a client, if the server registers nobody', async () => {
     const { rig, authorizationServer } = await ground({
       ...refusing,
       authorization: {

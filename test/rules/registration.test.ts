@@ -16,7 +16,7 @@ const takesDocuments = {
 } as const;
 
 describe('of the mechanisms', () => {
-  it('a client that the user entered comes first', async () => {
+  it('of the mechanisms of registration a client that the user entered comes first', async () => {
     const { rig, authorizationServer } = await ground(takesDocuments);
     const { clientId, redirectUri } = await enter(rig, authorizationServer);
     await rig.ask();
@@ -61,7 +61,7 @@ describe('of the mechanisms', () => {
     expect(authorizationServer.counts.registrations).toBe(1);
   });
 
-  it('the last is to ask the user, by the command that enters a client', async () => {
+  it('the last mechanism of registration is to ask the user, by the command that enters a client', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { registration: 'absent' } });
     expect(await refused(rig.ask())).toMatchObject({
       reason: 'registration_required',
@@ -70,7 +70,7 @@ describe('of the mechanisms', () => {
     expect(rig.pages).toEqual([]);
   });
 
-  it('one that the server refuses to everybody is told with that command too', async () => {
+  it('a registration that the server refuses to everybody is reported with the command that enters a client too', async () => {
     const { rig } = await ground({ authorization: { registration: 'closed' } });
     expect(await refused(rig.ask())).toMatchObject({
       reason: 'registration_failed',
@@ -80,14 +80,14 @@ describe('of the mechanisms', () => {
 });
 
 describe('a client ID metadata document', () => {
-  it('is used with another port where its own is taken', async () => {
+  it('a client ID metadata document is used with another port if its own is taken', async () => {
     const { rig } = await ground(takesDocuments);
     await occupy('http://127.0.0.1:61417/callback');
     await rig.ask();
     expect(parameter(rig.pages[0], 'redirect_uri')).toMatch(/^http:\/\/127\.0\.0\.1:(?!61417)\d+\/callback$/);
   });
 
-  it('is used with the other port that it names, before any other, where its own is taken', async () => {
+  it('a client ID metadata document is used with the other port that it names, before any other, if its own is taken', async () => {
     const { rig } = await ground(takesDocuments);
     const asked: string[] = [];
     const taken = new KeyturnError('redirect_port_taken', 'It is taken.', {});
@@ -104,7 +104,7 @@ describe('a client ID metadata document', () => {
     await login;
   });
 
-  it('goes to each issuer that takes one, as it is', async () => {
+  it('a client ID metadata document goes to each issuer that takes one, as it is', async () => {
     const { rig, world } = await ground(takesDocuments);
     await rig.ask();
     const second = await world.openAuthorizationServer(takesDocuments.authorization);
@@ -117,7 +117,7 @@ describe('a client ID metadata document', () => {
     ]);
   });
 
-  it('of a new URL takes the place of the old one', async () => {
+  it('a client ID metadata document of a new URL takes the place of the old one', async () => {
     const { rig, world, protectedServer, authorizationServer } = await ground(takesDocuments);
     await rig.ask();
     const moved = 'https://keyturn.example/moved.json';
@@ -129,7 +129,7 @@ describe('a client ID metadata document', () => {
 });
 
 describe('a dynamic registration', () => {
-  it('is for a native public client with one concrete loopback port', async () => {
+  it('a dynamic registration is for a native public client with one concrete loopback port', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     const [request] = authorizationServer.server.asked('/register', 'POST');
@@ -143,7 +143,7 @@ describe('a dynamic registration', () => {
     expect(request?.json).toMatchObject({ redirect_uris: [parameter(rig.pages[0], 'redirect_uri')] });
   });
 
-  it('is kept and used again, with its port, after a restart', async () => {
+  it('a dynamic registration is kept and used again, with its port, after a restart', async () => {
     const { rig, restarted, authorizationServer } = await ground();
     await rig.login();
     const again = await restarted();
@@ -154,7 +154,7 @@ describe('a dynamic registration', () => {
     }
   });
 
-  it('is made anew when its port is taken', async () => {
+  it('a dynamic registration is made anew when its port is taken', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login();
     await occupy(parameter(rig.pages[0], 'redirect_uri'));
@@ -163,12 +163,12 @@ describe('a dynamic registration', () => {
     expect(parameter(rig.pages[1], 'redirect_uri')).not.toBe(parameter(rig.pages[0], 'redirect_uri'));
   });
 
-  it('that the server answers with 200 counts like one with 201', async () => {
+  it('a dynamic registration that the server answers with 200 counts like one with 201', async () => {
     const { rig } = await ground({ authorization: { registrationStatus: 200 } });
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
   });
 
-  it('tries localhost where 127.0.0.1 is refused, and uses what was accepted', async () => {
+  it('a dynamic registration tries localhost if 127.0.0.1 is refused, and uses what was accepted', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: { acceptsRedirect: (uri) => uri.startsWith('http://localhost:') },
     });
@@ -177,7 +177,7 @@ describe('a dynamic registration', () => {
     expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(2);
   });
 
-  it('tries a fixed port, at a path of its own, where no other is allowed', async () => {
+  it('a dynamic registration tries a fixed port, at a path of its own, if no other is allowed', async () => {
     const first: { port?: string } = {};
     const { rig, authorizationServer } = await ground({
       authorization: {
@@ -195,7 +195,7 @@ describe('a dynamic registration', () => {
     expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(3);
   });
 
-  it('is refused by the server’s own words where another program holds the fixed port', async () => {
+  it('reports a refused dynamic registration in the server’s own words if another program holds the fixed port', async () => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.settings.acceptsRedirect = () => false;
     const fixed = await rig.parts.loopback.openFixed();
@@ -204,7 +204,7 @@ describe('a dynamic registration', () => {
     expect(await refused(rig.login())).toMatchObject({ reason: 'registration_failed' });
   });
 
-  it('whose redirect URIs are all refused is told as such', async () => {
+  it('reports a dynamic registration whose redirect URIs are all refused', async () => {
     const { rig } = await ground({ authorization: { acceptsRedirect: () => false } });
     const error = await refused(rig.ask());
     expect(error.reason).toBe('registration_failed');
@@ -214,7 +214,7 @@ describe('a dynamic registration', () => {
     expect(rig.pages).toEqual([]);
   });
 
-  it('names the scopes of permission and metadata, so that a later step-up is granted', async () => {
+  it('a dynamic registration names the scopes of permission and metadata, so that a later step-up is granted', async () => {
     const { rig, protectedServer } = await ground({ authorization: { scopesByClient: true } });
     protectedServer.settings.scopesSupported = ['read', 'write'];
     expect((await rig.ask()).scope).toEqual(['read']);
@@ -222,7 +222,7 @@ describe('a dynamic registration', () => {
     expect(token.scope.toSorted()).toEqual(['read', 'write']);
   });
 
-  it('is made anew for scopes that it did not name', async () => {
+  it('a dynamic registration is made anew for scopes that it did not name', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { scopesByClient: true } });
     await rig.ask();
     const token = await rig.ask({ scope: ['read', 'write'], ...stepUp('write') });
@@ -232,7 +232,7 @@ describe('a dynamic registration', () => {
     expect(authorizationServer.counts.registrations).toBe(2);
   });
 
-  it('for a scope that the server doesn’t know takes no better one’s place', async () => {
+  it('a dynamic registration for a scope that the server doesn’t know replaces no better one', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: {
         acceptsScopes: (scopes) => scopes.every((scope) => ['read', 'write'].includes(scope)),
@@ -247,7 +247,7 @@ describe('a dynamic registration', () => {
     expect((await rig.login()).hasRefreshToken).toBe(true);
   });
 
-  it('for a scope that the server doesn’t know keeps the refresh token', async () => {
+  it('a dynamic registration for a scope that the server doesn’t know keeps the refresh token', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: { acceptsScopes: (scopes) => scopes.every((scope) => scope === 'read') },
     });
@@ -257,7 +257,7 @@ describe('a dynamic registration', () => {
     expect(second?.json).not.toHaveProperty('scope');
   });
 
-  it('asks for fewer grants where they are refused', async () => {
+  it('a dynamic registration asks for fewer grants if they are refused', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: {
         deviceAuthorization: true,
@@ -268,7 +268,7 @@ describe('a dynamic registration', () => {
     expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(3);
   });
 
-  it('for a page is made anew for a sign-in on another device, whose grant it lacks', async () => {
+  it('a dynamic registration for a page is made anew for a sign-in on another device, whose grant it lacks', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
     await rig.login();
     const [first] = authorizationServer.server.asked('/register', 'POST');
@@ -282,7 +282,7 @@ describe('a dynamic registration', () => {
     expect(authorizationServer.counts.registrations).toBe(2);
   });
 
-  it('is never followed to another place', async () => {
+  it('a dynamic registration follows no redirect', async () => {
     const { rig, world, authorizationServer } = await ground();
     const other = await world.openServer();
     authorizationServer.server.on('POST', '/register', {
@@ -293,7 +293,7 @@ describe('a dynamic registration', () => {
     expect(other.requests).toEqual([]);
   });
 
-  it('whose secret has run out is made anew', async () => {
+  it('a dynamic registration whose secret has run out is made anew', async () => {
     let passed = 0;
     const { rig, authorizationServer } = await ground({
       authorization: { registeredAuthMethod: 'client_secret_basic', now: () => Date.now() + passed },
@@ -314,7 +314,7 @@ describe('a dynamic registration', () => {
 });
 
 describe('a client that the user entered', () => {
-  it('is told about when its port is taken, and nothing is registered in its place', async () => {
+  it('an entered client whose port is taken is reported, and nothing is registered in its place', async () => {
     const { rig, authorizationServer } = await ground();
     const { redirectUri } = await enter(rig, authorizationServer);
     await occupy(redirectUri);
@@ -326,7 +326,7 @@ describe('a client that the user entered', () => {
     expect(rig.pages).toEqual([]);
   });
 
-  it('may sign in by a device code while its port is taken', async () => {
+  it('an entered client may sign in by a device code while its port is taken', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
     const { redirectUri } = await enter(rig, authorizationServer);
     await occupy(redirectUri);
@@ -337,7 +337,7 @@ describe('a client that the user entered', () => {
     expect((await login).state).toEqual({ kind: 'active' });
   });
 
-  it('is never replaced: the user is told how to enter another', async () => {
+  it('an entered client is never replaced: the refusal says how to enter another', async () => {
     const { rig, authorizationServer } = await ground();
     await enter(rig, authorizationServer);
     authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_client' }, 401);
@@ -360,7 +360,7 @@ describe('at the token endpoint', () => {
   }
 
   it.each(['none', 'client_secret_basic', 'client_secret_post'] as const)(
-    'the method %s that a registration answered is obeyed, also at refresh',
+    'obeys the method %s that a registration answered, also at refresh',
     async (method) => {
       const { rig, authorizationServer } = await ground({ authorization: { registeredAuthMethod: method } });
       await rig.ask();
@@ -371,7 +371,7 @@ describe('at the token endpoint', () => {
     },
   );
 
-  it('a client with a key signs, also at refresh', async () => {
+  it('a client with a key signs its assertions at the token endpoint, also at refresh', async () => {
     const { rig, authorizationServer } = await ground();
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
@@ -391,7 +391,7 @@ describe('at the token endpoint', () => {
     expect(authorizationServer.counts.refusals).toBe(0);
   });
 
-  it('a method that nobody named gives way to the one that the server offers', async () => {
+  it('a method at the token endpoint that nobody named gives way to the one that the server offers', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: { authMethods: ['client_secret_post'] },
     });
@@ -400,7 +400,7 @@ describe('at the token endpoint', () => {
     expect(tokenRequests(authorizationServer).map(usedMethod)).toEqual(['client_secret_post']);
   });
 
-  it('a secret is kept in the vault and stands in no file and no URL', async () => {
+  it('a client secret is kept in the vault, and is in no file and no URL', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: { registeredAuthMethod: 'client_secret_post' },
     });
@@ -415,7 +415,7 @@ describe('at the token endpoint', () => {
 });
 
 describe('at another issuer', () => {
-  it('nothing of a registration is used or shown', async () => {
+  it('nothing of a registration is used or shown at another issuer', async () => {
     const { rig, world, authorizationServer } = await ground({
       authorization: { registeredAuthMethod: 'client_secret_basic' },
     });

@@ -42,7 +42,7 @@ const steps: Readonly<Record<string, Step>> = {
 
 describe.each(Object.entries(steps))('%s that answers 503 or 429', (_what, { reason, lay, asked }) => {
   it.each([503, 429])(
-    'with Retry-After (%i) is asked once in that time, and the refusal says when',
+    'asks a resting server with Retry-After (%i) once in that time, and the refusal says when',
     async (status) => {
       const all = await ground();
       const { rig } = all;
@@ -63,7 +63,7 @@ describe.each(Object.entries(steps))('%s that answers 503 or 429', (_what, { rea
     },
   );
 
-  it('tells a program that a person’s own sign-in may ask sooner, and nobody that of their own', async () => {
+  it('a resting server’s refusal tells a program that a person’s own sign-in may ask sooner, and gives the person no such hint', async () => {
     const all = await ground();
     const end = lay(all, busy(503));
     await refused(all.rig.ask());
@@ -76,7 +76,7 @@ describe.each(Object.entries(steps))('%s that answers 503 or 429', (_what, { rea
     end();
   });
 
-  it('is asked once more by a person’s own sign-in, and not again and again', async () => {
+  it('a person’s own sign-in asks a resting server once more, and not again and again', async () => {
     const all = await ground();
     const { rig } = all;
     const end = lay(all, busy(503));
@@ -91,7 +91,7 @@ describe.each(Object.entries(steps))('%s that answers 503 or 429', (_what, { rea
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
   });
 
-  it('without Retry-After is asked with growing pauses by programs, and at any time by the person', async () => {
+  it('programs ask a resting server without Retry-After with growing pauses, and the person at any time', async () => {
     const all = await ground();
     const { rig } = all;
     lay(all, { status: 503 });
@@ -111,7 +111,7 @@ describe.each(Object.entries(steps))('%s that answers 503 or 429', (_what, { rea
 });
 
 describe('registration that one endpoint found resting', () => {
-  it('is left alone by the sign-ins of all endpoints of that issuer', async () => {
+  it('registration that one endpoint found resting is left alone by the sign-ins of all endpoints of that issuer', async () => {
     const { rig, world, authorizationServer } = await ground();
     authorizationServer.server.on('POST', '/register', busy(429));
     const other = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
@@ -124,7 +124,7 @@ describe('registration that one endpoint found resting', () => {
 });
 
 describe('a protected server that asks to be left alone', () => {
-  it('keeps no program from signing in at another one of its origin', async () => {
+  it('a protected server that asks to be left alone keeps no program from signing in at another one of its origin', async () => {
     const { rig, world, authorizationServer, protectedServer } = await ground();
     const { server } = protectedServer;
     const other = await world.openProtectedServer({

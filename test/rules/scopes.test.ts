@@ -12,7 +12,7 @@ const challenged = (status: 401 | 403, scope?: readonly string[]) => ({
 describe('the scope of a challenge that a program reports', () => {
   const refusal = { challenge: { status: 401, bearer: { scope: ['files:write'] } } } as const;
 
-  it('wins over scopes_supported where the permission names no scopes', async () => {
+  it('the scope of a challenge that a program reports wins over scopes_supported if the permission names no scopes', async () => {
     const { rig } = await ground({
       protection: { scopeInChallenge: false, scopesSupported: ['read', 'admin'], scopes: [] },
     });
@@ -20,7 +20,7 @@ describe('the scope of a challenge that a program reports', () => {
     expect(scopeOf(rig.pages[0])).toEqual(['files:write']);
   });
 
-  it('is not asked for beyond a permission that names scopes', async () => {
+  it('the scope of a challenge is not asked for beyond a permission that names scopes', async () => {
     const { rig } = await ground({ protection: { scopeInChallenge: false, scopes: [] } });
     await rig.allow('editor', ['read']);
     expect((await rig.ask(refusal)).scope).toEqual(['read']);
@@ -29,14 +29,14 @@ describe('the scope of a challenge that a program reports', () => {
 });
 
 describe('a step-up', () => {
-  it.each([401, 403] as const)('follows insufficient_scope with the status %s', async (status) => {
+  it.each([401, 403] as const)('a step-up follows insufficient_scope with the status %s', async (status) => {
     const { rig } = await ground();
     await rig.login({ scope: ['read'] });
     expect((await rig.ask(challenged(status, ['write']))).scope.toSorted()).toEqual(['read', 'write']);
     expect(scopeOf(rig.pages[1])?.toSorted()).toEqual(['read', 'write']);
   });
 
-  it('that comes with the status 401 refuses no token', async () => {
+  it('a step-up with the status 401 refuses no token', async () => {
     const { rig } = await ground();
     const { tokenId, accessToken } = await rig.ask();
     const rejection = { clientId: 'editor', token: { tokenId }, ...challenged(401, ['write']) };
@@ -44,7 +44,7 @@ describe('a step-up', () => {
     expect((await rig.ask({ challenge: { status: 401 } })).accessToken).toBe(accessToken);
   });
 
-  it('after three refused tokens opens its page and gets its token', async () => {
+  it('a step-up after three refused tokens opens its page and gets its token', async () => {
     const { rig } = await ground();
     await rig.login({ scope: ['read'] });
     for (let n = 0; n < 4; n += 1) reject(rig, await rig.ask());
@@ -55,7 +55,7 @@ describe('a step-up', () => {
   });
 
   it.each([401, 403] as const)(
-    'with the status %s that names no scope asks for all of scopes_supported, once',
+    'a step-up with the status %s that names no scope asks for all of scopes_supported, once',
     async (status) => {
       const { rig, authorizationServer } = await ground({
         protection: { scopesSupported: ['read', 'write', 'admin'] },
@@ -71,14 +71,14 @@ describe('a step-up', () => {
     },
   );
 
-  it('that names no scope at a server that lists none keeps the token', async () => {
+  it('a step-up that names no scope at a server that lists none keeps the token', async () => {
     const { rig } = await ground();
     const token = await rig.ask();
     expect((await rig.ask(challenged(403))).accessToken).toBe(token.accessToken);
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('that names no scope asks the server once what it lists, however often a program asks that may open no page', async () => {
+  it('a step-up that names no scope asks the server once what it lists, however often a program asks that may open no page', async () => {
     const { rig, protectedServer } = await ground({ protection: { scopesSupported: ['read', 'write'] } });
     await rig.login({ scope: ['read'] });
     await rig.ask();
@@ -90,7 +90,7 @@ describe('a step-up', () => {
     expect(protectedServer.server.requests.length - before).toBeLessThanOrEqual(2);
   });
 
-  it('that names no scope asks the person before it goes beyond the permission', async () => {
+  it('a step-up that names no scope asks the person before it goes beyond the permission', async () => {
     const { rig } = await ground({ protection: { scopesSupported: ['read', 'write'] } });
     await rig.allow('editor', ['read']);
     await rig.ask();
@@ -103,7 +103,7 @@ describe('a step-up', () => {
 });
 
 describe('a scope that the server does not know', () => {
-  it('and leaves out of what it grants is in no later step-up', async () => {
+  it('a scope that the server does not know and leaves out of its grant is in no later step-up', async () => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.grantedScopes = (asked) => asked.filter((scope) => scope !== 'wriet');
     await rig.login({ scope: ['openid', 'read'] });
@@ -114,7 +114,7 @@ describe('a scope that the server does not know', () => {
     expect(rig.pages).toHaveLength(3);
   });
 
-  it('and refuses keeps no other step-up from its page, and its own only until they are too many', async () => {
+  it('a scope that the server refuses blocks no other step-up, and its own only after too many', async () => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.authorizeError = ({ query }) =>
       query.get('scope')?.split(' ').includes('wriet') ? { error: 'invalid_scope' } : undefined;
@@ -127,7 +127,7 @@ describe('a scope that the server does not know', () => {
     expect(rig.pages).toHaveLength(4);
   });
 
-  it('and refuses at the first sign-in opens no second page', async () => {
+  it('a scope that the server refuses at the first sign-in opens no second page', async () => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.authorizeError = () => ({ error: 'invalid_scope' });
     for (const reason of ['login_failed', 'login_required']) {
@@ -147,14 +147,14 @@ describe('offline_access', () => {
     return all;
   }
 
-  it('is asked for where only the permission names scopes', async () => {
+  it('offline_access is asked for even if only the permission names scopes', async () => {
     const { rig } = await narrow();
     await rig.ask();
     expect(scopeOf(rig.pages[0])).toEqual(['read', 'offline_access']);
     expect(rig.grant().hasRefreshToken).toBe(true);
   });
 
-  it('is no right that a permission has to name: nothing is narrowed for it', async () => {
+  it('offline_access is no right that a permission has to name: nothing is narrowed for it', async () => {
     const { rig, authorizationServer } = await narrow();
     const token = await rig.ask();
     expect(token.scope).toContain('read');

@@ -23,7 +23,7 @@ describe('a token answer', () => {
     ['whose token could break a header', { access_token: 'a\r\nHost: evil' }, 'token_invalid'],
     ['that is over before it begins', { expires_in: -1 }, 'token_invalid'],
     ['whose lifetime is no number', { expires_in: 'soon' }, 'token_invalid'],
-  ])('%s is refused, and nothing of it is kept', async (_what, fields, reason) => {
+  ])('a token answer %s is refused, and nothing of it is kept', async (_what, fields, reason) => {
     const { rig, authorizationServer } = await answering(fields);
     const error = await refused(rig.ask());
     expect(error.reason).toBe(reason);
@@ -38,12 +38,12 @@ describe('a token answer', () => {
     ['a lifetime as text', '120', 120],
     ['a lifetime beyond all measure', 1e300, 365 * 24 * 3600],
     ['a broken second', 59.9, 59],
-  ])('with %s lives as long as is sensible', async (_what, expiresIn, seconds) => {
+  ])('a token answer with %s lives as long as is sensible', async (_what, expiresIn, seconds) => {
     const { rig } = await answering({ expires_in: expiresIn });
     expect((await rig.ask()).expiresAt).toBe(rig.clock.now() + seconds * 1000);
   });
 
-  it('that puts commas between its scopes grants several, to a permission that names them too', async () => {
+  it('a token answer with commas between its scopes grants several, to a permission that names them too', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { scopeSeparator: ',' } });
     await rig.allow('editor', ['mcp:read', 'mcp:write']);
     expect((await rig.ask({ scope: ['mcp:read', 'mcp:write'] })).scope).toEqual(['mcp:read', 'mcp:write']);
@@ -66,7 +66,7 @@ describe('a token answer', () => {
       (secret) => ({ access_token: undefined, error: 'invalid_request', error_description: `no ${secret}` }),
     ],
   ])(
-    'with status 200 that repeats a secret of the request in %s leaves it in no message',
+    'a token answer with status 200 that repeats a secret of the request in %s leaves it in no message',
     async (_what, change) => {
       const { rig, authorizationServer } = await ground();
       const plain = 'rt-k3v9x0q2m5z7w1p8t4r6y0u2i9o3a5s7';
@@ -88,7 +88,7 @@ describe('a token answer', () => {
     },
   );
 
-  it('that is over at once sets off no second page for the same request', async () => {
+  it('a token answer that is over at once opens no second page for the same request', async () => {
     const { rig } = await answering({ expires_in: 0, refresh_token: undefined });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'token_invalid' });
     expect(rig.pages).toHaveLength(1);
@@ -99,7 +99,7 @@ describe('a token answer', () => {
     ['another path', (url: string) => `${url}-two`],
     ['another server among names of its own', () => ['account', 'https://one.example']],
     ['a list without us', () => ['https://one.example', 'https://two.example']],
-  ])('for the audience of %s is refused', async (_what, audience) => {
+  ])('a token answer for the audience of %s is refused', async (_what, audience) => {
     const { rig, authorizationServer, protectedServer } = await ground({
       authorization: { accessTokenFormat: 'jwt' },
     });
@@ -115,31 +115,34 @@ describe('a token answer', () => {
     ['the authorization server', (issuer: string) => issuer],
     ['a name of its own', () => 'account'],
     ['a urn', () => ['urn:example:api']],
-  ])('for the audience of %s is taken, and shown as bound to no server', async (_what, audience) => {
-    const { rig, authorizationServer, restarted } = await ground({
-      authorization: { accessTokenFormat: 'jwt' },
-    });
-    await rig.ask();
-    const shown = async (one: Rig): Promise<unknown> =>
-      ((await asOwner(one)('grant.list')) as { grants: unknown[] }).grants[0];
-    expect(await shown(rig)).toMatchObject({ audience: 'resource' });
-    const aud = audience(authorizationServer.issuer);
-    authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud });
-    rig.clock.advance(3_600_000);
-    expect((await rig.ask()).accessToken).toBeTypeOf('string');
-    expect(authorizationServer.counts.refreshes).toBe(1);
-    expect(await shown(await restarted())).toMatchObject({ audience: 'unbound' });
-    expect(explainGrant(rig.parts, rig.grant()).audience).toContain('names no server');
-  });
+  ])(
+    'a token answer for the audience of %s is taken, and shown as bound to no server',
+    async (_what, audience) => {
+      const { rig, authorizationServer, restarted } = await ground({
+        authorization: { accessTokenFormat: 'jwt' },
+      });
+      await rig.ask();
+      const shown = async (one: Rig): Promise<unknown> =>
+        ((await asOwner(one)('grant.list')) as { grants: unknown[] }).grants[0];
+      expect(await shown(rig)).toMatchObject({ audience: 'resource' });
+      const aud = audience(authorizationServer.issuer);
+      authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud });
+      rig.clock.advance(3_600_000);
+      expect((await rig.ask()).accessToken).toBeTypeOf('string');
+      expect(authorizationServer.counts.refreshes).toBe(1);
+      expect(await shown(await restarted())).toMatchObject({ audience: 'unbound' });
+      expect(explainGrant(rig.parts, rig.grant()).audience).toContain('names no server');
+    },
+  );
 
-  it('that doesn’t show its audience is said to be neither', async () => {
+  it('a token answer without a visible audience is shown neither as bound nor as unbound', async () => {
     const { rig } = await ground();
     await rig.ask();
     expect(rig.grant().audience).toBeUndefined();
     expect(explainGrant(rig.parts, rig.grant())).not.toHaveProperty('audience');
   });
 
-  it('for several audiences with us among them is taken', async () => {
+  it('a token answer for several audiences is taken if we are among them', async () => {
     const { rig, authorizationServer, protectedServer } = await ground({
       authorization: { accessTokenFormat: 'jwt' },
     });
@@ -150,7 +153,7 @@ describe('a token answer', () => {
     expect((await rig.ask()).resource).toBe(protectedServer.url);
   });
 
-  it('for another audience in a refresh is never handed out, and its refresh token is not lost', async () => {
+  it('an answer to a refresh for another audience is never handed out, and its refresh token is not lost', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { accessTokenFormat: 'jwt' } });
     await rig.ask();
     authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
@@ -167,7 +170,7 @@ describe('a clock', () => {
   it.each([
     ['an hour ahead', 3_600_000],
     ['an hour behind', -3_600_000],
-  ])('%s of the server’s changes no lifetime and refuses no ID token', async (_what, skew) => {
+  ])('a clock %s of the server’s changes no lifetime and refuses no ID token', async (_what, skew) => {
     const { rig, authorizationServer } = await ground();
     rig.clock.advance(skew);
     const token = await rig.ask({ scope: ['openid', 'read'] });
@@ -185,16 +188,19 @@ describe('an ID token', () => {
     ['for another client', { aud: 'another' }, 'claim "aud"', 'openid'],
     ['of another sign-in', { nonce: 'another' }, 'another sign-in', 'again'],
     ['that ended yesterday', { exp: 1 }, 'claim "exp"', 'clock'],
-  ])('%s refuses the whole answer, and says what is wrong', async (_what, claims, message, hint) => {
-    const { rig, authorizationServer } = await ground();
-    authorizationServer.bend.idTokenClaims = (right) => ({ ...right, ...claims });
-    expect(await refused(rig.ask({ scope: ['openid'] }))).toMatchObject({
-      reason: 'token_invalid',
-      message: expect.stringContaining(message),
-      hint: expect.stringContaining(hint),
-    });
-    expect(rig.parts.grants.all()).toEqual([]);
-  });
+  ])(
+    'an ID token %s refuses the whole answer, and the refusal says what is wrong',
+    async (_what, claims, message, hint) => {
+      const { rig, authorizationServer } = await ground();
+      authorizationServer.bend.idTokenClaims = (right) => ({ ...right, ...claims });
+      expect(await refused(rig.ask({ scope: ['openid'] }))).toMatchObject({
+        reason: 'token_invalid',
+        message: expect.stringContaining(message),
+        hint: expect.stringContaining(hint),
+      });
+      expect(rig.parts.grants.all()).toEqual([]);
+    },
+  );
 });
 
 /** A token that looks signed, for this audience. */

@@ -36,7 +36,7 @@ async function obedient(all: Ground, most = 20): Promise<{ rounds: number; reaso
 }
 
 describe('a protected server that answers 403 without end', () => {
-  it('with another scope each time gets three more sign-ins, then nothing until the user signs in', async () => {
+  it('a server that answers 403 with another scope each time gets three more sign-ins, then nothing until the user signs in', async () => {
     const all = await ground();
     const { rig, protectedServer, authorizationServer } = all;
     let wanted = 0;
@@ -51,7 +51,7 @@ describe('a protected server that answers 403 without end', () => {
     expect((await rig.ask(stepUp('more'))).scope).toContain('more');
   });
 
-  it('to several operations gets three more sign-ins for each, and nine in all', async () => {
+  it('a server that answers 403 to several operations gets three more sign-ins for each, and nine in all', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login({ scope: ['read'] });
     let scopes = 0;
@@ -74,7 +74,7 @@ describe('a protected server that answers 403 without end', () => {
     expect(authorizationServer.counts.authorizations).toBe(10);
   });
 
-  it('for a scope that the token has gets no sign-in at all', async () => {
+  it('a server that answers 403 for a scope that the token has gets no sign-in at all', async () => {
     const all = await ground();
     const { rig, protectedServer, authorizationServer } = all;
     await rig.login({ scope: ['read'] });
@@ -83,7 +83,7 @@ describe('a protected server that answers 403 without end', () => {
     expect(authorizationServer.counts).toMatchObject({ authorizations: 1, refreshes: 0 });
   });
 
-  it('for a scope that is never granted gets one sign-in, and the next request none', async () => {
+  it('a server that answers 403 for a scope that is never granted gets one sign-in, and the next request none', async () => {
     const all = await ground();
     const { rig, protectedServer, authorizationServer } = all;
     authorizationServer.bend.grantedScopes = () => ['read'];
@@ -96,7 +96,7 @@ describe('a protected server that answers 403 without end', () => {
 });
 
 describe('a protected server that answers 401 without end', () => {
-  it('gets three fresh tokens, then none for a while or until the user signs in', async () => {
+  it('a server that answers 401 without end gets three fresh tokens, then none for a while or until the user signs in', async () => {
     const all = await ground();
     const { rig, protectedServer, authorizationServer } = all;
     protectedServer.always({ status: 401, error: 'invalid_token', scope: 'read' });
@@ -111,7 +111,7 @@ describe('a protected server that answers 401 without end', () => {
     expect((await use(all, (await rig.ask()).accessToken)).status).toBe(200);
   });
 
-  it('to one of several operations gets fresh tokens for the others all the same', async () => {
+  it('a server that answers 401 to one of several operations gets fresh tokens for the others all the same', async () => {
     const { rig, authorizationServer } = await ground();
     const refusedIn = async (tool: string): Promise<boolean> => {
       const { tokenId } = await rig.ask();
@@ -126,7 +126,7 @@ describe('a protected server that answers 401 without end', () => {
     expect(authorizationServer.counts).toMatchObject({ refreshes: 4, authorizations: 1 });
   });
 
-  it('and gives no refresh tokens gets a bounded number of sign-ins', async () => {
+  it('a server that answers 401 and gives no refresh tokens gets a bounded number of sign-ins', async () => {
     const all = await ground({ authorization: { refreshTokens: 'never' } });
     all.protectedServer.always({ status: 401, error: 'invalid_token', scope: 'read' });
     expect(await obedient(all)).toMatchObject({ reason: 'token_refused' });
@@ -135,7 +135,7 @@ describe('a protected server that answers 401 without end', () => {
 });
 
 describe('scopes', () => {
-  it('of a step-up are those of before with those that are needed now', async () => {
+  it('the scopes of a step-up are those of before with those that are needed now', async () => {
     const { rig } = await ground();
     await rig.login({ scope: ['read', 'list'] });
     const token = await rig.ask(stepUp('write'));
@@ -147,7 +147,7 @@ describe('scopes', () => {
     ['fewer', ['read']],
     ['others', ['basic', 'read']],
     ['more', ['read', 'write', 'admin']],
-  ])('are recorded as granted when the server grants %s than asked for', async (_what, granted) => {
+  ])('scopes are recorded as granted when the server grants %s than asked for', async (_what, granted) => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.grantedScopes = () => granted;
     const token = await rig.ask({ scope: ['read'] });
@@ -161,7 +161,7 @@ describe('scopes', () => {
     ['more than', ['read', 'list'], ['read']],
     ['others than', ['list'], ['read', 'admin']],
   ])(
-    'of a challenge are asked for as they are where they are %s scopes_supported',
+    'scopes of a challenge are asked for as they are if they are %s scopes_supported',
     async (_relation, scopes, scopesSupported) => {
       const { rig } = await ground({ protection: { scopes, scopesSupported } });
       await rig.ask();
@@ -169,7 +169,7 @@ describe('scopes', () => {
     },
   );
 
-  it('that were asked for and not granted are not asked for twice', async () => {
+  it('scopes that were asked for and not granted are not asked for twice', async () => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.grantedScopes = () => ['read'];
     for (let n = 0; n < 3; n += 1) {
@@ -180,7 +180,7 @@ describe('scopes', () => {
     expect(authorizationServer.counts.authorizations).toBe(1);
   });
 
-  it('of a refresh are never wider than the grant', async () => {
+  it('the scopes of a refresh are never wider than the grant', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login({ scope: ['read', 'list'] });
     await rig.allow('reader', ['read']);
@@ -194,7 +194,7 @@ describe('scopes', () => {
     expect(refreshes.map(({ form }) => form.get('scope'))).toEqual([null, 'read']);
   });
 
-  it('of a refresh that grants less are recorded as granted', async () => {
+  it('the scopes of a refresh that grants less are recorded as granted', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login({ scope: ['read', 'write'] });
     authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, scope: 'read' });
@@ -203,7 +203,7 @@ describe('scopes', () => {
     expect(rig.grant().scope).toEqual(['read']);
   });
 
-  it('have offline_access where the authorization server lists it', async () => {
+  it('asks for offline_access if the authorization server lists it', async () => {
     const options = { scopesSupported: ['read', 'offline_access'], refreshTokens: 'offline_access' } as const;
     const { rig } = await ground({ authorization: options });
     await rig.ask();
@@ -215,13 +215,13 @@ describe('scopes', () => {
   it.each([
     ['lists other scopes', ['read']],
     ['lists none', undefined],
-  ])('have no offline_access where the authorization server %s', async (_what, scopesSupported) => {
+  ])('asks for no offline_access if the authorization server %s', async (_what, scopesSupported) => {
     const { rig } = await ground({ authorization: { scopesSupported } });
     await rig.ask();
     expect(scopeOf(rig.pages[0])).toEqual(['read']);
   });
 
-  it('have no offline_access where they would be left out: it would replace the server’s defaults', async () => {
+  it('asks for no offline_access if scopes are left out: it would replace the server’s defaults', async () => {
     const { rig } = await ground({
       authorization: { scopesSupported: ['offline_access'] },
       protection: { scopes: [] },
@@ -230,7 +230,7 @@ describe('scopes', () => {
     expect(scopeOf(rig.pages[0])).toBeUndefined();
   });
 
-  it('never bring consent by force', async () => {
+  it('scopes never force a page for consent', async () => {
     const { rig } = await ground({ authorization: { scopesSupported: ['read', 'offline_access'] } });
     await rig.login();
     await rig.ask();
@@ -264,17 +264,20 @@ function formType(): { readonly 'content-type': string } {
 }
 
 describe('a refresh token that is dead', () => {
-  it.each(deadShapes)('told as %s starts the full flow again', async (_what, answer) => {
-    const { rig, authorizationServer } = await ground();
-    await rig.ask();
-    authorizationServer.bend.tokenRequest = (request) => (isRefresh(request) ? answer : undefined);
-    rig.clock.advance(anHour);
-    expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
-    expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
-    expect((await rig.ask()).accessToken).toBeTypeOf('string');
-    expect(rig.pages).toHaveLength(2);
-    expect(tokenRequests(authorizationServer, 'refresh_token')).toHaveLength(1);
-  });
+  it.each(deadShapes)(
+    'a refresh token that is dead, reported as %s, starts the full flow again',
+    async (_what, answer) => {
+      const { rig, authorizationServer } = await ground();
+      await rig.ask();
+      authorizationServer.bend.tokenRequest = (request) => (isRefresh(request) ? answer : undefined);
+      rig.clock.advance(anHour);
+      expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'login_required' });
+      expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
+      expect((await rig.ask()).accessToken).toBeTypeOf('string');
+      expect(rig.pages).toHaveLength(2);
+      expect(tokenRequests(authorizationServer, 'refresh_token')).toHaveLength(1);
+    },
+  );
 });
 
 const passing: readonly (readonly [string, Answer])[] = [
@@ -294,20 +297,23 @@ const passing: readonly (readonly [string, Answer])[] = [
 const patience = 301_000;
 
 describe('a refresh that fails for a moment', () => {
-  it.each(passing)('by %s ends no grant, and the next one works', async (_what, answer) => {
-    const { rig, authorizationServer } = await ground();
-    await rig.ask();
-    authorizationServer.bend.tokenRequest = (request) => (isRefresh(request) ? answer : undefined);
-    rig.clock.advance(anHour);
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
-    expect(rig.grant()).toMatchObject({ state: { kind: 'active' }, hasRefreshToken: true });
-    authorizationServer.bend.tokenRequest = undefined;
-    rig.clock.advance(patience);
-    expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
-    expect(rig.pages).toHaveLength(1);
-  });
+  it.each(passing)(
+    'a refresh that fails for a moment by %s ends no grant, and the next one works',
+    async (_what, answer) => {
+      const { rig, authorizationServer } = await ground();
+      await rig.ask();
+      authorizationServer.bend.tokenRequest = (request) => (isRefresh(request) ? answer : undefined);
+      rig.clock.advance(anHour);
+      expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_server_unreachable' });
+      expect(rig.grant()).toMatchObject({ state: { kind: 'active' }, hasRefreshToken: true });
+      authorizationServer.bend.tokenRequest = undefined;
+      rig.clock.advance(patience);
+      expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
+      expect(rig.pages).toHaveLength(1);
+    },
+  );
 
-  it('by a server that hangs ends no grant, and the next one works', async () => {
+  it('a refresh at a server that hangs ends no grant, and the next one works', async () => {
     const { deadline, hang } = handDeadline();
     const { rig, authorizationServer } = await ground({ rig: { deadline } });
     await rig.ask();
@@ -319,7 +325,7 @@ describe('a refresh that fails for a moment', () => {
     expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
   });
 
-  it('comes no sooner again than Retry-After says', async () => {
+  it('a refresh that fails is not sent again before Retry-After says', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     authorizationServer.server.next('POST', '/token', { status: 429, headers: { 'retry-after': '7' } });
@@ -332,7 +338,7 @@ describe('a refresh that fails for a moment', () => {
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
   });
 
-  it('withholds no token that still works', async () => {
+  it('a refresh that fails withholds no token that still works', async () => {
     const { rig, authorizationServer } = await ground();
     const first = await rig.ask();
     authorizationServer.bend.tokenRequest = () => ({ status: 503 });
@@ -340,7 +346,7 @@ describe('a refresh that fails for a moment', () => {
     expect((await rig.ask()).accessToken).toBe(first.accessToken);
   });
 
-  it('because the resource is unknown there is told as that, and ends no grant', async () => {
+  it('a refresh that fails because the resource is unknown there says so, and ends no grant', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     authorizationServer.server.next('POST', '/token', json({ error: 'invalid_target' }, 400));

@@ -24,7 +24,7 @@ async function machine(
 }
 
 describe('client credentials', () => {
-  it('give a token with a secret, without anybody being asked', async () => {
+  it('client credentials give a token with a secret, and no person is asked', async () => {
     const { rig, authorizationServer, protectedServer } = await machine();
     const token = await rig.ask(never);
     expect(token).toMatchObject({ resource: protectedServer.url, issuer: authorizationServer.issuer });
@@ -36,22 +36,25 @@ describe('client credentials', () => {
     expect(request?.form.get('scope')).toBe('read');
   });
 
-  it.each(['PEM', 'JWK'])('give a token with a key as %s, signed for the issuer', async (form) => {
-    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
-    const jwk = JSON.stringify(createPrivateKey(pem).export({ format: 'jwk' }));
-    const { rig, authorizationServer } = await machine(
-      {},
-      { privateKey: form === 'PEM' ? pem : jwk, alg: 'ES256' },
-      { authMethod: 'private_key_jwt', jwk: publicKey.export({ format: 'jwk' }) },
-    );
-    expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
-    const [request] = tokenRequests(authorizationServer, 'client_credentials');
-    expect(request?.form.get('client_assertion')).toBeTruthy();
-    expect(authorizationServer.server.holding('PRIVATE KEY')).toEqual([]);
-  });
+  it.each(['PEM', 'JWK'])(
+    'client credentials give a token with a key as %s, signed for the issuer',
+    async (form) => {
+      const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+      const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+      const jwk = JSON.stringify(createPrivateKey(pem).export({ format: 'jwk' }));
+      const { rig, authorizationServer } = await machine(
+        {},
+        { privateKey: form === 'PEM' ? pem : jwk, alg: 'ES256' },
+        { authMethod: 'private_key_jwt', jwk: publicKey.export({ format: 'jwk' }) },
+      );
+      expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
+      const [request] = tokenRequests(authorizationServer, 'client_credentials');
+      expect(request?.form.get('client_assertion')).toBeTruthy();
+      expect(authorizationServer.server.holding('PRIVATE KEY')).toEqual([]);
+    },
+  );
 
-  it('are off for a client that was entered for sign-ins', async () => {
+  it('client credentials are off for a client that was entered for sign-ins', async () => {
     const { rig, authorizationServer } = await machine({}, { grant: 'authorization_code', clientSecret });
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'login_required' });
     await rig.ask();
@@ -59,7 +62,7 @@ describe('client credentials', () => {
     expect(tokenRequests(authorizationServer, 'client_credentials')).toEqual([]);
   });
 
-  it('are used at their issuer and at no other', async () => {
+  it('client credentials are used at their issuer and at no other', async () => {
     const { rig, world, authorizationServer } = await machine();
     const second = await world.openAuthorizationServer();
     const other = await world.openProtectedServer({ authorizationServers: [second] });
@@ -71,7 +74,7 @@ describe('client credentials', () => {
     expect(tokenRequests(authorizationServer)).toEqual([]);
   });
 
-  it('leave a sign-in elsewhere as it is: its page opens for a program that may ask', async () => {
+  it('client credentials leave a sign-in elsewhere as it is: its page opens for a program that may ask', async () => {
     const { rig, world } = await machine();
     const second = await world.openAuthorizationServer();
     const other = await world.openProtectedServer({ authorizationServers: [second] });
@@ -85,7 +88,7 @@ describe('client credentials', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('need the user’s permission as every token does', async () => {
+  it('client credentials need the user’s permission as every token does', async () => {
     const { rig, authorizationServer } = await machine();
     expect(await refused(rig.ask({ ...never, clientId: 'stranger' }))).toMatchObject({
       reason: 'consent_required',
@@ -93,7 +96,7 @@ describe('client credentials', () => {
     expect(authorizationServer.server.requests).toEqual([]);
   });
 
-  it('renew by themselves when the token is over', async () => {
+  it('client credentials renew by themselves when the token is over', async () => {
     const { rig, authorizationServer } = await machine({ authorization: { accessTokenLifetime: 60 } });
     const first = await rig.ask(never);
     expect((await rig.ask(never)).tokenId).toBe(first.tokenId);
@@ -103,7 +106,7 @@ describe('client credentials', () => {
     expect(rig.grant().state).toEqual({ kind: 'active' });
   });
 
-  it('renew by themselves after a restart and after a refused token', async () => {
+  it('client credentials renew by themselves after a restart and after a refused token', async () => {
     const { rig, restarted, authorizationServer } = await machine();
     reject(rig, await rig.ask(never));
     await rig.ask(never);
@@ -114,7 +117,7 @@ describe('client credentials', () => {
     expect(authorizationServer.counts.clientCredentials).toBe(3);
   });
 
-  it('keep no refresh token that comes all the same', async () => {
+  it('client credentials keep no refresh token, even if one comes', async () => {
     const { rig, authorizationServer } = await machine();
     authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, refresh_token: 'unwanted' });
     await rig.ask(never);
@@ -122,7 +125,7 @@ describe('client credentials', () => {
     expect(await rig.vault.read(`grant.${rig.grant().id}`)).not.toContain('unwanted');
   });
 
-  it('step up on their own, a bounded number of times', async () => {
+  it('client credentials step up by themselves, a bounded number of times', async () => {
     const { rig, authorizationServer } = await machine();
     await rig.ask(never);
     for (const scope of ['s1', 's2', 's3']) {
@@ -134,7 +137,7 @@ describe('client credentials', () => {
     expect(authorizationServer.counts.clientCredentials).toBe(4);
   });
 
-  it('that the server refuses are told as such', async () => {
+  it('the refusal says that the server refuses client credentials', async () => {
     const { rig } = await machine(
       {},
       { clientSecret },
@@ -148,14 +151,14 @@ describe('client credentials', () => {
     expect(words(error)).not.toContain(clientSecret);
   });
 
-  it('give no token for another audience', async () => {
+  it('client credentials give no token for another audience', async () => {
     const { rig, authorizationServer } = await machine({ authorization: { accessTokenFormat: 'jwt' } });
     authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'audience_mismatch' });
     expect(rig.parts.grants.all()).toEqual([]);
   });
 
-  it('work at a server that has no authorization endpoint', async () => {
+  it('client credentials work at a server that has no authorization endpoint', async () => {
     const { rig, authorizationServer } = await machine();
     authorizationServer.bend.metadata = ({
       authorization_endpoint: _none,
@@ -165,7 +168,7 @@ describe('client credentials', () => {
     expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
   });
 
-  it('stand in the vault and in no file', async () => {
+  it('client credentials are in the vault and in no file', async () => {
     const { rig } = await machine();
     const { accessToken } = await rig.ask(never);
     await rig.parts.audit.flush();
@@ -197,7 +200,7 @@ async function company() {
 }
 
 describe('enterprise-managed authorization', () => {
-  it('turns the ID token into an assertion at the company and that into a token, without anybody being asked', async () => {
+  it('an ID token becomes an assertion at the company and that becomes a token, and no person is asked', async () => {
     const { rig, provider, authorizationServer, protectedServer } = await company();
     const token = await rig.ask(never);
     expect(token).toMatchObject({ resource: protectedServer.url, issuer: authorizationServer.issuer });
@@ -213,7 +216,7 @@ describe('enterprise-managed authorization', () => {
     expect(redemption?.form.get('resource')).toBe(protectedServer.url);
   });
 
-  it('shows the ID token to the identity provider alone, and keeps it in no file of ours', async () => {
+  it('the ID token of the company goes only to the identity provider and is in no file of ours', async () => {
     const { rig, authorizationServer, protectedServer, idToken, idTokenFile } = await company();
     await rig.ask(never);
     await rig.parts.audit.flush();
@@ -223,7 +226,7 @@ describe('enterprise-managed authorization', () => {
     expect(JSON.stringify(await asOwner(rig)('grant.list'))).not.toContain(idTokenFile);
   });
 
-  it('renews by itself, with a new assertion each time', async () => {
+  it('enterprise-managed authorization renews by itself, with a new assertion each time', async () => {
     const { rig, provider, authorizationServer } = await company();
     const first = await rig.ask(never);
     rig.clock.advance(3_600_000);
@@ -233,7 +236,7 @@ describe('enterprise-managed authorization', () => {
     expect(authorizationServer.counts.jwtBearers).toBe(2);
   });
 
-  it('is refused where the authorization server lists its profiles without this one, before the ID token is used', async () => {
+  it('refuses an authorization server that lists its profiles without this one, before the ID token is used', async () => {
     const { rig, provider, authorizationServer } = await company();
     authorizationServer.bend.metadata = (document) => ({
       ...document,
@@ -270,7 +273,7 @@ describe('enterprise-managed authorization', () => {
     expect(rig.parts.grants.all()).toEqual([]);
   });
 
-  it('redeems no token of another kind for an assertion', async () => {
+  it('redeems no token of another kind for an assertion of the company', async () => {
     const { rig, provider, authorizationServer } = await company();
     provider.bend.tokenAnswer = ({ body }) =>
       json({ ...body, issued_token_type: 'urn:ietf:params:oauth:token-type:access_token' });
@@ -278,14 +281,14 @@ describe('enterprise-managed authorization', () => {
     expect(tokenRequests(authorizationServer)).toEqual([]);
   });
 
-  it('is not believed from an identity provider that calls itself otherwise', async () => {
+  it('believes no identity provider that calls itself otherwise', async () => {
     const { rig, provider } = await company();
     provider.bend.metadata = (document) => ({ ...document, issuer: 'https://issuer.example' });
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'issuer_mismatch' });
     expect(tokenRequests(provider)).toEqual([]);
   });
 
-  it('gives no token for another audience', async () => {
+  it('enterprise-managed authorization gives no token for another audience', async () => {
     const { rig, authorizationServer } = await company();
     authorizationServer.settings.accessTokenFormat = 'jwt';
     authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });

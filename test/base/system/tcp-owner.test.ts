@@ -45,7 +45,7 @@ describe('the uid of a peer', () => {
       { ...over4, remotePort: 80, localPort: 22 },
       8,
     ],
-  ])('is read for %s', (_name, text, connection, uid) => {
+  ])('reads the uid of a peer for %s', (_name, text, connection, uid) => {
     expect(rowIn(text, connection)).toEqual({ uid, inode: '1082' });
   });
 
@@ -56,7 +56,7 @@ describe('the uid of a peer', () => {
     ['our own end of the connection', table(row(`${v4}:1F90`, `${v4}:B415`, 1000))],
     ['the other family', table(row(`${v6}:B415`, `${v6}:1F90`, 1000))],
     ['no loopback address', table(row('0101A8C0:B415', '0101A8C0:1F90', 1000))],
-  ])('is unknown in %s', (_name, text) => {
+  ])('the uid of a peer is unknown in %s', (_name, text) => {
     expect(rowIn(text, over4)).toBeUndefined();
   });
 
@@ -77,13 +77,13 @@ describe('the uid of a peer', () => {
       return { remoteAddress, remotePort, localPort };
     }
 
-    it.each(['127.0.0.1', '::1'])('is our own for our own connection over %s', async (host) => {
+    it.each(['127.0.0.1', '::1'])('the peer of our own connection over %s is our own user', async (host) => {
       const connection = await ownConnection(host);
       expect(ownerOfPeer(connection)).toBe('own');
       expect(ownerOfPeer(connection, (process.getuid?.() ?? 0) + 1)).toBe('other');
     });
 
-    it('is another one’s, not ours, for a connection that is not there', () => {
+    it('the peer of a connection that doesn’t exist counts as another user', () => {
       expect(ownerOfPeer({ ...over4, remotePort: 1, localPort: 1 })).toBe('other');
     });
   });
