@@ -18,7 +18,8 @@ socket(my $s, PF_UNIX, SOCK_STREAM, 0) or die; connect($s, pack_sockaddr_un($ARG
 <STDIN>; exec $ARGV[1], '-e', 'sleep 60';
 `;
 
-const connectsOnly = `require('node:net').connect(process.argv.at(-1)); setInterval(() => {}, 1000);`;
+/** Runs as either kind of module, whatever package.json lies above the temporary folder. */
+const connectsOnly = `import('node:net').then((net) => net.connect(process.argv.at(-1))); setInterval(() => {}, 1000);`;
 
 /** Starts a program that connects to the socket, and what the broker is told of it then. */
 async function asker(
