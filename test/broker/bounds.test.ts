@@ -20,7 +20,7 @@ function limit(): { tries: TryLimit; clock: HandClock } {
 }
 
 describe('the limit on tries', () => {
-  it('is reached at the third within ten minutes, and stays', () => {
+  it('the limit on tries is reached at the third within ten minutes, and stays', () => {
     const { tries, clock } = limit();
     for (const _ of [1, 2]) tries.add('a');
     expect(tries.isExhausted('a')).toBe(false);
@@ -31,7 +31,7 @@ describe('the limit on tries', () => {
     expect(tries.isExhausted('a')).toBe(true);
   });
 
-  it('forgets tries of more than ten minutes ago', () => {
+  it('the limit on tries forgets tries of more than ten minutes ago', () => {
     const { tries, clock } = limit();
     for (const _ of [1, 2]) tries.add('a');
     clock.advance(10 * minute);
@@ -39,7 +39,7 @@ describe('the limit on tries', () => {
     expect(tries.isExhausted('a')).toBe(false);
   });
 
-  it('counts each key by itself, and an act of the user clears only its own key', () => {
+  it('the limit on tries counts each key by itself, and an act of the user clears only its own key', () => {
     const { tries } = limit();
     for (const key of ['x https://a ', 'y https://a ', 'x https://b ']) {
       for (const _ of [1, 2, 3]) tries.add(key);
@@ -54,7 +54,7 @@ describe('the limit on tries', () => {
 });
 
 describe('the limit on step-ups', () => {
-  it('counts each operation by itself, and allows nine in all for a program and a resource', () => {
+  it('the limit on step-ups counts each operation by itself, and allows nine in all for a program and a resource', () => {
     const stepUps = new StepUpLimit(() => 0);
     const at = (operation: string, endpoint = 'https://a', clientId = 'x') => ({
       clientId,
@@ -70,7 +70,7 @@ describe('the limit on step-ups', () => {
     expect([at('a'), at('new')].map((one) => stepUps.isExhausted(one))).toEqual([false, false]);
   });
 
-  it('remembers a bounded number of keys, and forgets the least recently used one', () => {
+  it('the limit on step-ups remembers a bounded number of keys, and forgets the least recently used one', () => {
     const tries = new TryLimit(() => 0);
     for (const key of ['old', 'new']) for (const _ of [1, 2, 3]) tries.add(key);
     for (let n = 0; n < 999; n += 1) tries.add(`key ${n}`);
@@ -79,7 +79,7 @@ describe('the limit on step-ups', () => {
 });
 
 describe('the wait after a failure', () => {
-  it('starts at a second, doubles to five minutes, and is a little shorter by chance', () => {
+  it('the wait after a failure starts at a second, doubles to five minutes, and is a little shorter by chance', () => {
     const clock = new HandClock();
     const backoff = new Backoff(() => clock.now());
     expect(backoff.left('a')).toBe(0);
@@ -95,7 +95,7 @@ describe('the wait after a failure', () => {
     expect(backoff.left('a')).toBeLessThanOrEqual(1000);
   });
 
-  it('is as long as the server asks for, if that is longer', () => {
+  it('the wait after a failure is as long as the server asks for, if that is longer', () => {
     const clock = new HandClock();
     const backoff = new Backoff(() => clock.now());
     backoff.failed('a', 3600);
@@ -122,7 +122,7 @@ describe('a token in memory', () => {
     expect(isAlive(living(lifetime), lifetime)).toBe(false);
   });
 
-  it('is refreshed a little earlier by chance, never later than its margin', () => {
+  it('a token in memory is refreshed a little earlier by chance, never later than its margin', () => {
     const hour = 60 * minute;
     expect(isFresh(living(hour, 1), hour - 5.5 * minute - 1)).toBe(true);
     expect(isFresh(living(hour, 1), hour - 5.5 * minute)).toBe(false);
@@ -134,7 +134,7 @@ describe('a token in memory', () => {
     expect(new Set(margins).size).toBeGreaterThan(1);
   });
 
-  it('is fresh if it meets the required minimum, or was just issued', () => {
+  it('a token in memory is fresh if it meets the required minimum, or was just issued', () => {
     const lifetime = 60 * minute;
     expect(isFresh(living(lifetime), 20 * minute, 39 * minute)).toBe(true);
     expect(isFresh(living(lifetime), 20 * minute, 40 * minute)).toBe(false);
@@ -146,14 +146,14 @@ describe('a token in memory', () => {
     expect(isFresh(living(5000), 1000, 999 * minute)).toBe(false);
   });
 
-  it('suffices without a refresh token unless a new sign-in would really give a better one', () => {
+  it('a token in memory suffices without a refresh token unless a new sign-in would really give a better one', () => {
     expect(suffices(living(10 * minute), 5 * minute, 4 * minute)).toBe(true);
     expect(suffices(living(10 * minute), 5 * minute, 6 * minute)).toBe(false);
     expect(suffices(living(10 * minute), 9 * minute, 20 * minute)).toBe(true);
     expect(suffices(living(10 * minute), 10 * minute, 20 * minute)).toBe(false);
   });
 
-  it('is found by its scopes, whatever their order', () => {
+  it('a token in memory is found by its scopes, whatever their order', () => {
     expect(scopeKey(['b', 'a', 'b'])).toBe(scopeKey(['a', 'b']));
     expect(scopeKey(['*'])).not.toBe(scopeKey(undefined));
     expect(scopeKey([])).not.toBe(scopeKey(undefined));
@@ -161,7 +161,7 @@ describe('a token in memory', () => {
 
   const fields = { accessToken: 't', issuedAt: 0, expiresAt: 1, scope: [] };
 
-  it('makes room for the ninth scope set of its grant', () => {
+  it('the memory makes room for the ninth scope set of a grant', () => {
     const cache = new TokenCache();
     for (let n = 0; n < 9; n += 1) cache.put('g', `${n}`, fields);
     cache.put('h', '0', fields);

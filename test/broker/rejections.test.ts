@@ -17,7 +17,7 @@ const reject = ({ broker }: Rig, token: { tokenId: string } | { accessToken: str
   broker.rejectToken({ clientId, token }).isReplaced;
 
 describe('a refused token', () => {
-  it('is dropped, and the next request refreshes', async () => {
+  it('a refused token is dropped, and the next request refreshes', async () => {
     const rig = await allowed();
     const first = await rig.ask();
     places.world.expireAccessTokens();
@@ -27,14 +27,14 @@ describe('a refused token', () => {
     expect(places.world.counts().authorizationServer.refreshes).toBe(before + 1);
   });
 
-  it('can be named by its value', async () => {
+  it('a program can name a refused token by its value', async () => {
     const rig = await allowed();
     const { accessToken } = await rig.ask();
     expect(reject(rig, { accessToken })).toBe(true);
     expect((await rig.ask()).accessToken).not.toBe(accessToken);
   });
 
-  it('is ignored from a program that never received it', async () => {
+  it('a refused token is ignored from a program that never received it', async () => {
     const rig = await allowed();
     await rig.allow('agent');
     const first = await rig.ask();
@@ -43,7 +43,7 @@ describe('a refused token', () => {
     expect((await rig.ask()).accessToken).toBe(first.accessToken);
   });
 
-  it('counts once: a program that reports an old token gets the newer one', async () => {
+  it('a refused token counts once: a program that reports an old token gets the newer one', async () => {
     const rig = await allowed();
     await rig.allow('agent');
     const [one, same] = [await rig.ask(), await rig.ask({ clientId: 'agent' })];
@@ -85,7 +85,7 @@ async function threeRefused(rig: Rig, operation?: string): Promise<void> {
 const refreshes = (): number => places.world.counts().authorizationServer.refreshes;
 
 describe('a program that keeps its token until the server refuses it', () => {
-  it('is served, no matter how often its tokens expire', async () => {
+  it('a program that keeps its token until the server refuses it is served, no matter how often its tokens expire', async () => {
     const rig = await allowed();
     for (let n = 0; n < 20; n += 1) {
       const { tokenId, expiresAt } = await rig.ask();
@@ -98,7 +98,7 @@ describe('a program that keeps its token until the server refuses it', () => {
 });
 
 describe('a server that refuses every token', () => {
-  it('sets off three refreshes, then none for a while, and the program is told until when', async () => {
+  it('a server that refuses every token gets three refreshes, then none for a while, and the refusal says until when', async () => {
     const rig = await allowed();
     await threeRefused(rig);
     const kept = await rig.ask();
@@ -112,7 +112,7 @@ describe('a server that refuses every token', () => {
     expect(places.world.counts().authorizationServer).toEqual(before);
   });
 
-  it('sets off a bounded handful of refreshes in ten minutes', async () => {
+  it('a server that refuses every token gets a bounded handful of refreshes in ten minutes', async () => {
     const rig = await allowed();
     await rig.ask();
     const before = refreshes();
@@ -124,7 +124,7 @@ describe('a server that refuses every token', () => {
     expect(refreshes() - before).toBeLessThanOrEqual(8);
   });
 
-  it('is asked again when the pause is over, and the next pause is twice as long', async () => {
+  it('a server that refuses every token is asked again when the pause is over, and the next pause is twice as long', async () => {
     const rig = await allowed();
     await threeRefused(rig);
     rig.clock.advance(60_000);
@@ -135,7 +135,7 @@ describe('a server that refuses every token', () => {
     expect(rig.broker.rejectToken(rejection)).toEqual({ isReplaced: false, pause: 120_000 });
   });
 
-  it('is asked again as soon as the person signs in', async () => {
+  it('a server that refuses every token is asked again as soon as the person signs in', async () => {
     const rig = await allowed();
     await threeRefused(rig);
     await rig.login();
@@ -143,7 +143,7 @@ describe('a server that refuses every token', () => {
     expect(reject(rig, { tokenId })).toBe(true);
   });
 
-  it('is explained with the name of the program and the end of the pause', async () => {
+  it('a server that refuses every token is explained with the name of the program and the end of the pause', async () => {
     const rig = await allowed();
     await threeRefused(rig, 'POST /mcp');
     expect(rig.broker.refusalsOf(rig.grant())).toEqual([
@@ -151,7 +151,7 @@ describe('a server that refuses every token', () => {
     ]);
   });
 
-  it('locks out no other program', async () => {
+  it('a program whose every token is refused locks out no other program', async () => {
     const rig = await allowed();
     await rig.allow('agent');
     await threeRefused(rig);
@@ -162,7 +162,7 @@ describe('a server that refuses every token', () => {
 });
 
 describe('one path that refuses every token', () => {
-  it('pauses its own operation and no other one', async () => {
+  it('one path that refuses every token pauses its own operation and no other one', async () => {
     const rig = await allowed();
     await threeRefused(rig, 'GET /closed');
     const { tokenId } = await rig.ask();
@@ -174,7 +174,7 @@ describe('one path that refuses every token', () => {
     expect(open).toEqual({ isReplaced: true });
   });
 
-  it('is not counted with tokens that worked elsewhere, up to ten in ten minutes', async () => {
+  it('refusals of one path are not counted with tokens that worked elsewhere, up to ten in ten minutes', async () => {
     const rig = await allowed();
     const outcomes: boolean[] = [];
     for (let n = 0; n < 12; n += 1) {

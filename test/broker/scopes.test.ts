@@ -36,7 +36,7 @@ const stepUp = (...scope: string[]) => ({
 });
 
 describe('a program with a narrow permission', () => {
-  it('gets a narrowed token, never the broad one that is in memory', async () => {
+  it('a program with a narrow permission gets a narrowed token, never the broad one that is in memory', async () => {
     const rig = await readerBesideWriter();
     await rig.allow('agent', both);
     const before = refreshes();
@@ -48,7 +48,7 @@ describe('a program with a narrow permission', () => {
     expect(refreshes()).toBe(before + 1);
   });
 
-  it('gets its own token from memory the next time, and leaves the broad one as it is', async () => {
+  it('a program with a narrow permission gets its own token from memory the next time, and leaves the broad one as it is', async () => {
     const rig = await readerBesideWriter();
     await rig.allow('agent', both);
     const [broad, narrow] = [await rig.ask({ clientId: 'agent' }), await rig.ask()];
@@ -59,7 +59,7 @@ describe('a program with a narrow permission', () => {
     expect(rig.grant().scope).toEqual(both);
   });
 
-  it('gets a narrowed token again when its own is over, while the broad one still works', async () => {
+  it('a program with a narrow permission gets a narrowed token again when its own is over, while the broad one still works', async () => {
     const rig = await readerBesideWriter();
     await rig.ask();
     rig.clock.advance(3_600_000);
@@ -67,7 +67,7 @@ describe('a program with a narrow permission', () => {
     expect(rig.grant().scope).toEqual(both);
   });
 
-  it('gets none from a server that does not narrow', async () => {
+  it('a program with a narrow permission gets no token from a server that does not narrow', async () => {
     const server = oddServer(site);
     server.answer = (_form, usual) => ({ ...usual, scope: 'read write' });
     const rig = await brokerRig(server);
@@ -80,7 +80,7 @@ describe('a program with a narrow permission', () => {
     expect(server.tokenRequests.map((form) => form.get('scope'))).toEqual([null, 'read']);
   });
 
-  it('gets none from a server that refuses to narrow, and the grant stays', async () => {
+  it('a program with a narrow permission gets no token from a server that refuses to narrow, and the grant stays', async () => {
     const server = oddServer(site);
     server.answer = (form, usual) =>
       form.get('scope') === 'read' ? { status: 400, body: { error: 'invalid_scope' } } : usual;
@@ -91,7 +91,7 @@ describe('a program with a narrow permission', () => {
     expect(rig.grant().state).toEqual({ kind: 'active' });
   });
 
-  it('gets none if the grant has no scope that it is allowed', async () => {
+  it('a program with a narrow permission gets no token if the grant has none of its scopes', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.login({ scope: ['notes:write'] });
     await rig.allow('editor', ['other']);
@@ -100,7 +100,7 @@ describe('a program with a narrow permission', () => {
     expect(refreshes()).toBe(before);
   });
 
-  it('gets none of a grant that can’t be narrowed because it has no refresh token', async () => {
+  it('a program with a narrow permission gets no token of a grant that can’t be narrowed because it has no refresh token', async () => {
     const server = oddServer(site);
     server.answer = (_form, usual) => ({ ...usual, refresh_token: undefined });
     const rig = await brokerRig(server);
@@ -117,7 +117,7 @@ describe('a program with a narrow permission', () => {
     expect((await rig.ask()).scope).toEqual(['*']);
   });
 
-  it('signs in for no more than it is allowed', async () => {
+  it('a program with a narrow permission signs in for no more than it is allowed', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow('editor', ['notes:read']);
     await rig.ask();
@@ -126,7 +126,7 @@ describe('a program with a narrow permission', () => {
 });
 
 describe('a refresh that comes back with fewer scopes', () => {
-  it('is not handed out for a request that needs them', async () => {
+  it('a refresh that comes back with fewer scopes is not handed out for a request that needs them', async () => {
     const server = oddServer(site);
     const rig = await brokerRig(server);
     await rig.login({ scope: ['read', 'write'] });
@@ -139,7 +139,7 @@ describe('a refresh that comes back with fewer scopes', () => {
 });
 
 describe('a step-up', () => {
-  it('asks for the earlier scopes together with the scopes that are needed now', async () => {
+  it('a step-up asks for the earlier scopes together with the scopes that are needed now', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow('editor', both);
     await rig.login({ scope: ['notes:read'] });
@@ -149,7 +149,7 @@ describe('a step-up', () => {
     expect(rig.parts.grants.all()).toHaveLength(1);
   });
 
-  it('leaves the tokens of other programs as they are', async () => {
+  it('a step-up leaves the tokens of other programs as they are', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.login({ scope: ['notes:read'] });
     await rig.allow('agent', ['notes:read']);
@@ -173,7 +173,7 @@ describe('a step-up', () => {
     expect((await asked).scope.toSorted()).toEqual(both);
   });
 
-  it('is refused at once when nobody may be asked', async () => {
+  it('a step-up is refused at once when the broker may ask no person', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow('editor', both);
     await rig.login({ scope: ['notes:read'] });
@@ -182,7 +182,7 @@ describe('a step-up', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('does not ask twice for scopes that were asked for and not granted', async () => {
+  it('a step-up does not ask twice for scopes that were asked for and not granted', async () => {
     const server = oddServer(site);
     server.answer = (_form, usual) => ({ ...usual, scope: 'read' });
     const rig = await brokerRig(server);
@@ -211,7 +211,7 @@ describe('a step-up', () => {
       return { server, rig, want };
     }
 
-    it('is tried three times, then refused until the user signs in', async () => {
+    it('a repeated step-up is tried three times, then refused until the user signs in', async () => {
       const { rig, want } = await insatiable();
       for (const n of [1, 2, 3]) await want(n);
       const pages = rig.pages.length;
@@ -223,7 +223,7 @@ describe('a step-up', () => {
       expect(await want(4)).toMatchObject({ scope: expect.arrayContaining(['s4']) });
     });
 
-    it('is tried again after ten minutes as long as it was not too often', async () => {
+    it('a repeated step-up is tried again after ten minutes if it was not tried too often', async () => {
       const { rig, want } = await insatiable();
       for (const n of [1, 2]) await want(n);
       rig.clock.advance(600_000);
@@ -231,7 +231,7 @@ describe('a step-up', () => {
       expect(rig.pages).toHaveLength(5);
     });
 
-    it('locks out no other program', async () => {
+    it('a repeated step-up locks out no other program', async () => {
       const { rig, want } = await insatiable();
       for (const n of [1, 2, 3]) await want(n);
       await rig.allow('agent', ['read', ...wanted]);
@@ -243,7 +243,7 @@ describe('a step-up', () => {
 });
 
 describe('a program that lies about its challenge', () => {
-  it('does not make the broker use foreign metadata', async () => {
+  it('a program that lies about its challenge does not make the broker use foreign metadata', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow();
     const foreign = 'https://127.0.0.1:1/.well-known/oauth-protected-resource';
@@ -254,7 +254,7 @@ describe('a program that lies about its challenge', () => {
     expect(origins.size).toBe(2);
   });
 
-  it('does not make the broker use foreign metadata if the server itself names none', async () => {
+  it('a program that lies about its challenge brings no foreign metadata even if the server names none', async () => {
     const server = oddServer(site, { scopesSupported: ['read'] });
     site.lay('/a', { status: 401 });
     const rig = await brokerRig(server);
@@ -264,7 +264,7 @@ describe('a program that lies about its challenge', () => {
     expect(new Set(rig.fetched.map((url) => new URL(url).origin))).toEqual(new Set([site.origin]));
   });
 
-  it('gets no scope beyond its permission, and none is requested', async () => {
+  it('a program that lies about its challenge gets no scope beyond its permission, and none is requested', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow('editor', ['notes:read']);
     const bearer = { scope: ['notes:read', 'notes:write'] };
@@ -273,7 +273,7 @@ describe('a program that lies about its challenge', () => {
     expect(scopeAsked(rig.pages[0])).toEqual(['notes:read']);
   });
 
-  it('widens no permission whose scopes are still open', async () => {
+  it('a program that lies about its challenge widens no permission whose scopes are still open', async () => {
     const rig = await brokerRig(inWorld(world));
     const asked = rig.ask({ challenge: { status: 401, bearer: { scope: both } } });
     rig.parts.interactions.answer((await rig.question('allow')).id, 'yes');

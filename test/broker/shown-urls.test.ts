@@ -34,7 +34,7 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 describe('an address', () => {
-  it('is a card with the server’s words, and opens after a yes and not before', async () => {
+  it('an address of a server is a card with the server’s words, and opens after a yes and not before', async () => {
     const { show, question, parts, opened, endpoint } = await ground();
     const shown = show();
     const { id, question: card } = await question('url');
@@ -55,7 +55,7 @@ describe('an address', () => {
   it.each([
     ['no', 'decline'],
     ['later', 'cancel'],
-  ] as const)('does not open after the answer %s', async (answer, action) => {
+  ] as const)('an address of a server does not open after the answer %s', async (answer, action) => {
     const { show, question, parts, opened } = await ground();
     const shown = show();
     parts.interactions.answer((await question('url')).id, answer);
@@ -63,7 +63,7 @@ describe('an address', () => {
     expect(opened).toEqual([]);
   });
 
-  it('does not open where nobody answers', async () => {
+  it('an address of a server does not open if the card gets no answer', async () => {
     const { show, question, parts, clock, opened } = await ground();
     const shown = show();
     await question('url');
@@ -73,7 +73,7 @@ describe('an address', () => {
     expect(parts.interactions.list()).toEqual([]);
   });
 
-  it('stands in the audit log without its query and its fragment', async () => {
+  it('an address of a server is in the audit log without its query and its fragment', async () => {
     const { show, question, parts, texts } = await ground();
     const shown = show();
     parts.interactions.answer((await question('url')).id, 'yes');
@@ -87,7 +87,7 @@ describe('an address', () => {
 });
 
 describe('a program', () => {
-  it('shows no address of a server that it may not reach', async () => {
+  it('a program can show no address of a server that it may not reach', async () => {
     const { show, parts, allow, endpoint } = await ground({ isAllowed: false });
     expect(await refusal(show())).toMatchObject({
       reason: 'consent_required',
@@ -98,13 +98,13 @@ describe('a program', () => {
     expect(parts.interactions.list()).toEqual([]);
   });
 
-  it('shows no address of a server that it was denied', async () => {
+  it('a program can show no address of a server that it was denied', async () => {
     const { show, broker, endpoint, clock } = await ground();
     await broker.consent.decide({ clientId: 'editor', endpoint, decision: 'deny', createdAt: clock.now() });
     expect(await refusal(show())).toMatchObject({ reason: 'consent_denied' });
   });
 
-  it('has one address on a card at a time, and a few that wait', async () => {
+  it('a program has one address on a card at a time, and a few that wait', async () => {
     const { show, question, parts, opened, allow } = await ground();
     const addresses = [1, 2, 3, 4, 5].map((page) => `https://pay.example/${page}`);
     const shown = addresses.map((address) => show({ url: address }));
@@ -123,7 +123,7 @@ describe('a program', () => {
   });
 
   it.each(['no', 'later', 'withdrawn'] as const)(
-    'waits after a card that got no yes, and what waited behind it is refused: %s',
+    'a program’s next address waits after a card that got no yes, and what waited behind it is refused: %s',
     async (how) => {
       const { show, question, parts, clock } = await ground();
       const program = new AbortController();
@@ -153,7 +153,7 @@ describe('what is shown', () => {
     ['http://localhost/x', 'http://localhost/x'],
     ['https://p\u0430y.example/', 'https://xn--py-7kc.example/'],
     ['HTTPS://PAY.example', 'https://pay.example/'],
-  ])('is the spelling that the browser gets: %s', async (asked, spelled) => {
+  ])('an address is shown in the spelling that the browser gets: %s', async (asked, spelled) => {
     const { show, question } = await ground();
     void show({ url: asked });
     expect((await question('url')).question).toMatchObject({ url: spelled });
@@ -176,7 +176,7 @@ describe('what is shown', () => {
     ['https://pay.example/\u202egpj', 'characters'],
     [' https://pay.example/', 'characters'],
     ['', 'no absolute URL'],
-  ])('is never %j', async (address, problem) => {
+  ])('this address is never shown: %j', async (address, problem) => {
     const { show, parts } = await ground();
     const error = await refusal(show({ url: address }));
     expect(error).toMatchObject({ reason: 'insecure_url', message: expect.stringContaining(problem) });

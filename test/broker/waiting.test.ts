@@ -23,7 +23,7 @@ describe('shared work', () => {
     return { start, starts, end };
   }
 
-  it('runs once for all callers that wait, and again for the next one', async () => {
+  it('shared work runs once for all callers that wait, and again for the next one', async () => {
     const shared = new SharedWork<string>();
     const { start, starts, end } = work();
     const joined = [shared.join('k', start, never), shared.join('k', start, never)];
@@ -34,7 +34,7 @@ describe('shared work', () => {
     expect(starts).toHaveLength(2);
   });
 
-  it('fails for all callers that wait, and is forgotten', async () => {
+  it('shared work fails for all callers that wait, and is forgotten', async () => {
     const shared = new SharedWork<string>();
     const { start, end } = work();
     const joined = [refusal(shared.join('k', start, never)), refusal(shared.join('k', start, never))];
@@ -43,7 +43,7 @@ describe('shared work', () => {
     expect(await shared.join('k', async () => 'again', never)).toBe('again');
   });
 
-  it('goes on for the others when one is interrupted, and is cancelled with the last', async () => {
+  it('shared work goes on for the others when one caller is interrupted, and is cancelled with the last', async () => {
     const shared = new SharedWork<string>();
     const { start, starts } = work();
     const [one, two] = [new AbortController(), new AbortController()];
@@ -59,7 +59,7 @@ describe('shared work', () => {
     expect(starts[0]?.aborted).toBe(true);
   });
 
-  it('goes on after a time-out, even when another is interrupted later', async () => {
+  it('shared work goes on after a time-out, even when another caller is interrupted later', async () => {
     const shared = new SharedWork<string>();
     const { start, starts, end } = work();
     const [one, two] = [new AbortController(), new AbortController()];
@@ -100,7 +100,7 @@ describe('shared work', () => {
     expect(starts).toHaveLength(1);
   });
 
-  it('says whether any caller still waits', async () => {
+  it('shared work says whether any caller still waits', async () => {
     const shared = new SharedWork<boolean>();
     const look = Promise.withResolvers<void>();
     const seen: boolean[] = [];
@@ -125,7 +125,7 @@ describe('shared work', () => {
     await expect.poll(() => seen).toEqual([true, false]);
   });
 
-  it('is not started for a caller that has already gone away', async () => {
+  it('shared work is not started for a caller that has already gone away', async () => {
     const { start, starts } = work();
     await refusal(new SharedWork<string>().join('k', start, AbortSignal.abort(interrupted())));
     expect(starts).toEqual([]);
@@ -133,7 +133,7 @@ describe('shared work', () => {
 });
 
 describe('the queue of pages', () => {
-  it('opens the next page when the one before is done, however it ended', async () => {
+  it('the queue of pages opens the next page when the one before is done, however it ended', async () => {
     const queue = new PageQueue(() => 0);
     const first = Promise.withResolvers<void>();
     const order: string[] = [];
@@ -153,7 +153,7 @@ describe('the queue of pages', () => {
     expect(queue.isQueued('b')).toBe(false);
   });
 
-  it('opens the next page when a sign-in goes on without its page, and counts how that sign-in ends', async () => {
+  it('the queue of pages opens the next page when a sign-in goes on without its page, and counts how that sign-in ends', async () => {
     const queue = new PageQueue(() => 0);
     const answer = Promise.withResolvers<void>();
     const one = refusal(
@@ -170,7 +170,7 @@ describe('the queue of pages', () => {
     expect([queue.needsUser('a'), queue.needsUser('b')]).toEqual([true, false]);
   });
 
-  it('remembers a page that failed until the user acts', async () => {
+  it('the queue of pages remembers a page that failed until the user acts', async () => {
     const queue = new PageQueue(() => 0);
     await refusal(
       queue.run('a', never, async (opened) => {
@@ -183,7 +183,7 @@ describe('the queue of pages', () => {
     expect(queue.needsUser('a')).toBe(false);
   });
 
-  it('does not blame the person for a page that never opened, or was withdrawn', async () => {
+  it('the queue of pages does not blame the person for a page that never opened, or was withdrawn', async () => {
     const queue = new PageQueue(() => 0);
     await refusal(queue.run('a', never, () => Promise.reject(new Error('no network'))));
     const gone = new AbortController();
@@ -197,7 +197,7 @@ describe('the queue of pages', () => {
     expect(queue.needsUser('a')).toBe(false);
   });
 
-  it('lets a waiting caller leave at once, and skips its place', async () => {
+  it('the queue of pages lets a waiting caller leave at once, and skips its place', async () => {
     const queue = new PageQueue(() => 0);
     const first = Promise.withResolvers<void>();
     const one = queue.run('a', never, () => first.promise);
@@ -214,7 +214,7 @@ describe('the queue of pages', () => {
 });
 
 describe('a request deadline', () => {
-  it('rejects with DeadlineExceeded when the time is over', async () => {
+  it('a request deadline rejects with DeadlineExceeded when the time is over', async () => {
     const clock = new HandClock();
     const { signal } = requestDeadline(clock, 1000, never);
     clock.advance(999);
@@ -223,7 +223,7 @@ describe('a request deadline', () => {
     await expect.poll(() => signal.reason as unknown).toBeInstanceOf(DeadlineExceeded);
   });
 
-  it('ends with the program that asked, as an interruption', () => {
+  it('a request deadline ends with the program that asked, as an interruption', () => {
     const program = new AbortController();
     const { signal } = requestDeadline(new HandClock(), 1000, program.signal);
     program.abort();
@@ -232,7 +232,7 @@ describe('a request deadline', () => {
     expect(late.signal.reason).toMatchObject({ reason: 'interrupted' });
   });
 
-  it('starts no timer for a request that never waits', () => {
+  it('a request deadline starts no timer for a request that never waits', () => {
     const clock = new HandClock();
     const waiting = requestDeadline(clock, 1000, never);
     expect(clock.sleepers).toBe(0);
@@ -240,7 +240,7 @@ describe('a request deadline', () => {
     expect(clock.sleepers).toBe(1);
   });
 
-  it('leaves nothing behind once the request is answered', async () => {
+  it('a request deadline leaves nothing behind once the request is answered', async () => {
     const clock = new HandClock();
     const program = new AbortController();
     const waiting = requestDeadline(clock, 1000, program.signal);

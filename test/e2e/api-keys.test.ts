@@ -46,7 +46,7 @@ const card = (home: TestHome): Promise<Card> =>
   until('the card', async () => (await home.json<Card[]>('pending')).find(({ kind }) => kind === 'allow'));
 
 describe('an API key', () => {
-  it('reaches its server in its header, by a program that was allowed it, and the audit log has who got it', async () => {
+  it('an API key reaches its server in its header, by a program that was allowed it, and the audit log names the program', async () => {
     const { home, world, key, server, url } = await keyScene();
     expect(await setKey(home, url, key)).toMatchObject({ code: 0, stdout: '', stderr: '' });
     const program = await pairedProgram(home, 'editor');
@@ -74,7 +74,7 @@ describe('an API key', () => {
     ]);
   });
 
-  it('is put after Bearer in Authorization where no header is named, and behind no scheme where none is wanted', async () => {
+  it('an API key is put after Bearer in Authorization if no header is named, and behind no scheme if none is wanted', async () => {
     const { home, server, url } = await keyScene();
     const program = await pairedProgram(home, 'editor');
     const key = newKey();
@@ -100,7 +100,7 @@ describe('an API key', () => {
     expect(server.server.holding(key)).toEqual([]);
   });
 
-  it('is given to a program that asks, once the person said yes to a card that names the key and its header', async () => {
+  it('an API key is given to a program that asks, once the person said yes to a card that names the key and its header', async () => {
     const { home, key, url } = await keyScene();
     await setKey(home, url, key);
     const program = await pairedProgram(home, 'editor');
@@ -114,7 +114,7 @@ describe('an API key', () => {
     expect(await asked).toMatchObject({ kind: 'key', value: key });
   });
 
-  it('is not given to a program that was denied it, until the denial ends', async () => {
+  it('an API key is not given to a program that was denied it, until the denial ends', async () => {
     const { home, key, url } = await keyScene();
     await setKey(home, url, key);
     const program = await pairedProgram(home, 'editor');
@@ -131,7 +131,7 @@ describe('an API key', () => {
     await expect(program.getCredential(again)).rejects.toMatchObject({ reason: 'consent_denied' });
   });
 
-  it('is given for one request where the person said once', async () => {
+  it('an API key is given for one request if the person said once', async () => {
     const { home, key, url } = await keyScene();
     await setKey(home, url, key);
     const program = await pairedProgram(home, 'editor');
@@ -147,7 +147,7 @@ describe('an API key', () => {
     });
   });
 
-  it('is named where there is none, and is no reason for a sign-in', async () => {
+  it('a missing API key is reported as such, and is no reason for a sign-in', async () => {
     const { home, url, server } = await keyScene();
     const program = await pairedProgram(home, 'editor');
     await expect(
@@ -194,7 +194,7 @@ describe('a permission', () => {
     expect(await reader.getToken({ resource })).toMatchObject({ resource });
   });
 
-  it('stays when its key gets a new value, and ends when the key goes in another header or is removed', async () => {
+  it('a permission for a key stays when the key gets a new value, and ends when it gets another header or is removed', async () => {
     const { home, program, url } = await allowedScene();
     const next = newKey();
     expect((await setKey(home, url, next)).stderr).toContain('get this one from now on');
@@ -255,7 +255,7 @@ describe('a server', () => {
     expect(await setKey(home, url, key, '--unchecked')).toMatchObject({ code: 0 });
   });
 
-  it('a server that refuses the key is not sent it again: the program is told, and the list shows it', async () => {
+  it('a server that refuses the key is not sent it again: the program gets a refusal, and the list shows it', async () => {
     const { home, server, fetch, url, key, program } = await allowedScene();
     server.expected = 'another';
     await expect(fetch(url)).rejects.toMatchObject({
@@ -299,7 +299,7 @@ describe('a server', () => {
     expect(await home.ok(['list'])).not.toContain('refused by the server');
   });
 
-  it('gets the key at its endpoint only, after redirects too', async () => {
+  it('a server gets the key at its endpoint only, after redirects too', async () => {
     const { server, fetch, url, key } = await allowedScene();
     const { origin } = server.server;
     const elsewhere = await openKeyServer({ header: 'x-api-key', value: key });
@@ -319,7 +319,7 @@ describe('a server', () => {
 });
 
 describe('`keyturn key`', () => {
-  it('refuses a header that does more than authorize, and what is no key, before anything is asked', async () => {
+  it('`keyturn key` refuses a header that does more than authorize, and a value that is no key, before it asks anything', async () => {
     const { home, server, url, key } = await keyScene();
     for (const header of [
       'Host',
@@ -361,7 +361,7 @@ describe('`keyturn key`', () => {
     expect(await home.json('key', 'list')).toEqual([]);
   });
 
-  it('refuses flags that don’t go together, before it asks anybody', async () => {
+  it('`keyturn key` refuses flags that don’t go together, before it asks the person', async () => {
     const home = newHome();
     for (const args of [
       [],
@@ -385,7 +385,7 @@ describe('`keyturn key`', () => {
     expect(await home.brokerPid()).toBeUndefined();
   });
 
-  it('is the owner’s: no program sets, lists or removes a key, or allows itself one', async () => {
+  it('only the owner uses `keyturn key`: no program sets, lists or removes a key, or allows itself one', async () => {
     const { home, program, url } = await allowedScene();
     for (const method of ['key.set', 'key.list', 'key.remove', 'key.permission.set', 'key.permission.end']) {
       await expect(program.request(method, { resource: url }), method).rejects.toMatchObject({
@@ -397,7 +397,7 @@ describe('`keyturn key`', () => {
 });
 
 describe('the vault', () => {
-  it('keeps a key over restarts, gives none while it is locked, and has none after a reset', async () => {
+  it('the vault keeps an API key over restarts, gives none while it is locked, and has none after a reset', async () => {
     const { home, world } = await homeInBentWorld({ env: { KEYTURN_VAULT: 'sealed-file' } });
     const passphrase = 'correct horse battery\n';
     await home.ok(['unlock', '--passphrase-stdin'], { stdin: passphrase });

@@ -7,7 +7,7 @@ import { homeInWorld } from '../support/home.ts';
 const logOf = (folder: string): string => path.join(folder, 'state', 'audit.jsonl');
 
 describe('keyturn audit', () => {
-  it('finds an untouched log whole, and names the row that somebody changed', async () => {
+  it('keyturn audit verifies an untouched log, and names the row that somebody changed', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain' });
     await home.ok(['allow', 'cli', resource]);
     await home.ok(['token', resource]);
@@ -20,7 +20,7 @@ describe('keyturn audit', () => {
     expect(run.stderr).toContain('reason: audit_broken');
   });
 
-  it('shows who got what, never a token, and exports it without a broker', async () => {
+  it('keyturn audit shows who got what, never a token, and exports the log without a broker', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain' });
     await home.ok(['allow', 'cli', resource]);
     const token = (await home.ok(['token', resource])).trim();
@@ -35,7 +35,7 @@ describe('keyturn audit', () => {
     expect(home.brokers()).toEqual([]);
   });
 
-  it('says that the memory vault seals nothing', async () => {
+  it('keyturn audit says that the memory vault seals nothing', async () => {
     const { home, resource } = await homeInWorld({ vault: 'memory' });
     await home.ok(['allow', 'cli', resource]);
     expect(await home.keyturn(['audit', 'verify'])).toMatchObject({ code: 7 });

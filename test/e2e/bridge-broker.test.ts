@@ -42,7 +42,7 @@ describe('between two calls', () => {
   });
 });
 
-it('answers with the broker’s complaint while none can be started, and serves again once one can', async () => {
+it('the bridge answers with the broker’s complaint while none can be started, and serves again once one can', async () => {
   const { home, notes, output, killed } = await inSession();
   await killed();
   const file = path.join(home.paths.state, 'home.json');

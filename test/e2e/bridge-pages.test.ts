@@ -14,7 +14,7 @@ async function pendingPage(home: TestHome): Promise<{ readonly id: string; reado
   });
 }
 
-it('is answered by command: shown with its host, printed and opened after a yes, and noted without its query', async () => {
+it('a server’s address is answered by command: shown with its host, printed and opened after a yes, and noted without its query', async () => {
   const service = shop();
   const { home, resource } = await homeInWorld({ issuing: { service } });
   await home.ok(['list']);
@@ -48,7 +48,7 @@ it('is answered by command: shown with its host, printed and opened after a yes,
   expect(output.stderr).toBe('');
 });
 
-it('is withdrawn with the bridge', async () => {
+it('a server’s address is withdrawn when the bridge ends', async () => {
   const { home, resource } = await homeInWorld({ issuing: { service: shop() } });
   await home.ok(['list']);
   await paired(home, 'an-editor');

@@ -33,7 +33,7 @@ const refusalOf = async (start: Promise<unknown>): Promise<unknown> =>
   );
 
 describe('the first start', () => {
-  it('asks once for all processes of the entry, and goes on in each; later starts ask nothing, whoever starts them', async () => {
+  it('the bridge’s first start asks once for all processes of the entry, and goes on in each; later starts ask nothing', async () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['list']);
     const starts = [1, 2, 3].map(() => clientOf(home, resource, '--as', 'an-editor'));
@@ -52,7 +52,7 @@ describe('the first start', () => {
     expect(world.counts().authorizationServer.signIns).toBe(1);
   });
 
-  it('remembers that the person refused to pair it, until a person connects it', async () => {
+  it('the bridge remembers that the person refused to pair it, until a person connects it', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['list']);
     const start = refusalOf(clientOf(home, resource, '--as', 'an-editor'));
@@ -76,7 +76,7 @@ describe('the first start', () => {
     expect((await client.listTools()).tools).toHaveLength(2);
   });
 
-  it('tells the client after 20 seconds what to do, and the questions go on without it', async () => {
+  it('the bridge tells the client after 20 seconds what to do, and the questions go on without it', async () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['list']);
     expect(await refusalOf(clientOf(home, resource, '--as', 'an-editor'))).toMatchObject({
@@ -93,7 +93,7 @@ describe('the first start', () => {
     expect(await home.json('pending')).toEqual([]);
   });
 
-  it('is refused at once where the person denied the server to this program', async () => {
+  it('the bridge’s first start is refused at once if the person denied the server to this program', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['list']);
     await paired(home, 'an-editor');
@@ -106,7 +106,7 @@ describe('the first start', () => {
 });
 
 describe('--connect without a name', () => {
-  it('leads from nothing to an entry that a client starts: one command in a terminal, and what it prints there', async () => {
+  it('--connect without a name leads from nothing to an entry that a client starts: one command, and what it prints', async () => {
     const { home, resource } = await homeInWorld();
     const terminal = inTerminal(home, [process.execPath, builtBin, 'bridge', '--connect', resource]);
     await terminal.shows(/asks to be paired\. Its code is \d{6}\.[^]*\[y\/N\] /);
@@ -128,7 +128,7 @@ describe('--connect without a name', () => {
     expect(await home.json('pending')).toEqual([]);
   });
 
-  it('prints the entry for a script with --json, with the variables that it needs and no password of a proxy', async () => {
+  it('--connect with --json prints the entry for a script, with the variables that it needs and no password of a proxy', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['list']);
     const connecting = home.start(['bridge', '--connect', resource, '--as', 'an-editor', '--json'], {
@@ -152,7 +152,7 @@ describe('--connect without a name', () => {
 });
 
 describe('the arguments of mcp-remote', () => {
-  it('serve as they stand: what is not needed is named on standard error, tools are left out', async () => {
+  it('the bridge takes the arguments of mcp-remote: it names unneeded ones on standard error, and leaves tools out', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['list']);
     await paired(home, 'an-editor');
@@ -179,11 +179,14 @@ describe('the arguments of mcp-remote', () => {
     [['--static-oauth-client-info', '{"client_id":"a"}'], 'keyturn register ISSUER --client-id ID'],
     [['--header', 'Authorization: Bearer x'], 'keyturn key set'],
     [['--no-such-flag'], 'There is no option \\"--no-such-flag\\" here'],
-  ])('%j is refused to the client, with what to use instead', async (args, said) => {
-    const { home, resource } = await homeInWorld();
-    const error = await refusalOf(clientOf(home, resource, ...args));
-    expect(JSON.stringify(error)).toContain('invalid_request');
-    expect(String(error)).toContain(said.replaceAll('\\', ''));
-    expect(home.brokers()).toEqual([]);
-  });
+  ])(
+    'the argument %j of mcp-remote is refused to the client, with what to use instead',
+    async (args, said) => {
+      const { home, resource } = await homeInWorld();
+      const error = await refusalOf(clientOf(home, resource, ...args));
+      expect(JSON.stringify(error)).toContain('invalid_request');
+      expect(String(error)).toContain(said.replaceAll('\\', ''));
+      expect(home.brokers()).toEqual([]);
+    },
+  );
 });

@@ -10,7 +10,7 @@ interface Status {
 }
 
 describe('in the foreground', () => {
-  it('runs until it is told to stop, and leaves no socket behind', async () => {
+  it('a broker in the foreground runs until it gets a signal to stop, and leaves no socket behind', async () => {
     const home = newHome();
     const broker = home.start(['daemon']);
     await broker.says('the broker listens on');
@@ -26,15 +26,18 @@ describe('in the foreground', () => {
     expect(await home.keyturn(['status'])).toMatchObject({ code: 8 });
   });
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('ends in order on %s', async (signal) => {
-    const home = newHome();
-    const broker = home.start(['daemon']);
-    await broker.says('the broker listens on');
-    broker.signal(signal);
-    expect(await broker.ended).toMatchObject({ code: 0, stdout: '' });
-  });
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    'a broker in the foreground ends in order on %s',
+    async (signal) => {
+      const home = newHome();
+      const broker = home.start(['daemon']);
+      await broker.says('the broker listens on');
+      broker.signal(signal);
+      expect(await broker.ended).toMatchObject({ code: 0, stdout: '' });
+    },
+  );
 
-  it('is the only one: a second exits 8 and says why, and the first goes on', async () => {
+  it('a broker in the foreground is the only one: a second exits 8 and says why, and the first goes on', async () => {
     const home = newHome();
     const first = home.start(['daemon']);
     await first.says('the broker listens on');
@@ -48,7 +51,7 @@ describe('in the foreground', () => {
 });
 
 describe('in the middle of something', () => {
-  it('ends when told to, though a sign-in page is open and a question waits', async () => {
+  it('a broker ends when it is stopped, though a sign-in page is open and a question waits', async () => {
     const { home, resource } = await homeInWorld({ browser: 'true' });
     expect(await home.keyturn(['token', resource, '--timeout', '1'])).toMatchObject({ code: 3 });
     expect(await home.keyturn(['login', resource, '--timeout', '10'])).toMatchObject({ code: 3 });
@@ -61,14 +64,14 @@ describe('in the middle of something', () => {
 });
 
 describe('started by a command', () => {
-  it('is one, however many commands find none at the same moment', async () => {
+  it('commands start one broker, however many of them find none at the same moment', async () => {
     const home = newHome();
     const runs = await Promise.all(Array.from({ length: 10 }, () => home.keyturn(['list', '--json'])));
     for (const run of runs) expect(run).toMatchObject({ code: 0, stdout: '[]\n' });
     expect(home.brokers()).toEqual([await home.brokerPid()]);
   });
 
-  it('comes back by itself after it was killed, with what it had on disk', async () => {
+  it('a broker that was killed comes back by itself, with what it had on disk', async () => {
     const home = newHome({ vault: 'keychain' });
     await home.ok(['allow', 'cli', 'https://notes.example/mcp']);
     const killed = (await home.brokerPid()) ?? 0;
@@ -78,7 +81,7 @@ describe('started by a command', () => {
     expect(await home.brokerPid()).not.toBe(killed);
   });
 
-  it('waits for one that is finishing a refresh, so that no rotated token is lost', async () => {
+  it('a new broker waits for one that is finishing a refresh, so that no rotated token is lost', async () => {
     const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
     await home.ok(['allow', 'cli', resource]);
     const old = await home.ok(['token', resource]);
@@ -107,7 +110,7 @@ describe('started by a command', () => {
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
   });
 
-  it('gets of the environment only what is on its list, and never shows a token there or in its arguments', async () => {
+  it('a broker gets of the environment only what is on its list, and never shows a token there or in its arguments', async () => {
     const keyLog = '/nonexistent/keyturn-tls-keys';
     const { home, resource } = await homeInWorld({
       env: {
@@ -148,7 +151,7 @@ describe('started by a command', () => {
     expect([...argv, ...environ].join('\n')).not.toContain(token);
   });
 
-  it('keeps to what the home was made with, whatever a later environment says', async () => {
+  it('a broker keeps the settings that its home was made with, whatever a later environment says', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['allow', 'cli', resource]);
     await home.ok(['daemon', '--stop']);
@@ -162,7 +165,7 @@ describe('started by a command', () => {
     ).toEqual([]);
   });
 
-  it('forgets what rested on a memory vault when it ends, says so, and signs in anew when allowed', async () => {
+  it('a broker forgets what rested on a memory vault when it ends, says so, and signs in anew when allowed', async () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['allow', 'cli', resource]);
     await home.ok(['token', resource]);

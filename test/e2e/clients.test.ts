@@ -103,7 +103,7 @@ describe('unlike clients on one server', () => {
     expect(service.ran('mcporter echo')).toBe(1);
   });
 
-  it('share one sign-in, one registration and one grant', async () => {
+  it('unlike clients on one server share one sign-in, one registration and one grant', async () => {
     expect(world.counts().authorizationServer).toMatchObject({
       signIns: 1,
       registrations: 1,
@@ -134,7 +134,7 @@ describe('unlike clients on one server', () => {
     },
   );
 
-  it('steps up in mid-session, once for all', async () => {
+  it('unlike clients on one server step up in mid-session, once for all', async () => {
     for (const name of programs) {
       const note = `note of ${name}`;
       expect(await client(name).ask('call', 'add-note', { note })).toBe(`added ${note}`);
@@ -143,7 +143,7 @@ describe('unlike clients on one server', () => {
     expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codeExchanges: 2 });
   });
 
-  it('makes 1,000 calls, some at once, while tokens are refused: each runs once and has its answer', async () => {
+  it('unlike clients make 1,000 calls, some at once, while tokens are refused: each runs once and has its answer', async () => {
     const keys = Array.from({ length: 1000 }, (_, n) => `call ${n}`);
     const calls = client('sdk-2').ask<Outcome[]>('calls', keys, 8);
     for (const after of [200, 500, 800]) {
@@ -166,7 +166,7 @@ function entryFor(title: string): Entry {
   return mcpServers.notes;
 }
 
-it('leads a new user from the page to the first call: connect, answer, paste', async () => {
+it('a new user gets from the page to the first call: connect, answer, paste', async () => {
   const entry = entryFor('Cursor');
   const { args } = entry;
   const name = args.at(-1) ?? '';
@@ -244,7 +244,7 @@ describe('a restart in the middle of calls', () => {
   });
 });
 
-it('lets no client and no process below it hold a token, and prints none', async () => {
+it('no client and no process below it holds or prints a token', async () => {
   clients.search();
   for (const name of programs) await client(name).close();
   const { processes, findings } = clients.found();

@@ -36,7 +36,7 @@ async function shell(home: TestHome) {
   };
 }
 
-it('offers servers, programs, accounts, proxies and questions, and nothing that a shell could run', async () => {
+it('completion offers servers, programs, accounts, proxies and questions, and nothing that a shell could run', async () => {
   const { home, resource } = await homeInWorld();
   await home.ok(['login', resource, '--account', 'alice@example']);
   await home.ok(['login', resource, '--account', '$(touch made)']);
@@ -73,7 +73,7 @@ it('offers servers, programs, accounts, proxies and questions, and nothing that 
   expect((await home.ok(['__complete', 'accounts'])).trim()).toBe('alice@example');
 });
 
-it('starts no broker and says nothing where none runs', async () => {
+it('completion starts no broker and says nothing if none runs', async () => {
   const home = newHome();
   expect(await home.keyturn(['__complete', 'resources'])).toEqual({ code: 0, stdout: '', stderr: '' });
   expect(await home.keyturn(['__complete', 'nonsense'])).toEqual({ code: 0, stdout: '', stderr: '' });
@@ -81,7 +81,7 @@ it('starts no broker and says nothing where none runs', async () => {
   expect(home.brokers()).toEqual([]);
 });
 
-it('does not wait for what never answers', async () => {
+it('completion does not wait for a broker that never answers', async () => {
   const home = newHome();
   await home.ok(['list']);
   await home.ok(['daemon', '--stop']);

@@ -44,7 +44,7 @@ describe('discovery', () => {
     ['at the root, named by the challenge', 'root', true],
     ['at the root, named by nobody', 'root', false],
     ['elsewhere, where only the challenge leads', 'elsewhere', true],
-  ] as const)('finds the protected resource metadata %s', async (_where, place, isNamed) => {
+  ] as const)('discovery finds the protected resource metadata %s', async (_where, place, isNamed) => {
     const there = await open({
       protection: { metadataAt: [place], ...(isNamed ? {} : { metadataUrl: undefined }) },
     });
@@ -62,7 +62,7 @@ describe('discovery', () => {
     ['OpenID Connect, tenant inserted', '/tenant1', 'oidc'],
     ['OpenID Connect, tenant first', '/tenant1', 'oidcAppended'],
   ] as const)(
-    'finds the authorization server metadata (%s), in the order of the rule',
+    'discovery finds the authorization server metadata (%s), in the order of the rule',
     async (_form, issuerPath, place) => {
       const { program, authorizationServer } = await open({
         authorization: { issuerPath, metadataAt: [place] },
@@ -76,7 +76,7 @@ describe('discovery', () => {
     },
   );
 
-  it('refuses metadata that is about another resource', async () => {
+  it('discovery refuses metadata that is about another resource', async () => {
     const { program, protectedServer, authorizationServer } = await open();
     protectedServer.bend.metadata = (document) => ({ ...document, resource: 'https://other.example/mcp' });
     const { run } = await program.call();
@@ -84,7 +84,7 @@ describe('discovery', () => {
     expect(authorizationServer.server.requests).toEqual([]);
   });
 
-  it('refuses an authorization server that says nothing about PKCE', async () => {
+  it('discovery refuses an authorization server that says nothing about PKCE', async () => {
     const { program, authorizationServer } = await open();
     authorizationServer.bend.metadata = (document) => ({
       ...document,
@@ -94,7 +94,7 @@ describe('discovery', () => {
     expect(authorizationServer.counts.authorizations).toBe(0);
   });
 
-  it('refuses metadata of another issuer', async () => {
+  it('discovery refuses metadata of another issuer', async () => {
     const { program, authorizationServer } = await open();
     authorizationServer.bend.metadata = (document) => ({ ...document, issuer: 'https://evil.example' });
     expectRefusal((await program.call()).run, 5, 'issuer_mismatch', 'rule: RFC 8414 §3.3');
@@ -105,7 +105,7 @@ describe('registration', () => {
   const clientUrl = 'https://conformance.example/client-metadata.json';
   const env = { KEYTURN_CLIENT_METADATA_URL: clientUrl };
 
-  it('is a client ID metadata document where the server takes one, and registers nothing', async () => {
+  it('registration is a client ID metadata document if the server takes one, and registers nothing', async () => {
     const there = await openAlone({
       authorization: {
         clientIdMetadataDocuments: true,
@@ -119,7 +119,7 @@ describe('registration', () => {
     expect(there.authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('is dynamic where the server takes no document, as a native client with a loopback redirect', async () => {
+  it('registration is dynamic if the server takes no document, as a native client with a loopback redirect', async () => {
     const { program, authorizationServer } = await openAlone({ env });
     expect((await program.call()).status).toBe(200);
     const [request] = authorizationServer.server.asked('/register');
@@ -131,7 +131,7 @@ describe('registration', () => {
     expect(authorizationServer.counts.registrations).toBe(1);
   });
 
-  it('is the client that the user entered, before any other', async () => {
+  it('registration prefers the client that the user entered to any other', async () => {
     const there = await openAlone({
       authorization: { clientIdMetadataDocuments: true },
       env,
@@ -145,7 +145,7 @@ describe('registration', () => {
     expect(authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('is asked of the user where the server offers none', async () => {
+  it('asks the user for a client if the server offers no registration', async () => {
     const { program, authorizationServer } = await open({ authorization: { registration: 'absent' } });
     const { issuer } = authorizationServer;
     expectRefusal(
@@ -157,7 +157,7 @@ describe('registration', () => {
   });
 
   it.each(['none', 'client_secret_basic', 'client_secret_post'] as const)(
-    'authenticates at the token endpoint by %s, as it was registered',
+    'a client authenticates at the token endpoint by %s, as it was registered',
     async (method) => {
       const { program, authorizationServer } = await open({
         authorization: { authMethods: [method], registeredAuthMethod: method },
@@ -173,7 +173,7 @@ describe('registration', () => {
 });
 
 describe('scopes', () => {
-  it('are those of the challenge, though the metadata names others', async () => {
+  it('scopes are those of the challenge, though the metadata names others', async () => {
     const there = await open({
       protection: { scopes: ['notes:read'], scopesSupported: ['notes:read', 'notes:write'] },
     });
@@ -181,7 +181,7 @@ describe('scopes', () => {
     expect(lastVisit(there).get('scope')).toBe('notes:read');
   });
 
-  it('are all of scopes_supported where the challenge names none', async () => {
+  it('scopes are all of scopes_supported if the challenge names none', async () => {
     const there = await open({
       protection: { scopes: ['a'], scopeInChallenge: false, scopesSupported: ['a', 'b'] },
     });
@@ -189,7 +189,7 @@ describe('scopes', () => {
     expect(lastVisit(there).get('scope')).toBe('a b');
   });
 
-  it('are left out where nobody names any, though the authorization server lists some', async () => {
+  it('scopes are left out if no document names any, though the authorization server lists some', async () => {
     const there = await open({
       authorization: { scopesSupported: ['read', 'admin'] },
       protection: { scopeInChallenge: false },
@@ -198,7 +198,7 @@ describe('scopes', () => {
     expect(lastVisit(there).has('scope')).toBe(false);
   });
 
-  it('grow by a step-up to the union of what was asked before and what is wanted now', async () => {
+  it('scopes grow by a step-up to the union of what was asked before and what is wanted now', async () => {
     // The metadata names both scopes: one registration is for both.
     const there = await open({ protection: { scopes: ['read'], scopesSupported: ['read', 'write'] } });
     const { program, protectedServer, authorizationServer } = there;
@@ -210,7 +210,7 @@ describe('scopes', () => {
     expect(authorizationServer.counts).toMatchObject({ registrations: 1, codesRedeemed: 2, refreshes: 0 });
   });
 
-  it('grow three times at most, then it is the user’s turn', async () => {
+  it('scopes grow three times at most, then the user must act', async () => {
     const { program, protectedServer, authorizationServer, home, url } = await open();
     let wanted = 0;
     expect((await program.call()).status).toBe(200);
@@ -231,7 +231,7 @@ describe('scopes', () => {
     expect((await program.call()).status).toBe(200);
   });
 
-  it('are not asked for again where the server has granted less', async () => {
+  it('scopes are not asked for again if the server has granted less', async () => {
     const { program, protectedServer, authorizationServer } = await open();
     expect((await program.call()).status).toBe(200);
     authorizationServer.bend.grantedScopes = () => ['read'];
@@ -243,7 +243,7 @@ describe('scopes', () => {
     expect(authorizationServer.counts.authorizations).toBe(2);
   });
 
-  it('get offline_access added where the authorization server lists it, and prompt is never forced', async () => {
+  it('scopes get offline_access if the authorization server lists it, and prompt is never forced', async () => {
     const there = await open({
       authorization: { scopesSupported: ['read', 'offline_access'], refreshTokens: 'offline_access' },
     });
@@ -255,7 +255,7 @@ describe('scopes', () => {
     expect(there.authorizationServer.counts).toMatchObject({ refreshes: 1, authorizations: 1 });
   });
 
-  it('get no offline_access where the authorization server does not list it', async () => {
+  it('scopes get no offline_access if the authorization server does not list it', async () => {
     const there = await open({
       authorization: { scopesSupported: ['read'], refreshTokens: 'offline_access' },
     });
@@ -297,7 +297,7 @@ describe('the issuer in the answer (RFC 9207)', () => {
     ['is there and announced', true, undefined, 200],
     ['is neither there nor announced', false, undefined, 200],
     ['is there though not announced', false, 'right', 200],
-  ] as const)('is accepted where it %s', async (_how, issInResponse, iss, status) => {
+  ] as const)('the issuer in the answer is accepted if it %s', async (_how, issInResponse, iss, status) => {
     const { program, authorizationServer } = await open({ authorization: { issInResponse } });
     authorizationServer.bend.authorizeResponse = (parameters) => {
       if (iss === 'right') parameters.set('iss', authorizationServer.issuer);
@@ -308,25 +308,28 @@ describe('the issuer in the answer (RFC 9207)', () => {
   it.each<[string, boolean, (issuer: string) => string | undefined]>([
     ['is missing though announced', true, () => undefined],
     ['is another', true, () => 'https://evil.example'],
-  ])('is refused where it %s, and the code goes nowhere', async (_how, issInResponse, wrong) => {
-    const { program, authorizationServer } = await open({ authorization: { issInResponse } });
-    authorizationServer.bend.authorizeResponse = (parameters) => {
-      const iss = wrong(authorizationServer.issuer);
-      if (iss === undefined) parameters.delete('iss');
-      else parameters.set('iss', iss);
-    };
-    const { run } = await program.call();
-    expectRefusal(run, 5, 'issuer_mismatch', 'rule: RFC 9207 §2.4');
-    expect(authorizationServer.counts.tokenRequests).toBe(0);
-    // Nothing else of such an answer is shown.
-    expect(run.stderr).not.toContain('evil.example');
-  });
+  ])(
+    'the issuer in the answer is refused if it %s, and the code goes nowhere',
+    async (_how, issInResponse, wrong) => {
+      const { program, authorizationServer } = await open({ authorization: { issInResponse } });
+      authorizationServer.bend.authorizeResponse = (parameters) => {
+        const iss = wrong(authorizationServer.issuer);
+        if (iss === undefined) parameters.delete('iss');
+        else parameters.set('iss', iss);
+      };
+      const { run } = await program.call();
+      expectRefusal(run, 5, 'issuer_mismatch', 'rule: RFC 9207 §2.4');
+      expect(authorizationServer.counts.tokenRequests).toBe(0);
+      // Nothing else of such an answer is shown.
+      expect(run.stderr).not.toContain('evil.example');
+    },
+  );
 });
 
 describe('the earlier revision', () => {
   const noMetadata = { oneOrigin: true, protection: { metadataAt: [], metadataUrl: undefined } } as const;
 
-  it('has the authorization server’s metadata at the server’s own origin, and is told the version', async () => {
+  it('a server of the earlier revision has its metadata at its own origin, and gets the protocol version', async () => {
     const there = await openAlone(noMetadata);
     expect((await there.program.call()).status).toBe(200);
     const [request] = there.authorizationServer.server.asked('/.well-known/oauth-authorization-server');
@@ -335,7 +338,7 @@ describe('the earlier revision', () => {
     expect(await there.home.json('list')).toMatchObject([{ issuer: there.authorizationServer.issuer }]);
   });
 
-  it('has the default endpoints where there is no metadata at all, with PKCE all the same', async () => {
+  it('a server of the earlier revision has the default endpoints if there is no metadata at all, with PKCE all the same', async () => {
     const there = await open({ ...noMetadata, authorization: { metadataAt: [], issInResponse: false } });
     expect((await there.program.call()).status).toBe(200);
     expect(lastVisit(there).get('code_challenge_method')).toBe('S256');
@@ -345,7 +348,7 @@ describe('the earlier revision', () => {
     expect(there.authorizationServer.counts).toMatchObject({ refreshes: 1, authorizations: 1 });
   });
 
-  it('is not assumed where the metadata only can’t be had at the moment', async () => {
+  it('the earlier revision is not assumed if the metadata can’t be had only at the moment', async () => {
     const { program, authorizationServer } = await open(noMetadata);
     authorizationServer.server.on('GET', '/.well-known/oauth-authorization-server', { status: 503 });
     expectRefusal((await program.call()).run, 6, 'authorization_server_unreachable');
@@ -354,7 +357,7 @@ describe('the earlier revision', () => {
 });
 
 describe('a protected server that moves to another authorization server', () => {
-  it('gets a new registration and a new sign-in that names both, and nothing of the old goes to the new', async () => {
+  it('a server that moves to another issuer gets a new registration and a sign-in that names both, and nothing of the old one', async () => {
     const { home, world, program, protectedServer, authorizationServer: old, url } = await openAlone();
     expect((await program.call()).status).toBe(200);
     const next = await world.openAuthorizationServer({ plain: true });
@@ -380,7 +383,7 @@ describe('a protected server that moves to another authorization server', () => 
     ]);
   });
 
-  it('has no use for a client that was entered for the old one, and the user is told', async () => {
+  it('a server that moves to another issuer has no use for a client that was entered for the old one, and the refusal says so', async () => {
     const { home, world, program, protectedServer, authorizationServer: old } = await open();
     const redirectUri = (await home.ok(['register', old.issuer, '--client-id', 'by-hand'])).trim();
     old.addClient({ clientId: 'by-hand', redirectUris: [redirectUri] });

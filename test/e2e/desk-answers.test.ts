@@ -16,7 +16,7 @@ async function pending(home: TestHome): Promise<string> {
 }
 
 describe('keyturn pending at a desk', () => {
-  it('leads a pairing and a program’s question to the window, and what it shows to type is accepted', async () => {
+  it('keyturn pending at a desk leads a pairing and a program’s question to the window, and takes what that shows to type', async () => {
     const { home, card, answer } = await openDesk(newHome());
     const { pair } = await library();
     const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
@@ -40,7 +40,7 @@ describe('keyturn pending at a desk', () => {
     await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
   });
 
-  it('leads a command’s question there too', async () => {
+  it('keyturn pending at a desk leads a command’s question to the window too', async () => {
     const { home, card } = await openDesk(newHome());
     const allowing = home.start(['allow', 'cli', resource]);
     const { id } = await card();
@@ -50,7 +50,7 @@ describe('keyturn pending at a desk', () => {
     expect(await allowing.ended).toMatchObject({ code: 4 });
   });
 
-  it('leads a sign-in that it did not start to the window, and shows no address of it', async () => {
+  it('keyturn pending at a desk leads a sign-in that it did not start to the window, and shows no address of it', async () => {
     const { home, resource: real } = await homeInWorld();
     const { owner, card } = await openDesk(home);
     const signingIn = owner.call('login.start', { resource: real });
@@ -65,7 +65,7 @@ describe('keyturn pending at a desk', () => {
 });
 
 describe('a request whose time is over', () => {
-  it('is led to the window where the question waits there', async () => {
+  it('a request whose time is over is led to the window if the question waits there', async () => {
     const { home, answer, card } = await openDesk(newHome());
     const run = await home.keyturn(['token', resource, '--timeout', '1']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
@@ -77,7 +77,7 @@ describe('a request whose time is over', () => {
 });
 
 describe('keyturn register at a desk', () => {
-  it('is told without a card that a grant needs the client it would replace', async () => {
+  it('keyturn register at a desk says without a card that a grant needs the client it would replace', async () => {
     const { home, world, authorizationServer, url } = await homeInBentWorld();
     const { owner, card, cards } = await openDesk(home);
     const { issuer } = authorizationServer;

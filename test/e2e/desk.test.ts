@@ -12,7 +12,7 @@ const byCommand = {
 };
 
 describe('keyturn allow at a desk', () => {
-  it('waits for the card, says so, and is done after a yes', async () => {
+  it('keyturn allow at a desk waits for the card, says so, and is done after a yes', async () => {
     const { home, card, cards, answer, permissions } = await openDesk(newHome());
     const allowing = home.start(['allow', 'cli', `${resource}/`, '--scope', 'notes:read', '--for', '8h']);
     const { id, asker, until: end, ...shown } = await card();
@@ -36,18 +36,21 @@ describe('keyturn allow at a desk', () => {
     expect(await home.ok(['audit', 'tail'])).toContain('allow: yes');
   });
 
-  it.each(['no', 'later'] as const)('is refused after "%s", and nothing is remembered', async (word) => {
-    const { home, card, answer, permissions } = await openDesk(newHome());
-    const allowing = home.start(['allow', 'cli', resource]);
-    await answer((await card()).id, word);
-    const run = await allowing.ended;
-    expect(run).toMatchObject({ code: 4, stdout: '' });
-    expect(run.stderr).toContain('reason: consent_denied');
-    expect(run.stderr).toContain(`rule: ${byCommand.rule}`);
-    expect(await permissions()).toEqual([]);
-  });
+  it.each(['no', 'later'] as const)(
+    'keyturn allow at a desk is refused after "%s", and nothing is remembered',
+    async (word) => {
+      const { home, card, answer, permissions } = await openDesk(newHome());
+      const allowing = home.start(['allow', 'cli', resource]);
+      await answer((await card()).id, word);
+      const run = await allowing.ended;
+      expect(run).toMatchObject({ code: 4, stdout: '' });
+      expect(run.stderr).toContain('reason: consent_denied');
+      expect(run.stderr).toContain(`rule: ${byCommand.rule}`);
+      expect(await permissions()).toEqual([]);
+    },
+  );
 
-  it('is shown by the windows at once, and so is what a command takes away; a look tells nobody', async () => {
+  it('the windows show at once what a command allows and takes away; a command that only looks causes no event', async () => {
     const { home, heard, line, owner } = await openDesk(newHome());
     await owner.call('permission.set', { client: 'cli', resource, decision: 'allow' });
     expect(heard).toEqual(['status.changed']);
@@ -57,7 +60,7 @@ describe('keyturn allow at a desk', () => {
     expect(heard).toEqual(['status.changed', 'status.changed']);
   });
 
-  it('takes its card back when it is interrupted', async () => {
+  it('keyturn allow at a desk takes its card back when it is interrupted', async () => {
     const { home, card, cards, permissions } = await openDesk(newHome());
     const allowing = home.start(['allow', 'cli', resource]);
     await card();
@@ -67,7 +70,7 @@ describe('keyturn allow at a desk', () => {
     expect(await permissions()).toEqual([]);
   });
 
-  it('is told at once what can never be done, without a card', async () => {
+  it('keyturn allow at a desk refuses at once, without a card, what can never be done', async () => {
     const { line, cards } = await openDesk(newHome());
     const refused = async (method: string, params: object): Promise<unknown> => {
       const { reason } = await line.request(method, params).then(
@@ -172,7 +175,7 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
 };
 
 describe('the owner’s key at a desk', () => {
-  it('widens nothing by itself: each such method has its card, with no secret on it', async () => {
+  it('the owner’s key at a desk widens nothing by itself: each such method has its card, with no secret on it', async () => {
     const all = Object.entries(methods).flatMap(([method, { effect }]) =>
       effect === 'widens' ? [method] : [],
     );
@@ -199,7 +202,7 @@ describe('the owner’s key at a desk', () => {
     expect(await line.request('settings.get')).not.toEqual(before);
   });
 
-  it('shows what a client would be entered for, and that it takes the place of another', async () => {
+  it('a card at a desk shows what a client would be entered for, and that it takes the place of another', async () => {
     const { home, line, owner, card, answer } = await openDesk(newHome());
     const issuer = 'https://login.example';
     const redirectUri = 'http://127.0.0.1:61234/callback';
@@ -235,7 +238,7 @@ describe('the owner’s key at a desk', () => {
     await other;
   });
 
-  it('shows that a setting would be unset by giving no value', async () => {
+  it('a card at a desk shows that a setting would be unset by giving no value', async () => {
     const { line, card, answer } = await openDesk(newHome());
     const asking = line.request('settings.set', { name: 'logLevel', value: null });
     const { id, setting } = await card();
@@ -244,7 +247,7 @@ describe('the owner’s key at a desk', () => {
     expect(await asking).toEqual({ inForce: 'now' });
   });
 
-  it('reads and narrows at once', async () => {
+  it('the owner’s key at a desk reads and narrows at once', async () => {
     const { home, owner, permissions } = await openDesk(newHome());
     const allow = { client: 'cli', resource, decision: 'allow', scope: 'read write' };
     await owner.call('permission.set', allow);
@@ -265,7 +268,7 @@ describe('the owner’s key at a desk', () => {
     expect(await permissions()).toMatchObject([{ decision: 'deny' }]);
   });
 
-  it('says yes to nobody: not to a program, not to a pairing, not to itself; "no" and "later" count', async () => {
+  it('the owner’s key at a desk says yes to no program, no pairing and not to itself; "no" and "later" count', async () => {
     const { home, line, card, cards, answer, permissions } = await openDesk(newHome());
     const { pair } = await library();
     const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
@@ -297,7 +300,7 @@ describe('the owner’s key at a desk', () => {
     expect(await cards()).toEqual([]);
   });
 
-  it('asks for an unlock while the vault is locked', async () => {
+  it('the owner’s key at a desk asks for an unlock while the vault is locked', async () => {
     const { home, owner, card, answer } = await openDesk(newHome({ env: { KEYTURN_VAULT: 'sealed-file' } }));
     const stdin = 'correct horse battery\n';
     const first = home.start(['unlock', '--passphrase-stdin'], { stdin });

@@ -44,7 +44,7 @@ async function refusedAsAbsent(home: TestHome, resource: string): Promise<number
   return status.pid;
 }
 
-it('takes the session of a desktop caller, without a restart, and serves those without one from then on', async () => {
+it('a broker takes the session of a desktop caller without a restart, and from then on serves callers without one', async () => {
   const { home, resource, keyring } = await withoutBus();
   const pid = await refusedAsAbsent(home, resource);
   const { DBUS_SESSION_BUS_ADDRESS } = keyring.env;
@@ -56,7 +56,7 @@ it('takes the session of a desktop caller, without a restart, and serves those w
   expect(await home.json<Status>('status')).toMatchObject({ pid, vaultState: { state: 'open' } });
 });
 
-it('finds the bus in the runtime folder once there is one', async () => {
+it('a broker finds the bus in the runtime folder once there is one', async () => {
   const { home, resource, keyring, runtime } = await withoutBus();
   const pid = await refusedAsAbsent(home, resource);
   const [, socket = ''] = /^unix:path=([^,]+)/.exec(String(keyring.env['DBUS_SESSION_BUS_ADDRESS'])) ?? [];
@@ -71,7 +71,7 @@ it.each([
   'unix:path=/a;tcp:host=127.0.0.1,port=1',
   'unixexec:path=/bin/sh,argv1=-c',
   'unix:path=relative',
-])('never hands over or takes an address like %s', async (DBUS_SESSION_BUS_ADDRESS) => {
+])('a broker never hands over or takes an address like %s', async (DBUS_SESSION_BUS_ADDRESS) => {
   const { methods } = await import('../../src/ipc/protocol/methods.ts');
   const params = { session: { DBUS_SESSION_BUS_ADDRESS } };
   expect(methods['vault.unlock'].params.safeParse(params).success).toBe(false);

@@ -26,7 +26,7 @@ async function doctor(home: TestHome, env: Environment = {}): Promise<{ found: F
 const kindsOf = (found: readonly Finding[]): string[] => found.map(({ kind }) => kind);
 
 describe('keyturn doctor', () => {
-  it('starts nothing and makes nothing where there is no home yet', async () => {
+  it('keyturn doctor starts nothing and makes nothing if there is no home yet', async () => {
     const home = newHome({ env: { KEYTURN_BROWSER: process.execPath } });
     const { found, run } = await doctor(home);
     expect(kindsOf(found)).toEqual(['broker.absent']);
@@ -35,14 +35,14 @@ describe('keyturn doctor', () => {
     expect(home.brokers()).toEqual([]);
   });
 
-  it('has only good news of a broker that runs', async () => {
+  it('keyturn doctor finds nothing wrong with a broker that runs', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain' });
     await home.ok(['login', resource]);
     const { found, run } = await doctor(home);
     expect({ found, code: run.code }).toEqual({ found: [], code: 0 });
   });
 
-  it('names what is open to others before everything else, with the command that mends it', async () => {
+  it('keyturn doctor names what is open to others before everything else, with the command that mends it', async () => {
     const home = newHome({ env: { KEYTURN_BROWSER: '/nowhere/browser' } });
     await home.ok(['list']);
     chmodSync(home.paths.run, 0o755);
@@ -58,7 +58,7 @@ describe('keyturn doctor', () => {
     chmodSync(path.join(home.paths.config, 'owner.key'), 0o600);
   });
 
-  it('works on a home that is damaged', async () => {
+  it('keyturn doctor works on a home that is damaged', async () => {
     const home = newHome({ env: { KEYTURN_BROWSER: process.execPath } });
     await home.ok(['list']);
     await home.ok(['daemon', '--stop']);
@@ -73,13 +73,13 @@ describe('keyturn doctor', () => {
     rmSync(path.join(home.paths.state, 'home.json'));
   });
 
-  it('works where the environment names no home', async () => {
+  it('keyturn doctor works if the environment names no home', async () => {
     const { found, run } = await doctor(newHome(), { KEYTURN_HOME: undefined, HOME: 'here' });
     expect(run.code).toBe(9);
     expect(found).toMatchObject([{ level: 'problem', kind: 'home.unknown' }]);
   });
 
-  it('counts a locked vault as a note', async () => {
+  it('keyturn doctor counts a locked vault as a note', async () => {
     const home = newHome({ env: { KEYTURN_BROWSER: process.execPath } });
     await home.ok(['list']);
     await home.ok(['lock']);
@@ -88,7 +88,7 @@ describe('keyturn doctor', () => {
     expect(run.code).toBe(0);
   });
 
-  it('looks into the file of further authorities, and at the clock', async () => {
+  it('keyturn doctor checks the file of further authorities, and the clock', async () => {
     const { home, world } = await homeInWorld();
     await home.ok(['list']);
     await home.ok(['daemon', '--stop']);
@@ -109,7 +109,7 @@ describe('keyturn doctor', () => {
     ]);
   });
 
-  it('finds a registration that nobody uses any more', async () => {
+  it('keyturn doctor finds a registration that no grant uses any more', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['login', resource]);
     await home.ok(['login', resource, '--new-client']);
@@ -120,7 +120,7 @@ describe('keyturn doctor', () => {
     expect(kindsOf((await doctor(home)).found)).not.toContain('registration.replaced');
   });
 
-  it('says that there is no keychain where the session has none', async () => {
+  it('keyturn doctor says that there is no keychain if the session has none', async () => {
     const home = newHome({ env: { KEYTURN_VAULT: 'keychain', KEYTURN_BROWSER: process.execPath } });
     const runtime = temporaryFolder();
     const without = await doctor(home, { XDG_RUNTIME_DIR: runtime });
@@ -133,7 +133,7 @@ describe('keyturn doctor', () => {
 describe('keyturn doctor --report', () => {
   const seeds = ['annabel', 'anna-desk', 'hush-proxy', 'hush-secret', 'notes-program', 'hush-browser'];
 
-  it('holds no secret, no user, no host, no server and no folder', async () => {
+  it('the report of keyturn doctor holds no secret, no user, no host, no server and no folder', async () => {
     const base = temporaryFolder();
     const { home, world, resource } = await homeInWorld({
       env: {

@@ -34,7 +34,7 @@ describe('register', () => {
   const secret = 'a secret/with+signs&more=';
 
   it.each(['client_secret_basic', 'client_secret_post'] as const)(
-    'enters a client that authenticates by %s, and keeps its secret out of sight',
+    'keyturn register enters a client that authenticates by %s, and keeps its secret out of sight',
     async (authMethod) => {
       const { home, authorizationServer, url } = await homeInBentWorld();
       const redirectUri = await freeRedirect();
@@ -64,7 +64,7 @@ describe('register', () => {
     },
   );
 
-  it('sends a secret as the server offers it where --auth-method is left out', async () => {
+  it('keyturn register sends a secret as the server offers it if --auth-method is left out', async () => {
     const { home, authorizationServer, url } = await homeInBentWorld({
       authorization: { authMethods: ['client_secret_post'] },
     });
@@ -78,7 +78,7 @@ describe('register', () => {
     expect(authorizationServer.server.asked('/token')[0]?.form.get('client_secret')).toBe(secret);
   });
 
-  it('enters a client with a private key, which signs each token request and stays in the vault', async () => {
+  it('keyturn register enters a client with a private key, which signs each token request and stays in the vault', async () => {
     const { home, authorizationServer, url } = await homeInBentWorld();
     const { pem, jwk } = newKey();
     const redirectUri = await freeRedirect();
@@ -119,7 +119,7 @@ describe('register', () => {
     ['a key file that is not there', '--client-id=a', '--private-key=/nonexistent/key.pem'],
   ];
 
-  it('refuses what is incomplete or contradicts itself, and points to its help', async () => {
+  it('keyturn register refuses what is incomplete or contradicts itself, and points to its help', async () => {
     const home = newHome();
     for (const [what, ...args] of contradictions) {
       const run = await home.keyturn(['register', 'https://login.example', ...args]);
@@ -128,7 +128,7 @@ describe('register', () => {
     }
   });
 
-  it('says which client it takes the place of', async () => {
+  it('keyturn register says which client it takes the place of', async () => {
     const home = newHome();
     const enter = (clientId: string) =>
       home.keyturn(['register', 'https://login.example', '--client-id', clientId]);
@@ -146,7 +146,7 @@ describe('register', () => {
     });
   });
 
-  it('refuses a key that can’t sign at once, and repeats nothing of it', async () => {
+  it('keyturn register refuses a key that can’t sign at once, and repeats nothing of it', async () => {
     const home = newHome();
     const file = fileIn(home, 'client.pem', 'not a key at all');
     const args = ['register', 'https://login.example', '--client-id', 'a', '--private-key', file];
@@ -167,7 +167,7 @@ describe('register', () => {
 });
 
 describe('a client that needs no person', () => {
-  it('gets tokens by its own secret, again when one is refused, and opens no browser', async () => {
+  it('a client that needs no person gets tokens by its own secret, again when one is refused, and opens no browser', async () => {
     const { home, program, authorizationServer, url } = await programInBentWorld();
     const { issuer } = authorizationServer;
     authorizationServer.addClient({
@@ -190,7 +190,7 @@ describe('a client that needs no person', () => {
     expectHidden(home, 's3cret-of-bot');
   });
 
-  it('needs a permission like any other', async () => {
+  it('a client that needs no person needs a permission like any other', async () => {
     const { home, authorizationServer, url } = await homeInBentWorld();
     authorizationServer.addClient({ clientId: 'bot', authMethod: 'client_secret_basic', secret: 'hush' });
     const args = ['register', authorizationServer.issuer, '--client-id', 'bot', '--client-secret-stdin'];
@@ -199,7 +199,7 @@ describe('a client that needs no person', () => {
     expect(authorizationServer.counts.tokenRequests).toBe(0);
   });
 
-  it('gets tokens by an identity assertion of the company’s provider, read from its file at each use', async () => {
+  it('a client that needs no person gets tokens by an identity assertion, from an ID token read from its file at each use', async () => {
     const { home, world, program, authorizationServer, url } = await programInBentWorld();
     const provider = await world.openAuthorizationServer();
     authorizationServer.settings.identityProviders = [provider];

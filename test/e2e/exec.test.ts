@@ -40,7 +40,7 @@ async function signedIn(lifetime?: number): Promise<{ home: TestHome; env: strin
 }
 
 describe('the environment', () => {
-  it('has the token in its variable, and is otherwise as it was; no argument has it', async () => {
+  it('keyturn exec puts the token in its variable and changes nothing else in the environment; no argument has it', async () => {
     const { home, env, resource } = await signedIn();
     const token = (await home.ok(['token', resource])).trim();
     const told = await home.ok(['exec', '--env', env, '--', process.execPath, '-e', telling, '--', '--help']);
@@ -61,7 +61,7 @@ describe('the environment', () => {
       'scopes for two resources',
       ['--env', 'A=https://a.example/', '--env', 'B=https://b.example/', '--scope', 'read'],
     ],
-  ])('is refused with %s, before anything is done', async (_what, options) => {
+  ])('keyturn exec is refused with %s, before anything is done', async (_what, options) => {
     const { home } = await homeInWorld();
     const run = await home.keyturn(['exec', ...options, '--', 'echo', 'ran']);
     expect(run).toMatchObject({ code: 2, stdout: '' });
@@ -70,7 +70,7 @@ describe('the environment', () => {
   });
 });
 
-it('is refused without the dashes, since an option of the command could be taken for one of keyturn’s', async () => {
+it('keyturn exec is refused without the dashes, since an option of the command could be taken for one of keyturn’s', async () => {
   const home = newHome();
   for (const command of [['server'], ['server', '--port', '80'], ['server', '--', '--port', '80']]) {
     const run = await home.keyturn(['exec', '--env', 'A=https://a.example/', ...command]);
@@ -81,7 +81,7 @@ it('is refused without the dashes, since an option of the command could be taken
 });
 
 describe('the exit code', () => {
-  it('is the command’s own, or tells the signal that ended it', async () => {
+  it('the exit code of keyturn exec is the command’s own, or tells the signal that ended it', async () => {
     const { home, env } = await signedIn();
     const run = async (...command: string[]) => home.keyturn(['exec', '--env', env, '--', ...command]);
     expect(await run('sh', '-c', 'exit 7')).toEqual({ code: 7, stdout: '', stderr: '' });
@@ -90,7 +90,7 @@ describe('the exit code', () => {
     expect(await run('/')).toMatchObject({ code: 126, stdout: '' });
   });
 
-  it('is 5, and nothing runs, where every token would be too old', async () => {
+  it('keyturn exec exits 5 and runs nothing if every token would be too old', async () => {
     const { home, env } = await signedIn(50);
     const run = await home.keyturn(['exec', '--env', env, '--', 'echo', 'ran']);
     expect(run).toMatchObject({ code: 5, stdout: '' });
@@ -100,7 +100,7 @@ describe('the exit code', () => {
     expect(less).toEqual({ code: 0, stdout: 'ran\n', stderr: '' });
   });
 
-  it('is 3, and nothing runs, where a permission is missing', async () => {
+  it('keyturn exec exits 3 and runs nothing if a permission is missing', async () => {
     const { home, resource } = await homeInWorld();
     const run = await home.keyturn([
       'exec',
@@ -124,7 +124,7 @@ const listening = `
 `;
 
 describe('signals', () => {
-  it('reach the command where no terminal sends them', async () => {
+  it('signals to keyturn exec reach its command if no terminal sends them', async () => {
     const { home, env } = await signedIn();
     const running = home.start(['exec', '--env', env, '--', process.execPath, '-e', listening]);
     await running.says('ready');
@@ -143,7 +143,7 @@ describe('signals', () => {
     expect(await kept.ended).toMatchObject({ code: 143 });
   });
 
-  it('signals of a terminal come once, and a shell stops and continues both as one job', async () => {
+  it('signals of a terminal come once to the command of keyturn exec, and a shell stops and continues both as one job', async () => {
     const { home, env } = await signedIn();
     const terminal = inTerminal(home, ['bash', '--norc', '-i'], { LISTENING: listening });
     const words = [
@@ -180,7 +180,7 @@ describe('signals', () => {
 });
 
 describe('a file', () => {
-  it('holds the token, is the user’s alone, and is gone when the command ends', async () => {
+  it('a file of keyturn exec holds the token, is the user’s alone, and is gone when the command ends', async () => {
     const { home, resource } = await signedIn();
     const runtime = runtimeFolder();
     const token = (await home.ok(['token', resource])).trim();
@@ -196,7 +196,7 @@ describe('a file', () => {
     expect(readdirSync(runtime)).toEqual([]);
   });
 
-  it('is replaced before its token ends, and removed also when a signal ends the command', async () => {
+  it('a file of keyturn exec is replaced before its token ends, and removed also when a signal ends the command', async () => {
     const { home, resource } = await signedIn(10);
     const runtime = runtimeFolder();
     const command = ['--min-validity', '1', '--', 'sh', '-c', 'echo "$AT" >&2; exec sleep 600'];
@@ -218,7 +218,7 @@ describe('a file', () => {
     expect(readdirSync(runtime)).toEqual([]);
   });
 
-  it('keeps the one token that the person allowed, and a line says that it is not replaced', async () => {
+  it('a file of keyturn exec keeps the one token that the person allowed, and a line says that it is not replaced', async () => {
     const { home, resource } = await homeInWorld({ issuing: { accessTokenLifetime: 10 } });
     await home.ok(['login', resource]);
     const running = home.start(
@@ -259,7 +259,7 @@ describe('a file', () => {
     expect(readdirSync(env.XDG_RUNTIME_DIR)).toEqual([]);
   });
 
-  it('is refused where no folder in memory is the user’s alone, before anybody is asked', async () => {
+  it('keyturn exec refuses a file if no folder in memory is the user’s alone, before it asks the person', async () => {
     const { home, resource } = await homeInWorld();
     const words = ['exec', '--file', `AT=${resource}`, '--', 'echo', 'ran'];
     for (const folder of [undefined, '/proc', home.folder, '/dev/shm']) {

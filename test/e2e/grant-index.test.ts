@@ -14,7 +14,7 @@ const line = z.object({ put: z.looseObject({ id: z.string(), generation: z.numbe
 const listed = z.array(z.object({ id: z.string(), account: z.string(), state: z.string() }));
 
 describe('the index of grants', () => {
-  it('is mended from the vault, which status and the audit log say, and comes back when it is deleted', async () => {
+  it('the index of grants is mended from the vault, which status and the audit log say, and comes back when it is deleted', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain' });
     await home.ok(['allow', 'cli', resource]);
     await home.ok(['token', resource]);

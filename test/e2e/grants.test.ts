@@ -7,7 +7,7 @@ import { freeRedirect } from '../support/servers/port.ts';
 import type { TestWorld } from '../support/world.ts';
 
 describe('a grant', () => {
-  it('is made by login, and shown as text and as JSON, never with a token', async () => {
+  it('a grant is made by login, and shown as text and as JSON, never with a token', async () => {
     const { home, world, resource } = await homeInWorld();
     const { issuer } = world.authorizationServer;
     expect(await home.keyturn(['list'])).toMatchObject({ code: 0, stdout: '' });
@@ -26,7 +26,7 @@ describe('a grant', () => {
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 0 });
   });
 
-  it('ends with a receipt from its issuer, and what was handed out ends with it', async () => {
+  it('a grant ends with a receipt from its issuer, and what was handed out ends with it', async () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['allow', 'cli', resource]);
     const token = (await home.ok(['token', resource])).trim();
@@ -53,7 +53,7 @@ describe('a grant', () => {
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
   });
 
-  it('is not called missing where only the account is mistyped: the refusal names the accounts', async () => {
+  it('a grant is not called missing if only the account is mistyped: the refusal names the accounts', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['login', resource, '--account', 'work']);
     const [grant] = await home.json<{ id: string }[]>('list');
@@ -69,7 +69,7 @@ describe('a grant', () => {
     expect(await home.ok(['revoke', resource, '--account', 'work'])).toContain('confirmed');
   });
 
-  it('is ended by its id too, or by the beginning of it', async () => {
+  it('a grant is ended by its id too, or by the beginning of it', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['login', resource]);
     const [grant] = await home.json<{ id: string }[]>('list');
@@ -87,7 +87,7 @@ describe('a grant', () => {
     expect(await home.keyturn(['revoke', '0123456789abcdef'])).toMatchObject({ code: 2, stdout: '' });
   });
 
-  it('wants a new sign-in when the issuer ended it, and says so to a caller that can’t', async () => {
+  it('a grant wants a new sign-in when the issuer ended it, and says so to a caller that can’t', async () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['allow', 'cli', resource]);
     const old = await home.ok(['token', resource]);
@@ -103,7 +103,7 @@ describe('a grant', () => {
 });
 
 describe('the overviews', () => {
-  it('show the programs with their permissions, and the broker with its settings', async () => {
+  it('the overviews show the programs with their permissions, and the broker with its settings', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['allow', 'cli', resource, '--scope', 'notes:read', '--for', '8h']);
     await home.ok(['deny', 'cli', 'https://other.example/mcp']);
@@ -125,7 +125,7 @@ describe('the overviews', () => {
 });
 
 describe('a registration of the user’s own', () => {
-  it('is used in place of a new one, and its secret stands in no file', async () => {
+  it('an entered registration is used in place of a new one, and its secret is in no file', async () => {
     const { home, world, resource } = await homeInWorld();
     const redirectUri = await freeRedirect();
     const { clientId, clientSecret } = await confidentialClient(world, redirectUri);
@@ -148,7 +148,7 @@ describe('a registration of the user’s own', () => {
     }
   });
 
-  it('is refused with a redirect URI that no program on this machine can serve', async () => {
+  it('an entered registration is refused with a redirect URI that no program on this machine can serve', async () => {
     const { home, world } = await homeInWorld();
     const run = await home.keyturn([
       'register',

@@ -53,7 +53,7 @@ async function answerPairing(home: TestHome, client: string): Promise<void> {
 }
 
 describe('headers', () => {
-  it('prints the key’s own header where the key is allowed, however long the header should be good', async () => {
+  it('keyturn headers prints the key’s own header if the key is allowed, however long the header should be good', async () => {
     const { home, key, url, server, world } = await keyScene();
     await home.ok(['allow', 'cli', url, '--key']);
     const run = await home.keyturn(['headers', url, '--min-validity', '86400']);
@@ -63,7 +63,7 @@ describe('headers', () => {
     expect(server.served).toHaveLength(1);
   });
 
-  it('prints the whole value where a word stands before the key', async () => {
+  it('keyturn headers prints the whole value if a word stands before the key', async () => {
     const { home, key, url, set } = await keyScene('--scheme', 'Token');
     await home.ok(['allow', 'cli', url, '--key']);
     expect(JSON.parse(await home.ok(['headers', url]))).toEqual({ Authorization: `Token ${key}` });
@@ -72,7 +72,7 @@ describe('headers', () => {
     expect(JSON.parse(await home.ok(['headers', url]))).toEqual({ Authorization: key });
   });
 
-  it('raises the key’s question where a permission is missing, which outlives it, and gives nothing after a no', async () => {
+  it('keyturn headers raises the key’s question if a permission is missing; it outlives the command, and a no gives nothing', async () => {
     const { home, key, url } = await keyScene();
     const missing = await home.keyturn(['headers', url, '--no-interaction']);
     expect(missing).toMatchObject({ code: 3, stdout: '' });
@@ -88,7 +88,7 @@ describe('headers', () => {
     expect(await home.keyturn(['headers', url])).toMatchObject({ code: 4, stdout: '' });
   });
 
-  it('asks as an entry of its own with --as', async () => {
+  it('keyturn headers asks for a key as an entry of its own with --as', async () => {
     const { home, key, url } = await keyScene();
     const asking = home.start(['headers', url, '--as', 'a-helper', '--timeout', '60']);
     await answerPairing(home, 'a-helper');
@@ -103,7 +103,7 @@ describe('headers', () => {
 });
 
 describe('exec', () => {
-  it('gives the key without the word before it, in a variable and in a file', async () => {
+  it('keyturn exec gives the key without the word before it, in a variable and in a file', async () => {
     const { home, key, url } = await keyScene('--scheme', 'Token');
     await home.ok(['allow', 'cli', url, '--key']);
     const runtime = mkdtempSync('/dev/shm/keyturn-test-');
@@ -114,7 +114,7 @@ describe('exec', () => {
     expect(told.trim().split('\n')).toEqual([`${hash(key)}  -`, `${hash(key)}  -`]);
   });
 
-  it('runs nothing where the key was refused to it', async () => {
+  it('keyturn exec runs nothing if the key was refused to it', async () => {
     const { home, url } = await keyScene();
     const running = home.start(['exec', '--env', `KEY=${url}`, '--', 'echo', 'ran']);
     await answer(home, 'cli', 'no');
@@ -123,7 +123,7 @@ describe('exec', () => {
 });
 
 describe('the bridge', () => {
-  it('asks for the key at its first start, and sends it', async () => {
+  it('the bridge asks for the key at its first start, and sends it', async () => {
     const { home, url, server } = await keyScene();
     await paired(home, 'an-editor');
     const start = clientOf(home, url, '--as', 'an-editor').then(
@@ -137,7 +137,7 @@ describe('the bridge', () => {
     expect(home.askers().filter(isAlive)).toEqual([]);
   });
 
-  it('has the key’s question answered beforehand with --connect', async () => {
+  it('the key’s question of the bridge is answered beforehand with --connect', async () => {
     const { home, url } = await keyScene();
     const connecting = home.start(['bridge', '--connect', url, '--as', 'an-editor']);
     await answerPairing(home, 'an-editor');

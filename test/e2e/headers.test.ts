@@ -14,7 +14,7 @@ function tokenIn(stdout: string): string {
 }
 
 describe('with a permission', () => {
-  it('prints one JSON object of texts on one line, and nothing on standard error', async () => {
+  it('keyturn headers prints one JSON object of texts on one line, and nothing on standard error', async () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['allow', 'cli', resource]);
     const token = (await home.ok(['token', resource])).trim();
@@ -23,7 +23,7 @@ describe('with a permission', () => {
     expect((await verdictOn(world, tokenIn(run.stdout))).status).toBe(200);
   });
 
-  it('says on standard error where the token lives shorter than the header should', async () => {
+  it('keyturn headers says on standard error if the token lives shorter than the header should', async () => {
     const { home, resource } = await homeInWorld({ issuing: { accessTokenLifetime: 120 } });
     await home.ok(['allow', 'cli', resource]);
     await home.ok(['login', resource]);
@@ -37,7 +37,7 @@ describe('with a permission', () => {
 });
 
 describe('where the person is needed', () => {
-  it('ends in time, and the question waits on: after the yes and the sign-in the next run prints headers', async () => {
+  it('keyturn headers ends in time, and the question waits on: after the yes and the sign-in the next run prints headers', async () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['list']);
     const run = await home.keyturn(['headers', resource, '--timeout', '5']);
@@ -56,7 +56,7 @@ describe('where the person is needed', () => {
     expect((await verdictOn(world, tokenIn(next.stdout))).status).toBe(200);
   });
 
-  it('leaves one process however often it runs, which ends with the broker', async () => {
+  it('keyturn headers leaves one process however often it runs, which ends with the broker', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['list']);
     const asking = [1, 2, 3].map(() => home.keyturn(['headers', resource, '--timeout', '5']));
@@ -69,7 +69,7 @@ describe('where the person is needed', () => {
     expect(home.brokers()).toEqual([]);
   });
 
-  it('withdraws the question when it is interrupted', async () => {
+  it('keyturn headers withdraws the question when it is interrupted', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['list']);
     const asking = home.start(['headers', resource, '--timeout', '60']);
@@ -80,7 +80,7 @@ describe('where the person is needed', () => {
     expect(home.askers()).toEqual([]);
   });
 
-  it('asks as an entry of its own with --as, and gives the command line nothing', async () => {
+  it('keyturn headers asks as an entry of its own with --as, and gives the command line nothing', async () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['list']);
     const asking = home.start(['headers', resource, '--as', 'a-helper', '--timeout', '60']);
@@ -98,7 +98,7 @@ describe('where the person is needed', () => {
     expect(await home.keyturn(['headers', resource, '--no-interaction'])).toMatchObject({ code: 3 });
   });
 
-  it('names the scopes of --scope in the first question of an entry, and in a later one for more', async () => {
+  it('keyturn headers names the scopes of --scope in the first question of an entry, and in a later one for more', async () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['list']);
     const asked = async (kind: string) => {
@@ -129,7 +129,7 @@ describe('where the person is needed', () => {
     expect((await verdictOn(world, tokenIn(run.stdout))).status).toBe(200);
   });
 
-  it('says that a yes for one token does not reach an entry, and gives it nothing', async () => {
+  it('keyturn headers says that a yes for one token does not reach an entry, and gives it nothing', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['list']);
     const asking = home.start(['headers', resource, '--as', 'a-helper', '--timeout', '60']);
@@ -144,7 +144,7 @@ describe('where the person is needed', () => {
     expect(run.stderr).toContain('A yes for one token or for one run does not reach this program');
   });
 
-  it('asks nobody with --no-interaction', async () => {
+  it('keyturn headers asks no person with --no-interaction', async () => {
     const { home, resource } = await homeInWorld();
     const run = await home.keyturn(['headers', resource, '--no-interaction']);
     expect(run).toMatchObject({ code: 3, stdout: '' });

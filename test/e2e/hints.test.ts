@@ -16,7 +16,7 @@ const question = async (home: TestHome, wanted: string): Promise<Question> =>
     (await home.json<Question[]>('pending')).find(({ kind }) => kind === wanted),
   );
 
-it('say of an API key what a newcomer misses: where it goes, what allows it, and when it was last used', async () => {
+it('hints say of an API key what a newcomer misses: where it goes, what allows it, and when it was last used', async () => {
   const home = newHome();
   const typed = await home.keyturn(['key', 'set', url, 'ak_typed-by-mistake']);
   expect(typed).toMatchObject({ code: 2, stdout: '' });
@@ -35,7 +35,7 @@ it('say of an API key what a newcomer misses: where it goes, what allows it, and
   ]);
 });
 
-it('name the proxy that leads to the same server already', async () => {
+it('hints name the proxy that leads to the same server already', async () => {
   const home = newHome();
   expect(await home.keyturn(['proxy', 'add', url])).toMatchObject({ code: 0 });
   const second = await home.keyturn(['proxy', 'add', url]);
@@ -45,7 +45,7 @@ it('name the proxy that leads to the same server already', async () => {
   );
 });
 
-it('lead from a pairing to the question that follows it, by the beginning of an id', async () => {
+it('hints lead from a pairing to the question that follows it, by the beginning of an id', async () => {
   const home = newHome();
   await home.ok(['list']);
   const late = await home.keyturn(['headers', url, '--as', 'helper', '--timeout', '5']);

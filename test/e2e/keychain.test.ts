@@ -10,7 +10,7 @@ import { openWorld } from '../support/world.ts';
 import { ownKeyring } from '../vault/keychain/keyring.ts';
 
 describe('the keychain', () => {
-  it('keeps a grant over a restart: no second sign-in, one refresh, and the rotated token is kept again', async () => {
+  it('the keychain keeps a grant over a restart: no second sign-in, one refresh, and the rotated token is kept again', async () => {
     const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
     await home.ok(['allow', 'cli', resource]);
     const first = await home.ok(['token', resource]);
@@ -28,7 +28,7 @@ describe('the keychain', () => {
     }
   });
 
-  it('locked: refuses with exit 7, spends no refresh token, and goes on once it is open', async () => {
+  it('a locked keychain leads to exit 7 and spends no refresh token, and the broker goes on once it is open', async () => {
     const keyring = await ownKeyring();
     onTestFinished(() => keyring.end());
     const { DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR } = keyring.env;
@@ -51,7 +51,7 @@ describe('the keychain', () => {
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1, refreshReuses: 0 });
   });
 
-  it('absent: refuses before any sign-in, and takes nothing else in its place', async () => {
+  it('an absent keychain refuses before any sign-in, and nothing else takes its place', async () => {
     const { home, world, resource } = await homeInWorld({
       env: { KEYTURN_VAULT: 'keychain', DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' },
     });
@@ -76,7 +76,7 @@ describe('the keychain', () => {
 });
 
 describe('no secret', () => {
-  it('stands in a file or a line of output, after everything that a user does', async () => {
+  it('no secret is in a file or a line of output, after everything that a user does', async () => {
     const world = await openWorld();
     onTestFinished(() => world.close());
     const resource = world.protectedServer.resource;
@@ -108,7 +108,7 @@ describe('no secret', () => {
     expect(placesOf(home, secrets)).toEqual([]);
   });
 
-  it('loses the value of an API key that no record names, as a killed broker leaves it, at its next use', async () => {
+  it('the keychain loses the value of an API key that no record names, as a killed broker leaves it, at its next use', async () => {
     const home = newHome({ vault: 'keychain' });
     const first = await openHeadless(home);
     const set = { resource: 'https://tickets.example/mcp', header: 'X-Api-Key', unchecked: true };

@@ -9,7 +9,7 @@ import { library, paired } from '../support/processes/program.ts';
 const { connect, createFetch } = await library();
 
 describe('a program that pairs', () => {
-  it('gets tokens within its permission, renews a refused one, and steps up', async () => {
+  it('a program that pairs gets tokens within its permission, renews a refused one, and steps up', async () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['list']);
     await paired(home, 'notes-app');
@@ -40,7 +40,7 @@ describe('a program that pairs', () => {
     connection.close();
   });
 
-  it('shares the grant with a second program, each within its own permission', async () => {
+  it('a program that pairs shares the grant with a second program, each within its own permission', async () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['login', resource, '--scope', 'notes:read notes:write']);
     await paired(home, 'writer');
@@ -63,7 +63,7 @@ describe('a program that pairs', () => {
     reader?.close();
   });
 
-  it('does not do what is the owner’s to do', async () => {
+  it('a program that pairs can’t do what only the owner may do', async () => {
     const home = newHome();
     await home.ok(['list']);
     await paired(home, 'curious');
@@ -80,7 +80,7 @@ describe('a program that pairs', () => {
     connection.close();
   });
 
-  it('is told no, and has nothing', async () => {
+  it('a program whose pairing is refused has nothing', async () => {
     const home = newHome();
     await home.ok(['list']);
     await expect(paired(home, 'stranger', 'no')).rejects.toMatchObject({ reason: 'pairing_denied' });
@@ -89,7 +89,7 @@ describe('a program that pairs', () => {
     expect(await home.ok(['clients'])).not.toContain('stranger');
   });
 
-  it('loses its connections the moment it is unpaired, and its key file, so that it can be paired anew', async () => {
+  it('a program loses its connections and its key file the moment it is unpaired, so that it can be paired anew', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['list']);
     await paired(home, 'former');
@@ -105,7 +105,7 @@ describe('a program that pairs', () => {
     (await connect({ name: 'former', env: home.env })).close();
   });
 
-  it('may not take the command line’s name, nor one that looks like another program’s', async () => {
+  it('a program may not take the command line’s name, nor one that looks like another program’s', async () => {
     const home = newHome();
     await home.ok(['list']);
     const { pair } = await library();

@@ -40,7 +40,7 @@ async function kill(home: TestHome): Promise<void> {
 }
 
 describe('a sealed file with a passphrase', () => {
-  it('is chosen at the first unlock, begins locked at every start, and keeps the grant over SIGKILL', async () => {
+  it('a passphrase is chosen at the first unlock; the vault begins locked at every start, and keeps the grant over SIGKILL', async () => {
     const { home, world, resource } = await homeInWorld({ env: bySealedFile });
     await home.ok(['list']);
     expect(await home.json<Status>('status')).toMatchObject({
@@ -79,7 +79,7 @@ describe('a sealed file with a passphrase', () => {
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1, refreshReuses: 0 });
   });
 
-  it('refuses a wrong one, makes the next try wait, and shows none anywhere', async () => {
+  it('a sealed file refuses a wrong passphrase, makes the next try wait, and shows none anywhere', async () => {
     const home = newHome({ env: bySealedFile });
     await home.ok(['unlock', '--passphrase-stdin'], given);
     const { argv, environ } = processFacts((await home.brokerPid()) ?? 0);
@@ -117,7 +117,7 @@ describe('a sealed file with a passphrase', () => {
     }
   });
 
-  it('is asked for on the terminal without an echo, twice where it is new, and never from a pipe', async () => {
+  it('a passphrase is asked for on the terminal without an echo, twice if it is new, and never from a pipe', async () => {
     const home = newHome({ env: bySealedFile });
     const piped = await home.keyturn(['unlock']);
     expect(piped).toMatchObject({ code: 2, stdout: '' });
@@ -149,7 +149,7 @@ describe('a sealed file with a passphrase', () => {
 });
 
 describe('a sealed file whose key lies in the keychain', () => {
-  it('opens by itself, over restart and SIGKILL, and after a lock only by unlock', async () => {
+  it('a sealed file whose key lies in the keychain opens by itself, over restart and SIGKILL, and after a lock only by unlock', async () => {
     const { home, world, resource } = await homeInWorld({
       vault: 'keychain',
       env: { ...bySealedFile, KEYTURN_VAULT_KEY: 'keychain' },
@@ -172,7 +172,7 @@ describe('a sealed file whose key lies in the keychain', () => {
 });
 
 describe.each(['keychain', 'memory'] as const)('a lock of the %s vault', (vault) => {
-  it('refuses programs, on open connections and new ones, and serves them again without a new pairing', async () => {
+  it('a lock of the vault refuses programs, on open connections and new ones, and serves them again without a new pairing', async () => {
     const { home, world, resource } = await homeInWorld({ vault });
     await home.ok(['login', resource]);
     const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
@@ -207,7 +207,7 @@ describe.each(['keychain', 'memory'] as const)('a lock of the %s vault', (vault)
   });
 });
 
-it('locks nothing and says so where no broker runs', async () => {
+it('keyturn lock locks nothing and says so if no broker runs', async () => {
   const run = await newHome().keyturn(['lock']);
   expect(run).toMatchObject({ code: 0, stdout: '' });
   expect(run.stderr).toContain('no broker runs');

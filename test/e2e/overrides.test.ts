@@ -42,7 +42,7 @@ describe('override', () => {
   ];
 
   it.each(rules)(
-    '%s decides whether a server that errs is refused, and is shown while it is on',
+    'the override %s decides whether a server that errs is refused, and is shown while it is on',
     async (rule, reason, err) => {
       const there = await homeInBentWorld();
       const { home, url, authorizationServer } = there;
@@ -69,7 +69,7 @@ describe('override', () => {
     },
   );
 
-  it('counts for an issuer too, however its slash at the end is written, and ends for both', async () => {
+  it('an override counts for an issuer too, however its slash at the end is written, and ends for both', async () => {
     const there = await homeInBentWorld({ authorization: { issuerPath: '/' } });
     const { home, url, authorizationServer } = there;
     authorizationServer.bend.metadata = withoutPkce;
@@ -81,7 +81,7 @@ describe('override', () => {
     expect(await home.keyturn(['login', url])).toMatchObject({ code: 5 });
   });
 
-  it('confirms a private host however it is typed, and ends it for that host', async () => {
+  it('an override confirms a private host however it is typed, and ends it for that host', async () => {
     const home = newHome();
     const typed = ['tools.intern.example', 'fd00::1', 'https://TOOLS.intern.example.:8443/mcp'];
     for (const host of typed) await home.ok(['override', host, 'private-address', 'on']);
@@ -98,7 +98,7 @@ describe('override', () => {
     ['a rule that there is none of', ['https://notes.example/mcp', 'no-pkce', 'on']],
     ['a state other than on and off', ['https://notes.example/mcp', 'no-resource', 'maybe']],
     ['what is no server', ['notes', 'no-resource', 'on']],
-  ])('refuses %s', async (_what, args) => {
+  ])('keyturn override refuses %s', async (_what, args) => {
     expect(await newHome().keyturn(['override', ...args])).toMatchObject({ code: 2, stdout: '' });
   });
 });

@@ -7,7 +7,7 @@ import { freePort } from '../support/servers/port.ts';
 
 const userAgent = path.join(import.meta.dirname, '..', '..', 'demo', 'user-agent.ts');
 
-it('signs in at README’s authorization server for README’s protected server, which takes the token', async () => {
+it('a client signs in at README’s authorization server for README’s protected server, which takes the token', async () => {
   const issuer = `http://127.0.0.1:${await freePort()}`;
   const resource = `http://127.0.0.1:${await freePort()}/mcp`;
   const authorizing = { words: [issuer, resource, '{folder}/login.db'], url: issuer };

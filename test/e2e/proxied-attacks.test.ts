@@ -38,7 +38,7 @@ function endlessAnswer({ protectedServer, url }: Pick<Proxied, 'protectedServer'
 }
 
 describe('an answer of the server by a proxy', () => {
-  it('doesn’t reach a program that was denied before it began', async () => {
+  it('a proxied answer doesn’t reach a program that was denied before it began', async () => {
     const there = await allowedProxy({ shared });
     const { asked, begin } = endlessAnswer(there);
     const calling = call(there.proxy.url);
@@ -50,7 +50,7 @@ describe('an answer of the server by a proxy', () => {
     expect(await refusalOf(await calling)).toEqual({ status: 403, id: 7, reason: 'not_permitted' });
   });
 
-  it('ends with a denial, where the program had been allowed for one token', async () => {
+  it('a proxied answer ends with a denial if the program had been allowed for one token', async () => {
     const there = await proxied({ shared });
     const { begin } = endlessAnswer(there);
     begin();
@@ -63,7 +63,7 @@ describe('an answer of the server by a proxy', () => {
     await expect(reader?.read()).rejects.toThrow();
   });
 
-  it('ends with the time of the permission', async () => {
+  it('a proxied answer ends with the time of the permission', async () => {
     const there = await allowedProxy({ shared });
     const { begin } = endlessAnswer(there);
     begin();

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => shared.close());
 
 describe('a request by a proxy', () => {
-  it('reaches the server with the broker’s token and without the client’s credentials', async () => {
+  it('a proxied request reaches the server with the broker’s token and without the client’s credentials', async () => {
     const { protectedServer, proxy } = await allowedProxy({ shared });
     const credentials = {
       authorization: 'Bearer of-the-client',
@@ -40,7 +40,7 @@ describe('a request by a proxy', () => {
     expect(query?.get('q')).toBe('1');
   });
 
-  it('brings its answer without cookies, challenges and leave for pages to read it', async () => {
+  it('a proxied answer comes without cookies, challenges and leave for pages to read it', async () => {
     const { protectedServer, proxy } = await allowedProxy({ shared });
     protectedServer.bend.answer = () => ({
       status: 202,
@@ -69,7 +69,7 @@ describe('a request by a proxy', () => {
       expect(names).not.toContain(name);
   });
 
-  it('is sent again with a new token where the server refuses the one it got, and no more than that', async () => {
+  it('a proxied request is sent again with a new token if the server refuses the one it got, and no more than that', async () => {
     const { protectedServer, proxy } = await allowedProxy({ shared });
     protectedServer.next({ status: 401, error: 'invalid_token' });
     expect((await call(proxy.url)).status).toBe(200);
@@ -82,7 +82,7 @@ describe('a request by a proxy', () => {
     expect(tries).toHaveLength(3);
   });
 
-  it('asks the person for more where the server wants more scopes, and goes on with a yes', async () => {
+  it('a proxied request asks the person for more if the server wants more scopes, and goes on with a yes', async () => {
     const { home, protectedServer, proxy } = await allowedProxy({ shared });
     protectedServer.bend.neededScopes = () => ['read', 'write'];
     const { card, got } = await answering(home, call(proxy.url), 'yes');
@@ -90,7 +90,7 @@ describe('a request by a proxy', () => {
     expect(got.status).toBe(200);
   });
 
-  it('carries the API key of a server that takes one, in place of what the client says', async () => {
+  it('a proxied request carries the API key of a server that takes one, in place of the client’s own header', async () => {
     const { home } = await homeInBentWorld({ shared });
     const key = `ak_${randomBytes(18).toString('base64url')}`;
     const server = await openKeyServer({ header: 'x-api-key', value: key });
@@ -101,7 +101,7 @@ describe('a request by a proxy', () => {
     expect(server.served).toHaveLength(1);
   });
 
-  it('follows no redirect out of what was approved', async () => {
+  it('a proxied request follows no redirect out of what was approved', async () => {
     const { protectedServer, proxy, world } = await allowedProxy({ shared });
     const elsewhere = `${world.authorizationServer.server.base}/mcp`;
     protectedServer.bend.answer = () => ({ status: 307, headers: { location: elsewhere } });
@@ -111,14 +111,14 @@ describe('a request by a proxy', () => {
     expect(world.authorizationServer.server.asked('/mcp')).toEqual([]);
   });
 
-  it('is refused in the protocol’s form where the server breaks off', async () => {
+  it('a proxied request is refused in the protocol’s form if the server breaks off', async () => {
     const { protectedServer, proxy } = await allowedProxy({ shared });
     protectedServer.bend.answer = () => 'destroy';
     const answer = await call(proxy.url);
     expect(await refusalOf(answer)).toEqual({ status: 502, id: 7, reason: 'protected_server_unreachable' });
   });
 
-  it('is refused with what to do while the vault is locked', async () => {
+  it('a proxied request is refused with what to do while the vault is locked', async () => {
     const { home, proxy } = await allowedProxy({ vault: 'keychain' });
     await home.ok(['lock']);
     expect(await refusalOf(await call(proxy.url))).toEqual({ status: 503, id: 7, reason: 'locked' });
@@ -143,7 +143,7 @@ describe('a stream by a proxy', () => {
     return { ...there, second, next: async () => (await reader?.read())?.value };
   }
 
-  it('arrives event by event', async () => {
+  it('a proxied stream arrives event by event', async () => {
     const { second, next } = await streaming();
     expect(await next()).toBe('data: one\n\n');
     second.resolve();
@@ -155,7 +155,7 @@ describe('a stream by a proxy', () => {
     ['ended', (client: string, url: string) => ['end', client, url]],
     ['unpaired', (client: string) => ['unpair', client]],
     ['without its proxy', (_client: string, _url: string, proxy: string) => ['proxy', 'remove', proxy]],
-  ])('ends the moment its program is %s', async (_how, command) => {
+  ])('a proxied stream ends the moment its program is %s', async (_how, command) => {
     const { home, url, client, proxy, next, second } = await streaming();
     expect(await next()).toBe('data: one\n\n');
     await home.ok(command(client, url, proxy.name));
@@ -163,7 +163,7 @@ describe('a stream by a proxy', () => {
     second.resolve();
   });
 
-  it('goes on when something else is decided', async () => {
+  it('a proxied stream goes on when something else is decided', async () => {
     const { home, url, next, second } = await streaming();
     expect(await next()).toBe('data: one\n\n');
     await home.ok(['deny', 'cli', url]);
@@ -218,7 +218,7 @@ describe('a client of the older transport', () => {
     ['an absolute URL', (base: string) => `${base}/messages?session=7`],
     ['a path', () => '/messages?session=7'],
   ])(
-    'works where the server names its address for messages as %s, and never goes past the proxy',
+    'a proxied client of the older transport works if the server names its address for messages as %s, and stays on the proxy',
     async (_how, named) => {
       const { proxy, posted } = await olderServer(named);
       const client = new Client({ name: 'an-older-client', version: '1.0.0' });
@@ -232,14 +232,14 @@ describe('a client of the older transport', () => {
     },
   );
 
-  it('loses its stream where the server names an address of another server, which gets nothing', async () => {
+  it('a proxied client loses its stream if the server names an address of another server, which gets nothing', async () => {
     const { proxy, elsewhere } = await olderServer((_base, other) => `${other}/messages`);
     const answer = await fetch(proxy.url, { headers: { accept: 'text/event-stream' } });
     await expect(answer.text()).rejects.toThrow('terminated');
     expect(elsewhere.asked('/messages')).toEqual([]);
   });
 
-  it('is told that an address for messages is over, or was never given', async () => {
+  it('a proxied client’s request to an address for messages that is over, or was never given, is refused with that reason', async () => {
     const { proxy, posted } = await olderServer(() => '/messages');
     const stream = await fetch(proxy.url, { headers: { accept: 'text/event-stream' } });
     const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -255,7 +255,7 @@ describe('a client of the older transport', () => {
 });
 
 describe('the programs of a proxy', () => {
-  it('are asked about one by one, by their files, and an interpreter stands for all its scripts', async () => {
+  it('the programs of a proxy are asked about one by one, by their files, and an interpreter stands for all its scripts', async () => {
     const { home, proxy } = await proxied({ shared });
     const first = await answering(home, call(proxy.url), 'yes');
     expect(first.card).toMatchObject({
@@ -278,7 +278,7 @@ describe('the programs of a proxy', () => {
     expect(await home.ok(['clients'])).toContain(`${proxy.name}: agent`);
   });
 
-  it('are another one each where two files have the same name', async () => {
+  it('the programs of a proxy are different ones if two files have the same name', async () => {
     const { home, proxy } = await allowedProxy({ shared });
     const first = await answering(home, otherProgram(proxy.url, 'agent'), 'yes');
     const second = await answering(home, otherProgram(proxy.url, 'agent'), 'no');
@@ -288,7 +288,7 @@ describe('the programs of a proxy', () => {
     ]);
   });
 
-  it('get nothing after a no, and are not asked about again', async () => {
+  it('the programs of a proxy get nothing after a no, and are not asked about again', async () => {
     const { home, proxy, protectedServer } = await proxied({ shared });
     const { got } = await answering(home, call(proxy.url), 'no');
     expect(await refusalOf(got)).toEqual({ status: 403, id: 7, reason: 'consent_denied' });
@@ -297,7 +297,7 @@ describe('the programs of a proxy', () => {
     expect(await home.json('pending')).toEqual([]);
   });
 
-  it('can’t be claimed to stand behind a program that was paired', async () => {
+  it('a client of a proxy can’t claim to be a program that was paired', async () => {
     const { home, url, proxy } = await allowedProxy({ shared });
     const program = await pairedProgram(home, 'editor');
     const behind = { pid: process.pid, startTicks: '1' };
@@ -309,7 +309,7 @@ describe('the programs of a proxy', () => {
 });
 
 describe('the address of a proxy', () => {
-  it('leads nowhere once it was rotated, and the new one leads on', async () => {
+  it('the address of a proxy leads nowhere once it was rotated, and the new one leads on', async () => {
     const { home, proxy } = await allowedProxy({ shared });
     const { url } = await home.json<Proxy>('proxy', 'rotate', proxy.name);
     expect(new URL(url).port).toBe(new URL(proxy.url).port);
@@ -317,14 +317,14 @@ describe('the address of a proxy', () => {
     expect((await call(url)).status).toBe(200);
   });
 
-  it('is closed once it was removed, with the programs that came', async () => {
+  it('the address of a proxy is closed once it was removed, and its programs are gone', async () => {
     const { home, proxy, client } = await allowedProxy({ shared });
     await home.ok(['proxy', 'remove', proxy.name]);
     await expect(call(proxy.url)).rejects.toThrow('fetch failed');
     expect(await home.ok(['clients'])).not.toContain(client);
   });
 
-  it('stands in no log, no argument and no environment', async () => {
+  it('the address of a proxy is in no log, no argument and no environment', async () => {
     const { home, proxy } = await allowedProxy({ shared });
     const secret = new URL(proxy.url).pathname.split('/')[1] ?? '';
     expect(secret.length).toBeGreaterThanOrEqual(32);
@@ -339,7 +339,7 @@ describe('the address of a proxy', () => {
     }
   });
 
-  it('is the same after the broker began anew, and is served by its child alone', async () => {
+  it('the address of a proxy is the same after the broker began anew, and only the broker’s child serves it', async () => {
     const { home, proxy } = await allowedProxy({ vault: 'keychain' });
     await home.ok(['daemon', '--stop']);
     await expect(call(proxy.url)).rejects.toThrow('fetch failed');
@@ -351,7 +351,7 @@ describe('the address of a proxy', () => {
     expect((await call(proxy.url)).status).toBe(200);
   });
 
-  it('is served again after its process was killed', async () => {
+  it('the address of a proxy is served again after its process was killed', async () => {
     const { home, proxy } = await allowedProxy();
     const broker = await home.brokerPid();
     const [worker] = workersOf(broker);

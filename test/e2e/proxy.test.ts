@@ -17,7 +17,7 @@ async function stockClient(url: string): Promise<Client> {
 }
 
 describe('a proxy', () => {
-  it('lets a stock client work that holds no token, once its person allowed it', async () => {
+  it('a proxy serves a stock client that holds no token, once the person allowed it', async () => {
     const { home, world, resource } = await homeInWorld();
     const url = (await home.ok(['proxy', 'add', resource])).trim();
     const connecting = stockClient(url);
@@ -39,7 +39,7 @@ describe('a proxy', () => {
 });
 
 describe('the port of a proxy', () => {
-  it('is said to be taken where another program has it at the start, and is opened once that is gone', async () => {
+  it('the port of a proxy is reported as taken if another program has it at the start, and is opened once it is free', async () => {
     const { home, proxy } = await allowedProxy({ vault: 'keychain' });
     await home.ok(['daemon', '--stop']);
     const squatter = createServer().listen(proxy.port, '127.0.0.1');
@@ -57,7 +57,7 @@ describe('the port of a proxy', () => {
     await until('it opens', async () => (await call(proxy.url).catch(() => undefined))?.status === 200);
   });
 
-  it('is refused where another program has it, or another proxy', async () => {
+  it('the port of a proxy is refused if another program has it, or another proxy', async () => {
     const { home, url, proxy } = await proxied();
     const squatter = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void squatter.close());

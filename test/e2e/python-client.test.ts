@@ -25,7 +25,7 @@ async function pairedPy(home: TestHome, answer: 'yes' | 'no' = 'yes') {
   return { card, run: await pairing };
 }
 
-it('pairs by the code on the card, and prints a token once it is allowed', async () => {
+it('the Python client pairs by the code on the card, and prints a token once it is allowed', async () => {
   const { home, world, resource } = await homeInWorld();
   const { card, run } = await pairedPy(home);
   expect(run).toEqual({ code: 0, stdout: `Compare this code: ${card.code}\nPaired.\n`, stderr: '' });
@@ -41,7 +41,7 @@ it('pairs by the code on the card, and prints a token once it is allowed', async
   expect((await verdictOn(world, asked.stdout.trim())).status).toBe(200);
 });
 
-it('is told no, and leaves no key', async () => {
+it('the Python client gets a refused pairing as such, and leaves no key', async () => {
   const home = newHome();
   const { run } = await pairedPy(home, 'no');
   expect(run).toMatchObject({ code: 1, stderr: expect.stringMatching(/reason: pairing_denied\n$/) });
@@ -85,7 +85,7 @@ with keyturn.connect("notes-py") as broker:
         print(error.reason, token.access_token in repr(token) + repr(broker) + repr(error))
 `;
 
-it('replaces a token that is refused in the middle, and answers a step-up', async () => {
+it('the Python client replaces a token that is refused in the middle, and answers a step-up', async () => {
   const { home, world, resource } = await homeInWorld();
   await pairedPy(home);
   await home.ok(['allow', 'notes-py', resource]);
@@ -104,7 +104,7 @@ it('replaces a token that is refused in the middle, and answers a step-up', asyn
   });
 });
 
-it('goes on with the broker that takes over', async () => {
+it('the Python client goes on with the broker that takes over', async () => {
   const { home, resource } = await homeInWorld({ vault: 'keychain' });
   await pairedPy(home);
   await home.ok(['login', resource]);

@@ -25,7 +25,7 @@ async function onlyQuestion(home: TestHome, kind: Question['kind']): Promise<Que
 const nothingWaits = { code: 0, stdout: '', stderr: 'Nothing waits for you.\n' };
 
 describe('without a permission', () => {
-  it('refuses at once when nobody may be asked, and says how to allow it', async () => {
+  it('a command without a permission refuses at once when it may not ask, and says how to allow it', async () => {
     const { home, world, resource } = await homeInWorld();
     const run = await home.keyturn(['token', resource, '--no-interaction']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
@@ -35,7 +35,7 @@ describe('without a permission', () => {
     expect(world.counts().protectedServer.requests).toBe(0);
   });
 
-  it('waits for an answer, which a second process gives', async () => {
+  it('a command without a permission waits for an answer, which a second process gives', async () => {
     const { home, world, resource } = await homeInWorld();
     const asking = home.start(['token', resource]);
     const question = await onlyQuestion(home, 'allow');
@@ -49,7 +49,7 @@ describe('without a permission', () => {
     expect(await home.keyturn(['answer', question.id, 'yes'])).toMatchObject({ code: 2 });
   });
 
-  it('remembers a no, until the user allows it', async () => {
+  it('a command’s question that got a no is not asked again until the user allows it', async () => {
     const { home, resource } = await homeInWorld();
     const asking = home.start(['token', resource]);
     await home.ok(['answer', (await onlyQuestion(home, 'allow')).id, 'no']);
@@ -63,7 +63,7 @@ describe('without a permission', () => {
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
   });
 
-  it('takes "later" for neither', async () => {
+  it('the answer "later" to a command’s question counts neither as a yes nor as a no', async () => {
     const { home, resource } = await homeInWorld();
     const asking = home.start(['token', resource]);
     await home.ok(['answer', (await onlyQuestion(home, 'allow')).id, 'later']);
@@ -71,7 +71,7 @@ describe('without a permission', () => {
     expect(await home.json('clients')).toMatchObject([{ name: 'cli', permissions: [] }]);
   });
 
-  it('stops waiting after --timeout and leaves the question open, so that a late yes counts', async () => {
+  it('a command stops waiting after --timeout and leaves its question open, so that a late yes counts', async () => {
     const { home, resource } = await homeInWorld();
     const run = await home.keyturn(['token', resource, '--timeout', '1']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
@@ -82,7 +82,7 @@ describe('without a permission', () => {
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
   });
 
-  it('withdraws the question when it is interrupted', async () => {
+  it('a command withdraws its question when it is interrupted', async () => {
     const { home, resource } = await homeInWorld();
     const asking = home.start(['token', resource]);
     await onlyQuestion(home, 'allow');
@@ -121,7 +121,7 @@ describe('a denial and a lease', () => {
 });
 
 describe('a permission that is ended', () => {
-  it('is gone without a trace at the server: the next request asks anew', async () => {
+  it('keyturn end leaves no trace at the server: the next request asks anew', async () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['allow', 'cli', resource]);
     const token = (await home.ok(['token', resource])).trim();
@@ -137,7 +137,7 @@ describe('a permission that is ended', () => {
     expect(await home.keyturn(['end', 'cli', resource])).toMatchObject({ code: 2, stdout: '' });
   });
 
-  it('ends a denial too, and on a terminal one line says that nothing was revoked', async () => {
+  it('keyturn end ends a denial too, and on a terminal one line says that nothing was revoked', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['deny', 'cli', resource]);
     const command = `${process.execPath} ${builtBin} end cli ${resource}`;
@@ -156,7 +156,7 @@ describe('a permission that is ended', () => {
     );
   });
 
-  it('names what there is not', async () => {
+  it('keyturn end refuses a program or a server that doesn’t exist', async () => {
     const { home, resource } = await homeInWorld();
     expect(await home.keyturn(['end', 'nobody', resource])).toMatchObject({ code: 2, stdout: '' });
     expect(await home.keyturn(['end', 'cli', 'notes'])).toMatchObject({ code: 2, stdout: '' });
@@ -164,7 +164,7 @@ describe('a permission that is ended', () => {
 });
 
 describe('a sign-in that waits', () => {
-  it('shows its address to another process, which may call it off', async () => {
+  it('a sign-in that waits shows its address to another process, which may cancel it', async () => {
     const { home, world, resource } = await homeInWorld({ browser: 'true' });
     const signingIn = home.start(['login', resource]);
     const question = await onlyQuestion(home, 'login');
@@ -178,7 +178,7 @@ describe('a sign-in that waits', () => {
     expect(await home.keyturn(['pending'])).toEqual(nothingWaits);
   });
 
-  it('goes on in whatever browser the person opens the printed address with', async () => {
+  it('a sign-in that waits goes on in whatever browser the person opens the printed address with', async () => {
     const { home, world, resource } = await homeInWorld({ browser: '/nonexistent/browser' });
     const signingIn = home.start(['login', resource]);
     const { url = '' } = await onlyQuestion(home, 'login');
@@ -186,7 +186,7 @@ describe('a sign-in that waits', () => {
     expect(await signingIn.ended).toMatchObject({ code: 0, stdout: '' });
   });
 
-  it('ends with the command that was interrupted', async () => {
+  it('a sign-in that waits ends with the command that was interrupted', async () => {
     const { home, resource } = await homeInWorld({ browser: 'true' });
     const signingIn = home.start(['login', resource]);
     await onlyQuestion(home, 'login');

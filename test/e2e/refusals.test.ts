@@ -97,7 +97,7 @@ describe('exit code 8', () => {
 });
 
 describe('plain http', () => {
-  it('is refused on this machine too, unless the home was made for development', async () => {
+  it('plain http is refused on this machine too, unless the home was made for development', async () => {
     const url = 'http://127.0.0.1:9/mcp';
     const home = newHome();
     const refused = await home.keyturn(['allow', 'cli', url]);

@@ -17,7 +17,7 @@ const enter = (home: TestHome, clientId: string, ...more: string[]): Promise<str
 const listed = (home: TestHome): Promise<Client[]> => home.json<Client[]>('register', '--list');
 
 describe('the list of clients', () => {
-  it('has those that were entered and those that were registered by themselves, and never a secret', async () => {
+  it('the list of clients has those that were entered and those that were registered by themselves, and never a secret', async () => {
     const { home, world, resource } = await homeInWorld();
     expect(await home.keyturn(['register', '--list'])).toMatchObject({ code: 0 });
     await home.ok(['login', resource]);
@@ -67,7 +67,7 @@ describe('the list of clients', () => {
     expect(text + JSON.stringify(clients)).not.toContain(secret);
   });
 
-  it('is shown while the vault is locked, which removes nothing', async () => {
+  it('the list of clients is shown while the vault is locked, and no client can be removed then', async () => {
     const home = newHome({ env: { KEYTURN_VAULT: 'sealed-file' } });
     await home.ok(['unlock', '--passphrase-stdin'], { stdin: 'correct horse battery\n' });
     await enter(home, 'by-hand');
@@ -80,7 +80,7 @@ describe('the list of clients', () => {
     expect(await listed(home)).toHaveLength(1);
   });
 
-  it('refuses flags that don’t go together, before it asks anybody', async () => {
+  it('keyturn register refuses flags that don’t go together, before it asks the person', async () => {
     const home = newHome();
     for (const args of [
       [],
@@ -100,7 +100,7 @@ describe('the list of clients', () => {
 });
 
 describe('a removed client', () => {
-  it('is gone with its secret, and the audit log has it', async () => {
+  it('a removed client is gone with its secret, and the audit log says so', async () => {
     const home = newHome();
     await enter(home, 'by-hand');
     expect(await home.ok(['register', issuer, '--remove'])).toBe('');
@@ -117,7 +117,7 @@ describe('a removed client', () => {
     }
   });
 
-  it('is kept while a grant is refreshed with it, which the refusal names; the next sign-in has another', async () => {
+  it('a client is kept while a grant is refreshed with it, and the refusal names the grant; the next sign-in has another client', async () => {
     const { home, world, resource } = await homeInWorld();
     const own = world.authorizationServer.issuer;
     await home.ok(['login', resource]);
@@ -141,7 +141,7 @@ describe('a removed client', () => {
     expect(next?.clientId).not.toBe(clientId);
   });
 
-  it('is kept while its issuer has still to be told of an ended grant, since no other client may tell it', async () => {
+  it('a client is kept while its issuer has still to be told of an ended grant, since no other client may tell it', async () => {
     const { home, url, authorizationServer } = await homeInBentWorld();
     await home.ok(['login', url]);
     const [{ clientId } = { clientId: '' }] = await listed(home);
@@ -187,7 +187,7 @@ describe('a client that takes the place of another', () => {
     return { ...there, client, entering, redirectUri, refreshed, ids };
   }
 
-  it('is refused while a grant needs that one, and entered once nothing does', async () => {
+  it('a client that takes the place of another is refused while a grant needs that one, and entered once none does', async () => {
     const { home, entering, refreshed, ids, url } = await enteredHome();
     const [grant] = await home.json<{ id: string }[]>('list');
     const refused = await entering('another', 'another-secret-of-mine');
@@ -204,7 +204,7 @@ describe('a client that takes the place of another', () => {
     expect(await ids()).toEqual(['another']);
   });
 
-  it('keeps its grants and its redirect URI where it is the same one, with another secret', async () => {
+  it('the same client with another secret keeps its grants and its redirect URI', async () => {
     const { authorizationServer, client, entering, redirectUri, refreshed, ids } = await enteredHome();
     const next = 'the-secret-that-counts-from-now-on';
     authorizationServer.addClient({ ...client, secret: next, redirectUris: [redirectUri] });

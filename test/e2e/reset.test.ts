@@ -37,7 +37,7 @@ const reset = async (home: TestHome): Promise<Left> =>
   JSON.parse(await home.ok(['reset', '--yes', '--json'])) as Left;
 
 describe('keyturn reset', () => {
-  it('revokes everything, empties the keychain, removes the files, and says what stays elsewhere', async () => {
+  it('keyturn reset revokes everything, empties the keychain, removes the files, and says what stays elsewhere', async () => {
     const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
     await home.ok(['allow', 'cli', resource]);
     await home.ok(['token', resource]);
@@ -94,7 +94,7 @@ describe('keyturn reset', () => {
     await reset(home);
   });
 
-  it('removes each API key, though the list of keys is an older copy that does not name it', async () => {
+  it('keyturn reset removes each API key, though the list of keys is an older copy that does not name it', async () => {
     const home = newHome({ vault: 'keychain' });
     const list = path.join(home.paths.state, 'keys.json');
     const setKey = (url: string) =>
@@ -115,7 +115,7 @@ describe('keyturn reset', () => {
     expect(await present()).toEqual([]);
   });
 
-  it('asks, and does nothing without a clear yes', async () => {
+  it('keyturn reset asks, and does nothing without a clear yes', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['login', resource]);
     const refused = await home.keyturn(['reset']);
@@ -131,7 +131,7 @@ describe('keyturn reset', () => {
     expect(filesOf(home)).toEqual([]);
   });
 
-  it('goes on after a crash in its middle, and names what the issuer was never told', async () => {
+  it('keyturn reset goes on after a crash in its middle, and names what the issuer was never told', async () => {
     const { home, url, authorizationServer } = await homeInBentWorld();
     const { server } = authorizationServer;
     await home.ok(['allow', 'cli', url]);
@@ -155,7 +155,7 @@ describe('keyturn reset', () => {
     expect(filesOf(home)).toEqual([note]);
   });
 
-  it('keeps a file that can’t be read, and says so', async () => {
+  it('keyturn reset keeps a file that can’t be read, and says so', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['login', resource]);
     await home.ok(['daemon', '--stop']);
@@ -167,7 +167,7 @@ describe('keyturn reset', () => {
     expect(filesOf(home)).toEqual([file]);
   });
 
-  it('refuses where the keychain is locked, and with --yes names what stays', async () => {
+  it('keyturn reset refuses if the keychain is locked, and with --yes names what stays', async () => {
     const keyring = await ownKeyring();
     onTestFinished(() => keyring.end());
     const { DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR } = keyring.env;

@@ -22,7 +22,7 @@ interface Listed {
 }
 
 describe('a revocation while the issuer is down', () => {
-  it('outlives a kill right after the answer, and is confirmed by itself once the issuer is back', async () => {
+  it('a revocation outlives a kill right after the answer, and is confirmed by itself once the issuer is back', async () => {
     const { home, url, authorizationServer } = await homeInBentWorld({ env: keychain() });
     const { server } = authorizationServer;
     await home.ok(['allow', 'cli', url]);

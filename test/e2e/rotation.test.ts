@@ -20,7 +20,7 @@ const lifetime = 2;
 /** Milliseconds after which the next one is due: a fifth is left then, and a tenth of that is left to chance. */
 const due = lifetime * 780;
 
-it('gives five processes 50 tokens each while they expire, with one sign-in and no token spent twice', async () => {
+it('five processes get 50 tokens each while they expire, with one sign-in and no token spent twice', async () => {
   const { home, world, resource } = await homeInWorld({ issuing: { accessTokenLifetime: lifetime } });
   await home.ok(['login', resource]);
   const pairing = pair({ name: 'busy', env: home.env, onCode: () => undefined });

@@ -27,7 +27,7 @@ async function card(home: TestHome, kind: string): Promise<Question> {
 }
 
 describe('a permission for this run', () => {
-  it('serves every connection of the process, shows whose it is, and ends with the last of them', async () => {
+  it('a permission for this run serves every connection of the process, shows whose it is, and ends with the last of them', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain' });
     await home.ok(['list']);
     const first = await pairedProgram(home, 'editor');
@@ -61,7 +61,7 @@ describe('a permission for this run', () => {
     await expect(third.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
   });
 
-  it('is refused for the command line, with the reason', async () => {
+  it('a permission for this run is refused for the command line, with the reason', async () => {
     const { home, resource } = await homeInWorld();
     const asking = home.start(['token', resource]);
     const { id } = await card(home, 'allow');
@@ -74,7 +74,7 @@ describe('a permission for this run', () => {
 });
 
 describe('a permission for once', () => {
-  it('is one token for the command that waits, and for none after it', async () => {
+  it('a permission for once is one token for the command that waits, and for none after it', async () => {
     const { home, resource } = await homeInWorld();
     const asking = home.start(['token', resource]);
     const { id } = await card(home, 'allow');
@@ -107,7 +107,7 @@ function pairing(home: TestHome, name: string): ChildProcess {
 }
 
 describe('a process that becomes another program while its question is open', () => {
-  it('is paired with neither: the yes is refused, and nothing is granted', async () => {
+  it('a process that becomes another program while its question is open is not paired: the yes is refused, and nothing is granted', async () => {
     const home = newHome();
     await home.ok(['list']);
     const child = pairing(home, 'changeling');
@@ -126,7 +126,7 @@ describe('a process that becomes another program while its question is open', ()
     expect(await home.ok(['audit', 'tail'])).toContain('void');
   });
 
-  it('is paired if it stays what it was', async () => {
+  it('a process is paired if it stays the program that it was', async () => {
     const home = newHome();
     await home.ok(['list']);
     pairing(home, 'steady');

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { homeInWorld, newHome } from '../support/home.ts';
 
 describe('the settings', () => {
-  it('are shown, changed and unset; each change is a row of the audit log, without its value', async () => {
+  it('the settings are shown, changed and unset; each change is a row of the audit log, without its value', async () => {
     const home = newHome();
     expect(await home.ok(['settings'])).toMatch(/\nlogLevel +info +info +default\n/);
     expect(await home.keyturn(['settings', 'logLevel', 'debug'])).toEqual({
@@ -29,7 +29,7 @@ describe('the settings', () => {
     expect(rows).not.toContain('hunter2');
   });
 
-  it('keep the key of a sealed file while it holds something', async () => {
+  it('the settings keep the key of a sealed file while it holds something', async () => {
     const home = newHome({ env: { KEYTURN_VAULT: 'sealed-file' } });
     await home.ok(['unlock', '--passphrase-stdin'], { stdin: 'correct horse battery\n' });
     await home.ok(['allow', 'cli', 'https://server.example/mcp']);
@@ -40,7 +40,7 @@ describe('the settings', () => {
     expect(await home.ok(['settings', 'vaultKey'])).toContain('passphrase');
   });
 
-  it('are guessed where a name is mistyped', async () => {
+  it('a mistyped setting gets a guess at its name', async () => {
     const home = newHome();
     for (const args of [['loglevel'], ['loglevel', 'debug']]) {
       const run = await home.keyturn(['settings', ...args]);
@@ -49,7 +49,7 @@ describe('the settings', () => {
     }
   });
 
-  it('keep the vault while grants rest in it', async () => {
+  it('the settings keep the vault while grants rest in it', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['login', resource]);
     const run = await home.keyturn(['settings', 'vault', 'keychain']);

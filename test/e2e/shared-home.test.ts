@@ -46,7 +46,7 @@ function isFailed({ run, status, took }: Call): boolean {
 }
 
 it(
-  'causes one sign-in, one registration, no refresh token used twice and no failed call',
+  'processes on one home cause one sign-in, one registration, no refresh token used twice and no failed call',
   { timeout: duration * 1000 + margin },
   async () => {
     const { home, world, url, authorizationServer } = await homeInBentWorld({

@@ -60,7 +60,7 @@ async function brokerIn(home: TestHome): Promise<number> {
 }
 
 describe('the broker and its keychain worker', () => {
-  it('leave no core, and let no other program of the user read their memory or environment', async () => {
+  it('broker and keychain worker leave no core, and no other program of the user can read their memory or environment', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain', launcher: withoutPrivileges });
     await home.ok(['allow', 'cli', resource]);
     await home.ok(['token', resource]);
@@ -74,7 +74,7 @@ describe('the broker and its keychain worker', () => {
     }
   });
 
-  it('would be read if they were not shielded, as any other process of the user is', async () => {
+  it('broker and keychain worker could be read if they were not shielded, as any other process of the user', async () => {
     const [command, ...args] = [...withoutPrivileges, 'sleep', '60'];
     const open = spawn(command, args, { stdio: 'ignore' });
     onTestFinished(() => void open.kill());
@@ -111,7 +111,7 @@ describe('the broker and its keychain worker', () => {
   });
 
   it.each(['SIGABRT', 'SIGSEGV'] as const)(
-    'leave no core file and say no secret when %s ends them',
+    'broker and keychain worker leave no core file and say no secret when %s ends them',
     async (signal) => {
       const { home, resource } = await homeInWorld({ launcher: dumpingCore });
       const broker = home.start(['daemon']);
@@ -127,7 +127,7 @@ describe('the broker and its keychain worker', () => {
     },
   );
 
-  it('open no inspector when SIGUSR1 comes, and go on', async () => {
+  it('broker and keychain worker open no inspector when SIGUSR1 comes, and go on', async () => {
     const home = newHome();
     const broker = home.start(['daemon']);
     await broker.says('the broker listens on');
@@ -138,26 +138,29 @@ describe('the broker and its keychain worker', () => {
     expect(stderr).not.toMatch(/debugger|inspector/i);
   });
 
-  it.runIf(isRoot)('work as an ordinary user, who does not own their /proc', async ({ skip }) => {
-    const nobody = 65_534;
-    const asNobody = ['setpriv', '--reuid', `${nobody}`, '--regid', `${nobody}`, '--clear-groups'];
-    const [command, ...words] = [...asNobody, process.execPath, builtBin, '--version'];
-    // A checkout in a folder of root's alone can't be run by anybody else.
-    if (spawnSync(command, words).status !== 0) skip();
-    const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    chownSync(folder, nobody, nobody);
-    const env = { HOME: folder, KEYTURN_HOME: path.join(folder, 'home') };
-    const home = newHome({ launcher: asNobody, env });
-    await home.ok(['allow', 'cli', 'https://notes.example/mcp']);
-    const pid = await brokerIn(home);
-    const seen = (file: string): number | null =>
-      spawnSync(asNobody[0] ?? '', [...asNobody.slice(1), 'head', '-c1', file]).status;
-    expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/^Uid:\t65534\t/m);
-    expect(seen(`/proc/${pid}/environ`)).not.toBe(0);
-    expect(await home.json('clients')).toMatchObject([{ clientId: 'cli' }]);
-    await home.ok(['daemon', '--stop']);
-  });
+  it.runIf(isRoot)(
+    'broker and keychain worker work as an ordinary user, who does not own their /proc',
+    async ({ skip }) => {
+      const nobody = 65_534;
+      const asNobody = ['setpriv', '--reuid', `${nobody}`, '--regid', `${nobody}`, '--clear-groups'];
+      const [command, ...words] = [...asNobody, process.execPath, builtBin, '--version'];
+      // A checkout in a folder of root's alone can't be run by anybody else.
+      if (spawnSync(command, words).status !== 0) skip();
+      const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+      onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+      chownSync(folder, nobody, nobody);
+      const env = { HOME: folder, KEYTURN_HOME: path.join(folder, 'home') };
+      const home = newHome({ launcher: asNobody, env });
+      await home.ok(['allow', 'cli', 'https://notes.example/mcp']);
+      const pid = await brokerIn(home);
+      const seen = (file: string): number | null =>
+        spawnSync(asNobody[0] ?? '', [...asNobody.slice(1), 'head', '-c1', file]).status;
+      expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/^Uid:\t65534\t/m);
+      expect(seen(`/proc/${pid}/environ`)).not.toBe(0);
+      expect(await home.json('clients')).toMatchObject([{ clientId: 'cli' }]);
+      await home.ok(['daemon', '--stop']);
+    },
+  );
 });
 
 describe('a broker that would show its secrets', () => {
@@ -166,7 +169,7 @@ describe('a broker that would show its secrets', () => {
     ['NODE_OPTIONS', '--no-warnings "--tls_keylog=keys.txt"'],
     ['NODE_OPTIONS', '--heapsnapshot-signal=SIGUSR2'],
     ['NODE_DEBUG', 'http'],
-  ])('is not started: %s=%s', async (name, value) => {
+  ])('a broker that would show its secrets is not started: %s=%s', async (name, value) => {
     const home = newHome();
     const run = await home.keyturn(['daemon'], { env: { [name]: value } });
     expect(run).toMatchObject({ code: 2, stdout: '' });

@@ -18,7 +18,7 @@ const renewals = isSoak ? 120 / lifetime : 2;
 /** Milliseconds that a busy machine may need beside what the test itself takes. */
 const margin = 300_000;
 
-it('has every call answered once while one token after another expires', { timeout: margin }, async () => {
+it('every call is answered once while one token after another expires', { timeout: margin }, async () => {
   const service = workshop();
   const { home, world, resource } = await homeInWorld({
     issuing: { service, accessTokenLifetime: lifetime },

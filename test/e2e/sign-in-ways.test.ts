@@ -22,7 +22,7 @@ async function onlyQuestion(home: TestHome, kind: string): Promise<Required<Ques
 describe('login --device', () => {
   const device = { authorization: { deviceAuthorization: true } };
 
-  it('signs in by a code that the person enters elsewhere, and prints it for nobody but the person', async () => {
+  it('login --device signs in by a code that the person enters elsewhere, and only the person sees the code', async () => {
     const { home, authorizationServer, url } = await homeInBentWorld(device);
     await home.ok(['allow', 'cli', url]);
     const signingIn = home.start(['login', url, '--device', '--account', 'elsewhere', '--json']);
@@ -45,7 +45,7 @@ describe('login --device', () => {
     expect(request?.form.get('resource')).toBe(url);
   });
 
-  it('exits 5 when the person says no there', async () => {
+  it('login --device exits 5 when the person says no there', async () => {
     const { home, authorizationServer, url } = await homeInBentWorld(device);
     const signingIn = home.start(['login', url, '--device']);
     authorizationServer.denyDevice((await onlyQuestion(home, 'device')).code);
@@ -54,7 +54,7 @@ describe('login --device', () => {
     expect(run.stderr).toContain('reason: access_denied');
   });
 
-  it('can be cancelled from another terminal', async () => {
+  it('login --device can be cancelled from another terminal', async () => {
     const { home, url } = await homeInBentWorld(device);
     const signingIn = home.start(['login', url, '--device']);
     await home.ok(['answer', (await onlyQuestion(home, 'device')).id, 'no']);
@@ -63,14 +63,14 @@ describe('login --device', () => {
     expect(run.stderr).toContain('was cancelled');
   });
 
-  it('exits 3 when nobody entered the code in the time given, and says that the sign-in is not finished', async () => {
+  it('login --device exits 3 when no person entered the code in time, and says that the sign-in is not finished', async () => {
     const { home, url } = await homeInBentWorld(device);
     const run = await home.keyturn(['login', url, '--device', '--timeout', '10']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('reason: login_pending');
   });
 
-  it('is refused where the server does not offer it, with the other way in the hint', async () => {
+  it('login --device is refused if the server does not offer it, with the other way in the hint', async () => {
     const { home, url } = await homeInBentWorld();
     const run = await home.keyturn(['login', url, '--device']);
     expect(run).toMatchObject({ code: 5, stdout: '' });
@@ -81,7 +81,7 @@ describe('login --device', () => {
 });
 
 describe('login --new-client', () => {
-  it('signs in at a server that has forgotten Keyturn, also while another sign-in waits there', async () => {
+  it('login --new-client signs in at a server that has forgotten Keyturn, also while another sign-in waits there', async () => {
     const { home, authorizationServer, url } = await homeInBentWorld();
     await home.ok(['login', url]);
     authorizationServer.clients.clear();
@@ -101,7 +101,7 @@ describe('login --new-client', () => {
 });
 
 describe('a client that was entered by hand, where its page shows an error', () => {
-  it('is entered anew: login and pending name that command, and not --new-client', async () => {
+  it('if the page of an entered client shows an error, login and pending name the command that enters one, not --new-client', async () => {
     const { home, authorizationServer, url } = await homeInBentWorld();
     const { issuer } = authorizationServer;
     await home.ok(['register', issuer, '--client-id', 'unknown-there']);
@@ -131,7 +131,7 @@ describe('login --paste', () => {
     return { signingIn, address };
   }
 
-  it('takes the address that a browser elsewhere ended at, refuses wrong ones before it, and shows none', async () => {
+  it('login --paste takes the address that a browser elsewhere ended at, refuses wrong ones before it, and shows none', async () => {
     const there = await homeInBentWorld();
     const { home, url, authorizationServer } = there;
     const { signingIn, address } = await waiting(there);
@@ -154,14 +154,14 @@ describe('login --paste', () => {
     expect(await home.keyturn(['token', url, '--no-interaction'])).toMatchObject({ code: 0 });
   });
 
-  it('ends by itself when the browser reaches this machine after all, though standard input stays open', async () => {
+  it('login --paste ends by itself when the browser reaches this machine after all, though standard input stays open', async () => {
     const there = await homeInBentWorld();
     const { signingIn, address } = await waiting(there);
     expect((await there.world.fetch(address)).status).toBe(200);
     expect(await signingIn.ended).toMatchObject({ code: 0, stdout: '' });
   });
 
-  it('is cancelled if standard input ends without an address of it', async () => {
+  it('login --paste is cancelled if standard input ends without an address of it', async () => {
     const { home, url } = await homeInBentWorld();
     const run = await home.keyturn(['login', url, '--paste'], { stdin: '\nnot an address\n' });
     expect(run).toMatchObject({ code: 5, stdout: '' });
@@ -170,7 +170,7 @@ describe('login --paste', () => {
     expect(run.stderr).toContain('reason: login_failed');
   });
 
-  it('shows its own address only, though a page of another request waits for the same server', async () => {
+  it('login --paste shows its own address only, though a page of another request waits for the same server', async () => {
     const there = await homeInBentWorld({ env: { KEYTURN_BROWSER: 'true' } });
     const { home, url, world } = there;
     const other = home.start(['login', url]);
@@ -189,7 +189,7 @@ describe('login --paste', () => {
     expect(await other.ended).toMatchObject({ code: 5 });
   });
 
-  it('excludes --device', async () => {
+  it('login --paste excludes --device', async () => {
     const run = await newHome().keyturn(['login', 'https://notes.example/mcp', '--paste', '--device']);
     expect(run).toMatchObject({ code: 2, stdout: '' });
     expect(run.stderr).toContain('--device and --paste exclude each other');
@@ -197,7 +197,7 @@ describe('login --paste', () => {
 });
 
 describe('login --issuer and --account', () => {
-  it('chooses among several authorization servers, and refuses one that the server does not name', async () => {
+  it('login --issuer chooses among several authorization servers, and refuses one that the server does not name', async () => {
     const { home, world, authorizationServer: first, protectedServer, url } = await homeInBentWorld();
     const second = await world.openAuthorizationServer();
     protectedServer.settings.authorizationServers = [first, second];
@@ -211,7 +211,7 @@ describe('login --issuer and --account', () => {
     expect(run.stderr).toContain(`It names "${first.issuer}", "${second.issuer}"`);
   });
 
-  it('keeps two accounts at one server apart, with a token of its own for each', async () => {
+  it('login --account keeps two accounts at one server apart, with a token of its own for each', async () => {
     const { home, authorizationServer, url } = await homeInBentWorld();
     await home.ok(['allow', 'cli', url]);
     await home.ok(['login', url, '--account', 'work']);
@@ -235,7 +235,7 @@ describe('login --issuer and --account', () => {
 describe('client-metadata', () => {
   const clientUrl = 'https://keyturn.example/client.json';
 
-  it('prints a document by the rules, which a server then knows Keyturn by, without registration', async () => {
+  it('client-metadata prints a document by the rules, by which a server then knows Keyturn without registration', async () => {
     const { home, program, authorizationServer, url } = await programInBentWorld({
       authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
       env: { KEYTURN_CLIENT_METADATA_URL: clientUrl },
@@ -275,7 +275,7 @@ describe('client-metadata', () => {
     'https://keyturn.example',
     'https://keyturn.example/a#b',
     'client',
-  ])('refuses %s, which no server would take', async (bad) => {
+  ])('client-metadata refuses %s, which no server would take', async (bad) => {
     const run = await newHome().keyturn(['client-metadata', bad]);
     expect(run).toMatchObject({ code: 2, stdout: '' });
     expect(run.stderr).toContain("can't be the URL of a client ID metadata document");

@@ -21,7 +21,7 @@ async function question(home: TestHome, kind: string, not = ''): Promise<Questio
 }
 
 describe('a broker that is replaced', () => {
-  it('leaves its questions to the next one: who waits does nothing and gets its token', async () => {
+  it('a broker that is replaced leaves its questions to the next one: a waiting program does nothing and gets its token', async () => {
     const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
     await home.ok(['list']);
     const program = await pairedProgram(home, 'editor');
@@ -55,7 +55,7 @@ describe('a broker that is replaced', () => {
     program.close();
   });
 
-  it('lets a sign-in begin anew at the next one', async () => {
+  it('a sign-in of a broker that is replaced begins anew at the next one', async () => {
     const { home, world, resource } = await homeInWorld({ browser: 'true' });
     const login = home.start(['login', resource]);
     const { id } = await question(home, 'login');
@@ -68,7 +68,7 @@ describe('a broker that is replaced', () => {
     expect(await login.ended).toMatchObject({ code: 0, stdout: '' });
   });
 
-  it('refuses what is new while it finishes a refresh, whose token its asker still gets', async () => {
+  it('a broker that is replaced refuses what is new while it finishes a refresh, whose token its asker still gets', async () => {
     const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
     await home.ok(['allow', 'cli', resource]);
     const old = await home.ok(['token', resource]);
@@ -122,7 +122,7 @@ function rewrite(folder: string, from: string | RegExp, to: string): void {
 }
 
 describe('a broker of another version', () => {
-  it('serves as ever; a request that fails because of it says so, and a restart mends it', async () => {
+  it('a broker of another version serves as ever; a request that fails because of it says so, and a restart mends it', async () => {
     const bin = otherRelease('9.8.7');
     const other = newHome({ bin });
     await other.ok(['list']);

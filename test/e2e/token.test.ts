@@ -16,7 +16,7 @@ interface TokenJson {
 }
 
 describe('the way from 401 to 200', () => {
-  it('is one permission and one sign-in, and then every program that runs the command has it', async () => {
+  it('the way from 401 to 200 is one permission and one sign-in, and then every program that runs the command has it', async () => {
     const { home, world, resource } = await homeInWorld();
     await expect(useNotebook(world, {})).rejects.toThrow();
     expect(world.counts().protectedServer.unauthorized).toBe(1);
@@ -43,7 +43,7 @@ describe('the way from 401 to 200', () => {
     });
   });
 
-  it('gives the whole answer as JSON on request', async () => {
+  it('keyturn token gives the whole answer as JSON on request', async () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['allow', 'cli', resource]);
     const plain = await home.ok(['token', resource]);
@@ -64,7 +64,7 @@ describe('the way from 401 to 200', () => {
 });
 
 describe('a token that no longer serves', () => {
-  it('is replaced when the protected server refused it and it comes back on standard input', async () => {
+  it('a token that the protected server refused is replaced when it comes back on standard input', async () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['allow', 'cli', resource]);
     const old = (await home.ok(['token', resource])).trim();
@@ -93,7 +93,7 @@ describe('a token that no longer serves', () => {
     expect(world.counts().authorizationServer.refreshes).toBe(3);
   });
 
-  it('is none that was just issued, however long the caller needs one: --min-validity sets off no sign-in', async () => {
+  it('a token that was just issued is not replaced, however large --min-validity is: it sets off no sign-in', async () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['allow', 'cli', resource]);
     const first = await home.ok(['token', resource]);
@@ -109,7 +109,7 @@ describe('a token that no longer serves', () => {
 });
 
 describe('scopes', () => {
-  it('grow by a step-up when a tool wants more, keeping what was there', async () => {
+  it('scopes grow by a step-up when a tool wants more, and keep what was there', async () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['allow', 'cli', resource]);
     const narrow = (await home.ok(['token', resource])).trim();
@@ -124,7 +124,7 @@ describe('scopes', () => {
     expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codeExchanges: 2 });
   });
 
-  it('are asked for by name', async () => {
+  it('keyturn token asks for scopes by name', async () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['allow', 'cli', resource]);
     const token = await home.ok(['token', resource, '--scope', 'notes:read notes:write']);
@@ -132,7 +132,7 @@ describe('scopes', () => {
     expect(world.counts().authorizationServer.codeExchanges).toBe(1);
   });
 
-  it('stay within the permission, though the grant has more', async () => {
+  it('scopes stay within the permission, though the grant has more', async () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['login', resource, '--scope', 'notes:read notes:write']);
     await home.ok(['allow', 'cli', resource, '--scope', 'notes:read']);

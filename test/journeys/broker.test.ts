@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe('the vault', () => {
-  it('is locked from the menu and from the window, and opened again from either: until then no token', async () => {
+  it('the vault is locked from the menu and from the window, and opened again from either: until then no token', async () => {
     const { seat, program } = await usedSeat(place);
     const { app } = seat;
     const { resource } = place;
@@ -55,7 +55,7 @@ describe('the vault', () => {
     expect(seat.tabs()).toHaveLength(1);
   });
 
-  it('of a sealed file has its passphrase chosen and typed in the window, and shows it nowhere again', async () => {
+  it('the passphrase of a sealed file is chosen and typed in the window, and shown nowhere again', async () => {
     const passphrase = 'correct horse battery staple';
     const seat = await sitDown(newDesk(world.caFile, { env: { KEYTURN_VAULT: 'sealed-file' } }));
     await iconShows(seat.app, names.icon.locked);
@@ -94,7 +94,7 @@ describe('quitting', () => {
     ['from the menu', byMenu],
     ['by one signal after another', bySignals],
   ])(
-    '%s waits for a rotation that is under way, so that the next start needs no sign-in',
+    'quitting %s waits for a rotation that is under way, so that the next start needs no sign-in',
     async (_how, quit) => {
       const { seat, program, token } = await usedSeat(place);
       const { app } = seat;
@@ -127,7 +127,7 @@ describe('quitting', () => {
 });
 
 describe('a headless broker', () => {
-  it('hands its question to the app: the program waits on and gets its token', async () => {
+  it('a headless broker hands its question to the app: the program waits on and gets its token', async () => {
     const desk = newDesk(world.caFile);
     const headless = desk.home.start(['daemon']);
     await headless.says('the broker listens on');
@@ -147,7 +147,7 @@ describe('a headless broker', () => {
     expect(seat.tabs()).toHaveLength(1);
   });
 
-  it('leaves a question asked of the app unanswered by its end: it is asked again at the next start', async () => {
+  it('a question of a headless broker that the app did not answer by its end is asked again at the next start', async () => {
     const { seat, program } = await usedSeat(place);
     const asking = asks(program, { resource: place.resource, scope: 'notes:read notes:write' });
     await openCard(seat, names.notice.asking);

@@ -42,7 +42,7 @@ const noteFirstLook = (name: string): string => `new MutationObserver((_changes,
 }).observe(document, { childList: true, subtree: true });`;
 
 describe('a card', () => {
-  it('that is loaded anew has to be looked at anew, with nothing answered, and can be answered then', async () => {
+  it('a card that is loaded anew has to be looked at anew, with nothing answered, and can be answered then', async () => {
     const seat = await newSeat(world.caFile);
     await pairs(seat, 'editor');
     const program = await programOf(seat, 'editor');
@@ -65,7 +65,7 @@ describe('a card', () => {
     expect((await verdictOn(world, (await answered).access_token)).status).toBe(200);
   });
 
-  it('is denied by Enter from where it begins, and by Escape not answered at all', async () => {
+  it('a card is denied by Enter from where it begins, and by Escape not answered at all', async () => {
     const seat = await newSeat(world.caFile);
     await pairs(seat, 'editor');
     const program = await programOf(seat, 'editor');
@@ -109,7 +109,7 @@ async function isHarmless(page: Page): Promise<void> {
 }
 
 describe('names that were chosen to deceive', () => {
-  it('are shown as text and bounded, on cards, in lists, in the menu and in notifications', async () => {
+  it('names that were chosen to deceive are shown as text and bounded, on cards, in lists, in the menu and in notifications', async () => {
     const scopes = hostile.scope.split(' ');
     const bent = await openBentWorld({
       authorization: { issuerPath: `/${'W'.repeat(900)}`, scopesSupported: scopes, defaultScope: scopes },
@@ -149,7 +149,7 @@ describe('names that were chosen to deceive', () => {
     expect((await seat.app.tray()).rows.join('\n')).not.toMatch(/\u202e|W{100}/);
   });
 
-  it('of a server that refuses a sign-in are text in the refusal as well', async () => {
+  it('names of a server that refuses a sign-in are text in the refusal as well', async () => {
     const bent = await openBentWorld();
     onTestFinished(() => bent.close());
     const { authorizationServer, protectedServer } = bent;
@@ -183,7 +183,7 @@ const countGone = `window.gone = 0;
   }).observe(document.querySelector('ul.cards'), { childList: true, subtree: true });`;
 
 describe('500 servers and 200 programs', () => {
-  it('are shown some at a time, scrolled through without one being drawn again, and found by the filter', async () => {
+  it('500 servers and 200 programs are shown some at a time, scrolled through without one being drawn again, and found by the filter', async () => {
     const desk = newDesk(world.caFile);
     await fillHome(desk.home, { grants: 500, programs: 200 });
     const seat = await sitDown(desk);

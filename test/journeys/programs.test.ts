@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe('the first run', () => {
-  it('welcomes a new person once, and starts at login if they say so', async () => {
+  it('the first run welcomes a new person once, and starts at login if they say so', async () => {
     const config = mkdtempSync(path.join(tmpdir(), 'kt-config-'));
     onTestFinished(() => rmSync(config, { recursive: true }));
     const desk = newDesk(world.caFile, { env: { XDG_CONFIG_HOME: config } });
@@ -64,7 +64,7 @@ describe('the first run', () => {
 });
 
 describe('a program', () => {
-  it('is paired by its digits, allowed on its card, and gets its token after one sign-in page', async () => {
+  it('a program is paired by its digits, allowed on its card, and gets its token after one sign-in page', async () => {
     const seat = await newSeat(world.caFile);
     const { app, tabs } = seat;
     await iconShows(app, names.icon.fine);
@@ -86,7 +86,7 @@ describe('a program', () => {
     expect(tabs()).toEqual([page]);
   });
 
-  it('is refused without a card once it was denied, until the person undoes that in Programs', async () => {
+  it('a program is refused without a card once it was denied, until the person undoes that in Programs', async () => {
     const seat = await newSeat(world.caFile);
     await pairs(seat, 'editor');
     const program = await programOf(seat, 'editor');
@@ -108,7 +108,7 @@ describe('a program', () => {
     expect(seat.tabs()).toEqual([]);
   });
 
-  it('that was allowed for its session has to ask again once its connection has closed', async () => {
+  it('a program that was allowed for its session has to ask again once its connection has closed', async () => {
     const seat = await newSeat(world.caFile);
     await pairs(seat, 'editor');
     const program = await programOf(seat, 'editor');
@@ -128,7 +128,7 @@ describe('a program', () => {
     await expect(again).rejects.toMatchObject({ reason: 'consent_denied' });
   });
 
-  it('that was allowed for an hour is refused as soon as the person ends it in Programs', async () => {
+  it('a program that was allowed for an hour is refused as soon as the person ends it in Programs', async () => {
     const seat = await newSeat(world.caFile);
     await pairs(seat, 'editor');
     const program = await programOf(seat, 'editor');

@@ -37,7 +37,7 @@ async function revoke(
 }
 
 describe('a grant that the person revokes', () => {
-  it('is over at once for its program, and the server confirms that it ended the tokens', async () => {
+  it('a grant that the person revokes is over at once for its program, and the server confirms that it ended the tokens', async () => {
     const { seat, program, token } = await usedSeat(place);
     const { authorizationServer } = world;
     const live = authorizationServer.issued.filter((one) => authorizationServer.honours(one));
@@ -53,7 +53,7 @@ describe('a grant that the person revokes', () => {
     expect(seat.tabs()).toHaveLength(1);
   });
 
-  it('is over while the server can’t be reached, and confirmed when it is tried after that', async () => {
+  it('a revoked grant is over while the server can’t be reached, and confirmed when it is tried after that', async () => {
     const bent = await openBentWorld();
     onTestFinished(() => bent.close());
     const { authorizationServer, protectedServer } = bent;
@@ -89,7 +89,7 @@ async function isTurnedAway(program: Connection, token: string): Promise<void> {
 }
 
 describe('a server that forgot the grant', () => {
-  it('shows in the icon and a notification, and one click there opens one page, not two', async () => {
+  it('a server that forgot the grant shows in the icon and a notification, and one click there opens one page, not two', async () => {
     const { seat, program, token } = await usedSeat(place);
     const { app, tabs } = seat;
     const { resource } = place;
@@ -113,7 +113,7 @@ describe('a server that forgot the grant', () => {
     expect(tabs()).toHaveLength(2);
   });
 
-  it('leaves a program’s sign-in to a click in the menu, which opens its page once', async () => {
+  it('a server that forgot the grant leaves a program’s sign-in to a click in the menu, which opens its page once', async () => {
     const { seat, program, token } = await usedSeat(place);
     const { app, tabs } = seat;
     const { resource } = place;
@@ -131,7 +131,7 @@ describe('a server that forgot the grant', () => {
 });
 
 describe('a server that the person enters', () => {
-  it('is signed in to by one page, before any program asks', async () => {
+  it('a server that the person enters is signed in to by one page, before any program asks', async () => {
     const seat = await newSeat(world.caFile);
     const main = await openMain(seat, 'servers');
     await main.getByText(names.servers.add, { exact: true }).click();

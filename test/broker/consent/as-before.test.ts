@@ -52,7 +52,7 @@ describe('a yes "as before"', () => {
   it.each([
     ['without end', undefined],
     ['with its end', hour],
-  ])('adds to the permission that exists, %s', async (_what, until) => {
+  ])('a yes "as before" adds to the permission that exists, %s', async (_what, until) => {
     const { rig, id, asked } = await asking(until);
     const end = kept(rig)?.until;
     rig.parts.interactions.answer(id, 'yes', asBefore);
@@ -62,7 +62,7 @@ describe('a yes "as before"', () => {
     expect(rig.parts.leases.of('editor', rig.clock.wall())).toEqual([]);
   });
 
-  it('adds to a permission for a time, and ends with it', async () => {
+  it('a yes "as before" adds to a permission for a time, and ends with it', async () => {
     const rig = await brokerRig(inWorld(world));
     const until = rig.clock.wall() + hour;
     const createdAt = rig.clock.wall();
@@ -77,7 +77,7 @@ describe('a yes "as before"', () => {
   });
 
   it.each(['ended', 'denied', 'over'] as const)(
-    'is refused if the earlier permission is %s by then, and the card stays open',
+    'a yes "as before" is refused if the earlier permission is %s by then, and the card stays open',
     async (how) => {
       const { rig, id, asked } = await asking(hour);
       if (how === 'ended') await rig.parts.permissions.end('editor', rig.endpoint);
@@ -93,7 +93,7 @@ describe('a yes "as before"', () => {
     },
   );
 
-  it('allows nothing if the earlier permission is ended right after the yes, and reports the yes as void', async () => {
+  it('a yes "as before" allows nothing if the earlier permission is ended right after it, and the yes is reported as void', async () => {
     const { rig, id, asked } = await asking();
     rig.parts.interactions.answer(id, 'yes', asBefore);
     const ending = rig.parts.permissions.end('editor', rig.endpoint);
@@ -105,7 +105,7 @@ describe('a yes "as before"', () => {
 
   // The yes can be at any step on its way to the disk by then.
   it.each(Array.from({ length: 12 }, (_none, steps) => steps))(
-    'leaves no part of a permission that was ended %i steps after it',
+    'a yes "as before" leaves no part of a permission that was ended %i steps after it',
     async (steps) => {
       const { rig, id, asked } = await asking();
       rig.parts.interactions.answer(id, 'yes', asBefore);

@@ -30,26 +30,29 @@ describe('the cards of a program after an answer "later"', () => {
     while (!isSo()) await turnOfEvents();
   }
 
-  it.each(['later', 'withdrawn'] as const)('come after a pause that grows with each: %s', async (how) => {
-    const r = await rig();
-    for (const longest of [1000, 2000, 4000]) {
+  it.each(['later', 'withdrawn'] as const)(
+    'after the answer "later" a program’s cards come after a pause that grows with each: %s',
+    async (how) => {
+      const r = await rig();
+      for (const longest of [1000, 2000, 4000]) {
+        await getsNoYes(r, how);
+        r.clock.advance(longest * 0.75 - 1);
+        // Another server does not avoid the pause; another program isn't delayed.
+        const elsewhere = r.ask({ resource: `${r.endpoint}/elsewhere` });
+        expect(await refusal(elsewhere)).toMatchObject({ reason: 'rate_limited', hint: expect.any(String) });
+        r.clock.advance(longest * 0.25 + 1);
+      }
       await getsNoYes(r, how);
-      r.clock.advance(longest * 0.75 - 1);
-      // Another server does not avoid the pause; another program isn't delayed.
-      const elsewhere = r.ask({ resource: `${r.endpoint}/elsewhere` });
-      expect(await refusal(elsewhere)).toMatchObject({ reason: 'rate_limited', hint: expect.any(String) });
-      r.clock.advance(longest * 0.25 + 1);
-    }
-    await getsNoYes(r, how);
-    const other = refusal(r.ask({ clientId: 'agent' }));
-    r.parts.interactions.answer((await r.question('allow')).id, 'later');
-    expect(await other).toMatchObject({ reason: 'consent_required' });
-    r.clock.advance(8000 + 300_001);
-    await getsNoYes(r, how);
-    expect(await refusal(r.ask())).toMatchObject(late);
-  });
+      const other = refusal(r.ask({ clientId: 'agent' }));
+      r.parts.interactions.answer((await r.question('allow')).id, 'later');
+      expect(await other).toMatchObject({ reason: 'consent_required' });
+      r.clock.advance(8000 + 300_001);
+      await getsNoYes(r, how);
+      expect(await refusal(r.ask())).toMatchObject(late);
+    },
+  );
 
-  it('come at once after a yes, and after a permission that the owner gives the program', async () => {
+  it('a program’s cards come at once after a yes, and after a permission that the owner gives the program', async () => {
     const r = await rig();
     await getsNoYes(r, 'later');
     await r.allow('editor', ['notes:read'], `${r.endpoint}/elsewhere`);
@@ -64,7 +67,7 @@ describe('the cards of a program after an answer "later"', () => {
     expect(await refusal(r.ask({ scope: ['notes:write'] }))).toMatchObject(late);
   });
 
-  it('still wait after the person answers or allows another program', async () => {
+  it('a program’s cards still wait after the person answers or allows another program', async () => {
     const r = await rig();
     await getsNoYes(r, 'later');
     const other = r.ask({ clientId: 'agent', scope: ['notes:read'] });
@@ -82,7 +85,7 @@ describe('the cards of a program after an answer "later"', () => {
     expect(await refusal(r.ask())).toMatchObject(late);
   });
 
-  it('come at once after a sign-in at the same server, and not after one at another server', async () => {
+  it('a program’s cards come at once after a sign-in at the same server, and not after one at another server', async () => {
     const r = await rig();
     const elsewhere = { resource: `${r.endpoint}/elsewhere` };
     await getsNoYes(r, 'later');
@@ -103,7 +106,7 @@ describe('the cards of a program after an answer "later"', () => {
     expect(await refusal(r.ask())).toMatchObject({ reason: 'rate_limited' });
   });
 
-  it('delay no request that joins an open question', async () => {
+  it('the pause after "later" delays no request that joins an open question', async () => {
     const r = await rig();
     const open = r.ask({ scope: ['notes:read'] });
     const { id } = await r.question('allow');

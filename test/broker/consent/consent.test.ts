@@ -33,7 +33,7 @@ async function decided({ broker, endpoint, clock }: Rig, changes: Partial<Permis
 }
 
 describe('a program without permission', () => {
-  it('raises a question and fetches nothing before its answer', async () => {
+  it('a program without permission raises a question, and nothing is fetched before its answer', async () => {
     const { ask, question, fetched, parts, endpoint } = await rig();
     const asked = ask({ scope: ['notes:read'] });
     const card = await question('allow');
@@ -50,7 +50,7 @@ describe('a program without permission', () => {
     expect((await asked).scope).toEqual(['notes:read']);
   });
 
-  it('does not get a scope by a yes to a question that does not show it', async () => {
+  it('a yes to a question gives a program no scope that the question does not show', async () => {
     const { ask, question, parts, endpoint, clock } = await rig();
     const asked = ask({ scope: ['notes:read', 'notes:list'] });
     const { id } = await question('allow');
@@ -66,7 +66,7 @@ describe('a program without permission', () => {
     expect(parts.permissions.find('editor', endpoint, clock.now())).toMatchObject({ scope: ['notes:read'] });
   });
 
-  it('is refused at once if it wants no interaction', async () => {
+  it('a program without permission is refused at once if it wants no interaction', async () => {
     const { ask, parts, fetched } = await rig();
     const error = await refusal(ask({ interaction: 'never' }));
     expect(error).toMatchObject({
@@ -77,7 +77,7 @@ describe('a program without permission', () => {
     expect(fetched).toEqual([]);
   });
 
-  it('shares one question with its other requests', async () => {
+  it('the requests of one program without permission share one question', async () => {
     const { ask, question, parts } = await rig();
     const asked = [ask(), ask(), ask()];
     const card = await question('allow');
@@ -86,7 +86,7 @@ describe('a program without permission', () => {
     for (const one of asked) expect(await refusal(one)).toMatchObject({ reason: 'consent_denied' });
   });
 
-  it('can open only so many questions', async () => {
+  it('a program without permission can open only so many questions', async () => {
     const { ask, parts, endpoint } = await rig();
     const withdrawn = new AbortController();
     const asked = Array.from({ length: 9 }, (_, n) =>
@@ -136,7 +136,7 @@ describe('an answer', () => {
     expect((await ask({ timeout: 60_000 })).accessToken).toBeTypeOf('string');
   });
 
-  it('is no longer possible once the program has gone away', async () => {
+  it('an answer is no longer possible once the program has gone away', async () => {
     const { ask, question, parts } = await rig();
     const program = new AbortController();
     const asked = refusal(ask({ signal: program.signal }));
@@ -148,7 +148,7 @@ describe('an answer', () => {
     );
   });
 
-  it('stays possible when another program with the same question ran out of time before', async () => {
+  it('an answer stays possible when another program with the same question ran out of time before', async () => {
     const { ask, question, parts, clock } = await rig();
     const patient = refusal(ask({ timeout: 1000 }));
     const { id } = await question('allow');
@@ -161,7 +161,7 @@ describe('an answer', () => {
     expect(parts.interactions.answer(id, 'later').id).toBe(id);
   });
 
-  it('is asked for again by a program that comes just after the last one went away', async () => {
+  it('a program that comes just after the last one went away raises its own question', async () => {
     const { ask, question, parts, clock } = await rig();
     const program = new AbortController();
     const first = refusal(ask({ signal: program.signal }));
@@ -174,7 +174,7 @@ describe('an answer', () => {
     expect((await second).accessToken).toBeTypeOf('string');
   });
 
-  it('is assumed to be "later" after ten minutes', async () => {
+  it('an open question counts as answered "later" after ten minutes', async () => {
     const { ask, question, parts, clock } = await rig();
     const asked = refusal(ask({ timeout: hour }));
     await question('allow');
@@ -211,7 +211,7 @@ describe('a permission', () => {
     await asked;
   });
 
-  it('keeps its lease and its resource when a card widens it', async () => {
+  it('a permission keeps its lease and its resource when a card widens it', async () => {
     const r = await rig();
     const until = r.clock.now() + hour;
     await decided(r, { scope: ['notes:read'], until, resource: world.protectedServer.resource });
@@ -225,7 +225,7 @@ describe('a permission', () => {
     });
   });
 
-  it('stays when the user refuses more, and the refusal is remembered', async () => {
+  it('a permission stays when the user refuses more, and the refusal is remembered', async () => {
     const r = await rig();
     await r.allow('editor', ['notes:read']);
     const asked = refusal(r.ask({ scope: ['notes:write'] }));
@@ -249,7 +249,7 @@ describe('a permission', () => {
     expect(r.parts.interactions.list()).toEqual([]);
   });
 
-  it('refused by command answers the open card', async () => {
+  it('a permission refused by command answers the open card', async () => {
     const r = await rig();
     const asked = refusal(r.ask());
     await r.question('allow');

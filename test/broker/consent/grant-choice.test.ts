@@ -60,7 +60,7 @@ function chosen(
 const revoked = { state: { kind: 'revoked', receipt: 'confirmed' } } as const;
 
 describe('a permission that names grants', () => {
-  it('is served by the first of them, even if the others are newer', async () => {
+  it('a permission that names grants is served by the first of them, even if the others are newer', async () => {
     const grants = await grantsOf({ alice: {}, bob: {}, carol: {} });
     const both = { ...allowed, grants: [idOf(grants, 'alice'), idOf(grants, 'bob')] };
     expect(chosen(grants, {}, both)).toBe('use alice');
@@ -69,21 +69,21 @@ describe('a permission that names grants', () => {
     expect(chosen(grants, { account: 'dora' }, both)).toBe('unknown dora, beside bob alice');
   });
 
-  it('is served by a lease that names the account', async () => {
+  it('a permission that names grants is served by a lease that names the account', async () => {
     const grants = await grantsOf({ alice: {}, bob: {} });
     const kept = { ...allowed, grants: [idOf(grants, 'alice')] };
     const leased = { ...allowed, grants: [idOf(grants, 'bob')], until: 1 };
     expect(chosen(grants, { account: 'bob' }, kept, leased)).toBe('use bob');
   });
 
-  it('asks for another grant if its own was revoked', async () => {
+  it('a permission that names grants asks for another one if its own was revoked', async () => {
     const grants = await grantsOf({ alice: revoked, bob: {} });
     expect(chosen(grants, {}, { ...allowed, grants: [idOf(grants, 'alice')] })).toBe('ask bob');
   });
 });
 
 describe('a permission that names none yet', () => {
-  it('takes the only living grant of its resource', async () => {
+  it('a permission that names no grant yet takes the only living grant of its resource', async () => {
     const grants = await grantsOf({
       old: revoked,
       alice: {},
@@ -92,7 +92,7 @@ describe('a permission that names none yet', () => {
     expect(chosen(grants, {}, { ...allowed, resource: endpoint })).toBe('use alice');
   });
 
-  it('asks if there are several, even if the request names an account', async () => {
+  it('a permission that names no grant yet asks if there are several, even if the request names an account', async () => {
     const grants = await grantsOf({ alice: {}, bob: { state: { kind: 'loginRequired', why: '' } } });
     expect(chosen(grants, {}, allowed)).toBe('ask alice');
     expect(chosen(grants, { account: 'bob' }, allowed)).toBe('ask bob');
@@ -106,12 +106,12 @@ describe('a permission that names none yet', () => {
     expect(named).toMatchObject({ kind: 'lost', grant: { account: 'bob' } });
   });
 
-  it('does not use a grant that the person refused it', async () => {
+  it('a permission does not use a grant that the person refused it', async () => {
     const grants = await grantsOf({ alice: {} });
     expect(chosen(grants, {}, { ...allowed, refusedGrants: [idOf(grants, 'alice')] })).toBe('ask alice');
   });
 
-  it('leads to a sign-in if there is none', async () => {
+  it('a permission that names no grant leads to a sign-in if there is none', async () => {
     const grants = await grantsOf({ old: revoked });
     expect(chooseGrant(vouched(grants), editor, [allowed])).toMatchObject({
       kind: 'signIn',
@@ -121,7 +121,7 @@ describe('a permission that names none yet', () => {
 });
 
 describe('a grant that belongs to one program', () => {
-  it('serves that program and no other', async () => {
+  it('a grant that belongs to one program serves that program and no other', async () => {
     const purpose = { kind: 'narrow', clientId: 'editor' } as const;
     const grants = await grantsOf({ alice: { purpose } });
     const id = idOf(grants, 'alice');
@@ -137,7 +137,7 @@ describe('a grant that belongs to one program', () => {
     );
   });
 
-  it('exists beside the shared grant of the same account, which a sign-in renews', async () => {
+  it('a grant that belongs to one program exists beside the shared grant of the same account, which a sign-in renews', async () => {
     const purpose = { kind: 'narrow', clientId: 'editor' } as const;
     const grants = await grantsOf({ alice: { purpose } });
     expect(grants.for(endpoint, 'https://issuer.example', 'alice')).toEqual([]);

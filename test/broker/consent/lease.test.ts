@@ -37,7 +37,7 @@ function processNamed(run: string): ClientProcess & { standing: ProcessState } {
 const never = { interaction: 'never' } as const;
 
 describe('a yes for this run', () => {
-  it('applies to the run that asked, is written nowhere, and ends with that run, even if a token is cached', async () => {
+  it('a yes for this run applies to the run that asked, is written nowhere, and ends with it, even if a token is cached', async () => {
     const { broker, ask, question, parts, texts, endpoint } = await rig();
     const asker = processNamed('run 1');
     const asked = ask({ asker });
@@ -55,7 +55,7 @@ describe('a yes for this run', () => {
     expect(parts.leases.forEndpoint(endpoint, 0)).toEqual([]);
   });
 
-  it('also ends with its time, and is refused to a process that runs another program by now', async () => {
+  it('a yes for this run also ends with its time, and is refused to a process that runs another program by now', async () => {
     const { ask, question, parts, clock } = await rig();
     const asker = processNamed('run 1');
     const asked = ask({ asker });
@@ -70,7 +70,7 @@ describe('a yes for this run', () => {
     expect(await refusal(ask({ ...never, asker }))).toMatchObject({ reason: 'consent_required' });
   });
 
-  it('is ended by the owner, and by the owner’s next decision about the program', async () => {
+  it('a yes for this run is ended by the owner, and by the owner’s next decision about the program', async () => {
     for (const end of ['end', 'deny'] as const) {
       const r = await rig();
       const asker = processNamed('run 1');
@@ -91,7 +91,7 @@ describe('a yes for this run', () => {
     }
   });
 
-  it('leaves the permission on disk as it was', async () => {
+  it('a yes for this run leaves the permission on disk as it was', async () => {
     const { broker, ask, allow, question, parts, texts } = await rig();
     await allow('editor', ['notes:read']);
     const before = texts().find((text) => text.includes('"decision"'));
@@ -107,7 +107,7 @@ describe('a yes for this run', () => {
     expect((await ask({ ...never, asker })).scope).toEqual(['notes:read']);
   });
 
-  it('is refused for the command line, and for a run that is over', async () => {
+  it('a yes for this run is refused for the command line, and for a run that is over', async () => {
     const { ask, question, parts } = await rig();
     const gone = new AbortController();
     const asker = processNamed('run 1');
@@ -137,7 +137,7 @@ describe('a yes for once', () => {
   const once = { once: true } as const;
   const refused = { reason: 'consent_required' };
 
-  it('gives the run that asked one token, and the next request raises a new question', async () => {
+  it('a yes for once gives the run that asked one token, and the next request raises a new question', async () => {
     const { ask, question, parts, texts } = await rig();
     const asker = processNamed('run 1');
     const asked = ask({ asker });
@@ -152,7 +152,7 @@ describe('a yes for once', () => {
     expect(texts().join('\n')).toContain('"allow once"');
   });
 
-  it('serves no other request while its token is fetched, and ends with a run that never got it', async () => {
+  it('a yes for once serves no other request while its token is fetched, and ends with a run that never got it', async () => {
     const { broker, ask, question, parts, person, endpoint } = await rig();
     person.isThere = false;
     const asker = processNamed('run 1');
@@ -168,7 +168,7 @@ describe('a yes for once', () => {
     expect(parts.leases.forEndpoint(endpoint, 0)).toEqual([]);
   });
 
-  it('gives a token to one of the requests that wait together, and the others ask again', async () => {
+  it('a yes for once gives a token to one of the requests that wait together, and the others ask again', async () => {
     const { ask, login, question, parts } = await rig();
     await login();
     const asker = processNamed('run 1');
@@ -185,7 +185,7 @@ describe('a yes for once', () => {
     expect(outcomes.find(({ status }) => status === 'rejected')).toMatchObject({ reason: refused });
   });
 
-  it('works for the command line, and keeps a longer permission beside it', async () => {
+  it('a yes for once works for the command line, and keeps a longer permission beside it', async () => {
     const { ask, allow, question, parts } = await rig();
     const asker = processNamed('run 1');
     const cli = ask({ clientId: 'cli', asker });
@@ -200,7 +200,7 @@ describe('a yes for once', () => {
     expect((await ask({ ...never, asker })).scope).toEqual(['notes:read']);
   });
 
-  it('does not replace the permission of the run, which does not use it up', async () => {
+  it('a yes for once does not replace the permission of the run, which does not use it up', async () => {
     const { ask, login, question, parts } = await rig();
     await login({ scope: ['notes:read', 'notes:write'] });
     const asker = processNamed('run 1');
@@ -214,7 +214,7 @@ describe('a yes for once', () => {
     expect(await refusal(ask({ ...never, asker, scope: ['notes:write'] }))).toMatchObject(refused);
   });
 
-  it('is used only for a request that no lasting permission covers', () => {
+  it('a yes for once is used only for a request that no lasting permission covers', () => {
     const leases = new Leases();
     const asker = processNamed('run 1');
     const permission = { clientId: 'editor', endpoint: 'e', decision: 'allow', createdAt: 0 } as const;
@@ -228,7 +228,7 @@ describe('a yes for once', () => {
     expect(leases.find('editor', 'e', asker, 0)).toEqual([permission]);
   });
 
-  it('is refused for a run that is over', async () => {
+  it('a yes for once is refused for a run that is over', async () => {
     const { ask, question, parts } = await rig();
     const gone = new AbortController();
     const asker = processNamed('run 1');
@@ -244,7 +244,7 @@ describe('a yes for once', () => {
 });
 
 describe('a yes for a time', () => {
-  it('is a permission with an end, if there was none', async () => {
+  it('a yes for a time is a permission with an end, if there was none', async () => {
     const { ask, question, parts, endpoint, clock } = await rig();
     const asked = ask();
     parts.interactions.answer((await question('allow')).id, 'yes', { time: minute, scope: ['notes:read'] });
@@ -255,7 +255,7 @@ describe('a yes for a time', () => {
     });
   });
 
-  it('is kept beside a permission without an end, which stays as it is', async () => {
+  it('a yes for a time is kept beside a permission without an end, which stays as it is', async () => {
     const { ask, allow, question, parts, clock } = await rig();
     await allow('editor', ['notes:read']);
     const asked = ask({ scope: ['notes:write'] });
@@ -270,7 +270,7 @@ describe('a yes for a time', () => {
 });
 
 describe('a process that runs another program since it asked', () => {
-  it('voids the question: yes is refused, nothing is granted, and the request is refused', async () => {
+  it('a process that runs another program since it asked voids its question: yes is refused, and nothing is granted', async () => {
     const { ask, question, parts, endpoint, clock, texts } = await rig();
     const asker = processNamed('run 1');
     const asked = refusal(ask({ asker }));
@@ -289,7 +289,7 @@ describe('a process that runs another program since it asked', () => {
 });
 
 describe('a broker that ends', () => {
-  it('refuses the requests that wait for the person, and begins nothing new', async () => {
+  it('a broker that ends refuses the requests that wait for the person, and begins nothing new', async () => {
     const { broker, ask, question, parts } = await rig();
     const asked = refusal(ask());
     await question('allow');
@@ -299,7 +299,7 @@ describe('a broker that ends', () => {
     expect(await refusal(ask({ clientId: 'agent' }))).toMatchObject({ reason: 'broker_stopping' });
   });
 
-  it('closes the page of a sign-in, and refuses the request that waited for its turn', async () => {
+  it('a broker that ends closes the page of a sign-in, and refuses the request that waited for its turn', async () => {
     const { broker, ask, allow, person, question, pages, endpoint } = await rig();
     person.isThere = false;
     await allow();

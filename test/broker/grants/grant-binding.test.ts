@@ -41,7 +41,7 @@ describe('a line of the index that agrees with the vault', () => {
     ['at a later generation', { generation: 50 }],
     ['of a grant that needs a new sign-in', { state: lost }],
     ['with what the vault does not keep', { lastRefreshedAt: 1, liveUntil: 2, attempt: { startedAt: 3 } }],
-  ])('%s stays', (_what, line) => {
+  ])('a line of the index that agrees with the vault stays: %s', (_what, line) => {
     expect(verdict(line).differing).toEqual([]);
   });
 });
@@ -60,14 +60,17 @@ describe('a line of the index that differs from the vault', () => {
     ['requestedScope', { requestedScope: ['admin'] }],
     ['createdAt', { createdAt: 9999 }],
     ['hasRefreshToken', { hasRefreshToken: false }],
-  ] as const)('in its %s is corrected from the vault: %j', (field, line) => {
-    const { differing, record, generation } = verdict({ ...line, generation: 70 } as Partial<Grant>);
-    expect(differing).toEqual([field]);
-    expect(record[field]).toEqual(grant[field]);
-    expect(generation).toBe(71);
-  });
+  ] as const)(
+    'a line of the index that differs from the vault in its %s is corrected from the vault: %j',
+    (field, line) => {
+      const { differing, record, generation } = verdict({ ...line, generation: 70 } as Partial<Grant>);
+      expect(differing).toEqual([field]);
+      expect(record[field]).toEqual(grant[field]);
+      expect(generation).toBe(71);
+    },
+  );
 
-  it('is written at a generation beyond that of the vault too', () => {
+  it('a corrected line of the index is written at a generation beyond that of the vault too', () => {
     expect(verdict({ issuer: 'https://evil.example', generation: 2 }, { generation: 9 }).generation).toBe(10);
   });
 });
@@ -110,13 +113,13 @@ describe('whether a grant has ended', () => {
     expect(verdict(line, binding).record.state).toEqual(state);
   });
 
-  it('does not count a refresh token as lost while its revocation is pending', () => {
+  it('a refresh token does not count as lost while its revocation is pending', () => {
     expect(verdict({ state: ended }, { revokedAt: 3000 }, undefined).differing).toEqual([]);
   });
 });
 
 describe('a grant without a line in the index', () => {
-  it('gets its line from the vault', () => {
+  it('a grant without a line in the index gets its line from the vault', () => {
     const { record, generation, differing } = compared(grant.id, undefined, {
       binding: bindingOf(grant),
       refreshToken: 'r',
@@ -128,7 +131,7 @@ describe('a grant without a line in the index', () => {
 });
 
 describe('a digest', () => {
-  it('changes with each field of a binding, and with its end', () => {
+  it('the digest of a binding changes with each of its fields, and with its end', () => {
     const variants: Partial<Grant>[] = [
       {},
       { endpoints: ['https://b.example/mcp'] },
@@ -150,11 +153,11 @@ describe('a digest', () => {
     );
   });
 
-  it('is the same as in an older version, for a grant without newer fields', () => {
+  it('the digest of a binding is the same as in an older version, for a grant without newer fields', () => {
     expect(digestOf(grant)).toBe('L6LYa81uc2NtJGS72k-LwG');
   });
 
-  it('does not depend on fields that change by themselves', () => {
+  it('the digest of a binding does not depend on fields that change by themselves', () => {
     expect(digestOf({ ...grant, generation: 9, lastRefreshedAt: 7, state: lost })).toBe(digestOf(grant));
   });
 });

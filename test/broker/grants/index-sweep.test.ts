@@ -50,7 +50,7 @@ function renamed(rig: Rig): void {
 }
 
 describe('the comparison in the background', () => {
-  it('mends lines that no request asks for', async () => {
+  it('the comparison in the background mends lines that no request asks for', async () => {
     const rig = await restarted(renamed);
     expect(accounts(rig)).toEqual(['mallory', 'mallory']);
     await swept(rig);
@@ -58,7 +58,7 @@ describe('the comparison in the background', () => {
     expect(readFileSync(indexOf(rig), 'utf8').trimEnd().split('\n').at(-1)).toContain('"work"');
   });
 
-  it('finds a revocation that only the vault has', async () => {
+  it('the comparison in the background finds a revocation that only the vault has', async () => {
     const rig = await restarted(async (before) => {
       const index = readFileSync(indexOf(before));
       site.lay('/revoke', { status: 503 });
@@ -70,7 +70,7 @@ describe('the comparison in the background', () => {
     expect(rig.parts.grants.all().map(({ state }) => state.kind)).toEqual(['revoked', 'active']);
   });
 
-  it('stops when the vault stops answering, and does not count as a refresh', async () => {
+  it('the comparison in the background stops when the vault stops answering, and does not count as a refresh', async () => {
     const rig = await restarted(renamed);
     const sweep = new IndexSweep(rig.parts);
     sweep.answered();
@@ -80,7 +80,7 @@ describe('the comparison in the background', () => {
     expect(rig.parts.refresher.secrets.comparison.checked).toBeLessThan(2);
   });
 
-  it('reads nothing once it was ended', async () => {
+  it('the comparison in the background reads nothing once it was ended', async () => {
     const rig = await restarted(renamed);
     const sweep = new IndexSweep(rig.parts);
     await sweep.end();
@@ -91,7 +91,7 @@ describe('the comparison in the background', () => {
 });
 
 describe('the list of grants in the vault', () => {
-  it('keeps grants that are added at the same time', async () => {
+  it('the list of grants in the vault keeps grants that are added at the same time', async () => {
     const { vault, parts } = await restarted(() => undefined);
     const roster = new GrantRoster(vault, parts.grants);
     const ids = ['a', 'b', 'c', 'a'].map((letter) => letter.repeat(16));
@@ -102,7 +102,7 @@ describe('the list of grants in the vault', () => {
     expect(again.ids).toHaveLength(5);
   });
 
-  it('names no grant that the vault refused to note', async () => {
+  it('the list of grants in the vault names no grant that the vault refused to note', async () => {
     const { vault, parts } = await restarted(() => undefined);
     const roster = new GrantRoster(vault, parts.grants);
     await roster.open();
@@ -114,7 +114,7 @@ describe('the list of grants in the vault', () => {
     expect(roster.ids).toHaveLength(3);
   });
 
-  it('is left unchanged if it has an unknown shape, and opening it is refused', async () => {
+  it('a list of grants with an unknown shape is left unchanged, and opening it is refused', async () => {
     const { vault, parts } = await restarted(() => undefined);
     for (const text of ['{"version":2,"grants":{}}', 'half a no']) {
       await vault.write('grants', text);

@@ -22,7 +22,7 @@ function withQuery(receiver: Receiver, query: string): string {
 const never = new AbortController().signal;
 
 describe('the listener', () => {
-  it('takes the reply with the right state and shows its page when the sign-in is done', async () => {
+  it('the listener takes the reply with the right state and shows its page when the sign-in is done', async () => {
     const receiver = await opened();
     const awaited = receiver.receive('right', never);
     const answer = send(withQuery(receiver, 'code=c&state=right&iss=https%3A%2F%2Fa.example'));
@@ -32,7 +32,7 @@ describe('the listener', () => {
     expect(await answer).toMatchObject({ status: 200, page: expect.stringContaining('Signed in') });
   });
 
-  it('shows an error page when the sign-in failed after the reply', async () => {
+  it('the listener shows an error page when the sign-in failed after the reply', async () => {
     const receiver = await opened();
     const awaited = receiver.receive('right', never);
     const answer = send(withQuery(receiver, 'error=access_denied&state=right'));
@@ -40,7 +40,7 @@ describe('the listener', () => {
     expect(await answer).toMatchObject({ status: 400, page: expect.stringContaining('Sign-in failed') });
   });
 
-  it('uses a redirect URI of the literal address 127.0.0.1, and answers at [::1] as well', async () => {
+  it('the listener uses a redirect URI of the literal address 127.0.0.1, and answers at [::1] as well', async () => {
     const receiver = await opened();
     expect(receiver.redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}\/callback$/);
     const awaited = receiver.receive('right', never);
@@ -64,7 +64,7 @@ describe('the listener', () => {
     ['two states', 'code=c&state=right&state=right', {}],
     ['a very long target', `code=${'c'.repeat(9000)}&state=right`, {}],
   ];
-  it.each(wrong)('answers 400 to %s and goes on', async (_name, query, sent, path) => {
+  it.each(wrong)('the listener answers 400 to %s and goes on', async (_name, query, sent, path) => {
     const receiver = await opened();
     const awaited = receiver.receive('right', never);
     const url = new URL(withQuery(receiver, query));
@@ -75,7 +75,7 @@ describe('the listener', () => {
     expect((await answer).status).toBe(200);
   });
 
-  it('ignores a second reply, both while the first is processed and afterwards', async () => {
+  it('the listener ignores a second reply, both while the first is processed and afterwards', async () => {
     const receiver = await opened();
     const awaited = receiver.receive('right', never);
     const url = withQuery(receiver, 'code=c&state=right');
@@ -87,7 +87,7 @@ describe('the listener', () => {
     expect((await send(url)).status).toBe(400);
   });
 
-  it('sends its page with headers that keep it private and inert', async () => {
+  it('the listener sends its page with headers that keep it private and inert', async () => {
     const receiver = await opened();
     const { headers, page } = await send(receiver.redirectUri);
     expect(headers).toMatchObject({
@@ -100,23 +100,26 @@ describe('the listener', () => {
     expect(page).not.toContain('<script');
   });
 
-  it('does not repeat a hostile query in its pages', async () => {
+  it('the listener does not repeat a hostile query in its pages', async () => {
     const receiver = await opened();
     const query = 'state=<script>alert(1)</script>&error_description=<b>pwned</b>';
     const { page } = await send(withQuery(receiver, encodeURI(query)));
     for (const text of ['alert', 'pwned', 'script>']) expect(page).not.toContain(text);
   });
 
-  it.skipIf(process.getuid?.() !== 0)('refuses another user of the machine and goes on', async () => {
-    const receiver = await opened();
-    const awaited = receiver.receive('right', never);
-    const url = withQuery(receiver, 'code=c&state=right');
-    const answer = statusForNobody(url);
-    expect(await answer).toBe('400');
-    const own = send(url);
-    (await awaited).show('done');
-    expect((await own).status).toBe(200);
-  });
+  it.skipIf(process.getuid?.() !== 0)(
+    'the listener refuses another user of the machine and goes on',
+    async () => {
+      const receiver = await opened();
+      const awaited = receiver.receive('right', never);
+      const url = withQuery(receiver, 'code=c&state=right');
+      const answer = statusForNobody(url);
+      expect(await answer).toBe('400');
+      const own = send(url);
+      (await awaited).show('done');
+      expect((await own).status).toBe(200);
+    },
+  );
 });
 
 describe('an address that redirects the browser to the sign-in page', () => {
@@ -128,7 +131,7 @@ describe('an address that redirects the browser to the sign-in page', () => {
     return { receiver, over, address: receiver.leadTo(page, over.signal) };
   }
 
-  it('is unguessable, does not show its target, and is not stored or repeated', async () => {
+  it('the address of the sign-in page is unguessable, does not show its target, and is not stored or repeated', async () => {
     const { receiver, address } = await leading();
     expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}$/);
     expect(new URL(address).port).toBe(new URL(receiver.redirectUri).port);
@@ -141,7 +144,7 @@ describe('an address that redirects the browser to the sign-in page', () => {
     });
   });
 
-  it('redirects again after a reload and a prefetch, until the sign-in stops waiting', async () => {
+  it('the address of the sign-in page redirects again after a reload and a prefetch, until the sign-in stops waiting', async () => {
     const { over, address } = await leading();
     for (const headers of [{}, { 'sec-purpose': 'prefetch;prerender' }, {}] as Record<string, string>[]) {
       expect((await send(address, { headers })).status).toBe(303);
@@ -150,7 +153,7 @@ describe('an address that redirects the browser to the sign-in page', () => {
     expect((await send(address)).status).toBe(400);
   });
 
-  it('redirects once if the system does not say which user asks; a prefetch or a stranger does not use it up', async () => {
+  it('the address of the sign-in page redirects once if the system does not say which user asks; a prefetch or a stranger does not use it up', async () => {
     const { address } = await leading(new Loopback({ ownerOf: () => 'untold' }));
     expect((await send(address, { headers: { 'sec-purpose': 'prefetch' } })).status).toBe(400);
     expect((await send(address, { headers: { host: 'evil.example' } })).status).toBe(400);
@@ -165,12 +168,15 @@ describe('an address that redirects the browser to the sign-in page', () => {
     ['a Host that is localhost', { headers: { host: 'localhost' } }],
     ['a longer path', {}, '/more'],
     ['a query', {}, '?x=1'],
-  ])('does not redirect a request with %s', async (_what, sent, more = '') => {
-    const { address } = await leading();
-    const { status, headers } = await send(`${address}${more}`, sent);
-    expect([status, headers.location]).toEqual([400, undefined]);
-    expect((await send(address)).status).toBe(303);
-  });
+  ])(
+    'the address of the sign-in page does not redirect a request with %s',
+    async (_what, sent, more = '') => {
+      const { address } = await leading();
+      const { status, headers } = await send(`${address}${more}`, sent);
+      expect([status, headers.location]).toEqual([400, undefined]);
+      expect((await send(address)).status).toBe(303);
+    },
+  );
 });
 
 describe('a reply that is not a top-level page', () => {
@@ -181,24 +187,27 @@ describe('a reply that is not a top-level page', () => {
     ['an image', { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }],
     ['a plug-in', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'embed' }],
     ['a page that is loaded ahead', { 'sec-fetch-mode': 'navigate', 'sec-purpose': 'prefetch;prerender' }],
-  ])('is refused: %s; the real page is accepted after it', async (_what, headers) => {
-    const receiver = await opened();
-    const awaited = receiver.receive('right', never);
-    const url = withQuery(receiver, 'code=c&state=right');
-    expect((await send(url, { headers })).status).toBe(400);
-    const tab = {
-      'sec-fetch-mode': 'navigate',
-      'sec-fetch-dest': 'document',
-      'sec-fetch-site': 'cross-site',
-    };
-    const answer = send(url, { headers: tab });
-    (await awaited).show('done');
-    expect((await answer).status).toBe(200);
-  });
+  ])(
+    'a reply that is no top-level page is refused: %s; the real page is accepted after it',
+    async (_what, headers) => {
+      const receiver = await opened();
+      const awaited = receiver.receive('right', never);
+      const url = withQuery(receiver, 'code=c&state=right');
+      expect((await send(url, { headers })).status).toBe(400);
+      const tab = {
+        'sec-fetch-mode': 'navigate',
+        'sec-fetch-dest': 'document',
+        'sec-fetch-site': 'cross-site',
+      };
+      const answer = send(url, { headers: tab });
+      (await awaited).show('done');
+      expect((await answer).status).toBe(200);
+    },
+  );
 });
 
 describe('two sign-ins with one redirect URI', () => {
-  it('share the port; each gets the reply with its own state', async () => {
+  it('two sign-ins with one redirect URI share the port; each gets the reply with its own state', async () => {
     const loopback = new Loopback();
     const one = await opened(loopback);
     const two = await opened(loopback, one.redirectUri);
@@ -212,7 +221,7 @@ describe('two sign-ins with one redirect URI', () => {
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([400, 200]);
   });
 
-  it('share the port at different paths; a reply at the path of the other gets nothing', async () => {
+  it('two sign-ins share the port at different paths; a reply at the path of the other gets nothing', async () => {
     const loopback = new Loopback();
     const one = await opened(loopback);
     const { origin } = new URL(one.redirectUri);
@@ -244,7 +253,7 @@ describe('two sign-ins with one redirect URI', () => {
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  it('keep the listener open until the second is done', async () => {
+  it('two sign-ins with one redirect URI keep the listener open until the second is done', async () => {
     const loopback = new Loopback();
     const one = await opened(loopback);
     const two = await opened(loopback, one.redirectUri);
@@ -265,23 +274,20 @@ describe('a port', () => {
     return port;
   }
 
-  it.each(['127.0.0.1', '::1'])(
-    'a port that another program holds on %s is refused by name',
-    async (host) => {
-      const port = await takenPort(host);
-      const error = await refusal(new Loopback().open(`http://127.0.0.1:${port}/callback`));
-      expect(error).toMatchObject({
-        reason: 'redirect_port_taken',
-        message: expect.stringContaining(String(port)),
-        hint: expect.stringContaining(String(port)),
-      });
-      const other = host === '::1' ? '127.0.0.1' : '::1';
-      const [failure] = await once(connect(port, other), 'error');
-      expect(failure).toMatchObject({ code: 'ECONNREFUSED' });
-    },
-  );
+  it.each(['127.0.0.1', '::1'])('refuses by name a port that another program holds on %s', async (host) => {
+    const port = await takenPort(host);
+    const error = await refusal(new Loopback().open(`http://127.0.0.1:${port}/callback`));
+    expect(error).toMatchObject({
+      reason: 'redirect_port_taken',
+      message: expect.stringContaining(String(port)),
+      hint: expect.stringContaining(String(port)),
+    });
+    const other = host === '::1' ? '127.0.0.1' : '::1';
+    const [failure] = await once(connect(port, other), 'error');
+    expect(failure).toMatchObject({ code: 'ECONNREFUSED' });
+  });
 
-  it('is free again after the sign-in, and can be opened again', async () => {
+  it('a port is free again after the sign-in, and can be opened again', async () => {
     const loopback = new Loopback();
     const first = await loopback.open();
     await first.close();
@@ -298,7 +304,7 @@ describe('closing', () => {
     return { over: () => void vi.runAllTimers() };
   }
 
-  it('does not wait for a connection that a browser opened in advance', async () => {
+  it('the listener’s close does not wait for a connection that a browser opened in advance', async () => {
     const receiver = await new Loopback().open();
     const { port, hostname } = new URL(receiver.redirectUri);
     const idle = connect(Number(port), hostname);
@@ -310,7 +316,7 @@ describe('closing', () => {
     await ended;
   });
 
-  it('does not wait forever for an answer that never comes', async () => {
+  it('the listener’s close does not wait forever for an answer that never comes', async () => {
     const receiver = await new Loopback().open();
     const awaited = receiver.receive('right', never);
     const answer = refusal(send(withQuery(receiver, 'code=c&state=right')));
@@ -322,7 +328,7 @@ describe('closing', () => {
     expect(await answer).toMatchObject({ code: 'ECONNRESET' });
   });
 
-  it('lets an answer finish that is being sent', async () => {
+  it('the listener’s close lets an answer finish that is being sent', async () => {
     const receiver = await new Loopback().open();
     const awaited = receiver.receive('right', never);
     const answer = send(withQuery(receiver, 'code=c&state=right'));
@@ -331,7 +337,7 @@ describe('closing', () => {
     expect((await answer).page).toContain('Signed in');
   });
 
-  it('ends the wait for a reply when the signal says so', async () => {
+  it('the listener’s wait for a reply ends when the signal says so', async () => {
     const receiver = await opened();
     const gone = new AbortController();
     const awaited = refusal(receiver.receive('right', gone.signal));

@@ -20,7 +20,7 @@ function counting(): { interactions: Interactions; changes: () => number } {
 }
 
 describe('a question', () => {
-  it('is listed with its time while it is open, and subscribers get an event when it opens and closes', async () => {
+  it('a question is listed with its time while it is open, and subscribers get an event when it opens and closes', async () => {
     const { interactions, changes } = counting();
     const asked = interactions.ask(question, never);
     const [open] = interactions.list();
@@ -33,7 +33,7 @@ describe('a question', () => {
     expect(changes()).toBe(2);
   });
 
-  it('accepts the first of two answers, and no other', async () => {
+  it('a question accepts the first of two answers, and no other', async () => {
     const { interactions } = counting();
     const asked = interactions.ask(question, never);
     const id = interactions.list()[0]?.id ?? '';
@@ -43,7 +43,7 @@ describe('a question', () => {
     expect(() => interactions.answer(id, 'yes')).toThrow(expect.objectContaining({ reason: 'not_found' }));
   });
 
-  it('is closed when it is withdrawn, and later answers have no effect', async () => {
+  it('a question is closed when it is withdrawn, and later answers have no effect', async () => {
     const { interactions } = counting();
     const gone = new AbortController();
     const asked = refusal(interactions.ask(question, gone.signal));
@@ -53,7 +53,7 @@ describe('a question', () => {
     expect(() => interactions.answer(id, 'yes')).toThrow(expect.objectContaining({ reason: 'not_found' }));
   });
 
-  it('is not opened for a program that has already gone away', async () => {
+  it('no question is opened for a program that has already gone away', async () => {
     const { interactions, changes } = counting();
     await refusal(interactions.ask(question, AbortSignal.abort()));
     expect(changes()).toBe(0);

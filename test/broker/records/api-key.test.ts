@@ -37,7 +37,7 @@ async function scene() {
 }
 
 describe('the value of an API key', () => {
-  it('is held from its first reading until it is cleared', async () => {
+  it('the value of an API key is held from its first reading until it is cleared', async () => {
     const { keys, key } = await scene();
     expect(keys.held(key.id)).toBeUndefined();
     await keys.read(key);
@@ -46,7 +46,7 @@ describe('the value of an API key', () => {
     expect(keys.held(key.id)).toBeUndefined();
   });
 
-  it('is not held where the vault was locked while it was read', async () => {
+  it('the value of an API key is not held if the vault was locked while it was read', async () => {
     const { keys, key, holds } = await scene();
     const release = holds();
     const reading = keys.read(key);
@@ -59,7 +59,7 @@ describe('the value of an API key', () => {
   it.each([
     ['set anew', (keys: ApiKeys) => keys.set(place, 'second', { setAt: 2 })],
     ['removed', (keys: ApiKeys, key: ApiKey) => keys.remove(key)],
-  ])('is not held where the key was %s while it was read', async (_what, change) => {
+  ])('the value of an API key is not held if the key was %s while it was read', async (_what, change) => {
     const { keys, key, holds } = await scene();
     const release = holds();
     const reading = keys.read(key);
@@ -69,7 +69,7 @@ describe('the value of an API key', () => {
     expect(keys.held(key.id)).toBeUndefined();
   });
 
-  it('goes from the vault when the key goes in another header, and when it is removed', async () => {
+  it('the value of an API key leaves the vault when the key gets another header, and when it is removed', async () => {
     const { vault, keys, key } = await scene();
     const next = await keys.set({ ...place, header: 'Authorization' }, 'second', { setAt: 2 });
     expect(next.id).not.toBe(key.id);

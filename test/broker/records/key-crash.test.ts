@@ -99,7 +99,7 @@ describe('a broker that stops', () => {
 });
 
 describe('a list of keys that can’t be read', () => {
-  it('is not taken for no list: a reset says that values may be left', async () => {
+  it('an unreadable list of keys doesn’t count as no list: a reset says that values may be left', async () => {
     const [folder, { vault }] = [temporaryFolder(), watchedVault()];
     await set(await keysOn(folder, vault));
     await vault.write(keyRosterItem, JSON.stringify({ version: 99, ids: ['unknown'] }));

@@ -41,7 +41,7 @@ describe('grants', () => {
     return new Grants(log, () => changed(readFileSync(log.path, 'utf8')));
   };
 
-  it('report every change once it is on the disk, and no change that was refused', async () => {
+  it('grants report every change once it is on the disk, and no change that was refused', async () => {
     const heard: (string | undefined)[] = [];
     const grants = await open((text) => heard.push(text.trim().split('\n').at(-1)));
     const read = await grants.add(fields);
@@ -50,7 +50,7 @@ describe('grants', () => {
     expect(heard).toEqual([read, newer].map((put) => JSON.stringify({ put })));
   });
 
-  it('refuse a writer whose knowledge is stale', async () => {
+  it('grants refuse a writer whose knowledge is stale', async () => {
     const grants = await open();
     const read = await grants.add(fields);
     const newer = await grants.change(read, { scope: ['read', 'write'] });
@@ -60,7 +60,7 @@ describe('grants', () => {
     expect(grants.byId(read.id)).toEqual(newer);
   });
 
-  it('refuse all but one of two writers at once', async () => {
+  it('grants refuse all but one of two writers at once', async () => {
     const grants = await open();
     const read = await grants.add(fields);
     const both = await Promise.allSettled([
@@ -71,7 +71,7 @@ describe('grants', () => {
     expect(grants.byId(read.id)?.scope).toEqual(['one']);
   });
 
-  it('are found by endpoint and account, newest first, and one by what identifies it', async () => {
+  it('grants are found by endpoint and account, newest first, and one by what identifies it', async () => {
     const grants = await open();
     const old = await grants.add(fields);
     const work = await grants.add({ ...fields, account: 'work', createdAt: 2 });
@@ -94,7 +94,7 @@ describe('permissions', () => {
   };
   const open = async (): Promise<Permissions> => new Permissions(await file(permissionSchema));
 
-  it('apply until their lease runs out, and are then absent', async () => {
+  it('permissions apply until their lease runs out, and are then absent', async () => {
     const permissions = await open();
     await permissions.set({ ...permission, until: 100 });
     expect(permissions.find('editor', permission.endpoint, 99)).toBeDefined();
@@ -103,7 +103,7 @@ describe('permissions', () => {
     expect(permissions.forEndpoint(permission.endpoint, 100)).toEqual([]);
   });
 
-  it('are one for each program and endpoint: the last decision counts', async () => {
+  it('there is one permission for each program and endpoint: the last decision counts', async () => {
     const permissions = await open();
     await permissions.set(permission);
     await permissions.set({ ...permission, decision: 'deny' });
@@ -114,7 +114,7 @@ describe('permissions', () => {
     ]);
   });
 
-  it('are not changed on the basis of an older decision: the user’s newer one is kept', async () => {
+  it('a permission is not changed on the basis of an older decision: the user’s newer one is kept', async () => {
     const permissions = await open();
     await permissions.set(permission);
     const read = permissions.find('editor', permission.endpoint, 0);
@@ -126,7 +126,7 @@ describe('permissions', () => {
     expect(permissions.find('editor', permission.endpoint, 0)?.decision).toBe('deny');
   });
 
-  it('end one by one, or all of a program', async () => {
+  it('permissions end one by one, or all of a program', async () => {
     const permissions = await open();
     await permissions.set(permission);
     await permissions.set({ ...permission, endpoint: 'https://b.example/mcp' });
@@ -153,7 +153,7 @@ describe('local clients', () => {
     expect(clients.all().map(({ name }) => name)).toEqual(['agent', 'other']);
   });
 
-  it('are named by name where it is clear, else by id', async () => {
+  it('a program is named by its name if that is unique, else by its id', async () => {
     const clients = await open();
     const [one, two, three] = [
       await clients.add('editor', 0),
@@ -168,7 +168,7 @@ describe('local clients', () => {
     expect(clients.resolve('editor')).toBe(two.id);
   });
 
-  it('can’t take the place of another by its id as a name, nor of the command line by its name', async () => {
+  it('a program can’t take the place of another by its id as a name, nor of the command line by its name', async () => {
     const clients = await open();
     const victim = await clients.add('editor', 0);
     await clients.add(victim.id, 0);
@@ -177,7 +177,7 @@ describe('local clients', () => {
     expect(clients.resolve('cli')).toBe('cli');
   });
 
-  it('are found by the beginning of an id, which another program’s name can’t take over', async () => {
+  it('a program is found by the beginning of its id, which another program’s name can’t take over', async () => {
     const clients = await open();
     const victim = await clients.add('editor', 0);
     const typed = victim.id.slice(0, 6);
@@ -194,7 +194,7 @@ describe('local clients', () => {
     );
   });
 
-  it('get an id of 16 random bytes, and no key is kept', async () => {
+  it('a program gets an id of 16 random bytes, and its key is not kept', async () => {
     const clients = await open();
     const client = await clients.add('editor', 5, '/usr/bin/editor');
     expect(Buffer.from(client.id, 'base64url')).toHaveLength(16);
@@ -210,7 +210,7 @@ describe('local clients', () => {
     ]);
   });
 
-  it('have their last use written when the broker stops, not with each token', async () => {
+  it('a program’s last use is written when the broker stops, not with each token', async () => {
     const records = await file(localClientSchema);
     const clients = new LocalClients(records);
     const { id } = await clients.add('editor', 0);
@@ -229,7 +229,7 @@ describe('registrations', () => {
     return { vault, registrations: new Registrations(await file(registrationRecordSchema), vault) };
   };
 
-  it('belong to their issuer: what the user entered first, else the newest of our own', async () => {
+  it('registrations belong to their issuer: what the user entered first, else the newest of our own', async () => {
     const { registrations } = await open();
     await registrations.add(registrationAt('https://other.example'), undefined);
     await registrations.add(registrationAt(issuer), undefined);
@@ -241,7 +241,7 @@ describe('registrations', () => {
     expect(registrations.for('https://third.example', 0)).toBeUndefined();
   });
 
-  it('are not used once their secret has run out or the server rejected them', async () => {
+  it('a registration is not used once its secret has run out or the server rejected it', async () => {
     const { registrations } = await open();
     const record = await registrations.add(registrationAt(issuer, { secretExpiresAt: 100 }), 's');
     expect(registrations.for(issuer, 99)).toEqual(record);
@@ -270,7 +270,7 @@ describe('registrations', () => {
     expect(registrations.for(issuer, 0)).toEqual(entered);
   });
 
-  it('keep their secret in the vault, and delete it when they are removed', async () => {
+  it('registrations keep their secret in the vault, and delete it when they are removed', async () => {
     const { registrations, vault } = await open();
     const record = await registrations.add(registrationAt(issuer), 'hush');
     expect(JSON.stringify(registrations.all())).not.toContain('hush');

@@ -26,7 +26,7 @@ async function siblings({ sharesGrants = true } = {}): Promise<{ rig: Rig; world
 const askAtHome = (rig: Rig) => rig.ask({ account: 'home' });
 
 describe('a grant that the server ended together with a revoked one', () => {
-  it('says which grant was revoked and when, and opens no page', async () => {
+  it('a grant that ended together with a revoked one says which was revoked and when, and opens no page', async () => {
     const { rig, other } = await siblings();
     rig.clock.advance(hour);
     const refused = await refusal(askAtHome(rig));
@@ -41,7 +41,7 @@ describe('a grant that the server ended together with a revoked one', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('opens no page after a restart either', async () => {
+  it('a grant that ended together with a revoked one opens no page after a restart either', async () => {
     const { rig, world } = await siblings();
     rig.clock.advance(hour);
     await refusal(askAtHome(rig));
@@ -50,7 +50,7 @@ describe('a grant that the server ended together with a revoked one', () => {
     expect(again.pages).toEqual([]);
   });
 
-  it('opens no page, even after a new sign-in for the revoked one', async () => {
+  it('a grant that ended together with a revoked one opens no page, even after a new sign-in for that one', async () => {
     const { rig } = await siblings();
     // From here on the program works as this account.
     await askAtHome(rig);
@@ -60,7 +60,7 @@ describe('a grant that the server ended together with a revoked one', () => {
     expect(rig.pages).toHaveLength(3);
   });
 
-  it('works again once the user signs in', async () => {
+  it('a grant that ended together with a revoked one works again once the user signs in', async () => {
     const { rig } = await siblings();
     rig.clock.advance(hour);
     await refusal(askAtHome(rig));
@@ -69,7 +69,7 @@ describe('a grant that the server ended together with a revoked one', () => {
     expect(rig.pages).toHaveLength(3);
   });
 
-  it('may open a page again for a program that the user allows after that', async () => {
+  it('a grant that ended together with a revoked one may open a page for a program that the user allows after that', async () => {
     const { rig } = await siblings();
     rig.clock.advance(hour);
     await refusal(askAtHome(rig));
@@ -82,7 +82,7 @@ describe('a grant that the server ended together with a revoked one', () => {
 });
 
 describe('a grant at a server that keeps authorizations apart', () => {
-  it('outlives the revocation of another', async () => {
+  it('at a server that keeps authorizations apart a grant outlives the revocation of another', async () => {
     const { rig } = await siblings({ sharesGrants: false });
     rig.clock.advance(hour);
     expect((await askAtHome(rig)).account).toBe('home');

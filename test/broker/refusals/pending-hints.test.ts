@@ -27,7 +27,7 @@ describe.each([
     queue: 'Finish the one that `keyturn pending` shows',
   },
 ])('a request that waited long enough, desk: $isDesk', ({ isDesk, card, page, queue }) => {
-  it(`is told of a card: ${card}`, async () => {
+  it(`the hint of a request that waited long enough names a card: ${card}`, async () => {
     const rig = await brokerRig(oddServer(site, { scopesSupported: ['read'] }), { isDesk });
     const asked = refusal(rig.ask({ timeout: minute }));
     await rig.question('allow');
@@ -38,7 +38,7 @@ describe.each([
     });
   });
 
-  it(`is told of a sign-in: ${page}; and of one before it: ${queue}`, async () => {
+  it(`the hint of a request that waited long enough names a sign-in: ${page}; and one before it: ${queue}`, async () => {
     const server = oddServer(site, { scopesSupported: ['read'] });
     const rig = await brokerRig(server, { isDesk });
     rig.person.isThere = false;

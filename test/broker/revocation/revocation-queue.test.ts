@@ -66,7 +66,7 @@ function stateOf(rig: Rig) {
 }
 
 describe('a pending revocation', () => {
-  it('is tried again by itself, after pauses that grow from a minute to six hours', async () => {
+  it('a pending revocation is tried again by itself, after pauses that grow from a minute to six hours', async () => {
     const rig = await pending();
     const queue = await openQueue(rig);
     let before = forms().length;
@@ -91,7 +91,7 @@ describe('a pending revocation', () => {
     expect(await itemOf(rig)).toBeUndefined();
   });
 
-  it('is checked only at ticks of the broker’s clock', async () => {
+  it('a pending revocation is checked only at ticks of the broker’s clock', async () => {
     const rig = await pending();
     const queue = await openQueue(rig);
     const end = new AbortController();
@@ -110,7 +110,7 @@ describe('a pending revocation', () => {
     await ticking;
   });
 
-  it('is tried at once when the vault first answers after a restart, with the access token too', async () => {
+  it('a pending revocation is tried at once when the vault first answers after a restart, with the access token too', async () => {
     const rig = await pending();
     up();
     const again = await brokerRig(server, { after: rig });
@@ -119,7 +119,7 @@ describe('a pending revocation', () => {
     expect(stateOf(again).receipt).toBe('confirmed');
   });
 
-  it('is tried at once when the machine wakes up or is online again, unless the server asked to wait', async () => {
+  it('a pending revocation is tried at once when the machine wakes up or is online again, unless the server asked to wait', async () => {
     const rig = await pending();
     const queue = await openQueue(rig);
     up();
@@ -140,7 +140,7 @@ describe('a pending revocation', () => {
     expect(told()).toEqual([]);
   });
 
-  it('waits as long as the server asked, over a restart too', async () => {
+  it('a pending revocation waits as long as the server asked, over a restart too', async () => {
     const rig = await pending({ 'retry-after': '7200' });
     up();
     const again = await brokerRig(server, { after: rig });
@@ -153,7 +153,7 @@ describe('a pending revocation', () => {
     expect(stateOf(again).receipt).toBe('confirmed');
   });
 
-  it('makes no call to a vault that is not open, or that is in trouble', async () => {
+  it('a pending revocation makes no call to a vault that is not open, or that is in trouble', async () => {
     const rig = await pending();
     up();
     const again = await brokerRig(server, { after: rig });
@@ -179,7 +179,7 @@ describe('a pending revocation', () => {
     expect(stateOf(again).receipt).toBe('confirmed');
   });
 
-  it('is given up 30 days after the grant ended, and its tokens are deleted', async () => {
+  it('a pending revocation is given up 30 days after the grant ended, and its tokens are deleted', async () => {
     const rig = await pending();
     const queue = await openQueue(rig);
     rig.clock.advance(30 * day - 1);
@@ -208,7 +208,7 @@ describe('a pending revocation', () => {
     expect(stateOf(rig).receipt).toBe('confirmed');
   });
 
-  it('does not end a grant that the user has signed in to again', async () => {
+  it('a pending revocation does not end a grant that the user has signed in to again', async () => {
     const rig = await pending();
     const queue = await openQueue(rig);
     up();
@@ -252,7 +252,7 @@ describe('the tokens that are still to be revoked at the server', () => {
     return rig;
   }
 
-  it('are each sent under the registration that the token was issued to', async () => {
+  it('tokens to revoke are each sent under the registration that they were issued to', async () => {
     const rig = await twice();
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
     expect(forms().map((form) => [form.get('token'), form.get('client_id')])).toEqual([
@@ -262,7 +262,7 @@ describe('the tokens that are still to be revoked at the server', () => {
     ]);
   });
 
-  it('are the only ones sent after an earlier try was cut short', async () => {
+  it('only the tokens that are still to be revoked are sent after an earlier try was cut short', async () => {
     const rig = await twice();
     let answers = 1;
     site.lay('/revoke', () => ({ status: answers-- > 0 ? 200 : 503 }));
@@ -278,7 +278,7 @@ describe('the tokens that are still to be revoked at the server', () => {
     expect(stateOf(again).receipt).toBe('confirmed');
   });
 
-  it('do not change the server’s answer about the refresh token', async () => {
+  it('tokens to revoke do not change the server’s answer about the refresh token', async () => {
     const rig = await twice();
     site.lay('/revoke', ({ body }) => ({ status: body.includes('refresh-2') ? 400 : 503 }));
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
@@ -288,7 +288,7 @@ describe('the tokens that are still to be revoked at the server', () => {
     expect(stateOf(again).receipt).toBe('notOffered');
   });
 
-  it('include the tokens of an item that an older version wrote', async () => {
+  it('tokens to revoke include those of an item that an older version wrote', async () => {
     const rig = await twice();
     const { id } = rig.grant();
     await rig.vault.write(`grant.${id}`, JSON.stringify({ refreshToken: 'new', superseded: ['old'] }));
@@ -299,7 +299,7 @@ describe('the tokens that are still to be revoked at the server', () => {
     expect(told()).toEqual(['new', 'old']);
   });
 
-  it('include the access token in memory at once, while the vault is not available', async () => {
+  it('tokens to revoke include the access token in memory at once, while the vault is not available', async () => {
     const rig = await twice();
     rig.vault.failing.add('read');
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('pending');
@@ -328,14 +328,14 @@ describe('the time until which a token that was handed out may be valid', () => 
 
   const liveFor = (rig: Rig): number => Math.max(0, (rig.grant().liveUntil ?? 0) - rig.clock.now());
 
-  it('is now, for an opaque one that the server ended', async () => {
+  it('an opaque token that the server ended counts as valid until now', async () => {
     const rig = await revoked();
     expect(liveFor(rig)).toBe(hour);
     await revokeGrant(rig.parts, rig.grant());
     expect(liveFor(rig)).toBe(0);
   });
 
-  it('is now for it, even if the wall clock was slewed by a few milliseconds', async () => {
+  it('an ended token counts as valid until now, even if the wall clock was slewed by a few milliseconds', async () => {
     const rig = await revoked();
     rig.clock.setWall(-5);
     await revokeGrant(rig.parts, rig.grant());
@@ -345,13 +345,16 @@ describe('the time until which a token that was handed out may be valid', () => 
   it.each([
     ['signed, which no server needs to ask about', jwt],
     ['encrypted', `${part({ alg: 'dir', enc: 'A256GCM' })}..aXY.dGV4dA.dGFn`],
-  ])('is its own expiry, for one that is %s, even if the server confirmed', async (_what, token) => {
-    const rig = await revoked(token);
-    expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
-    expect(liveFor(rig)).toBe(hour);
-  });
+  ])(
+    'a token that is %s counts as valid until its own expiry, even if the server confirmed',
+    async (_what, token) => {
+      const rig = await revoked(token);
+      expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('confirmed');
+      expect(liveFor(rig)).toBe(hour);
+    },
+  );
 
-  it('is its own expiry, if the server revokes only refresh tokens', async () => {
+  it('a handed-out token counts as valid until its own expiry if the server revokes only refresh tokens', async () => {
     const rig = await revoked();
     const refused = { status: 400, body: { error: 'unsupported_token_type' } };
     site.lay('/revoke', ({ body }) => (body.includes('access_token') ? refused : { status: 200 }));
@@ -359,7 +362,7 @@ describe('the time until which a token that was handed out may be valid', () => 
     expect(liveFor(rig)).toBe(hour);
   });
 
-  it('is the expiry of the newest token, if a restart has forgotten the token', async () => {
+  it('handed-out tokens count as valid until the newest one expires if a restart has forgotten them', async () => {
     const rig = await revoked();
     const again = await brokerRig(server, { after: rig });
     await revokeGrant(again.parts, again.grant());
@@ -367,7 +370,7 @@ describe('the time until which a token that was handed out may be valid', () => 
     expect(again.grant().liveUntil).toBe(rig.clock.now() + hour);
   });
 
-  it('is its own expiry, while the server could not be reached', async () => {
+  it('a handed-out token counts as valid until its own expiry while the server could not be reached', async () => {
     const rig = await revoked();
     down();
     await revokeGrant(rig.parts, rig.grant());

@@ -48,7 +48,7 @@ describe('a revocation', () => {
     expect(response.status).toBe(401);
   });
 
-  it('reaches the tokens of earlier sign-ins, and the access token in use', async () => {
+  it('a revocation reaches the tokens of earlier sign-ins, and the access token in use', async () => {
     const { rig } = await twice();
     await revokeGrant(rig.parts, rig.grant());
     expect(told()).toEqual(['refresh-2', 'refresh-1', 'access-2']);
@@ -80,7 +80,7 @@ describe('a revocation', () => {
     expect(told()).toEqual([]);
   });
 
-  it('is not confirmed if only an access token was revoked', async () => {
+  it('a revocation is not confirmed if only an access token was revoked', async () => {
     const { rig } = await twice();
     site.lay('/revoke', ({ body }) => ({ status: body.includes('refresh_token') ? 400 : 200 }));
     expect((await revokeGrant(rig.parts, rig.grant())).receipt).toBe('notOffered');
@@ -113,7 +113,7 @@ describe('a revocation', () => {
     expect(new Set(told())).toEqual(new Set(['access-2', 'access-3', 'refresh-1', 'refresh-2', 'refresh-3']));
   });
 
-  it('reaches a rotated token that the vault had refused', async () => {
+  it('a revocation reaches a rotated token that the vault had refused', async () => {
     const { rig } = await twice();
     rig.clock.advance(3_600_000);
     rig.vault.failing.add('write');
@@ -146,7 +146,7 @@ describe('a revocation', () => {
 });
 
 describe('a revoked grant', () => {
-  it('gives no token and opens no page until the user signs in', async () => {
+  it('a revoked grant gives no token and opens no page until the user signs in', async () => {
     const { rig } = await twice();
     await revokeGrant(rig.parts, rig.grant());
     const pages = rig.pages.length;
@@ -159,7 +159,7 @@ describe('a revoked grant', () => {
     expect((await rig.ask()).accessToken).toBe('access-3');
   });
 
-  it('is not revived by an automatic sign-in that was under way', async () => {
+  it('a revoked grant is not revived by an automatic sign-in that was under way', async () => {
     const server = oddServer(site, { scopesSupported: ['read'] });
     const rig = await brokerRig(server);
     await rig.allow();

@@ -54,7 +54,7 @@ describe('a sign-in', () => {
     ['of a subject that an older version kept', [older], 'alice', { grantId: 'alice' }, 'renews alice'],
     ['under a label that an older version kept', [olderLabel], undefined, { account: 'work' }, 'renews work'],
     ['of another subject after a revocation', [revoked], 'bob', {}, 'new bob'],
-  ] as const)('%s needs no question', (_what, there, subject, meant, expected) => {
+  ] as const)('a sign-in needs no question: %s', (_what, there, subject, meant, expected) => {
     expect(outcome(there, subject, meant)).toBe(expected);
   });
 
@@ -81,7 +81,7 @@ describe('a sign-in', () => {
     ['without a subject that an older version kept', [older], undefined, {}, 'asks about alice: new default'],
     ['with a subject where there was none', [unnamed], 'bob', {}, 'asks about default: new bob'],
     ['with a subject that is spelled as a label', [label], 'work', {}, 'asks about work: new work'],
-  ] as const)('%s asks', (_what, there, subject, meant, expected) => {
+  ] as const)('a sign-in %s asks the person', (_what, there, subject, meant, expected) => {
     expect(outcome(there, subject, meant)).toBe(expected);
   });
 

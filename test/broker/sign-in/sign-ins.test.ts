@@ -110,7 +110,7 @@ describe('a sign-in page', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('stays open for a request that ran out of time, and a late sign-in counts', async () => {
+  it('a sign-in page stays open for a request that ran out of time, and a late sign-in counts', async () => {
     const rig = await allowed();
     rig.person.isThere = false;
     const asked = refusal(rig.ask({ timeout: minute }));
@@ -124,7 +124,7 @@ describe('a sign-in page', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('closes with its listener and its question when the program goes away, and only makes the next one wait', async () => {
+  it('a sign-in page closes with its listener and question when the program goes away, and only makes the next one wait', async () => {
     const rig = await allowed();
     rig.person.isThere = false;
     const program = new AbortController();
@@ -141,7 +141,7 @@ describe('a sign-in page', () => {
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
   });
 
-  it('can be visited by hand when no browser opens', async () => {
+  it('a sign-in page can be visited by hand when no browser opens', async () => {
     const rig = await brokerRig(inWorld(world));
     const parts = { ...rig.parts, openBrowser: () => Promise.reject(new Error('no browser')) };
     const login = new Broker(parts).login({
@@ -169,7 +169,7 @@ describe('a sign-in page', () => {
     expect((await rig.ask()).accessToken).toBe('access-1');
   });
 
-  it('is not opened when the vault could not keep what it brings', async () => {
+  it('no sign-in page is opened when the vault could not keep what it brings', async () => {
     const rig = await allowed();
     rig.vault.failing.add('probe');
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
@@ -177,7 +177,7 @@ describe('a sign-in page', () => {
     expect(rig.fetched).toEqual([]);
   });
 
-  it('keeps nothing when the vault refuses what it brought', async () => {
+  it('a sign-in keeps nothing when the vault refuses what it brought', async () => {
     const rig = await allowed();
     rig.vault.failing.add('write');
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'vault_unavailable' });
@@ -206,7 +206,7 @@ describe('two servers', () => {
     return { server, rig, answer: () => answered.resolve() };
   }
 
-  it('take turns: the second page opens when the first is done', async () => {
+  it('the sign-ins of two servers take turns: the second page opens when the first is done', async () => {
     const { server, rig, answer } = await pair();
     const first = rig.ask();
     await rig.question('login');
@@ -218,7 +218,7 @@ describe('two servers', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('share a registration and its redirect URI', async () => {
+  it('two servers of one issuer share a registration and its redirect URI', async () => {
     const { server, rig, answer } = await pair();
     answer();
     await Promise.all([rig.ask(), rig.ask({ resource: server.other })]);
@@ -227,7 +227,7 @@ describe('two servers', () => {
     expect(redirects[0]).toBe(redirects[1]);
   });
 
-  it('open no page for a request that ran out of time in the queue', async () => {
+  it('no sign-in page opens for a request that ran out of time in the queue', async () => {
     const { server, rig, answer } = await pair();
     const first = rig.ask();
     await rig.question('login');
@@ -244,7 +244,7 @@ describe('two servers', () => {
     expect((await rig.ask({ resource: server.other })).resource).toBe(server.other);
   });
 
-  it('open no page for a program that went away in the queue, and end its request at once', async () => {
+  it('no sign-in page opens for a program that went away in the queue, and its request ends at once', async () => {
     const { server, rig, answer } = await pair();
     const first = rig.ask();
     await rig.question('login');
@@ -259,7 +259,7 @@ describe('two servers', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('open no page once the permission has ended in the queue', async () => {
+  it('no sign-in page opens once the permission has ended in the queue', async () => {
     const { server, rig, answer } = await pair();
     const first = rig.ask();
     await rig.question('login');
@@ -274,7 +274,7 @@ describe('two servers', () => {
 });
 
 describe('a sign-in that the user starts', () => {
-  it('completes the request of a program whose page is open', async () => {
+  it('a sign-in that the user starts completes the request of a program whose page is open', async () => {
     const rig = await allowed();
     rig.person.isThere = false;
     const asked = rig.ask();
@@ -287,7 +287,7 @@ describe('a sign-in that the user starts', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('serves programs again after their pages were denied', async () => {
+  it('a sign-in that the user starts serves programs again after their pages were denied', async () => {
     const rig = await allowed();
     rig.person.deny = true;
     await refusal(rig.ask());
@@ -296,7 +296,7 @@ describe('a sign-in that the user starts', () => {
     expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
   });
 
-  it('renews the grant of its account and keeps the earlier refresh token for a revocation', async () => {
+  it('a sign-in that the user starts renews the grant of its account and keeps the earlier refresh token for a revocation', async () => {
     const rig = await allowed();
     const first = await rig.login();
     const before = JSON.parse(await rig.vault.read(`grant.${first.id}`));
@@ -307,7 +307,7 @@ describe('a sign-in that the user starts', () => {
     });
   });
 
-  it('twice at once for one account leaves one grant, with the token that is in the vault', async () => {
+  it('two sign-ins of one account at once leave one grant, with the token that is in the vault', async () => {
     const rig = await allowed();
     const logins = await Promise.all([rig.login(), rig.login({ scope: ['notes:read'] })]);
     expect(new Set(logins.map(({ id }) => id)).size).toBe(1);
@@ -329,7 +329,7 @@ async function allowedAs(rig: Rig, account: string): Promise<Token> {
 describe('accounts', () => {
   const scope = ['openid', 'notes:read'];
 
-  it('are told apart by the subject of an ID token', async () => {
+  it('accounts are told apart by the subject of an ID token', async () => {
     const rig = await allowed();
     await rig.login({ scope });
     rig.person.account = 'bob';
@@ -342,7 +342,7 @@ describe('accounts', () => {
     expect(one.accessToken).not.toBe(other.accessToken);
   });
 
-  it('do not change in a step-up: another subject never updates the grant', async () => {
+  it('a step-up does not change the account: another subject never updates the grant', async () => {
     const rig = await allowed();
     await rig.login({ scope });
     const before = { grant: rig.grant(), secret: await rig.vault.read(`grant.${rig.grant().id}`) };
@@ -355,7 +355,7 @@ describe('accounts', () => {
     expect((await rig.ask()).account).toBe('alice');
   });
 
-  it('do not change in a new sign-in of an ended grant either', async () => {
+  it('a new sign-in of an ended grant does not change the account either', async () => {
     const rig = await allowed();
     await rig.login({ scope });
     world.endGrants();
@@ -367,7 +367,7 @@ describe('accounts', () => {
     expect(rig.grant()).toMatchObject({ account: 'alice', state: { kind: 'loginRequired' } });
   });
 
-  it('can sign in again after another one was revoked', async () => {
+  it('accounts can sign in again after another one was revoked', async () => {
     const rig = await allowed();
     await rig.login({ account: 'work' });
     rig.clock.advance(1000);

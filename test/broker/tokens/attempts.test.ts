@@ -40,7 +40,7 @@ const page = (status: number, body = '', headers: Record<string, string> = {}): 
 const html = { 'content-type': 'text/html' };
 
 describe('an attempt', () => {
-  it('is on the disk before the request leaves, and gone when the outcome is kept', async () => {
+  it('an attempt is on the disk before the request leaves, and gone when the outcome is kept', async () => {
     const { rig, server } = await needingRefresh();
     const seen: unknown[] = [];
     server.answer = (_form, usual) => {
@@ -59,7 +59,7 @@ describe('an attempt', () => {
     ['a 200 that is no token answer', page(200, '{}')],
     ['a gateway without an answer (502)', page(502)],
     ['a gateway that waited too long (504)', page(504)],
-  ])('stays noted after %s, since the server may have served it', async (_what, answer) => {
+  ])('an attempt stays noted after %s, since the server may have served it', async (_what, answer) => {
     const { rig, server } = await needingRefresh();
     server.answer = () => answer;
     expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'authorization_server_unreachable' });
@@ -79,14 +79,14 @@ describe('an attempt', () => {
     ['a redirect', page(302, '', { location: 'https://portal.example/' })],
     ['a refusal of the client', page(401, '{"error":"unauthorized_client"}')],
     ['a refusal of the resource', page(400, '{"error":"invalid_target"}')],
-  ])('is over after %s: the server answered, and replaced nothing', async (_what, answer) => {
+  ])('an attempt is over after %s: the server answered, and replaced nothing', async (_what, answer) => {
     const { rig, server } = await needingRefresh();
     server.answer = () => answer;
     await refusal(rig.ask(never));
     expect(onDisk(rig).attempt).toBeUndefined();
   });
 
-  it('is over where nobody could be reached, because nothing was sent', async () => {
+  it('an attempt is over if no server could be reached, because nothing was sent', async () => {
     const nowhere = await deadOrigin();
     const server = oddServer(site);
     const around = { ...server };
@@ -141,7 +141,7 @@ describe('an attempt', () => {
       'The answer to the refresh of 2026-01-02T03:04:05Z was lost, so the server may have replaced the token',
     ],
   ])(
-    '%s is told where the server refuses the token, and no more than is known',
+    'an attempt %s is reported if the server refuses the token, with no more than is known',
     async (_what, more, known) => {
       const { rig, server } = await needingRefresh();
       const attempt = { startedAt: Date.UTC(2026, 0, 2, 3, 4, 5), ...more };
@@ -157,14 +157,14 @@ describe('an attempt', () => {
     },
   );
 
-  it('is not named as the reason if it was answered', async () => {
+  it('an attempt is not named as the reason if it was answered', async () => {
     const { rig, server } = await needingRefresh();
     server.answer = () => page(400, '{"error":"invalid_grant"}');
     await refusal(rig.ask(never));
     expect(onDisk(rig).state.why).toBe('the server ended the refresh token');
   });
 
-  it('stays noted while the vault has not got the rotated token', async () => {
+  it('an attempt stays noted while the vault has not got the rotated token', async () => {
     const { rig } = await needingRefresh();
     rig.vault.failing.add('write');
     expect(await refusal(rig.ask(never))).toMatchObject({ reason: 'vault_unavailable' });
@@ -174,7 +174,7 @@ describe('an attempt', () => {
     expect(onDisk(rig).attempt).toBeUndefined();
   });
 
-  it('is forgotten with a new sign-in', async () => {
+  it('an attempt is forgotten with a new sign-in', async () => {
     const { rig } = await needingRefresh();
     await rig.parts.grants.change(rig.grant(), { attempt: { startedAt: 1 } });
     await rig.login();
@@ -189,26 +189,32 @@ describe('a network with a captive portal', () => {
     ['status 511', page(511, '<p>sign in', html)],
   ];
 
-  it.each(portals)('that answers refreshes with %s harms no grant, and is named', async (_what, answer) => {
-    const { rig, server } = await needingRefresh();
-    server.answer = () => answer;
-    const error = await refusal(rig.ask(never));
-    expect(error).toMatchObject({ reason: 'authorization_server_unreachable', retryAfter: 1 });
-    expect(error).toMatchObject({ hint: expect.stringContaining('sign-in page of a network') });
-    expect(rig.grant().state).toEqual({ kind: 'active' });
-    server.answer = (_form, usual) => usual;
-    rig.clock.advance(1000);
-    expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
-  });
+  it.each(portals)(
+    'a captive portal that answers refreshes with %s harms no grant, and is named',
+    async (_what, answer) => {
+      const { rig, server } = await needingRefresh();
+      server.answer = () => answer;
+      const error = await refusal(rig.ask(never));
+      expect(error).toMatchObject({ reason: 'authorization_server_unreachable', retryAfter: 1 });
+      expect(error).toMatchObject({ hint: expect.stringContaining('sign-in page of a network') });
+      expect(rig.grant().state).toEqual({ kind: 'active' });
+      server.answer = (_form, usual) => usual;
+      rig.clock.advance(1000);
+      expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
+    },
+  );
 
-  it.each(portals)('that answers for metadata with %s harms no grant', async (_what, answer) => {
-    const { rig } = await needingRefresh();
-    rig.parts.servers.forget();
-    const metadata = '/.well-known/oauth-authorization-server';
-    site.lay(metadata, answer);
-    const error = await refusal(rig.ask(never));
-    expect(error).toMatchObject({ reason: 'authorization_server_unreachable', retryAfter: 1 });
-    expect(rig.grant().state).toEqual({ kind: 'active' });
-    expect(onDisk(rig).attempt).toBeUndefined();
-  });
+  it.each(portals)(
+    'a captive portal that answers for metadata with %s harms no grant',
+    async (_what, answer) => {
+      const { rig } = await needingRefresh();
+      rig.parts.servers.forget();
+      const metadata = '/.well-known/oauth-authorization-server';
+      site.lay(metadata, answer);
+      const error = await refusal(rig.ask(never));
+      expect(error).toMatchObject({ reason: 'authorization_server_unreachable', retryAfter: 1 });
+      expect(rig.grant().state).toEqual({ kind: 'active' });
+      expect(onDisk(rig).attempt).toBeUndefined();
+    },
+  );
 });

@@ -50,7 +50,7 @@ function holdNextTokenRequest(): { readonly arrived: Promise<void>; release(): v
 }
 
 describe('a rotated refresh token', () => {
-  it('is in the vault before anybody has the new access token', async () => {
+  it('a rotated refresh token is in the vault before any caller has the new access token', async () => {
     const rig = await needingRefresh();
     const before = await storedToken(rig);
     const order: string[] = [];
@@ -65,7 +65,7 @@ describe('a rotated refresh token', () => {
     expect(stored[0]).not.toBe(before);
   });
 
-  it('is not asked for when the vault could not keep it', async () => {
+  it('no rotated refresh token is asked for when the vault could not keep it', async () => {
     const rig = await needingRefresh();
     const before = counts().tokenRequests;
     rig.vault.failing.add('probe');
@@ -117,7 +117,7 @@ describe('a rotated refresh token', () => {
     expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
   });
 
-  it('is kept when the access token beside it must be refused', async () => {
+  it('a rotated refresh token is kept when the access token beside it must be refused', async () => {
     const server = oddServer(site, { scopesSupported: ['read'] });
     const rig = await brokerRig(server);
     await rig.allow();
@@ -132,7 +132,7 @@ describe('a rotated refresh token', () => {
     expect(used).toEqual([null, 'refresh-1', 'refresh-2']);
   });
 
-  it('is kept through the stop of the broker', async () => {
+  it('a rotated refresh token is kept through the stop of the broker', async () => {
     const rig = await needingRefresh();
     const before = await storedToken(rig);
     const held = holdNextTokenRequest();
@@ -147,7 +147,7 @@ describe('a rotated refresh token', () => {
 });
 
 describe('a slow refresh', () => {
-  it('writes nothing over a sign-in that came meanwhile', async () => {
+  it('a slow refresh writes nothing over a sign-in that came meanwhile', async () => {
     const rig = await needingRefresh();
     const held = holdNextTokenRequest();
     const asked = rig.ask();
@@ -169,7 +169,7 @@ describe('a slow refresh', () => {
     expect(kept.superseded[0]).not.toBe(kept.refreshToken);
   });
 
-  it('gives nobody a token after a revocation, and what it brought is revoked, too', async () => {
+  it('a slow refresh gives no token after a revocation, and what it brought is revoked, too', async () => {
     const rig = await needingRefresh();
     const held = holdNextTokenRequest();
     const asked = refusal(rig.ask());
@@ -187,7 +187,7 @@ describe('a slow refresh', () => {
     expect(counts().revocations).toBeGreaterThan(before);
   });
 
-  it('gives nobody a token when the revocation comes during its last write', async () => {
+  it('a slow refresh gives no token when the revocation comes during its last write', async () => {
     const rig = await needingRefresh();
     const { grants, cache } = rig.parts;
     const revoked = Promise.withResolvers<unknown>();
@@ -203,7 +203,7 @@ describe('a slow refresh', () => {
     expect(cache.of(rig.grant().id)).toEqual([]);
   });
 
-  it('is reported as under way while it lasts', async () => {
+  it('a slow refresh is reported as under way while it lasts', async () => {
     const rig = await needingRefresh();
     const held = holdNextTokenRequest();
     const asked = rig.ask();

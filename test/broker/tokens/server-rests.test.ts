@@ -31,7 +31,7 @@ function world() {
 }
 
 describe('a server that could not serve', () => {
-  it('is asked again once its pause is over, and a success ends all its pauses', async () => {
+  it('a server that could not serve is asked again once its pause is over, and a success ends all its pauses', async () => {
     const { rests, fail, later, tries } = world();
     await fail('a', { error: down(30) });
     expect(await fail('a')).toMatchObject({ reason: 'authorization_server_unreachable', retryAfter: 30 });
@@ -42,14 +42,14 @@ describe('a server that could not serve', () => {
     expect(await rests.ask(asking, async () => 'again')).toBe('again');
   });
 
-  it('delays no request to another server', async () => {
+  it('a server that could not serve delays no request to another server', async () => {
     const { fail, tries } = world();
     await fail('a', { error: down(30) });
     await fail('b');
     expect(tries()).toBe(2);
   });
 
-  it('gets no pause after a refusal that has another cause', async () => {
+  it('a server gets no pause after a refusal that has another cause', async () => {
     const { fail, tries } = world();
     const others = [
       new KeyturnError('metadata_invalid', 'No.'),
@@ -60,7 +60,7 @@ describe('a server that could not serve', () => {
     expect(tries()).toBe(others.length);
   });
 
-  it('is asked at once after the machine woke up, unless the server asked to wait', async () => {
+  it('a server that could not serve is asked at once after the machine woke up, unless it asked to wait', async () => {
     const { rests, fail, later, tries } = world();
     await fail('a');
     await fail('b', { error: down(30) });
@@ -71,7 +71,7 @@ describe('a server that could not serve', () => {
     expect(tries()).toBe(3);
   });
 
-  it('pauses the whole operation as long as the step within it, and the error says so once', async () => {
+  it('a server that could not serve pauses the whole operation as long as the step within it, and the error says so once', async () => {
     const { rests, fail, later, tries } = world();
     const whole = (what: string): Promise<unknown> =>
       refusal(
@@ -92,7 +92,7 @@ describe('a server that could not serve', () => {
     expect(await rests.ask(asking, async () => 'served')).toBe('served');
   });
 
-  it('is asked at any time for a person, but only once in ten seconds if it asked to wait', async () => {
+  it('a server that could not serve is asked at any time for a person, but only once in ten seconds if it asked to wait', async () => {
     const { fail, later, tries } = world();
     await fail('a');
     for (let press = 0; press < 3; press += 1) await fail('a', { isByPerson: true });
@@ -105,7 +105,7 @@ describe('a server that could not serve', () => {
     expect(tries()).toBe(6);
   });
 
-  it('is forgotten if more servers fail than are remembered', async () => {
+  it('a server that could not serve is forgotten if more servers fail than are remembered', async () => {
     const { fail, tries } = world();
     for (let server = 0; server < 300; server += 1) await fail(`server ${server}`, { error: down(30) });
     await fail('server 0');
@@ -113,7 +113,7 @@ describe('a server that could not serve', () => {
     expect(tries()).toBe(301);
   });
 
-  it('gets the pause of a first failure if its last one is long ago', async () => {
+  it('a server that could not serve gets the pause of a first failure if its last one is long ago', async () => {
     const { fail, later } = world();
     for (let times = 0; times < 8; times += 1) {
       await fail('a');

@@ -36,7 +36,7 @@ async function statusAt(endpoint: string, accessToken: string): Promise<number> 
 }
 
 describe('the first token', () => {
-  it('signs in once, and the protected server takes it', async () => {
+  it('the first token needs one sign-in, and the protected server takes it', async () => {
     const before = counts();
     const rig = await brokerRig(inWorld(places.world));
     await rig.allow();
@@ -52,7 +52,7 @@ describe('the first token', () => {
     expect(rig.grant().state).toEqual({ kind: 'active' });
   });
 
-  it('serves a second program without a second sign-in', async () => {
+  it('the first token serves a second program without a second sign-in', async () => {
     const rig = await signedIn();
     const before = counts();
     await rig.allow('agent');
@@ -62,7 +62,7 @@ describe('the first token', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('is waited for by all who ask meanwhile, on one page', async () => {
+  it('all callers that ask meanwhile wait for the first token on one page', async () => {
     const rig = await brokerRig(inWorld(places.world));
     for (const name of ['editor', 'agent', 'shell']) await rig.allow(name);
     const asked = ['editor', 'agent', 'shell', 'editor'].map((clientId) => rig.ask({ clientId }));
@@ -71,7 +71,7 @@ describe('the first token', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('is not fetched for a URL that names no resource, nor with interaction "never"', async () => {
+  it('no first token is fetched for a URL that names no resource, nor with interaction "never"', async () => {
     const rig = await brokerRig(inWorld(places.world));
     await rig.allow();
     expect(await refusal(rig.ask({ resource: 'notes' }))).toMatchObject({ reason: 'invalid_resource' });
@@ -82,7 +82,7 @@ describe('the first token', () => {
 });
 
 describe('a token that is still good', () => {
-  it('is answered without a request and without a write', async () => {
+  it('a token that is still good is answered without a request and without a write', async () => {
     const rig = await signedIn();
     await rig.parts.audit.flush();
     const [fetched, footprint, done] = [rig.fetched.length, rig.footprint(), rig.vault.done.length];
@@ -92,7 +92,7 @@ describe('a token that is still good', () => {
     expect(rig.footprint()).toEqual(footprint);
   });
 
-  it('is refreshed when five minutes are left, no earlier', async () => {
+  it('a token is refreshed when five minutes are left, no earlier', async () => {
     const rig = await signedIn();
     const first = await rig.ask();
     rig.clock.advance(almostOver - 30 * second);
@@ -103,7 +103,7 @@ describe('a token that is still good', () => {
     expect(next.expiresAt - rig.clock.now()).toBe(60 * minute);
   });
 
-  it('is refreshed when a fifth of a short life is left', async () => {
+  it('a token with a short life is refreshed when a fifth of it is left', async () => {
     const server = oddServer(places.site, { scopesSupported: ['read'] });
     server.answer = (_form, usual) => ({ ...usual, expires_in: 100 });
     const rig = await brokerRig(server);
@@ -115,7 +115,7 @@ describe('a token that is still good', () => {
     expect((await rig.ask()).accessToken).toBe('access-2');
   });
 
-  it('is refreshed for a program that needs it longer', async () => {
+  it('a token is refreshed for a program that needs it longer', async () => {
     const rig = await signedIn();
     const first = await rig.ask();
     rig.clock.advance(10 * minute);
@@ -123,7 +123,7 @@ describe('a token that is still good', () => {
     expect((await rig.ask({ minimumValidity: 51 * minute })).accessToken).not.toBe(first.accessToken);
   });
 
-  it('satisfies any minimum when it was just issued', async () => {
+  it('a token that was just issued satisfies any minimum', async () => {
     const before = counts().refreshes;
     const rig = await brokerRig(inWorld(places.world));
     await rig.allow();
@@ -137,7 +137,7 @@ describe('a token that is still good', () => {
 });
 
 describe('a token that is over', () => {
-  it('is refreshed once for fifty callers, who all get the same', async () => {
+  it('a token that is over is refreshed once for fifty callers, who all get the same', async () => {
     const rig = await signedIn();
     const first = await rig.ask();
     const before = counts();
@@ -150,7 +150,7 @@ describe('a token that is over', () => {
     expect(counts().refreshReuses).toBe(before.refreshReuses);
   });
 
-  it('is refreshed for the others when one of them goes away', async () => {
+  it('a token that is over is refreshed for the other callers when one of them goes away', async () => {
     const rig = await signedIn();
     rig.clock.advance(61 * minute);
     const before = counts().refreshes;
@@ -167,7 +167,7 @@ describe('a token that is over', () => {
     places.world.authorizationServer.setTokenGate();
   });
 
-  it('is refreshed without a page after a restart, from the refresh token in the vault', async () => {
+  it('a token that is over is refreshed without a page after a restart, from the refresh token in the vault', async () => {
     const rig = await signedIn();
     const before = counts();
     rig.parts.cache.dropGrant(rig.grant().id);
@@ -177,7 +177,7 @@ describe('a token that is over', () => {
 });
 
 describe('a server in trouble', () => {
-  it('is no reason to withhold a token that still works', async () => {
+  it('a server in trouble is no reason to withhold a token that still works', async () => {
     const rig = await signedIn();
     const first = await rig.ask();
     rig.clock.advance(almostOver + second);
@@ -186,7 +186,7 @@ describe('a server in trouble', () => {
     expect(rig.grant().state).toEqual({ kind: 'active' });
   });
 
-  it('leaves the grant as it is when the token is over', async () => {
+  it('a server in trouble leaves the grant as it is when the token is over', async () => {
     const rig = await signedIn();
     rig.clock.advance(61 * minute);
     places.world.failTokenRequests(1, { status: 503, retryAfter: 7 });
@@ -200,7 +200,7 @@ describe('a server in trouble', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('is not asked again before its Retry-After is over', async () => {
+  it('a server in trouble is not asked again before its Retry-After is over', async () => {
     const rig = await signedIn();
     rig.clock.advance(61 * minute);
     places.world.failTokenRequests(1, { status: 503, retryAfter: 7 });
@@ -271,7 +271,7 @@ describe('a server that gives no refresh token', () => {
     return rig;
   }
 
-  it('has its access token kept in the vault until it is over, then signed in again', async () => {
+  it('a server without refresh tokens has its access token kept in the vault until it is over, then signed in again', async () => {
     const rig = await withoutRefresh(600);
     expect((await rig.ask()).accessToken).toBe('access-1');
     rig.parts.cache.dropGrant(rig.grant().id);
@@ -283,7 +283,7 @@ describe('a server that gives no refresh token', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('is not signed in at again for a minimum that no token of it meets', async () => {
+  it('a server without refresh tokens gets no new sign-in for a minimum that no token of it meets', async () => {
     const rig = await withoutRefresh(600);
     expect((await rig.ask({ minimumValidity: 20 * minute })).accessToken).toBe('access-1');
     rig.clock.advance(5 * minute);
@@ -291,7 +291,7 @@ describe('a server that gives no refresh token', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('is signed in at again for a minimum that a new token meets, and serves others meanwhile', async () => {
+  it('a server without refresh tokens gets a new sign-in for a minimum that a new token meets, and serves others meanwhile', async () => {
     const rig = await withoutRefresh(600);
     await rig.ask();
     rig.clock.advance(5 * minute);
@@ -303,7 +303,7 @@ describe('a server that gives no refresh token', () => {
     expect((await rig.ask({ minimumValidity })).accessToken).toBe('access-2');
   });
 
-  it('opens one page, not four, when its tokens are over at once', async () => {
+  it('a server without refresh tokens opens one page, not four, when its tokens are over at once', async () => {
     const rig = await withoutRefresh(0);
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'token_invalid' });
     expect(rig.pages).toHaveLength(1);

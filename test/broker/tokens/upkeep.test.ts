@@ -52,7 +52,7 @@ async function rows({ parts, folder }: Rig, event: string): Promise<string[]> {
 const due = hour - 5 * minute - tickEvery;
 
 describe('a token that a program uses', () => {
-  it('is replaced before its margin is reached, and the program meets a fresh one', async () => {
+  it('a token that a program uses is replaced before its margin is reached, and the program meets a fresh one', async () => {
     const rig = await kept();
     const first = await rig.ask();
     rig.clock.advance(due - 1);
@@ -64,7 +64,7 @@ describe('a token that a program uses', () => {
     expect(world.counts().authorizationServer.tokenRequests).toBe(before);
   });
 
-  it('is left to expire once nobody uses it any more', async () => {
+  it('a token is left to expire once no program uses it any more', async () => {
     const rig = await kept();
     rig.clock.advance(due);
     expect(await rig.tick()).toBe(0);
@@ -74,14 +74,14 @@ describe('a token that a program uses', () => {
     expect(await rig.tick()).toBe(0);
   });
 
-  it('is not refreshed once it is over, because no program asked for it', async () => {
+  it('a token is not refreshed once it is over, because no program asked for it', async () => {
     const rig = await kept();
     await rig.ask();
     rig.clock.suspend(8 * hour);
     expect(await rig.tick()).toBe(0);
   });
 
-  it('is not replaced while the vault is in trouble', async () => {
+  it('a token that a program uses is not replaced while the vault is in trouble', async () => {
     const rig = await kept();
     await rig.ask();
     rig.clock.advance(due);
@@ -114,7 +114,7 @@ describe('a token that a program uses', () => {
 });
 
 describe('a machine that wakes up, or is online again', () => {
-  it('asks a server that failed before at once, and refreshes what is due', async () => {
+  it('a machine that wakes up or is online again asks a server that failed before at once, and refreshes what is due', async () => {
     const rig = await kept();
     await rig.ask();
     rig.clock.advance(due);
@@ -129,7 +129,7 @@ describe('a machine that wakes up, or is online again', () => {
 });
 
 describe('the tick', () => {
-  it('comes at the interval of the clock, and not before', async () => {
+  it('the tick comes at the interval of the clock, and not before', async () => {
     const rig = await kept();
     await rig.ask();
     rig.clock.advance(due);
@@ -142,7 +142,7 @@ describe('the tick', () => {
     await rig.parts.refresher.settled();
   });
 
-  it('notices that the machine slept, and that somebody set the clock', async () => {
+  it('the tick notices that the machine slept, and that somebody set the clock', async () => {
     const rig = await kept();
     rig.clock.advance(hour);
     rig.upkeep.tick();
@@ -156,7 +156,7 @@ describe('the tick', () => {
     expect(await rows(rig, 'clock')).toEqual(told);
   });
 
-  it('ends every wait after a suspend, but for one that the server asked for', async () => {
+  it('the tick ends every wait after a suspend, but for one that the server asked for', async () => {
     const rig = await kept();
     const { backoff } = rig.parts.refresher;
     for (let failure = 0; failure < 12; failure += 1) backoff.failed('a');
