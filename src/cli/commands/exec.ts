@@ -4,11 +4,11 @@
  * Invariant: nothing runs before every token is there and lives long enough. A token or key is in no argument and on
  * no disk; the rest of the environment is as it was.
  */
-import { KeyturnError, quoted } from '../../base/errors.ts';
-import type { TokenResult } from '../../ipc/wire/token-messages.ts';
-import { type Asked, askedBy } from '../programs/asked.ts';
+import { quoted } from '../../base/errors.ts';
+import { askedBy } from '../programs/asked.ts';
 import { runInPlace } from '../programs/child.ts';
 import { type Credential, credentialFor, credentialWithin } from '../programs/credential-within.ts';
+import { credentialsTogether, unattended } from '../programs/credentials-together.ts';
 import { keepFresh } from '../programs/fresh-files.ts';
 import { TokenFiles } from '../programs/token-files.ts';
 import { resourceFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
@@ -79,31 +79,33 @@ export const command = defineCommand(statement, async ({ options, operands }) =>
   const timeout = secondsFrom(options.timeout, '--timeout') ?? defaultTimeout;
   // Before anybody is asked: a place for the files is there, or nothing is done.
   const files = wanted.some(({ kind }) => kind === 'file') ? await TokenFiles.make() : undefined;
-  const over = new AbortController();
-  const env = { ...process.env };
-  for (const { kind, name, resource } of wanted) {
-    const asked = askedBy(options, resource, validity);
-    const given = await credentialWithin(asked, {
+  const requests = wanted.map((one) => ({ ...one, asked: askedBy(options, one.resource, validity) }));
+  const given = await credentialsTogether(requests, validity, async (asked) =>
+    credentialWithin(asked, {
       command: ['headers'],
       within: timeout * 1000,
       again: 'run the command again',
-    });
-    if (!('kind' in given) && given.expires_in < validity) throw tooOld(resource, given, validity);
-    if (kind === 'env' || !files) env[name] = bare(given);
-    else {
-      env[name] = files.write(name, bare(given));
-      if ('kind' in given) continue;
-      keepFresh(
-        {
-          name,
-          token: given,
-          ask: (minimumValidity) => credentialFor(unattended(asked, minimumValidity), refreshTimeout),
-          replace: (fresh) => void files.write(name, bare(fresh)),
-          tell: say,
-        },
-        over.signal,
-      );
+    }),
+  );
+  const over = new AbortController();
+  const env = { ...process.env };
+  for (const { kind, name, asked, credential } of given) {
+    if (kind === 'env' || !files) {
+      env[name] = bare(credential);
+      continue;
     }
+    env[name] = files.write(name, bare(credential));
+    if ('kind' in credential) continue;
+    keepFresh(
+      {
+        name,
+        token: credential,
+        ask: (minimumValidity) => credentialFor(unattended(asked, minimumValidity), refreshTimeout),
+        replace: (fresh) => void files.write(name, bare(fresh)),
+        tell: say,
+      },
+      over.signal,
+    );
   }
   try {
     return await runInPlace(operands, env);
@@ -144,16 +146,4 @@ function wantedIn(kind: Wanted['kind'], text: string): Wanted {
   const [, name, resource] = /^([A-Za-z_]\w*)=(.+)$/s.exec(text) ?? [];
   if (name !== undefined && resource !== undefined) return { kind, name, resource: resourceFrom(resource) };
   throw new UsageError(`--${kind} takes NAME=RESOURCE, not ${quoted(text)}`);
-}
-
-function unattended({ as, params }: Asked, minimumValidity: number): Asked {
-  return { as, params: { ...params, interaction: 'never', minimumValidity } };
-}
-
-function tooOld(resource: string, { expires_in: left }: TokenResult, validity: number): KeyturnError {
-  return new KeyturnError(
-    'token_invalid',
-    `The newest token for ${quoted(resource)} lives ${left} s more, and the command needs ${validity} s. Nothing was run.`,
-    { hint: 'Name less with --min-validity; or use --file, whose token is replaced before it ends.' },
-  );
 }

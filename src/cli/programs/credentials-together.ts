@@ -1,0 +1,53 @@
+/**
+ * Several tokens and API keys for one command, which gets all of them at once.
+ *
+ * Invariant: each token lives long enough when the last one has come. A person may take minutes to answer for one,
+ * and the others age meanwhile.
+ */
+import { KeyturnError, quoted } from '../../base/errors.ts';
+import type { Asked } from './asked.ts';
+import type { Credential } from './credential-within.ts';
+
+export type Given<Request> = Request & { readonly credential: Credential };
+
+/**
+ * In the order of the requests. `validity` in seconds, `now` in milliseconds since the epoch. For a token that aged
+ * nobody is asked again. Throws what `ask` throws; `token_invalid` where the newest token is too old.
+ */
+export async function credentialsTogether<Request extends { readonly asked: Asked }>(
+  requests: readonly Request[],
+  validity: number,
+  ask: (asked: Asked) => Promise<Credential>,
+  now: () => number = Date.now,
+): Promise<Given<Request>[]> {
+  const first: Given<Request>[] = [];
+  for (const request of requests)
+    first.push({ ...request, credential: longEnough(request.asked, await ask(request.asked), validity) });
+  const given: Given<Request>[] = [];
+  for (const one of first) {
+    const { asked, credential } = one;
+    const isLongEnough = secondsLeft(credential, now()) >= validity;
+    const again = unattended(asked, validity);
+    given.push(isLongEnough ? one : { ...one, credential: longEnough(asked, await ask(again), validity) });
+  }
+  return given;
+}
+
+/** The same request, of which nobody is asked. `minimumValidity` in seconds. */
+export function unattended({ as, params }: Asked, minimumValidity: number): Asked {
+  return { as, params: { ...params, interaction: 'never', minimumValidity } };
+}
+
+/** A key has no end. A part of a second counts as a whole one: a token that was just issued is not too old. */
+function secondsLeft(credential: Credential, now: number): number {
+  return 'kind' in credential ? Infinity : Math.ceil(credential.expires_at - now / 1000);
+}
+
+function longEnough({ params: { resource } }: Asked, credential: Credential, validity: number): Credential {
+  if ('kind' in credential || credential.expires_in >= validity) return credential;
+  throw new KeyturnError(
+    'token_invalid',
+    `The newest token for ${quoted(resource)} lives ${credential.expires_in} s more, and the command needs ${validity} s. Nothing was run.`,
+    { hint: 'Name less with --min-validity; or use --file, whose token is replaced before it ends.' },
+  );
+}
