@@ -24,6 +24,7 @@ const debianPackages = [
   'gnome-keyring',
   'chromium',
   'libglib2.0-bin',
+  'postgresql',
 ];
 
 function say(line) {

@@ -1,6 +1,7 @@
 /** What a program imports as `keyturn/server/authorization`. */
 export { KeyturnError } from '../../base/errors.ts';
 export { memoryStorage } from '../storage/memory.ts';
+export { postgresStorage } from '../storage/postgres.ts';
 export { sealedStorage } from '../storage/sealing.ts';
 export type { SealedStorage, SealingKey } from '../storage/sealing.ts';
 export { sqliteStorage } from '../storage/sqlite.ts';

@@ -1,5 +1,5 @@
 /**
- * Storage in one SQLite file.
+ * Storage in one SQLite file, for the processes of one machine.
  *
  * Invariant: the file and its companions are the user's own (0600). Each change is one statement, so a kill leaves a
  * change whole or absent.
@@ -7,9 +7,9 @@
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
-import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
-import type { NamedItem, PlacedItem, Storage, StoredItem } from './storage.ts';
+import { columns, pageLength, read, textOf, written } from './row.ts';
+import type { NamedItem, Storage } from './storage.ts';
 
 const schema = `
 create table if not exists items (
@@ -30,23 +30,9 @@ create index if not exists items_by_expiry on items (expires_at) where expires_a
 /** Milliseconds that a statement waits for another process that holds the file, such as a backup. */
 const busyTimeout = 5000;
 
-/** Items of one page of a scan: some dozen kilobytes. */
-const pageLength = 50;
-
-const row = z.object({
-  kind: z.string(),
-  id: z.string(),
-  payload: z.string(),
-  expires_at: z.number().nullable(),
-  consumed_at: z.number().nullable(),
-  grant_id: z.string().nullable(),
-  uid: z.string().nullable(),
-});
-
 /** `path`: absolute; the folder must exist. Throws `file_unreadable` where the file can't be opened. */
 export function sqliteStorage(path: string): Storage {
   const database = open(path);
-  const columns = 'kind, id, payload, expires_at, consumed_at, grant_id, uid';
   const insert = `into items (${columns}) values (?, ?, ?, ?, ?, ?, ?)`;
   const statements = {
     add: database.prepare(`insert or ignore ${insert}`),
@@ -74,7 +60,7 @@ export function sqliteStorage(path: string): Storage {
     get: async (kind, id) => one(statements.get, kind, id)?.item,
     getByUid: async (kind, uid) => one(statements.byUid, uid, kind),
     replace: async (kind, id, before, after) =>
-      statements.replace.run(JSON.stringify(after), kind, id, JSON.stringify(before)).changes === 1,
+      statements.replace.run(textOf(after), kind, id, textOf(before)).changes === 1,
     consume: async (kind, id, at) => statements.consume.run(at, kind, id).changes === 1,
     async remove(kind, id) {
       statements.remove.run(kind, id);
@@ -102,7 +88,7 @@ function open(path: string): DatabaseSync {
     }
     const database = new DatabaseSync(path);
     database.exec(
-      `pragma journal_mode = wal; pragma synchronous = full; pragma busy_timeout = ${busyTimeout};`,
+      `pragma busy_timeout = ${busyTimeout}; pragma journal_mode = wal; pragma synchronous = full;`,
     );
     database.exec(schema);
     return database;
@@ -117,25 +103,4 @@ function open(path: string): DatabaseSync {
 function one(statement: StatementSync, ...keys: [string, string]): NamedItem | undefined {
   const found = statement.get(...keys);
   return found === undefined ? undefined : read(found);
-}
-
-/** Values of the columns. */
-function written(kind: string, id: string, item: StoredItem): (string | number | null)[] {
-  const { payload, expiresAt = null, consumedAt = null, grantId = null, uid = null } = item;
-  return [kind, id, JSON.stringify(payload), expiresAt, consumedAt, grantId, uid];
-}
-
-function read(found: unknown): PlacedItem {
-  const { kind, id, payload, expires_at, consumed_at, grant_id, uid } = row.parse(found);
-  return {
-    kind,
-    id,
-    item: {
-      payload: z.record(z.string(), z.unknown()).parse(JSON.parse(payload)),
-      ...(expires_at === null ? {} : { expiresAt: expires_at }),
-      ...(consumed_at === null ? {} : { consumedAt: consumed_at }),
-      ...(grant_id === null ? {} : { grantId: grant_id }),
-      ...(uid === null ? {} : { uid }),
-    },
-  };
 }

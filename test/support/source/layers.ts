@@ -90,7 +90,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   },
   'server/storage/': {
     mayImport: ['base/errors.ts'],
-    packages: ['zod'],
+    packages: ['pg', 'zod'],
     why: 'keeps what a server role must remember, and knows not what it says',
   },
   'server/authorization/': {
