@@ -28,7 +28,7 @@ import {
 import { Pages } from './pages.ts';
 import { authorizedFetch } from './server/authorized-fetch.ts';
 import { Cancelled, Upstream } from './server/upstream.ts';
-import { showPage } from './shown-page.ts';
+import { ShownPages } from './shown-page.ts';
 import type { ToolFilter } from './tool-filter.ts';
 
 export interface BridgeOptions {
@@ -88,6 +88,7 @@ class Bridge {
       onEnd: () => this.#ended.resolve(),
     });
     const wait = options.wait ?? (async (ms, abort) => sleep(ms, undefined, { signal: abort }));
+    const now = options.now ?? (() => performance.now());
     const toClient = (message: JSONRPCMessage): void => void this.#client.send(message);
     this.#upstream = new Upstream({
       endpoint,
@@ -96,7 +97,7 @@ class Bridge {
       tell: (problem) => void this.#told(problem),
       ready: async () => this.#client.ready(),
       wait,
-      now: options.now ?? (() => performance.now()),
+      now,
     });
     this.#eras = new Eras({
       server: this.#upstream,
@@ -104,10 +105,11 @@ class Bridge {
       wait,
     });
     const told = (error: unknown): KeyturnError => this.#told(error);
+    const shown = new ShownPages({ endpoint, connection, told, now });
     this.#pages = new Pages({
       server: this.#eras,
       toClient,
-      show: async (page, signal) => showPage({ endpoint, connection, told }, page, signal),
+      show: async (page, signal) => shown.show(page, signal),
     });
   }
 

@@ -3,9 +3,10 @@
  *
  * Invariant: each page has a connection of its own to the broker, which ends with it: a page that nobody waits for
  * any more leaves no card behind. What goes wrong is told to the person, and to the server only as a page that was
- * not opened.
+ * not opened. After that pages rest for a while, each time longer: a server that asks without end costs neither
+ * connections nor lines.
  */
-import { type KeyturnError, quoted } from '../base/errors.ts';
+import { KeyturnError, quoted } from '../base/errors.ts';
 import type { Connection } from '../client/connection.ts';
 import { maxLength } from '../ipc/wire/limits.ts';
 import { fieldsOf } from './base/envelope.ts';
@@ -54,27 +55,83 @@ interface Parts {
   readonly connection: () => Promise<Connection>;
   /** Tells the person of trouble. */
   readonly told: (error: unknown) => KeyturnError;
+  /** Milliseconds on a clock that only goes forward. */
+  readonly now: () => number;
 }
 
-/** Asks the person. Rejects only with the signal's reason. */
-export async function showPage(
-  { endpoint, connection, told }: Parts,
-  { url, message }: Page,
-  signal: AbortSignal,
-): Promise<PageAnswer> {
-  try {
-    const own = await connection();
+/** Pages before the person at a time: more than the broker lets wait for them (broker/shown-urls.ts). */
+const maxOpen = 8;
+
+/**
+ * Milliseconds that pages rest after one that could not be shown. A person who mended what was wrong waits for no
+ * longer than the longest; the broker may name a longer one.
+ */
+const firstRest = 1000;
+const longestRest = 60_000;
+
+export class ShownPages {
+  readonly #parts: Parts;
+  #open = 0;
+  /** Pages in a row that could not be shown. */
+  #inARow = 0;
+  /** Why they rest, and until when. */
+  #rest: { readonly trouble: KeyturnError; readonly until: number } | undefined;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Asks the person. Rejects only with the signal's reason. */
+  async show(page: Page, signal: AbortSignal): Promise<PageAnswer> {
+    const { url } = page;
+    const resting = this.#resting();
+    if (resting) return { url, action: 'cancel', trouble: resting };
+    if (this.#open >= maxOpen) return { url, action: 'cancel', trouble: this.#failed(tooMany()) };
+    this.#open += 1;
     try {
-      const params = { resource: endpoint.href, url, message };
+      const action = await this.#asked(page, signal);
+      this.#inARow = 0;
+      return { url, action };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { url, action: 'cancel', trouble: this.#failed(error) };
+    } finally {
+      this.#open -= 1;
+    }
+  }
+
+  async #asked({ url, message }: Page, signal: AbortSignal): Promise<PageAnswer['action']> {
+    const own = await this.#parts.connection();
+    try {
+      const params = { resource: this.#parts.endpoint.href, url, message };
       const { action } = fieldsOf(await own.request('url.show', params, { signal }));
-      return { url, action: action === 'accept' || action === 'decline' ? action : 'cancel' };
+      return action === 'accept' || action === 'decline' ? action : 'cancel';
     } finally {
       own.close();
     }
-  } catch (error) {
-    signal.throwIfAborted();
-    return { url, action: 'cancel', trouble: told(error) };
   }
+
+  #resting(): KeyturnError | undefined {
+    return this.#rest && this.#rest.until > this.#parts.now() ? this.#rest.trouble : undefined;
+  }
+
+  /** Of pages that fail together, the person hears once. */
+  #failed(error: unknown): KeyturnError {
+    const resting = this.#resting();
+    if (resting) return resting;
+    const trouble = this.#parts.told(error);
+    this.#inARow += 1;
+    const grown = Math.min(longestRest, firstRest * 2 ** (this.#inARow - 1));
+    const rest = Math.max(grown, (trouble.retryAfter ?? 0) * 1000);
+    this.#rest = { trouble, until: this.#parts.now() + rest };
+    return trouble;
+  }
+}
+
+function tooMany(): KeyturnError {
+  return new KeyturnError('rate_limited', `The server asks for more than ${maxOpen} pages at a time.`, {
+    hint: 'Answer Keyturn’s questions first.',
+  });
 }
 
 /** What the client is told of a request that its server refused until pages were opened. */
