@@ -102,25 +102,34 @@ function wholeBound(limit: number): Bound {
 const newline = 0x0a;
 const carriageReturn = 0x0d;
 
-/** Of a stream of events: the bytes since the last empty line, which ends an event. */
+/**
+ * Of a stream of events: the bytes since the last empty line, which ends an event. A line ends with LF, CR or both
+ * (HTML standard, Parsing an event stream).
+ */
 function eventBound(limit: number): Bound {
   let event = 0;
   // Of the line that isn't over.
   let length = 0;
-  let isReturn = false;
+  // An LF that comes next belongs to it.
+  let wasReturn = false;
   return (chunk) => {
-    let start = 0;
-    for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
-      const isBlank =
-        length + end - start === 1 && (end > start ? chunk[start] === carriageReturn : isReturn);
-      event = length + end === start || isBlank ? 0 : event + end + 1 - start;
-      start = end + 1;
+    if (chunk.length === 0) return event <= limit;
+    let start = wasReturn && chunk[0] === newline ? 1 : 0;
+    // Each is looked for again only once it was passed: a long line is read once.
+    let feed = chunk.indexOf(newline, start);
+    let carriage = chunk.indexOf(carriageReturn, start);
+    while (feed !== -1 || carriage !== -1) {
+      const isReturn = carriage !== -1 && (feed === -1 || carriage < feed);
+      const end = isReturn ? carriage : feed;
+      event = length + end - start === 0 ? 0 : event + end + 1 - start;
       length = 0;
+      start = isReturn && feed === end + 1 ? end + 2 : end + 1;
+      if (feed !== -1 && feed < start) feed = chunk.indexOf(newline, start);
+      if (carriage !== -1 && carriage < start) carriage = chunk.indexOf(carriageReturn, start);
     }
-    const rest = chunk.length - start;
-    length += rest;
-    event += rest;
-    isReturn = length === 1 && (rest === 1 ? chunk[start] === carriageReturn : isReturn);
+    wasReturn = chunk[chunk.length - 1] === carriageReturn;
+    length += chunk.length - start;
+    event += chunk.length - start;
     return event <= limit;
   };
 }
