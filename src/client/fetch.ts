@@ -154,11 +154,15 @@ class AcceptedTokens {
     return this.#ids.has(tokenId);
   }
 
-  /** RFC 6750 §3.1: any other answer than a 401 says that the token itself is good. A 5xx says nothing. */
+  /**
+   * RFC 6750 §3.1: any other answer than a 401 says that the token itself is good. A 5xx says nothing, and neither does
+   * a redirect: a gateway may give it without a look at the token.
+   */
   note(credential: Credential, { status }: Response): void {
     if ('kind' in credential) return;
     const { tokenId } = credential;
-    if (status === 401 || status >= 500 || this.#ids.has(tokenId)) return;
+    const saysNothing = status >= 500 || redirectStatuses.has(status);
+    if (status === 401 || saysNothing || this.#ids.has(tokenId)) return;
     this.#ids.add(tokenId);
     const [oldest] = this.#ids;
     if (this.#ids.size > maxAccepted && oldest !== undefined) this.#ids.delete(oldest);

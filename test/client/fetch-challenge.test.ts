@@ -43,6 +43,15 @@ describe('a challenge', () => {
     });
   });
 
+  test('a redirect, which something before the server may give, does not show that a token worked', async () => {
+    const { origin } = await startHttp((_seen, count) =>
+      count === 1 ? [307, { location: '/api/elsewhere' }] : [401],
+    );
+    const { authorized, calls, resource } = await startFetch(origin);
+    await authorized(resource);
+    expect(calls.find(({ method }) => method === 'token.reject')?.params).toMatchObject({ worked: false });
+  });
+
   test('a challenge of 401 is left standing while the broker replaces no refused token', async () => {
     const { origin, seen } = await startHttp(() => [401]);
     const { authorized, calls, resource } = await startFetch(
