@@ -12,7 +12,8 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { trustingFetch } from '../demo/servers/trusting-fetch.ts';
-import { bin, BrokerHome, medianOf } from './broker-home.ts';
+import { bin, BrokerHome } from './broker-home.ts';
+import { warmMedianOf } from './median.ts';
 
 const peerVersion = '0.15.1';
 const large = 8 * 1024 * 1024;
@@ -104,7 +105,7 @@ async function inTurns(count: number, ways: Ways): Promise<ReadonlyMap<string, n
       times.get(name)?.push(performance.now() - from);
     }
   }
-  return new Map([...times].map(([name, each]) => [name, medianOf(each)]));
+  return new Map([...times].map(([name, each]) => [name, warmMedianOf(each)]));
 }
 
 function show(what: string, medians: ReadonlyMap<string, number>, base: string): void {

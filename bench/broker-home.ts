@@ -1,5 +1,5 @@
 /**
- * A home in a temporary folder, its broker and its commands, and the median of what was measured.
+ * A home in a temporary folder, its broker and its commands.
  *
  * Invariant: everything runs from the build, and nothing of it is left after `close`.
  */
@@ -73,10 +73,4 @@ export class BrokerHome {
     for (const child of this.#children) child.kill();
     rmSync(this.folder, { recursive: true, force: true });
   }
-}
-
-/** The first tenth warms up and doesn't count. */
-export function medianOf(times: readonly number[]): number {
-  const warm = times.slice(Math.ceil(times.length / 10)).toSorted((a, b) => a - b);
-  return warm[Math.floor(warm.length / 2)] ?? Number.NaN;
 }

@@ -12,6 +12,7 @@ import { grantSchema } from '../src/broker/records/grant.ts';
 import type { Grant } from '../src/broker/records/grant.ts';
 import { RecordLog } from '../src/store/record-log.ts';
 import { readPrivate, replaceFile } from '../src/base/private-file.ts';
+import { medianOf } from './median.ts';
 
 const size = 10_000;
 /** Of each, in turn with the peer's, so that a busy moment meets both. */
@@ -48,10 +49,6 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await work();
   return performance.now() - start;
-}
-
-function medianOf(times: readonly number[]): number {
-  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
 }
 
 /** Medians in milliseconds, and how many times as long the peer takes. */

@@ -8,7 +8,8 @@ import { once } from 'node:events';
 import net from 'node:net';
 import path from 'node:path';
 import { connect } from '../src/client/index.ts';
-import { bin, BrokerHome, medianOf } from './broker-home.ts';
+import { bin, BrokerHome } from './broker-home.ts';
+import { warmMedianOf } from './median.ts';
 import { startDemoWorld } from '../demo/servers/demo-world.ts';
 
 const home = new BrokerHome();
@@ -26,7 +27,7 @@ async function median(count: number, work: () => unknown): Promise<number> {
     await work();
     times.push(performance.now() - from);
   }
-  return medianOf(times);
+  return warmMedianOf(times);
 }
 
 function show(what: string, ours: number, peer: number, unit = 'µs'): void {

@@ -13,6 +13,7 @@ import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { jwt, protectedServer } from '../src/server/index.ts';
 import { fetchListener } from '../src/server/node.ts';
+import { medianOf } from './median.ts';
 
 const issuer = 'http://127.0.0.1:1';
 
@@ -131,10 +132,6 @@ async function throughput(target: Target, each: number): Promise<number> {
   const seconds = (performance.now() - from) / 1000;
   agent.destroy();
   return (16 * each) / seconds;
-}
-
-function medianOf(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
 /** Turn by turn, so that a change of the machine's load meets all forms. */

@@ -9,6 +9,7 @@ import path from 'node:path';
 import { memoryVault } from '../src/vault/memory.ts';
 import { sealedFileVault } from '../src/vault/sealed/sealed-file.ts';
 import type { SealedFileVault } from '../src/vault/sealed/sealed-file.ts';
+import { medianOf } from './median.ts';
 
 const grants = 10_000;
 /** Bytes in base64url: a refresh token and what is kept with it. */
@@ -30,10 +31,6 @@ async function timed(what: string, work: () => Promise<unknown>): Promise<void> 
   const start = performance.now();
   await work();
   show(what, performance.now() - start);
-}
-
-function medianOf(times: readonly number[]): number {
-  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
 }
 
 try {

@@ -6,6 +6,7 @@ import { pair } from '../../src/client/pair.ts';
 import { homeInBentWorld } from '../support/bent/home.ts';
 import { type Desk, openDesk } from '../support/homes/desk-home.ts';
 import { newHome } from '../support/home.ts';
+import { asks } from '../support/processes/program.ts';
 
 const resource = 'https://notes.example/mcp';
 
@@ -57,8 +58,7 @@ describe('a denial at a desk', () => {
   it('a denial at a desk of single scopes is ended by the owner’s key only after a yes in the window', async () => {
     const desk = await deskWithEditor();
     await desk.owner.call('permission.set', { client: 'editor', resource, decision: 'allow', scope: 'read' });
-    const asking = desk.editor.getToken({ resource, scope: 'write', interaction: 'allow' });
-    asking.catch(() => undefined);
+    const asking = asks(desk.editor, { resource, scope: 'write' });
     await desk.answer((await desk.card()).id, 'no');
     await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
     const ending = desk.attacker.request('permission.end', { client: 'editor', resource });

@@ -10,6 +10,7 @@ import { methods, type ResultOf } from '../../src/ipc/protocol/methods.ts';
 import { type BentHome, homeInBentWorld } from '../support/bent/home.ts';
 import { type Desk, openDesk } from '../support/homes/desk-home.ts';
 import { until } from '../support/home.ts';
+import { asks } from '../support/processes/program.ts';
 
 type Question = ResultOf<'interaction.list'>['interactions'][number];
 
@@ -118,8 +119,7 @@ describe('the owner’s key at a desk', () => {
     await desk.owner.call('permission.set', { client: 'editor', resource: there.url, decision: 'allow' });
     const editor = await connect({ name: 'editor', env: there.home.env });
     onTestFinished(() => editor.close());
-    const asking = editor.getToken({ resource: there.url, interaction: 'allow' });
-    asking.catch(() => undefined);
+    const asking = asks(editor, { resource: there.url });
     const shown = await desk.card();
     expect(shown).toMatchObject({ kind: 'login', resource: there.url, url: expect.any(String) as string });
     const attacker = await attackerOf(desk);

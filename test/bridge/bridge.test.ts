@@ -7,6 +7,7 @@ import { KeyturnError } from '../../src/base/errors.ts';
 import { freePort } from '../support/servers/port.ts';
 import { statefulServer } from '../support/servers/protocol-server.ts';
 import { bridged, exchange, startBridge, tokenConnection } from './rig.ts';
+import { addCommonTools } from './tools.ts';
 
 function textServer(): McpServer {
   const server = new McpServer(
@@ -33,23 +34,7 @@ function textServer(): McpServer {
     });
     return { content: [{ type: 'text', text: JSON.stringify([action, content]) }] };
   });
-  server.registerTool('steps', {}, async (context) => {
-    const { _meta: { progressToken } = {} } = context.mcpReq;
-    if (progressToken !== undefined)
-      await context.mcpReq.notify({
-        method: 'notifications/progress',
-        params: { progressToken, progress: 1 },
-      });
-    await context.mcpReq.log('info', 'half way');
-    return { content: [] };
-  });
-  server.registerTool('wait', {}, async (context) => {
-    await new Promise((resolve) => context.mcpReq.signal.addEventListener('abort', resolve));
-    return { content: [] };
-  });
-  server.registerResource('note', 'note://1', {}, async (uri) => ({
-    contents: [{ uri: uri.href, text: 'milk' }],
-  }));
+  addCommonTools(server);
   return server;
 }
 

@@ -3,20 +3,18 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { main } from '../../src/cli/main.ts';
+import { collectOutput, type Printed } from '../support/processes/output.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const resource = 'https://notes.example/mcp';
 
 let folder: string;
-let stdout: string;
-let stderr: string;
+let printed: Printed;
 
 beforeEach(() => {
   folder = temporaryFolder();
   vi.stubEnv('KEYTURN_HOME', path.join(folder, 'home'));
-  [stdout, stderr] = ['', ''];
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean((stdout += text)));
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean((stderr += text)));
+  printed = collectOutput();
 });
 
 afterEach(() => {
@@ -60,9 +58,9 @@ describe('exit 2, with nothing on stdout and nothing started', () => {
     ['an unknown command', ['tokens']],
   ])('exits 2 for %s, with nothing on stdout and nothing started', async (_what, args) => {
     expect(await keyturn(args)).toBe(2);
-    expect(stdout).toBe('');
-    expect(stderr).not.toBe('');
-    expect(stderr).not.toContain('secret');
+    expect(printed.stdout).toBe('');
+    expect(printed.stderr).not.toBe('');
+    expect(printed.stderr).not.toContain('secret');
     expect(existsSync(path.join(folder, 'home'))).toBe(false);
   });
 });
@@ -70,21 +68,23 @@ describe('exit 2, with nothing on stdout and nothing started', () => {
 it('names the values there are where an option takes one of a list', async () => {
   const line = ['register', 'https://login.example', '--client-id', 'abc'];
   expect(await keyturn([...line, '--grant', 'foo'])).toBe(2);
-  expect(stderr).toContain('--grant takes authorization_code, client_credentials or id-jag, not "foo".');
+  expect(printed.stderr).toContain(
+    '--grant takes authorization_code, client_credentials or id-jag, not "foo".',
+  );
 });
 
 describe('help', () => {
   it('goes to stdout with exit 0, for the whole and for each command', async () => {
     expect(await keyturn(['--help'])).toBe(0);
-    const commands = [...stdout.matchAll(/^ {2}([a-z]+) .* {2,}/gm)].map(([, name]) => name ?? '');
+    const commands = [...printed.stdout.matchAll(/^ {2}([a-z]+) .* {2,}/gm)].map(([, name]) => name ?? '');
     expect(commands).toContain('token');
     expect(commands.length).toBeGreaterThan(10);
     for (const name of commands) {
-      stdout = '';
+      printed.stdout = '';
       expect(await keyturn([name, '--help'])).toBe(0);
-      expect(stdout).toMatch(new RegExp(`^Usage: keyturn ${name}\\b`));
+      expect(printed.stdout).toMatch(new RegExp(`^Usage: keyturn ${name}\\b`));
     }
-    expect(stderr).toBe('');
+    expect(printed.stderr).toBe('');
     expect(existsSync(path.join(folder, 'home'))).toBe(false);
   });
 });
@@ -92,11 +92,11 @@ describe('help', () => {
 describe('an unknown command', () => {
   it('is answered with the one that is near', async () => {
     expect(await keyturn(['tokne'])).toBe(2);
-    expect(stderr).toContain('hint: Did you mean token? All commands: keyturn --help');
+    expect(printed.stderr).toContain('hint: Did you mean token? All commands: keyturn --help');
   });
 
   it('is answered with no guess where none is near', async () => {
     expect(await keyturn(['frobnicate'])).toBe(2);
-    expect(stderr).toContain('hint: All commands: keyturn --help');
+    expect(printed.stderr).toContain('hint: All commands: keyturn --help');
   });
 });

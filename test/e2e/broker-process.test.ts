@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { filesBelow, homeInWorld, isAlive, newHome, processFacts, until } from '../support/home.ts';
+import { homeDuringRefresh, refusesNewRequests } from '../support/homes/refreshing-home.ts';
 
 interface Status {
   pid: number;
@@ -82,30 +83,22 @@ describe('started by a command', () => {
   });
 
   it('a new broker waits for one that is finishing a refresh, so that no rotated token is lost', async () => {
-    const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
-    await home.ok(['allow', 'cli', resource]);
-    const old = await home.ok(['token', resource]);
-    const before = (await home.brokerPid()) ?? 0;
-    const held = world.holdTokenRequests();
-    const asking = home.start(['token', resource, '--rejected-stdin'], { stdin: old });
-    await held.arrived;
-    const refusesNew = async (): Promise<boolean> =>
-      (await home.keyturn(['status'])).stderr.includes('reason: broker_stopping');
-    process.kill(before, 'SIGTERM');
-    await until('it refuses what is new', refusesNew);
+    const { home, world, resource, broker, asking, release } = await homeDuringRefresh();
+    process.kill(broker, 'SIGTERM');
+    await until('it refuses new requests', () => refusesNewRequests(home));
     // More signals change nothing: the broker still finishes the refresh.
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGTERM'] as const) {
-      process.kill(before, signal);
-      expect(await refusesNew(), signal).toBe(true);
+      process.kill(broker, signal);
+      expect(await refusesNewRequests(home), signal).toBe(true);
     }
     const next = home.start(['list', '--json']);
-    expect(home.brokers()).toEqual([before]);
-    held.release();
+    expect(home.brokers()).toEqual([broker]);
+    release();
     expect(await asking.ended).toMatchObject({ code: 0 });
 
     const [grant] = JSON.parse((await next.ended).stdout) as { state: string }[];
     expect(grant?.state).toBe('active');
-    expect(isAlive(before)).toBe(false);
+    expect(isAlive(broker)).toBe(false);
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
   });

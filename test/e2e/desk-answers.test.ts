@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { openDesk } from '../support/homes/desk-home.ts';
 import { homeInBentWorld } from '../support/bent/home.ts';
 import { homeInWorld, newHome, type TestHome, until } from '../support/home.ts';
-import { connected, library } from '../support/processes/program.ts';
+import { asks, connected, library } from '../support/processes/program.ts';
 
 const resource = 'https://notes.example/mcp';
 
@@ -29,8 +29,7 @@ describe('keyturn pending at a desk', () => {
     await pairing;
 
     const editor = await connected(home, 'editor');
-    const asking = editor.getToken({ resource, interaction: 'allow' });
-    asking.catch(() => undefined);
+    const asking = asks(editor, { resource });
     const second = await card();
     const wanted = await pending(home);
     expect(wanted).toContain(`May editor reach ${resource}?`);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import { openDesk } from '../support/homes/desk-home.ts';
 import { newHome, until } from '../support/home.ts';
-import { connected, library } from '../support/processes/program.ts';
+import { asks, connected, library } from '../support/processes/program.ts';
 
 const resource = 'https://notes.example/mcp';
 
@@ -281,8 +281,7 @@ describe('the owner’s key at a desk', () => {
     await pairing;
 
     const editor = await connected(home, 'editor');
-    const asking = editor.getToken({ resource, interaction: 'allow' });
-    asking.catch(() => undefined);
+    const asking = asks(editor, { resource });
     const second = await card();
     const run = await home.keyturn(['answer', second.id, 'yes']);
     expect(run).toMatchObject({ code: 4, stdout: '' });

@@ -4,10 +4,10 @@ import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { keychainVault } from '../../src/vault/keychain/keychain.ts';
 import { openHeadless } from '../support/homes/desk-home.ts';
+import { homeOnOwnKeyring } from '../support/homes/own-keyring-home.ts';
 import { filesBelow, homeInWorld, newHome, type TestHome, userAgent } from '../support/home.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld } from '../support/world.ts';
-import { ownKeyring } from '../vault/keychain/keyring.ts';
 
 describe('the keychain', () => {
   it('the keychain keeps a grant over a restart: no second sign-in, one refresh, and the rotated token is kept again', async () => {
@@ -29,14 +29,7 @@ describe('the keychain', () => {
   });
 
   it('a locked keychain leads to exit 7 and spends no refresh token, and the broker goes on once it is open', async () => {
-    const keyring = await ownKeyring();
-    onTestFinished(() => keyring.end());
-    const { DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR } = keyring.env;
-    const { home, world, resource } = await homeInWorld({
-      env: { KEYTURN_VAULT: 'keychain', DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR },
-    });
-    await home.ok(['allow', 'cli', resource]);
-    const old = await home.ok(['token', resource]);
+    const { keyring, home, world, resource, token: old } = await homeOnOwnKeyring();
     await keyring.lock();
     const run = await home.keyturn(['token', resource, '--rejected-stdin'], { stdin: old });
     expect(run).toMatchObject({ code: 7, stdout: '' });

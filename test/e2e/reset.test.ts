@@ -6,8 +6,9 @@ import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInBentWorld } from '../support/bent/home.ts';
 import { builtBin } from '../support/built.ts';
+import { homeOnOwnKeyring } from '../support/homes/own-keyring-home.ts';
 import { filesBelow, homeInWorld, isAlive, newHome, type TestHome, until } from '../support/home.ts';
-import { ownKeyring, rawItems } from '../vault/keychain/keyring.ts';
+import { rawItems } from '../vault/keychain/keyring.ts';
 
 const homeIdOf = (home: TestHome): string =>
   (JSON.parse(readFileSync(path.join(home.paths.state, 'home.json'), 'utf8')) as { homeId: string }).homeId;
@@ -168,14 +169,7 @@ describe('keyturn reset', () => {
   });
 
   it('keyturn reset refuses if the keychain is locked, and with --yes names what stays', async () => {
-    const keyring = await ownKeyring();
-    onTestFinished(() => keyring.end());
-    const { DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR } = keyring.env;
-    const { home, world, resource } = await homeInWorld({
-      env: { KEYTURN_VAULT: 'keychain', DBUS_SESSION_BUS_ADDRESS, XDG_RUNTIME_DIR },
-    });
-    await home.ok(['allow', 'cli', resource]);
-    await home.ok(['token', resource]);
+    const { keyring, home, world } = await homeOnOwnKeyring();
     const service = `keyturn/${homeIdOf(home)}`;
     await home.ok(['daemon', '--stop']);
     await keyring.lock();

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInWorld, isAlive, newHome, type TestHome, until } from '../support/home.ts';
+import { homeDuringRefresh, refusesNewRequests } from '../support/homes/refreshing-home.ts';
 import { pairedProgram } from '../support/processes/program.ts';
 
 interface Question {
@@ -69,23 +70,15 @@ describe('a broker that is replaced', () => {
   });
 
   it('a broker that is replaced refuses what is new while it finishes a refresh, whose token its asker still gets', async () => {
-    const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
-    await home.ok(['allow', 'cli', resource]);
-    const old = await home.ok(['token', resource]);
-    const before = (await home.brokerPid()) ?? 0;
-    const held = world.holdTokenRequests();
-    const asking = home.start(['token', resource, '--rejected-stdin'], { stdin: old });
-    await held.arrived;
+    const { home, world, broker, asking, release } = await homeDuringRefresh();
     const stopping = home.start(['daemon', '--stop']);
-    await until('it refuses', async () =>
-      (await home.keyturn(['status'])).stderr.includes('broker_stopping'),
-    );
+    await until('it refuses new requests', () => refusesNewRequests(home));
     const waiting = home.start(['list', '--json']);
-    held.release();
+    release();
 
     expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
     expect(await stopping.ended).toMatchObject({ code: 0 });
-    expect(isAlive(before)).toBe(false);
+    expect(isAlive(broker)).toBe(false);
     const [grant] = JSON.parse((await waiting.ended).stdout) as { state: string }[];
     expect(grant?.state).toBe('active');
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });

@@ -1,12 +1,12 @@
 /** The broker behind the app: locked and unlocked, quit in the middle, taken over from another one. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type App, confirmSettings, iconShows, openApp } from '../electron/rig.ts';
+import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { names } from './names.ts';
 import {
   answerCard,
-  asks,
   button,
   lookAt,
   newDesk,

@@ -5,6 +5,7 @@ import { connect } from '../../src/client/index.ts';
 import { iconShows } from '../electron/rig.ts';
 import { openBentWorld } from '../support/bent/world.ts';
 import { until } from '../support/home.ts';
+import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { pairByHand } from './foreign-program.ts';
@@ -12,7 +13,6 @@ import { fillHome } from './full-home.ts';
 import { names } from './names.ts';
 import {
   answerCard,
-  asks,
   button,
   lookAt,
   newDesk,

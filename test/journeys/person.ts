@@ -13,6 +13,7 @@ import { expect, onTestFinished } from 'vitest';
 import { type Connection, connect, pair } from '../../src/client/index.ts';
 import { type App, binary, iconShows, openApp } from '../electron/rig.ts';
 import { newHome, type HomeOptions, type TestHome, until } from '../support/home.ts';
+import { asks } from '../support/processes/program.ts';
 import { scanBridge } from './bridge-scan.ts';
 import { names } from './names.ts';
 
@@ -126,16 +127,6 @@ export async function programOf({ home }: Desk, name: string): Promise<Connectio
   const connection = await connect({ name, env: home.env });
   onTestFinished(() => connection.close());
   return connection;
-}
-
-/** A request that waits for the person: a rejection counts only where the test looks at it. */
-export function asks(
-  program: Connection,
-  params: Parameters<Connection['getToken']>[0],
-): ReturnType<Connection['getToken']> {
-  const asking = program.getToken({ interaction: 'allow', ...params });
-  asking.catch(() => undefined);
-  return asking;
 }
 
 /** The newest tab, once there are so many. */

@@ -5,13 +5,13 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { iconShows, openApp } from '../electron/rig.ts';
 import { until } from '../support/home.ts';
+import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { names } from './names.ts';
 import {
   answerCard,
   lookAt,
-  asks,
   button,
   newDesk,
   newSeat,

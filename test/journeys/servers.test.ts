@@ -5,10 +5,11 @@ import type { Connection } from '../../src/client/index.ts';
 import { iconShows } from '../electron/rig.ts';
 import { openBentWorld } from '../support/bent/world.ts';
 import { until } from '../support/home.ts';
+import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { names } from './names.ts';
-import { asks, button, lookAt, newSeat, openMain, type Place, tab, usedSeat } from './person.ts';
+import { button, lookAt, newSeat, openMain, type Place, tab, usedSeat } from './person.ts';
 
 let world: TestWorld;
 let place: Place;

@@ -12,6 +12,7 @@ import {
 } from '../../support/servers/protocol-server.ts';
 import { ParamHeaders } from '../../../src/bridge/server/param-headers.ts';
 import { bridged, startBridge, tokenConnection } from '../rig.ts';
+import { addCommonTools } from '../tools.ts';
 
 const question = {
   mode: 'form',
@@ -24,23 +25,7 @@ function tools(): McpServer {
   server.registerTool('echo', { inputSchema: z.object({ text: z.string() }) }, ({ text }) => ({
     content: [{ type: 'text', text }],
   }));
-  server.registerTool('tell', {}, async (context) => {
-    await context.mcpReq.log('info', 'half way');
-    const { _meta: { progressToken } = {} } = context.mcpReq;
-    if (progressToken !== undefined)
-      await context.mcpReq.notify({
-        method: 'notifications/progress',
-        params: { progressToken, progress: 1 },
-      });
-    return { content: [] };
-  });
-  server.registerTool('wait', {}, async (context) => {
-    await new Promise((resolve) => context.mcpReq.signal.addEventListener('abort', resolve));
-    return { content: [] };
-  });
-  server.registerResource('note', 'note://1', {}, async (uri) => ({
-    contents: [{ uri: uri.href, text: 'milk' }],
-  }));
+  addCommonTools(server);
   return server;
 }
 
@@ -100,7 +85,12 @@ describe.each([
 
   it('list, call and read', async () => {
     const { client, said } = await open();
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['echo', 'tell', 'wait', 'ask']);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
+      'echo',
+      'steps',
+      'wait',
+      'ask',
+    ]);
     expect(await client.callTool({ name: 'echo', arguments: { text: 'hi' } })).toMatchObject({
       content: [{ text: 'hi' }],
     });
@@ -125,7 +115,7 @@ describe.each([
   it('carry progress in the middle of a call', async () => {
     const { client } = await open();
     const heard: number[] = [];
-    await client.callTool({ name: 'tell' }, { onprogress: ({ progress }) => void heard.push(progress) });
+    await client.callTool({ name: 'steps' }, { onprogress: ({ progress }) => void heard.push(progress) });
     expect(heard).toEqual([1]);
   });
 

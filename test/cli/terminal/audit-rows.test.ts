@@ -1,5 +1,6 @@
 /** Rows of the audit log, as a person reads them. */
 import { afterEach, expect, it, vi } from 'vitest';
+import { collectOutput } from '../../support/processes/output.ts';
 import { tailRows } from '../../../src/cli/terminal/audit-rows.ts';
 
 afterEach(() => {
@@ -7,12 +8,11 @@ afterEach(() => {
 });
 
 it('repeats stand where the last of them was, though their row was written after others', () => {
-  let printed = '';
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean((printed += text)));
+  const printed = collectOutput();
   tailRows([
     { time: 1000, event: 'token', outcome: 'ok' },
     { time: 9000, event: 'revoke', outcome: 'confirmed' },
     { time: 5000, event: 'token', outcome: 'ok', count: 3, first: 2000, last: 5000 },
   ]);
-  expect(printed.match(/token ×3|token|revoke/g)).toEqual(['token', 'token ×3', 'revoke']);
+  expect(printed.stdout.match(/token ×3|token|revoke/g)).toEqual(['token', 'token ×3', 'revoke']);
 });

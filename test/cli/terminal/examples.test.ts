@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { collectOutput, type Printed } from '../../support/processes/output.ts';
 import { main, statements } from '../../../src/cli/main.ts';
 
-let stdout = '';
-let stderr = '';
+let printed: Printed;
 
 /** A home whose owner key can't be read: a command that understood its arguments ends there, and starts nothing. */
 let home: string;
@@ -19,13 +19,7 @@ afterAll(() => rmSync(home, { recursive: true }));
 
 beforeEach(() => {
   vi.stubEnv('KEYTURN_HOME', home);
-  [stdout, stderr] = ['', ''];
-  vi.spyOn(process.stdout, 'write').mockImplementation((text, ...more) => {
-    stdout += String(text);
-    for (const done of more) if (typeof done === 'function') done();
-    return true;
-  });
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean((stderr += text)));
+  printed = collectOutput();
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -60,15 +54,15 @@ describe.each(all.map(({ name, examples }) => ({ name, examples })))(
   ({ name, examples }) => {
     it('shows examples that the command understands', async () => {
       await keyturn([name, '--help']);
-      for (const line of examples.join('\n').split('\n')) expect(stdout).toContain(`\n  ${line}\n`);
-      stdout = '';
+      for (const line of examples.join('\n').split('\n')) expect(printed.stdout).toContain(`\n  ${line}\n`);
+      printed.stdout = '';
       const lines = examples.flatMap(commandsIn);
       expect(lines.some((line) => words(line)[0] === name)).toBe(true);
       for (const line of lines.filter((each) => !readsMore.test(each))) {
-        stderr = '';
+        printed.stderr = '';
         // The doctor looks at the machine of the test, and may find something (9).
         expect([0, 7, ...(name === 'doctor' ? [9] : [])], line).toContain(await keyturn(words(line)));
-        if (stderr !== '') expect(stderr, line).toMatch(ended);
+        if (printed.stderr !== '') expect(printed.stderr, line).toMatch(ended);
       }
     });
   },
@@ -99,7 +93,7 @@ describe('a refused command line', () => {
   ])('a refused command line with %s says so, and shows one that is right', async (_what, line, said) => {
     const { examples = [] } = all.find(({ name }) => name === line[0]) ?? {};
     expect(await keyturn(line)).toBe(2);
-    expect(stderr).toContain(`keyturn: ${said}\n`);
-    expect(stderr).toContain(`For example: ${examples[0]} `);
+    expect(printed.stderr).toContain(`keyturn: ${said}\n`);
+    expect(printed.stderr).toContain(`For example: ${examples[0]} `);
   });
 });

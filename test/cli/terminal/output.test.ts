@@ -1,15 +1,13 @@
 /** What is printed where, and how a refusal reads. */
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { print, printJson, printTable, refuse, say, when } from '../../../src/cli/terminal/output.ts';
+import { collectOutput, type Printed } from '../../support/processes/output.ts';
 import { KeyturnError, reasons, RuleRefusal } from '../../../src/base/errors.ts';
 
-let stdout: string;
-let stderr: string;
+let printed: Printed;
 
 beforeEach(() => {
-  [stdout, stderr] = ['', ''];
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean((stdout += text)));
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean((stderr += text)));
+  printed = collectOutput();
 });
 
 afterEach(() => {
@@ -24,8 +22,8 @@ describe('a refusal', () => {
       retryAfter: 30,
     });
     expect(refuse(refusal)).toBe(5);
-    expect(stdout).toBe('');
-    expect(stderr).toBe(
+    expect(printed.stdout).toBe('');
+    expect(printed.stderr).toBe(
       'keyturn: Another issuer answered.\n  rule: RFC 9207 §2.4: an answer must name the issuer that was asked\n  read on: https://www.rfc-editor.org/rfc/rfc9207#section-2.4\n  hint: Sign in again.\n  again in: 30 s\n  reason: issuer_mismatch\n',
     );
   });
@@ -37,10 +35,10 @@ describe('a refusal', () => {
 
   it('a refusal that nobody meant shows the name of the error and none of its text', () => {
     expect(refuse(new TypeError('token ey.secret is not iterable'))).toBe(1);
-    expect(stderr).toContain('internal error (TypeError)');
-    expect(stderr).not.toContain('secret');
+    expect(printed.stderr).toContain('internal error (TypeError)');
+    expect(printed.stderr).not.toContain('secret');
     expect(refuse('ey.secret')).toBe(1);
-    expect(stderr).not.toContain('secret');
+    expect(printed.stderr).not.toContain('secret');
   });
 });
 
@@ -50,16 +48,16 @@ describe('text of a server', () => {
 
   it('is shown with its control characters as escapes, wherever it is shown', () => {
     say(hostile);
-    expect(stderr).toBe(`${harmless}\n`);
+    expect(printed.stderr).toBe(`${harmless}\n`);
     print(hostile);
     printTable(['SERVER'], [[hostile]]);
-    expect(stdout).toBe(`${harmless}\nSERVER\n${harmless}\n`);
+    expect(printed.stdout).toBe(`${harmless}\nSERVER\n${harmless}\n`);
   });
 
   it('is the same again for a program that reads the JSON', () => {
     printJson({ issuer: hostile });
-    expect(stdout).not.toMatch(/[^\x20-\x7e\n]/);
-    expect(JSON.parse(stdout)).toEqual({ issuer: hostile });
+    expect(printed.stdout).not.toMatch(/[^\x20-\x7e\n]/);
+    expect(JSON.parse(printed.stdout)).toEqual({ issuer: hostile });
   });
 });
 
@@ -72,7 +70,7 @@ describe('an answer', () => {
         ['wide cell', '', ''],
       ],
     );
-    expect(stdout).toBe('A          LONGER  C\n1          2       3\nwide cell\n');
+    expect(printed.stdout).toBe('A          LONGER  C\n1          2       3\nwide cell\n');
   });
 
   it('is a block for each row where a narrow terminal would break the lines of a table', () => {
@@ -84,19 +82,19 @@ describe('an answer', () => {
     ];
     Object.assign(process.stdout, { isTTY: true, columns: 40 });
     printTable(['GRANT', 'SERVER', 'STATE'], rows);
-    expect(stdout).toBe(
+    expect(printed.stdout).toBe(
       'GRANT   0123456789abcdef\nSERVER  https://notes.example/a/long/path\nSTATE\n\n' +
         'GRANT   fedcba9876543210\nSERVER  https://notes.example/mcp\nSTATE   active\n',
     );
-    stdout = '';
+    printed.stdout = '';
     Object.assign(process.stdout, { columns: 80 });
     printTable(['GRANT', 'SERVER', 'STATE'], rows);
-    expect(stdout.split('\n')).toHaveLength(4);
+    expect(printed.stdout.split('\n')).toHaveLength(4);
   });
 
   it('is one line of JSON for a program', () => {
     printJson([{ a: 1 }]);
-    expect(stdout).toBe('[{"a":1}]\n');
+    expect(printed.stdout).toBe('[{"a":1}]\n');
   });
 
   it('shows a time to the minute', () => {

@@ -47,3 +47,13 @@ export async function connected(home: TestHome, name: string): Promise<Connectio
   onTestFinished(() => connection.close());
   return connection;
 }
+
+/** A request that waits for the person: a rejection counts only where the test looks at it. */
+export function asks(
+  program: Connection,
+  params: Parameters<Connection['getToken']>[0],
+): ReturnType<Connection['getToken']> {
+  const asking = program.getToken({ interaction: 'allow', ...params });
+  asking.catch(() => undefined);
+  return asking;
+}

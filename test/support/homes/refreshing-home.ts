@@ -1,0 +1,19 @@
+/** A home whose broker is in the middle of a refresh. */
+import { homeInWorld, type TestHome } from '../home.ts';
+
+/** The issuer answers the refresh that `asking` waits for after `release`. `broker`: the broker's process id. */
+export async function homeDuringRefresh() {
+  const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
+  await home.ok(['allow', 'cli', resource]);
+  const old = await home.ok(['token', resource]);
+  const broker = (await home.brokerPid()) ?? 0;
+  const held = world.holdTokenRequests();
+  const asking = home.start(['token', resource, '--rejected-stdin'], { stdin: old });
+  await held.arrived;
+  return { home, world, resource, broker, asking, release: () => held.release() };
+}
+
+/** True once the home's broker is stopping: it refuses new requests. */
+export async function refusesNewRequests(home: TestHome): Promise<boolean> {
+  return (await home.keyturn(['status'])).stderr.includes('reason: broker_stopping');
+}
