@@ -30,8 +30,7 @@ export function accessOf(request: IncomingMessage): Access {
 /** Serves the metadata document; every other request goes on. For `app.use`, without a path, before anything else. */
 export function metadata(server: ProtectedServer): ExpressMiddleware {
   return (request, response, next) => {
-    const incoming = incomingOf(server, request);
-    const answer = incoming && server.metadata(incoming);
+    const answer = server.metadata(incomingOf(server, request));
     if (answer) write(answer, response);
     else next();
   };

@@ -18,26 +18,22 @@ export async function check(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<Extract<Verdict, { kind: 'passed' }> | undefined> {
-  const incoming = incomingOf(server, request);
-  const verdict = incoming && (await server.check(incoming));
-  if (verdict?.kind === 'passed') {
+  const verdict = await server.check(incomingOf(server, request));
+  if (verdict.kind === 'passed') {
     withholdHeaders(request);
     return verdict;
   }
-  write(verdict?.answer ?? badTarget, response);
+  write(verdict.answer, response);
   return undefined;
 }
 
-const badTarget: Answer = { status: 400, headers: { 'cache-control': 'no-store' }, body: null };
-
-/** Undefined: the request's target is no path. */
-export function incomingOf(server: ProtectedServer, request: IncomingMessage): IncomingRequest | undefined {
-  const url = targetOf(server, request);
-  if (url === undefined) return undefined;
+export function incomingOf(server: ProtectedServer, request: IncomingMessage): IncomingRequest {
+  const target = targetOf(request);
   const address = request.socket.remoteAddress;
   return {
     method: request.method ?? 'GET',
-    url,
+    url: urlOf(server, target),
+    target,
     headers: headersOf(request),
     connection: { isEncrypted: isEncrypted(request), ...(address === undefined ? {} : { address }) },
     digest: (text) => hash('sha256', text, 'base64url'),
@@ -45,13 +41,18 @@ export function incomingOf(server: ProtectedServer, request: IncomingMessage): I
   };
 }
 
-/** The path at the configured origin: a Host header may say anything. Express keeps the whole path in `originalUrl`. */
-export function targetOf(server: ProtectedServer, request: IncomingMessage): URL | undefined {
+/** Express keeps the whole target in `originalUrl`. */
+export function targetOf(request: IncomingMessage): string {
   const target =
     'originalUrl' in request && typeof request.originalUrl === 'string' ? request.originalUrl : request.url;
+  return target ?? '/';
+}
+
+/** The path at the configured origin: a Host header may say anything. The checks refuse a target that is no path. */
+export function urlOf(server: ProtectedServer, target: string): URL {
   // RFC 9112 §3.2.2: a client may send the whole URL, as to a proxy.
-  const path = target?.replace(/^https?:\/\/[^/?]*/i, '') ?? '/';
-  return URL.parse(new URL(server.resource).origin + (path.startsWith('/') ? path : `/${path}`)) ?? undefined;
+  const path = target.replace(/^https?:\/\/[^/?]*/i, '');
+  return new URL(new URL(server.resource).origin + (path.startsWith('/') ? path : `/${path}`));
 }
 
 export function headersOf({ rawHeaders }: IncomingMessage): Headers {

@@ -8,7 +8,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
-import { check, headersOf, prepare, targetOf, write } from './node-request.ts';
+import { check, headersOf, prepare, targetOf, urlOf, write } from './node-request.ts';
 import type { Access } from './resource/access.ts';
 import { addedHeaders } from './resource/fetch-handler.ts';
 import type { ProtectedHandler } from './resource/fetch-handler.ts';
@@ -55,8 +55,7 @@ function requestOf(
   const method = request.method ?? 'GET';
   const hasBody = method !== 'GET' && method !== 'HEAD';
   const body = bytes ?? (Readable.toWeb(request) as ReadableStream<Uint8Array>);
-  const url = targetOf(server, request) ?? server.resource;
-  return new Request(url, {
+  return new Request(urlOf(server, targetOf(request)), {
     method,
     headers: headersOf(request),
     signal: gone.signal,

@@ -38,6 +38,7 @@ async function listen(make: (server: ProtectedServer) => RequestListener): Promi
     tokens: jwt(),
     scopes: { required: ['notes:read'] },
     operations: { tools: { 'add-note': ['notes:write'] } },
+    routes: [{ path: '/mcp/admin', scopes: ['notes:admin'] }],
     fetch: new Issuer(key).fetch,
     now: () => start,
   });
@@ -75,7 +76,7 @@ const kinds: readonly (readonly [string, (server: ProtectedServer) => RequestLis
       const app = express();
       app.use(metadata(server));
       app.use('/mcp', protect(server), express.json());
-      app.all('/mcp', (request, response) => {
+      app.use('/mcp', (request, response) => {
         const { subject } = accessOf(request);
         response.json({
           subject,
@@ -87,6 +88,22 @@ const kinds: readonly (readonly [string, (server: ProtectedServer) => RequestLis
     },
   ],
 ];
+
+/** Sends the target as it stands; `fetch` would send its normal form. */
+async function statusOfTarget(resource: string, target: string, token: string): Promise<number | undefined> {
+  const { hostname, port } = new URL(resource);
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest({
+      hostname,
+      port,
+      path: target,
+      headers: { authorization: `Bearer ${token}` },
+    });
+    sent.once('response', (answer) => resolve(answer.resume().statusCode));
+    sent.once('error', reject);
+    sent.end();
+  });
+}
 
 const addNote = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'add-note' } };
 
@@ -144,8 +161,47 @@ describe.each(kinds)('%s', (_kind, make) => {
     const { resource, token } = await listen(make);
     const own = await token();
     const { origin } = new URL(resource);
-    for (const path of ['/MCP', '/%6dcp', '//mcp', '/other']) {
+    for (const path of ['/MCP', '/%6dcp', '/other']) {
       expect((await post(origin + path, own)).status, path).toBe(404);
+    }
+  });
+
+  it('refuses a target that its handler may read as another path than the checks', async () => {
+    const { resource, token } = await listen(make);
+    const { origin } = new URL(resource);
+    const statusOf = async (target: string) => statusOfTarget(resource, target, await token());
+    for (const target of [
+      '/mcp/admin/../x',
+      '/mcp/admin/%2E%2e/x',
+      '/mcp/x/..%2fadmin',
+      '/mcp/x%5c..%5cadmin',
+      String.raw`/mcp/admin\..\x`,
+      '/other/../mcp',
+      '/mcp/..%2fother',
+      '//mcp',
+      '/mcp#/admin',
+      String.raw`http://evil.example\mcp`,
+      'http:///mcp',
+      '/mcp/%61dmin/%zz',
+      '/mcp/admin/%C0%AE',
+    ]) {
+      // Express itself answers what isn't below the path at which the checks stand.
+      expect([400, 404], target).toContain(await statusOf(target));
+    }
+    for (const target of [
+      '/mcp/',
+      '/mcp?a=/../%zz',
+      '/mcp//x',
+      '/mcp/.x/a.b/..c',
+      '/mcp/%C3%A9%20a%2Fb',
+      '/mcp/{a}|"^',
+      `${origin}/mcp`,
+      'HTTP://evil.example/mcp/x?y',
+    ]) {
+      expect(await statusOf(target), target).toBe(200);
+    }
+    for (const target of ['/mcp/admin', '/mcp/%61dmin/x', '/mcp//ADMIN', `${origin}/mcp/admin`]) {
+      expect(await statusOf(target), target).toBe(403);
     }
   });
 

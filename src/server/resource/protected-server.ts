@@ -22,6 +22,7 @@ import type { Credentials } from './requests/credentials.ts';
 import { checkOperationHeaders, operationsIn, parseBody } from './requests/message.ts';
 import { resourceMetadata } from './requests/metadata.ts';
 import type { ResourceMetadata } from './requests/metadata.ts';
+import { checkPath } from './requests/path.ts';
 import { RateLimiter } from './requests/rate-limit.ts';
 import { ScopeRules } from './requests/scope-rules.ts';
 import { checkTransport } from './requests/transport.ts';
@@ -105,6 +106,7 @@ export class ProtectedServer {
   async #run(request: IncomingRequest, course: Course): Promise<Verdict> {
     const { settings, scopes, dpop, perAddress, perClient } = this.#checks;
     course.address = checkTransport(request, this.#transport());
+    checkPath(request);
     // A token for one path opens no other.
     if (!resourceCovers(settings.resource, this.#ownUrl(request))) throw new Refusal('unknown_path');
     const address = course.address === undefined ? undefined : limitKey(course.address);

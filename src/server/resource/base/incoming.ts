@@ -16,6 +16,8 @@ export interface IncomingRequest {
   readonly method: string;
   /** Path and query count; scheme and host are whatever the server made of them, and are not trusted. */
   readonly url: URL;
+  /** The request's target as it was sent, where a handler may read it. It has to name the same path as `url`. */
+  readonly target?: string;
   readonly headers: Headers;
   readonly connection: Connection;
   /**

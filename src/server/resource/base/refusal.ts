@@ -26,6 +26,7 @@ const wrongProof = { status: 401, error: 'invalid_dpop_proof' } as const;
 
 export const refusalRows = {
   insecure_transport: { ...malformed, description: 'This server answers over https only' },
+  path_ambiguous: { ...malformed, description: 'The path can be read in more than one way' },
   unknown_path: { status: 404, description: 'There is nothing here' },
   rate_limited: { status: 429, description: 'Too many requests' },
   too_many_failures: { status: 429, description: 'Too many tokens were refused' },
