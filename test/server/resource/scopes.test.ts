@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bearerChallenge } from '../../../src/oauth/discovery/challenge.ts';
 import type { ProtectedServerOptions } from '../../../src/server/index.ts';
-import { Issuer, type Key, metadataUrl, newKey, rig, tokenOf } from '../parties.ts';
+import { Issuer, type Key, metadataUrl, newKey, resource, rig, tokenOf } from '../parties.ts';
 
 let key: Key;
 let token: string;
@@ -17,7 +17,11 @@ const challengeOf = (answer: Response) => bearerChallenge(answer.headers.get('ww
 describe('scopes', () => {
   const operations: ProtectedServerOptions['operations'] = {
     tools: { 'add-note': ['notes:write'], '*': ['notes:use'] },
-    resources: { 'notes://secret': ['notes:secret'], 'notes://team/*': ['notes:team'] },
+    resources: {
+      'notes://secret': ['notes:secret'],
+      'notes://team/*': ['notes:team'],
+      'notes://my%20plan': ['notes:own'],
+    },
     prompts: { plan: ['notes:plan'] },
     methods: { 'logging/setLevel': ['notes:admin'] },
   };
@@ -42,6 +46,16 @@ describe('scopes', () => {
       'a resource by the beginning of its URI',
       message('resources/read', { uri: 'notes://team/a' }),
       'notes:team',
+    ],
+    [
+      'a resource by the beginning of its URI, with a bad escape behind',
+      message('resources/read', { uri: 'notes://te%61m/50%' }),
+      'notes:team',
+    ],
+    [
+      'a resource in another spelling than that of its rule',
+      message('resources/read', { uri: 'notes://%6dy%20plan' }),
+      'notes:own',
     ],
     [
       'a subscription to a resource',
@@ -115,6 +129,13 @@ describe('scopes', () => {
     const { call } = rig(new Issuer(key), { routes });
     expect((await call(token, { method: 'DELETE' })).status).toBe(403);
     expect((await call(token)).status).toBe(200);
+  });
+
+  it.each(['GET', 'HEAD'])('of a route for GET are needed for %s', async (method) => {
+    const routes = [{ method: 'GET', path: '/mcp/files', scopes: ['notes:files'] }];
+    const { call } = rig(new Issuer(key), { routes });
+    expect((await call(token, { method, url: `${resource}/files/a` })).status).toBe(403);
+    expect((await call(token, { method: 'DELETE', url: `${resource}/files/a` })).status).toBe(200);
   });
 
   it.each([

@@ -25,7 +25,7 @@ export interface OperationScopes {
 }
 
 export interface RouteScopes {
-  /** Absent: every method. */
+  /** Absent: every method. GET stands for HEAD too. */
   readonly method?: string | undefined;
   /** This path and what is below it. */
   readonly path: string;
@@ -71,9 +71,7 @@ export class ScopeRules {
     const { required, routes } = this.#settings;
     const plain = plainPath(path);
     const fitting = routes.filter(
-      (route) =>
-        (route.method === undefined || route.method.toUpperCase() === method) &&
-        isBelow(plain, plainPath(route.path)),
+      (route) => isForMethod(route, method) && isBelow(plain, plainPath(route.path)),
     );
     return union(required, ...fitting.map(({ scopes }) => scopes));
   }
@@ -129,24 +127,37 @@ function entry(table: ScopeLists | undefined, name: string): readonly string[] {
   return table !== undefined && Object.hasOwn(table, name) ? list(table, name) : list(table, '*');
 }
 
-/** A handler may read a URI in more than one spelling, so the parsed form counts as well. */
+/** A handler may read a URI in more than one spelling, so the parsed form and the decoded one count as well. */
 function entriesOfUri(table: ScopeLists | undefined, uri: string): string[] {
-  const spellings = [uri, URL.parse(uri)?.href ?? uri, decodedUri(uri)];
+  const [parsed, plain] = [URL.parse(uri)?.href ?? uri, decodedUri(uri)];
   const fits = (pattern: string): boolean =>
-    spellings.some((spelling) =>
-      pattern.endsWith('*') ? spelling.startsWith(pattern.slice(0, -1)) : spelling === pattern,
-    );
+    isOf(pattern, uri) || isOf(pattern, parsed) || isOf(decodedUri(pattern), plain);
   return union(
     ...Object.entries(table ?? {}).flatMap(([pattern, scopes]) => (fits(pattern) ? [scopes] : [])),
   );
 }
 
+function isOf(pattern: string, spelling: string): boolean {
+  return pattern.endsWith('*') ? spelling.startsWith(pattern.slice(0, -1)) : spelling === pattern;
+}
+
+/** RFC 9110 §9.3.2: HEAD is GET without the body of the answer, and routers answer it by the handler of GET. */
+function isForMethod(route: RouteScopes, method: string): boolean {
+  const [stated, asked] = [route.method?.toUpperCase(), method.toUpperCase()];
+  return stated === undefined || stated === asked || (stated === 'GET' && asked === 'HEAD');
+}
+
+/** Keeps a byte order mark, as `decodeURIComponent` does. */
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/**
+ * Never throws: a URI may hold a percent sign that begins no escape, and some handlers decode what they can of such a
+ * one. Bytes that are not UTF-8 become U+FFFD.
+ */
 function decodedUri(uri: string): string {
-  try {
-    return decodeURIComponent(uri);
-  } catch {
-    return uri;
-  }
+  return uri.replace(/(?:%[\da-f]{2})+/gi, (escapes) =>
+    utf8.decode(Uint8Array.from(escapes.slice(1).split('%'), (byte) => Number.parseInt(byte, 16))),
+  );
 }
 
 /** Routers differ in case, doubled slashes and encoded letters. For them all of these are one path. */
