@@ -17,7 +17,7 @@ import type { Course, ServerEvent } from './events.ts';
 import { readServerOptions } from './options.ts';
 import type { ProtectedServerOptions, Settings } from './options.ts';
 import { writeChallenge } from './requests/challenge.ts';
-import { isForm, readCredentials, readForm } from './requests/credentials.ts';
+import { isForm, maxFormBytes, readCredentials, readForm } from './requests/credentials.ts';
 import type { Credentials } from './requests/credentials.ts';
 import { checkOperationHeaders, operationsIn, parseBody } from './requests/message.ts';
 import { resourceMetadata } from './requests/metadata.ts';
@@ -113,11 +113,8 @@ export class ProtectedServer {
     if (address !== undefined && perAddress) limit('rate_limited', perAddress.take(address));
 
     const credentials = readCredentials(request);
-    const isFormBody = isForm(request.headers);
-    if (credentials === undefined) {
-      if (isFormBody) readForm(await this.#bytes(request));
-      throw new Refusal('token_missing');
-    }
+    // No byte of a body is read for a stranger. A token in a form is none (RFC 6750 §2.2).
+    if (credentials === undefined) throw new Refusal('token_missing');
     const tokenDigest = request.digest?.(credentials.token) ?? (await sha256(credentials.token));
     const token = await this.#verify(request, credentials, tokenDigest, address);
     course.token = token;
@@ -127,7 +124,8 @@ export class ProtectedServer {
     const needed = scopes.neededFor(request.method, request.url.pathname);
     course.needed = needed;
     this.#requireScopes(token, needed);
-    const bytes = isFormBody || this.#readsBody(request) ? await this.#bytes(request) : undefined;
+    const isFormBody = isForm(request.headers);
+    const bytes = isFormBody || this.#readsBody(request) ? await this.#bytes(request, isFormBody) : undefined;
     const form = bytes && isFormBody ? readForm(bytes) : undefined;
     const body = bytes && settings.operations ? this.#checkOperations(request, course, token, bytes) : form;
     const { resource } = settings;
@@ -204,8 +202,9 @@ export class ProtectedServer {
     return body;
   }
 
-  async #bytes(request: IncomingRequest): Promise<Uint8Array> {
-    const bytes = await request.readBody(this.#checks.settings.maxBodyBytes);
+  async #bytes(request: IncomingRequest, isFormBody: boolean): Promise<Uint8Array> {
+    const { maxBodyBytes } = this.#checks.settings;
+    const bytes = await request.readBody(isFormBody ? Math.min(maxBodyBytes, maxFormBytes) : maxBodyBytes);
     if (bytes === undefined) throw new Refusal('body_too_long');
     return bytes;
   }

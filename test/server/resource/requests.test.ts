@@ -90,8 +90,11 @@ describe('a malformed request', () => {
 
   it.each([
     ['the token in the query', (t: string) => ({ url: `${resource}?access_token=${t}` })],
+    [
+      'the token in the query by an escaped name',
+      (t: string) => ({ url: `${resource}?a&acces%73%5Ftoken=${t}` }),
+    ],
     ['the token in the query and the header', (t: string) => ({ url: `${resource}?access_token=${t}`, t })],
-    ['the token in a form', (t: string) => ({ headers: form, body: `access_token=${t}` })],
     ['the token in a form and the header', (t: string) => ({ headers: form, body: `access_token=${t}`, t })],
     [
       'the token in a form whose type is in capital letters',
@@ -122,6 +125,34 @@ describe('a malformed request', () => {
     expect(challengeOf(answer)).toMatchObject({ error: 'invalid_request', resourceMetadata: metadataUrl });
     expect(handled).toEqual([]);
     expect(JSON.stringify(events) + (await answer.text())).not.toContain(token);
+  });
+
+  it('gets a challenge for a form without a token in the header, and no byte of the form is read', async () => {
+    const { send, handled } = rig(new Issuer(key));
+    let isRead = false;
+    const body = new ReadableStream(
+      {
+        pull(controller) {
+          isRead = true;
+          controller.enqueue(new TextEncoder().encode(`access_token=${token}`));
+          controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const answer = await send(new Request(resource, { method: 'POST', headers: form, body, duplex: 'half' }));
+    expect([answer.status, challengeOf(answer)?.error, isRead]).toEqual([401, undefined, false]);
+    expect(handled).toEqual([]);
+  });
+
+  it.each([
+    ['is longer than 64 KiB', `a=${'x'.repeat(64 * 1024)}`],
+    ['has more than a thousand fields', 'a&'.repeat(1000)],
+  ])('is refused with 413 if its form %s', async (_how, body) => {
+    const { call, handled } = rig(new Issuer(key));
+    expect((await call(token, { headers: form, body })).status).toBe(413);
+    expect(handled).toEqual([]);
+    expect((await call(token, { headers: form, body: 'a=1&'.repeat(999) })).status).toBe(200);
   });
 
   it('is told from a form without a token, whose fields the handler gets', async () => {

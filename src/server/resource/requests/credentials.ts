@@ -21,7 +21,7 @@ const otherScheme = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: +[^\0-\x1f\x7f]+)?$/;
 /** Undefined: no token of a scheme of ours was sent. Throws a refusal for what is malformed. */
 export function readCredentials({ url, headers }: IncomingRequest): Credentials | undefined {
   // Spec, Token use 2: the access token MUST NOT be in the URI query string.
-  if (url.searchParams.has('access_token')) throw new Refusal('token_in_query');
+  if (hasToken(url.search.slice(1))) throw new Refusal('token_in_query');
   const header = headers.get('authorization');
   if (header === null) return undefined;
   const [, scheme, token] = oneToken.exec(header.trim()) ?? [];
@@ -38,9 +38,28 @@ export function isForm(headers: Headers): boolean {
   return /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i.test(headers.get('content-type') ?? '');
 }
 
-/** The fields of a form. Throws a refusal for one with a token. */
+/** 64 KiB: a form is for fields that a person fills in, and files have a type of their own. */
+export const maxFormBytes = 64 * 1024;
+
+/** `URLSearchParams` of Node takes time by the square of the number of fields. */
+const maxFields = 1000;
+
+/** The fields of a form. Throws a refusal for one with a token, and for one with more than a thousand fields. */
 export function readForm(body: Uint8Array): URLSearchParams {
-  const form = new URLSearchParams(new TextDecoder().decode(body));
-  if (form.has('access_token')) throw new Refusal('token_in_body');
-  return form;
+  const text = new TextDecoder().decode(body);
+  if (hasToken(text)) throw new Refusal('token_in_body');
+  if (text.split('&', maxFields + 1).length > maxFields) throw new Refusal('body_too_long');
+  return new URLSearchParams(text);
+}
+
+/** Characters of the name `access_token` if each is escaped. */
+const longestName = 'access_token'.length * 3;
+
+/** Takes time by the length of the text only, since anybody may send it. */
+function hasToken(fields: string): boolean {
+  return fields.split('&').some((field) => {
+    const [name = ''] = field.split('=', 1);
+    if (name === 'access_token') return true;
+    return name.includes('%') && name.length <= longestName && new URLSearchParams(name).has('access_token');
+  });
 }
