@@ -45,9 +45,10 @@ import stat
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable, Dict, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Tuple
 
 __all__ = [
     "Broker", "Identity", "KeyturnError", "PersonNeeded", "Rejection", "Token", "Unpaired", "Unreachable",
@@ -441,21 +442,17 @@ class _Channel:
         if len(frame) > self._limit:
             raise _error("frame_invalid", "the request is longer than the broker takes")
         deadline = None if timeout is None else time.monotonic() + timeout
-        try:
+        with _on_the_wire(method):
             self._line.settimeout(timeout)
             self._line.sendall(frame + b"\n")
-            while True:
+        while True:
+            with _on_the_wire(method):
                 answer = self._next(deadline)
-                if "method" not in answer:
-                    break
-                if on_notification:
-                    on_notification(answer)
-        except socket.timeout:
-            # No sign that the other end can't be trusted.
-            hint = "Its keychain may wait for you: answer it, then try again."
-            raise Unreachable("handshake_failed", f"the broker gave no answer in time ({method})", hint) from None
-        except OSError as error:
-            raise _lost() from error
+            if "method" not in answer:
+                break
+            # An error of the program's own is no sign that the broker is gone.
+            if on_notification:
+                on_notification(answer)
         if "error" in answer:
             raise _refusal(answer["error"], self.proven)
         if answer.get("id") != self._last_id or "result" not in answer:
@@ -464,6 +461,13 @@ class _Channel:
 
     def close(self) -> None:
         self._line.close()
+
+    def interrupt(self) -> None:
+        """Ends the connection under a thread that waits for an answer. It is still that thread's to close."""
+        try:
+            self._line.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # It has ended already.
 
     @property
     def _limit(self) -> int:
@@ -484,6 +488,18 @@ class _Channel:
         if isinstance(message, dict) and message.get("jsonrpc") == "2.0":
             return message
         raise _error("frame_invalid", "the broker's answer is no message of JSON-RPC")
+
+
+@contextmanager
+def _on_the_wire(method: str) -> Iterator[None]:
+    try:
+        yield
+    except socket.timeout:
+        # No sign that the other end can't be trusted.
+        hint = "Its keychain may wait for you: answer it, then try again."
+        raise Unreachable("handshake_failed", f"the broker gave no answer in time ({method})", hint) from None
+    except OSError as error:
+        raise _lost() from error
 
 
 def _lost() -> KeyturnError:
@@ -542,7 +558,9 @@ class Broker:
 
     def __init__(self, identity: Identity, env: Environment) -> None:
         self._identity, self._env = identity, env
+        # Held while one thread asks. `close` doesn't wait for it.
         self._lock = threading.Lock()
+        self._closings = 0
         self._channel: Optional[_Channel] = _hello(identity, env)
 
     def __enter__(self) -> Broker:
@@ -552,9 +570,20 @@ class Broker:
         self.close()
 
     def close(self) -> None:
-        """Ends the connection, and withdraws what the program has open."""
-        with self._lock:
-            self._drop()
+        """Ends the connection, and withdraws what the program has open.
+
+        Threads that are asking get `Unreachable`. A later request makes a new connection.
+        """
+        self._closings += 1
+        channel = self._channel
+        if channel:
+            channel.interrupt()
+        # A thread that asks drops the connection itself.
+        if self._lock.acquire(blocking=False):
+            try:
+                self._drop()
+            finally:
+                self._lock.release()
 
     def get_token(
         self,
@@ -622,16 +651,20 @@ class Broker:
         given = {name: value for name, value in params.items() if value is not None}
         deadline: Optional[float] = None
         tries = 0
+        closings = self._closings
         with self._lock:
+            self._go_on(closings)
             while True:
                 try:
                     if self._channel is None:
                         self._channel = _hello(self._identity, self._env)
                         deadline = None
+                        self._go_on(closings)
                     tries += 1
                     return self._channel.call(method, given)[1]
                 except Unreachable as error:
                     self._drop()
+                    self._go_on(closings)
                     stopping = error.reason == "broker_stopping"
                     now = time.monotonic()
                     if deadline is None:
@@ -648,6 +681,10 @@ class Broker:
                     # Interrupted in the middle of an answer.
                     self._drop()
                     raise
+
+    def _go_on(self, closings: int) -> None:
+        if closings != self._closings:
+            raise _error("broker_unreachable", "the connection was closed by this program")
 
     def _drop(self) -> None:
         if self._channel:
@@ -672,6 +709,7 @@ def pair(name: str, on_code: Callable[[str], object], env: Environment = os.envi
     """Asks the person, through the broker, to let this program in. Only a person may start this.
 
     `on_code` gets six digits: show them, since the broker's question shows the same. Waits up to two minutes.
+    What `on_code` raises ends the pairing.
     The identity then also lies in `clients/NAME.key` of the configuration folder.
     """
     file = _key_file(name, env)
@@ -747,6 +785,9 @@ def main() -> int:
         lines += [f"rule: {error.rule}"] if error.rule else []
         lines += [f"hint: {error.hint}"] if error.hint else []
         print("\n".join([*lines, f"reason: {error.reason}"]), file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"keyturn.py: {error.strerror}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

@@ -3,10 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { KeyturnError } from '../../src/base/errors.ts';
 import { homePaths, type HomePaths } from '../../src/base/paths.ts';
 import { clientKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
 import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
-import { homeId, temporaryHome } from '../ipc/rig.ts';
+import { homeId, startRig, temporaryHome } from '../ipc/rig.ts';
 import { keyturnPy, pythonProgram } from '../support/processes/python.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { squat } from './squatter.ts';
@@ -232,4 +233,67 @@ test('finds the socket of a home whose path is too long for one', async () => {
   const squatter = await squat(paths, () => '{}', { HOME: temporaryFolder() });
   expect((await ask(paths)).stderr).toContain('reason: frame_invalid');
   expect(squatter.heard()).toContain('"method":"hello"');
+});
+
+test('closes the connection under a thread that asks, which hears so; a later request makes a new one', async () => {
+  let asked = 0;
+  const rig = await startRig({
+    dispatch: async () => {
+      asked += 1;
+      if (asked === 1) return new Promise(() => undefined);
+      throw new KeyturnError('consent_required', 'Nobody said yes.');
+    },
+  });
+  const { clientId, key, brokerId } = rig.enrol();
+  const code = `
+import keyturn, sys, threading
+broker = keyturn.connect(keyturn.Identity(*sys.argv[1:]))
+def ask():
+    try:
+        broker.get_token("https://notes.example/mcp")
+    except keyturn.KeyturnError as error:
+        print(error.reason, error, sep=": ", flush=True)
+thread = threading.Thread(target=ask, daemon=True)
+thread.start()
+print("asking", flush=True)
+sys.stdin.readline()
+closing = threading.Thread(target=broker.close, daemon=True)
+closing.start()
+closing.join(10)
+thread.join(10)
+print(closing.is_alive(), thread.is_alive(), flush=True)
+if not closing.is_alive(): ask()
+`;
+  const { stdout, stderr } = await pythonProgram(
+    code,
+    [clientId, key, brokerId],
+    homeOf(rig.paths),
+    async () => expect.poll(() => asked).toBe(1),
+  );
+  expect({ stdout, stderr }).toEqual({
+    stdout: [
+      'asking',
+      'broker_unreachable: the connection was closed by this program',
+      'False False',
+      'consent_required: Nobody said yes.',
+      '',
+    ].join('\n'),
+    stderr: '',
+  });
+});
+
+test('lets an error of the program’s own through that its function for the code raises', async () => {
+  const paths = temporaryHome();
+  await squat(paths, () => '{"jsonrpc":"2.0","method":"pair.code","params":{"code":"123456"}}');
+  const code = `
+import keyturn
+def show(code): raise FileNotFoundError("no place for " + code)
+try:
+    keyturn.pair("notes", show)
+except Exception as error:
+    print(type(error).__name__, error)
+`;
+  expect((await pythonProgram(code, [], homeOf(paths))).stdout).toBe(
+    'FileNotFoundError no place for 123456\n',
+  );
 });
