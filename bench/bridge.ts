@@ -11,7 +11,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { trustingFetch } from '../demo/servers/trusting-fetch.ts';
+import { trustingFetch } from '../src/serve/trusting-fetch.ts';
 import { bin, BrokerHome } from './broker-home.ts';
 import { warmMedianOf } from './median.ts';
 

@@ -3,11 +3,11 @@
  * token is asked about once in five minutes, so that the time of a call is that of its way. Prints its addresses as one line of JSON.
  */
 import { startAuthorizationServer } from '../demo/servers/authorization-server.ts';
-import { throwAwayCertificates } from '../demo/servers/certificate.ts';
+import { throwAwayCertificates } from '../src/serve/certificate.ts';
 import { notebookScopes } from '../demo/servers/notebook.ts';
 import { basicScopes, startProtectedServer } from '../demo/servers/protected-server.ts';
 import { introspectionAt } from '../demo/servers/demo-world.ts';
-import { trustingFetch } from '../demo/servers/trusting-fetch.ts';
+import { trustingFetch } from '../src/serve/trusting-fetch.ts';
 import { workshop } from '../test/support/servers/workshop.ts';
 
 const certificates = await throwAwayCertificates();

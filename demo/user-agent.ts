@@ -16,7 +16,7 @@ import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { Agent, type Dispatcher, fetch, type Response } from 'undici';
 import { KeyturnError, quoted } from '../src/base/errors.ts';
-import { withFetchMetadata } from './servers/trusting-fetch.ts';
+import { withFetchMetadata } from '../src/serve/trusting-fetch.ts';
 
 export interface UserAgentOptions {
   /** The name for the sign-in form. */

@@ -40,8 +40,8 @@ async function buildApp() {
   });
 }
 
-/** The packages with native code. They stay beside the program. */
-const nativePackages = ['keytar', 'koffi'];
+/** Packages that stay beside the program: those with native code, and one that only `keyturn serve` wants. */
+const packagesOutside = ['keytar', 'koffi', 'oidc-provider'];
 
 /**
  * The command, the broker and their child processes, with the packages they use, in one folder: a program of few files
@@ -66,7 +66,7 @@ async function bundleProgram() {
             : null,
       },
     ],
-    ssr: { noExternal: true, external: nativePackages, target: 'node' },
+    ssr: { noExternal: true, external: packagesOutside, target: 'node' },
     build: {
       ssr: true,
       outDir: path.join(dist, 'cli'),
@@ -79,7 +79,13 @@ async function bundleProgram() {
           'keychain-worker': source('vault/keychain/keychain-worker.ts'),
           'proxy-worker': source('proxy/proxy-worker.ts'),
         },
-        treeshake: { moduleSideEffects: false },
+        // The maker of certificates registers its algorithms as it is loaded; nothing else here lives by that.
+        treeshake: {
+          moduleSideEffects: [
+            { test: /reflect-metadata|@peculiar|tsyringe/, sideEffects: true },
+            { test: /./, sideEffects: false },
+          ],
+        },
         output: { entryFileNames: '[name].js', chunkFileNames: '[name].js' },
       },
     },

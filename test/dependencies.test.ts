@@ -205,12 +205,19 @@ const besideLayers: Readonly<Record<string, Layer & { readonly typesOnly?: reado
     why: 'the page knows what it may ask and nothing else; no schema library is bundled with it',
   },
   'demo/': {
-    mayImport: ['demo/', 'src/base/errors.ts'],
+    mayImport: ['demo/', 'src/base/errors.ts', 'src/serve/trusting-fetch.ts'],
     packages: ['keyturn', '@modelcontextprotocol/sdk', 'undici', 'zod'],
     why: 'runs the program as it is delivered: its command, and its client library by name',
   },
   'demo/servers/': {
-    mayImport: ['demo/servers/', 'src/base/errors.ts', 'src/base/addresses.ts', 'src/oauth/', 'src/server/'],
+    mayImport: [
+      'demo/servers/',
+      'src/base/errors.ts',
+      'src/base/addresses.ts',
+      'src/oauth/',
+      'src/server/',
+      'src/serve/',
+    ],
     packages: [
       '@modelcontextprotocol/sdk',
       'express',

@@ -85,11 +85,11 @@ describe('the tarball', () => {
     expect(listed).toContain('keytar');
   });
 
-  it('holds the program in few files: its packages are in them, but for those with native code', () => {
+  it('holds the program in few files: its packages are in them, but for native and optional ones', () => {
     const built = readTree(path.join(installed, 'dist', 'cli'), ['.js']);
     const targets = [...built.values()].flatMap(({ imports }) => imports.map(({ target }) => target));
     const outside = targets.filter((target) => !isBuiltin(target) && !built.has(target));
-    expect([...new Set(outside)].toSorted()).toEqual(['keytar', 'koffi']);
+    expect([...new Set(outside)].toSorted()).toEqual(['keytar', 'koffi', 'oidc-provider']);
     // A set yields what is added while it is walked.
     const loaded = new Set(['bin.js', 'keychain-worker.js', 'proxy-worker.js']);
     for (const file of loaded) for (const { target } of built.get(file)?.imports ?? []) loaded.add(target);
@@ -118,6 +118,12 @@ describe('installed in an empty folder', () => {
     const command = path.join(installed, '..', '.bin', 'keyturn');
     expect((await run(command, ['--version'])).stdout).toBe(`keyturn ${version}\n`);
     expect(existsSync(home.folder)).toBe(false);
+  });
+
+  it('names the package that `keyturn serve` wants besides, with the command that installs it', async () => {
+    const refused = await newHome({ bin: bin() }).keyturn(['serve']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('npm install oidc-provider@9');
   });
 
   it('runs a broker and gets a token that the protected server takes', async () => {

@@ -11,7 +11,7 @@ import {
   type AuthorizationServerOptions,
   startAuthorizationServer,
 } from './authorization-server.ts';
-import { throwAwayCertificates } from './certificate.ts';
+import { throwAwayCertificates } from '../../src/serve/certificate.ts';
 import { notebookScopes } from './notebook.ts';
 import {
   basicScopes,
@@ -22,7 +22,7 @@ import {
 } from './protected-server.ts';
 import type { IntrospectionAccess } from './provider-configuration.ts';
 import type { Counts } from './provider-counts.ts';
-import { trustingFetch } from './trusting-fetch.ts';
+import { trustingFetch } from '../../src/serve/trusting-fetch.ts';
 
 export interface DemoWorldOptions extends Pick<
   AuthorizationServerOptions,

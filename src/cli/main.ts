@@ -38,6 +38,7 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   doctor: () => import('./commands/doctor.ts'),
   settings: () => import('./commands/settings.ts'),
   daemon: () => import('./commands/daemon.ts'),
+  serve: () => import('./commands/serve.ts'),
   reset: () => import('./commands/reset.ts'),
   completion: () => import('./commands/completion.ts'),
 };

@@ -9,9 +9,9 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeEach } from 'vitest';
 
 import type { Http } from '../../src/oauth/base/http.ts';
-import { throwAwayCertificates } from '../../demo/servers/certificate.ts';
-import { listenOnLoopback } from '../../demo/servers/tls-listener.ts';
-import { trustingFetch } from '../../demo/servers/trusting-fetch.ts';
+import { throwAwayCertificates } from '../../src/serve/certificate.ts';
+import { listenOnLoopback } from '../../src/serve/tls-listener.ts';
+import { trustingFetch } from '../../src/serve/trusting-fetch.ts';
 
 export interface Page {
   readonly status?: number;

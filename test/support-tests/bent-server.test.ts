@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { throwAwayCertificates } from '../../demo/servers/certificate.ts';
-import { trustingFetch, type TrustingFetch } from '../../demo/servers/trusting-fetch.ts';
+import { throwAwayCertificates } from '../../src/serve/certificate.ts';
+import { trustingFetch, type TrustingFetch } from '../../src/serve/trusting-fetch.ts';
 import {
   type BentServer,
   cutOff,

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import * as client from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { throwAwayCertificates } from '../../demo/servers/certificate.ts';
+import { throwAwayCertificates } from '../../src/serve/certificate.ts';
 import { type BentWorld, openBentWorld } from '../support/bent/world.ts';
 import { openBentServer } from '../support/bent/server.ts';
 import { type BrowserAgent, browserCommand, browsersEnded } from '../support/browsers/browser-command.ts';

@@ -38,6 +38,8 @@ export interface Running {
   readonly ended: Promise<Run>;
   /** Resolves when its stderr holds `text`; rejects when it ends before. */
   says(text: string): Promise<void>;
+  /** The same for its stdout; answers all that it holds then. */
+  prints(text: string): Promise<string>;
   /** One line on its standard input, where that stays open. */
   types(line: string): void;
   signal(name: NodeJS.Signals): void;
@@ -177,25 +179,28 @@ export class TestHome {
       return run;
     });
     this.#running.set(child, { args, output, ended });
-    const says = async (text: string): Promise<void> => {
+    /** Resolves when the stream holds the text, with all that it holds then. */
+    const heardOn = async (name: 'stdout' | 'stderr', text: string): Promise<string> => {
       const { promise, resolve } = Promise.withResolvers<void>();
       const listener = (): void => {
-        if (output.stderr.includes(text)) resolve();
+        if (output[name].includes(text)) resolve();
       };
       heard.add(listener);
       listener();
       const early = ended.then((run) => {
-        if (run.stderr.includes(text)) return;
+        if (run[name].includes(text)) return;
         throw new Error(
           `keyturn ${args.join(' ')} ended with ${run.code} without saying "${text}":\n${run.stderr}`,
         );
       });
       await Promise.race([promise, early]).finally(() => heard.delete(listener));
+      return output[name];
     };
     return {
       pid: child.pid ?? 0,
       ended,
-      says,
+      says: async (text) => void (await heardOn('stderr', text)),
+      prints: (text) => heardOn('stdout', text),
       types: (line) => void child.stdin.write(`${line}\n`),
       signal: (name) => void child.kill(name),
     };

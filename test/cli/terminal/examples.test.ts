@@ -41,8 +41,11 @@ function words(line: string): string[] {
   return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, inQuotes, plain]) => inQuotes ?? plain ?? '');
 }
 
-/** What an example reads from standard input or a file, this test doesn't have. A bridge ends with its standard input. */
-const readsMore = /-stdin\b|--private-key\b|^bridge (?!--connect)/;
+/**
+ * What an example reads from standard input or a file, this test doesn't have. A bridge ends with its standard input, and
+ * servers with an interrupt.
+ */
+const readsMore = /-stdin\b|--private-key\b|^bridge (?!--connect)|^serve\b/;
 
 /** How such a command ends: at the owner's key, or before it at the want of a folder in memory for files. */
 const ended = /does not hold a key|There is no place in memory/;

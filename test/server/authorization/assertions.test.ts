@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { CryptoKey } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { throwAwayCertificates } from '../../../demo/servers/certificate.ts';
+import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import { claimsOf, editor, files, notes, startServer, tokenRequest } from './rig.ts';
 import type { Rig } from './rig.ts';
 

@@ -8,9 +8,9 @@ import { createServer } from 'node:http';
 import { Agent, fetch } from 'undici';
 import type { Dispatcher, RequestInit, Response } from 'undici';
 import { CookieJar, signInAt } from '../../../demo/user-agent.ts';
-import { throwAwayCertificates } from '../../../demo/servers/certificate.ts';
-import type { Certificates } from '../../../demo/servers/certificate.ts';
-import { listenOnLoopback } from '../../../demo/servers/tls-listener.ts';
+import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
+import type { Certificates } from '../../../src/serve/certificate.ts';
+import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 import { freeRedirect } from '../../support/servers/port.ts';
 import { authorizationServer, developmentLogin } from '../../../src/server/authorization/index.ts';
 import type {

@@ -8,7 +8,7 @@
  * (one step answers wrongly), `server.on` (anything at all in place of an endpoint).
  */
 import { clientDocument } from '../../../src/daemon/system/client-document.ts';
-import type { Certificates } from '../../../demo/servers/certificate.ts';
+import type { Certificates } from '../../../src/serve/certificate.ts';
 import { type BentServer, json, openBentServer, type RecordedRequest } from './server.ts';
 import { authorize } from './authorize.ts';
 import { answerDeviceRequest, endDevice } from './device.ts';

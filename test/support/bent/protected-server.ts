@@ -5,7 +5,7 @@
  * authorization servers issued for its resource, still good and with the scopes needed. What is wrong
  * in a test is what the test bent.
  */
-import type { Certificates } from '../../../demo/servers/certificate.ts';
+import type { Certificates } from '../../../src/serve/certificate.ts';
 import type { BentAuthorizationServer, IssuedToken } from './authorization-server.ts';
 import { type Answer, type BentServer, json, openBentServer, type RecordedRequest } from './server.ts';
 

@@ -13,8 +13,8 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { type Certificates, throwAwayCertificates } from '../../../demo/servers/certificate.ts';
-import { listenOnLoopback } from '../../../demo/servers/tls-listener.ts';
+import { type Certificates, throwAwayCertificates } from '../../../src/serve/certificate.ts';
+import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 import { type Answer, send } from './answer.ts';
 
 export * from './answer.ts';

@@ -7,7 +7,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { trustingFetch } from '../../../demo/servers/trusting-fetch.ts';
+import { trustingFetch } from '../../../src/serve/trusting-fetch.ts';
 import {
   type BentAuthorizationServer,
   type BentAuthorizationServerOptions,

@@ -8,7 +8,7 @@
  * URL's query. The authority to trust is in the file that KEYTURN_DEMO_CA names.
  */
 import { readFile } from 'node:fs/promises';
-import { trustingFetch } from '../../../demo/servers/trusting-fetch.ts';
+import { trustingFetch } from '../../../src/serve/trusting-fetch.ts';
 
 const caFile = process.env['KEYTURN_DEMO_CA'];
 const url = process.argv.at(-1);

@@ -105,6 +105,11 @@ export const layers: Readonly<Record<string, Layer>> = {
     packages: ['jose', 'oidc-provider', 'undici', 'zod'],
     why: 'an authorization server: with the broker it shares the rules of URLs and the one guard of addresses',
   },
+  'serve/': {
+    mayImport: ['base/errors.ts', 'base/system-error.ts', 'server/'],
+    packages: ['@modelcontextprotocol/server', 'selfsigned', 'undici', 'zod'],
+    why: 'two servers to try clients against: it stands on the server roles, and knows no broker',
+  },
   'vault/': {
     mayImport: [...keeping, 'base/shield.ts', 'base/system/child.ts', 'base/system/parent.ts'],
     packages: ['zod', 'keytar'],
@@ -202,6 +207,7 @@ export const layers: Readonly<Record<string, Layer>> = {
       'client/',
       'bridge/',
       'daemon/',
+      'serve/',
     ],
     packages: ['zod'],
     why: 'asks the broker over the socket, never past it; of daemon/ it starts what runs',

@@ -20,6 +20,7 @@ export const rooms: Readonly<Record<string, string>> = {
   'src/server/storage': 'keeps what a server role remembers, whatever that is',
   'src/server/authorization': 'issues what the protected server checks, and counts requests as that does',
   'src/server': 'the doors: one file for each kind of server',
+  'src/serve': 'runs both server roles, to try clients against',
   'src/vault/base': 'the kinds keep one contract and don’t know each other',
   'src/vault/keychain': 'a kind of vault; the key of a sealed file may lie in it',
   'src/vault/sealed': 'a kind of vault; opening and locking are not its business',

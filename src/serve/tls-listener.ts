@@ -7,7 +7,7 @@
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { KeyturnError } from '../../src/base/errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import type { Certificates } from './certificate.ts';
 
 export interface TlsListener {

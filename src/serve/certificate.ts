@@ -1,5 +1,5 @@
 /**
- * Throw-away TLS certificates for servers of the demo world.
+ * Throw-away TLS certificates for servers on the loopback address.
  *
  * Invariant: the key of the authority leaves this function nowhere, so nothing else can ever be
  * signed with it; the leaf is good for this machine's own addresses and names alone.
@@ -28,7 +28,7 @@ export async function throwAwayCertificates(): Promise<Certificates> {
     curve: 'P-256',
     algorithm: 'sha256',
   } as const;
-  const authority = await generate([{ name: 'commonName', value: 'Keyturn demo authority' }], {
+  const authority = await generate([{ name: 'commonName', value: 'Keyturn throw-away authority' }], {
     ...validity,
     extensions: [
       { name: 'basicConstraints', cA: true, pathLenConstraint: 0, critical: true },

@@ -1,0 +1,80 @@
+/**
+ * `keyturn serve`: an authorization server and a protected server on this machine, to try a client against.
+ *
+ * Invariant: it needs no broker and no home. It ends with an interrupt, and leaves nothing but a folder that was named.
+ */
+import { exitCodes, shellWord } from '../../base/errors.ts';
+import type { Servers } from '../../serve/servers.ts';
+import { defineCommand } from '../terminal/command.ts';
+import { print, say } from '../terminal/output.ts';
+
+export const command = defineCommand(
+  {
+    name: 'serve',
+    summary: 'run two servers to try a client against',
+    operands: [],
+    options: {
+      config: {
+        type: 'string',
+        value: 'FILE',
+        summary: 'a configuration, as JSON',
+        more: ' (docs/serve.md)',
+      },
+      json: { type: 'boolean', summary: 'print the addresses as one line of JSON' },
+      events: { type: 'boolean', summary: 'print what the servers do as lines of JSON on standard error' },
+    },
+    about:
+      'Run an authorization server and a protected server on the loopback address until you interrupt it, to try a client against servers that keep the rules. Anybody on this machine can sign in there without a password.',
+    notes: [
+      'It needs the package oidc-provider beside Keyturn: `npm install oidc-provider@9`.',
+      'Clients have to trust its authority: set NODE_EXTRA_CA_CERTS to the file that it names.',
+    ],
+    exitCodes: { 0: 'ended by an interrupt' },
+    examples: ['keyturn serve', 'keyturn serve --config serve.json --events'],
+  },
+  async ({ options: { config, json = false, events = false } }) => {
+    const { parseConfiguration, readConfiguration } = await import('../../serve/configuration.ts');
+    const configuration =
+      config === undefined ? parseConfiguration({}, 'The default') : readConfiguration(config);
+    const { startServers } = await import('../../serve/servers.ts');
+    const ended = interrupted();
+    const servers = await startServers(configuration, (event) => {
+      if (events) say(JSON.stringify(event));
+    });
+    try {
+      if (json) print(JSON.stringify(addresses(servers)));
+      else for (const line of guide(servers, configuration.authorizationServer.accounts)) print(line);
+      await ended;
+    } finally {
+      await servers.close();
+    }
+    return exitCodes.ok;
+  },
+);
+
+/** Resolves at the first signal that ends a program. */
+async function interrupted(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve());
+  });
+}
+
+function addresses({ issuer, resource, authorityFile }: Servers) {
+  return { issuer, resource, authorities: authorityFile };
+}
+
+function guide({ issuer, resource, authorityFile }: Servers, accounts: readonly string[]): string[] {
+  return [
+    `Authorization server  ${issuer}`,
+    `Protected server      ${resource}`,
+    `Accounts              ${accounts.join(', ')} (without a password)`,
+    `Authority             ${authorityFile}`,
+    '',
+    'In a second terminal, with a home of its own:',
+    `  export NODE_EXTRA_CA_CERTS=${shellWord(authorityFile)} KEYTURN_HOME=$(mktemp -d) KEYTURN_VAULT=memory`,
+    `  keyturn allow cli ${shellWord(resource)}`,
+    `  keyturn token ${shellWord(resource)}`,
+    '',
+    'Interrupt (Ctrl-C) to end both servers.',
+  ];
+}
