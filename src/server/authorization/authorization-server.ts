@@ -137,9 +137,9 @@ async function build({ settings, storage, fetch, secrets }: ServerParts, oidc: O
   return { provider, changesAt };
 }
 
-function answerer({ settings, secrets }: ServerParts, providers: CurrentProvider) {
+function answerer({ settings, storage, secrets }: ServerParts, providers: CurrentProvider) {
   const registrations = new RateLimiter(settings.registrationLimit, settings.now);
-  const interaction = { settings, provider: () => providers.latest, secret: secrets.forms };
+  const interaction = { settings, provider: () => providers.latest, storage, secret: secrets.forms };
   const paths = pathsOf(settings.issuer);
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const provider = await providers.get();

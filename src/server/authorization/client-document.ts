@@ -14,6 +14,7 @@ import { reachOf } from '../../base/addresses.ts';
 import type { Reach } from '../../base/addresses.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { makeAgent } from '../../base/system/https-agent.ts';
+import { boundedText } from './base/bounded-text.ts';
 
 /** Bytes. The draft recommends 5 KB as a bound; some documents carry keys. */
 export const maxDocumentLength = 16 * 1024;
@@ -65,7 +66,7 @@ export function guardedFetch(issuer: string, authorities?: string): GuardedFetch
       dispatcher: agentFor(reach),
       signal,
     });
-    const body = await boundedText(answer.body ?? undefined);
+    const body = await boundedText(answer.body ?? undefined, maxDocumentLength);
     return new Response(answer.status === 200 ? body : undefined, {
       status: answer.status,
       headers: Object.fromEntries(answer.headers),
@@ -76,18 +77,6 @@ export function guardedFetch(issuer: string, authorities?: string): GuardedFetch
       await Promise.all(agents.values().map((agent) => agent.close()));
     },
   });
-}
-
-async function boundedText(body: AsyncIterable<unknown> | undefined): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body ?? []) {
-    if (!(chunk instanceof Uint8Array)) throw new TypeError('an answer is read as bytes');
-    length += chunk.length;
-    if (length > maxDocumentLength) throw refusal(`it is longer than ${maxDocumentLength} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 /**

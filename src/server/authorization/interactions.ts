@@ -9,9 +9,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Client, Interaction, Provider } from 'oidc-provider';
 import { z } from 'zod';
-import type { SignInStep } from './accounts.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { SignInStep } from './accounts/accounts.ts';
 import type { Settings } from './options.ts';
-import { consentPage, errorPage, pageHeaders } from './pages.ts';
+import { consentPage, errorPage, pageHeaders } from './base/pages.ts';
 import { defaultScopesOf, pathOf } from './provider-settings.ts';
 import { isLocal } from './redirect.ts';
 
@@ -30,6 +31,7 @@ const tokenField = 'form_token';
 export interface InteractionParts {
   readonly settings: Settings;
   readonly provider: () => Provider;
+  readonly storage: Storage;
   /** For form tokens. */
   readonly secret: string;
 }
@@ -76,6 +78,10 @@ async function signIn(step: Step): Promise<void> {
     action: actionOf(step),
     formToken: [tokenField, formTokenOf(step.secret, interaction)],
     interaction: interaction.uid,
+    issuer: settings.issuer,
+    query: new URL(request.url ?? '/', settings.issuer).searchParams,
+    isAnew: interaction.prompt.reasons.some((reason) => reason !== 'no_session'),
+    ...memoryOf(step),
   };
   const result = await settings.accounts.signIn(asked);
   if ('page' in result) return send(response, result.status ?? 200, result.page);
@@ -88,7 +94,30 @@ async function signIn(step: Step): Promise<void> {
     account: result.account,
     clientId: String(interaction.params['client_id']),
   });
+  if (result.name !== undefined) {
+    const expiresAt = Math.floor(settings.now() / 1000) + settings.lifetimes.session;
+    await step.storage.put(nameKind, result.account, { payload: { name: result.name }, expiresAt });
+  }
   await finish(step, { login: { accountId: result.account } });
+}
+
+/** What a kind of accounts remembers between two requests of one sign-in. */
+function memoryOf({ storage, settings, interaction: { uid, exp } }: Step): Pick<SignInStep, 'keep' | 'take'> {
+  const kind = 'SignIn';
+  return {
+    keep: async (payload) => storage.put(kind, uid, { payload, expiresAt: exp }),
+    async take() {
+      const isFirst = await storage.consume(kind, uid, Math.floor(settings.now() / 1000));
+      return isFirst ? (await storage.get(kind, uid))?.payload : undefined;
+    },
+  };
+}
+
+const nameKind = 'AccountName';
+
+async function nameOf({ storage }: Step, account: string): Promise<string> {
+  const kept = await storage.get(nameKind, account);
+  return typeof kept?.payload['name'] === 'string' ? kept.payload['name'] : account;
 }
 
 async function consent(step: Step): Promise<void> {
@@ -140,7 +169,7 @@ async function showConsent(step: Step, account: string, asked: Asked): Promise<v
       client: client.clientName ?? client.clientId,
       isSelfNamed: !settings.clients.some(({ clientId }) => clientId === client.clientId),
       ...(documentHost === undefined ? {} : { documentHost }),
-      account,
+      account: await nameOf(step, account),
       redirectHost: new URL(asked.redirect_uri).host,
       isThisMachine: isLocal(asked.redirect_uri),
       isLocalOnly: (client.redirectUris ?? []).every(isLocal),

@@ -7,8 +7,8 @@ import { z } from 'zod';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { isLoopbackHost, requireSecureUrl } from '../../oauth/base/secure-url.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Accounts } from './accounts.ts';
-import { invalidOption } from './invalid-option.ts';
+import type { Accounts } from './accounts/accounts.ts';
+import { invalidOption } from './base/invalid-option.ts';
 
 /** A protected server that tokens can be issued for. */
 export interface ResourceOptions {

@@ -10,7 +10,7 @@ import type { JsonWebKey } from 'node:crypto';
 import { isTrustedHost, readDocument } from './client-document.ts';
 import type { GuardedFetch } from './client-document.ts';
 import type { ClientOptions, ResourceOptions, Settings } from './options.ts';
-import { errorPage, pageHeaders } from './pages.ts';
+import { errorPage, pageHeaders } from './base/pages.ts';
 import type { OidcProvider } from './peer.ts';
 import { redirectProblem } from './redirect.ts';
 
@@ -185,6 +185,8 @@ function enteredClient(
   const isInteractive = redirectUris.length > 0;
   return {
     client_id: clientId,
+    // A native client's https redirects must not name this machine; a program with a certificate for it is a web client.
+    ...(redirectUris.every((uri) => uri.startsWith('https:')) ? { application_type: 'web' as const } : {}),
     ...(name === undefined ? {} : { client_name: name }),
     ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),
     ...(keys === undefined

@@ -11,6 +11,7 @@ import { CookieJar, signInAt } from '../../../demo/user-agent.ts';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import type { Certificates } from '../../../src/serve/certificate.ts';
 import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
+import type { TlsListener } from '../../../src/serve/tls-listener.ts';
 import { freeRedirect } from '../../support/servers/port.ts';
 import { authorizationServer, developmentLogin } from '../../../src/server/authorization/index.ts';
 import type {
@@ -36,9 +37,10 @@ export interface Rig {
 export async function startServer(
   options: Partial<AuthorizationServerOptions> = {},
   path = '',
+  open?: { readonly certificates: Certificates; readonly listener?: TlsListener },
 ): Promise<Rig> {
-  const certificates = await throwAwayCertificates();
-  const listener = await listenOnLoopback(certificates, 0);
+  const certificates = open?.certificates ?? (await throwAwayCertificates());
+  const listener = open?.listener ?? (await listenOnLoopback(certificates, 0));
   const issuer = listener.origin + path;
   const events: AuthorizationEvent[] = [];
   const server = await authorizationServer({

@@ -102,7 +102,7 @@ export const layers: Readonly<Record<string, Layer>> = {
       'server/resource/requests/rate-limit.ts',
       'server/storage/',
     ],
-    packages: ['jose', 'oidc-provider', 'undici', 'zod'],
+    packages: ['jose', 'oidc-provider', 'openid-client', 'undici', 'zod'],
     why: 'an authorization server: with the broker it shares the rules of URLs and the one guard of addresses',
   },
   'serve/': {

@@ -18,6 +18,9 @@ export const rooms: Readonly<Record<string, string>> = {
   'src/server/resource/tokens': 'a token is checked for a request that was read',
   'src/server/resource': 'puts the checks of a request in order',
   'src/server/storage': 'keeps what a server role remembers, whatever that is',
+  'src/server/authorization/base':
+    'what a person sees of every step, and what an operator reads of a wrong option',
+  'src/server/authorization/accounts': 'who signs in doesn’t depend on what is asked for',
   'src/server/authorization': 'issues what the protected server checks, and counts requests as that does',
   'src/server': 'the doors: one file for each kind of server',
   'src/serve': 'runs both server roles, to try clients against',

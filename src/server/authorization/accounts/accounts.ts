@@ -4,9 +4,9 @@
  * Invariant: an account's id is the subject (`sub`) of its tokens, and never changes hands.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isLoopbackHost } from '../../oauth/base/secure-url.ts';
-import { invalidOption } from './invalid-option.ts';
-import { signInPage } from './pages.ts';
+import { isLoopbackHost } from '../../../oauth/base/secure-url.ts';
+import { invalidOption } from '../base/invalid-option.ts';
+import { signInPage } from '../base/pages.ts';
 
 /** One request of a browser that has to sign in. */
 export interface SignInStep {
@@ -17,12 +17,22 @@ export interface SignInStep {
   readonly action: string;
   /** A hidden field that each form must carry: name and value. */
   readonly formToken: readonly [name: string, value: string];
-  /** Names this authorization, for a state of one's own. */
+  /** Names this authorization. */
   readonly interaction: string;
+  /** Our issuer identifier. */
+  readonly issuer: string;
+  readonly query: URLSearchParams;
+  /** True: the client wants this person to sign in, though they may be signed in already. */
+  readonly isAnew: boolean;
+  /** Keeps this for the authorization, in place of what was kept. */
+  readonly keep: (state: Readonly<Record<string, unknown>>) => Promise<void>;
+  /** What was kept. Undefined after the first call: it serves once. */
+  readonly take: () => Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 
 export type SignInResult =
-  | { readonly account: string }
+  /** `name`: what the consent page calls the person; the account unless given. */
+  | { readonly account: string; readonly name?: string }
   | { readonly page: string; readonly status?: number }
   | { readonly redirect: string };
 
@@ -31,7 +41,7 @@ export interface Accounts {
   signIn(step: SignInStep): SignInResult | Promise<SignInResult>;
   /** True for an account that may still be used; tokens of others are not refreshed. */
   isKnown(account: string): boolean | Promise<boolean>;
-  /** Serves `<issuer>/login/…`, if the kind needs an address of its own; answers the interaction to go on with. */
+  /** Serves `<issuer>/login/…`, if the kind needs an address of its own. */
   callback?(request: IncomingMessage, response: ServerResponse): Promise<void>;
   /** Throws invalid_request where this kind must not be used at this issuer. */
   requireUsableAt?(issuer: string): void;

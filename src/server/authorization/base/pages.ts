@@ -97,6 +97,15 @@ export function errorPage(error: string, description: string): string {
   );
 }
 
+/** A sign-in that failed and may be tried again. `action`: the path of its page. */
+export function tryAgainPage(problem: string, action: string): string {
+  return page(
+    'You are not signed in',
+    `<p role="alert">${escaped(problem)}</p>
+<p><a href="${escaped(action)}">Try again</a></p>`,
+  );
+}
+
 function formStart({ action, formToken: [name, value] }: Form): string {
   return `<form method="post" action="${escaped(action)}">
 <input type="hidden" name="${escaped(name)}" value="${escaped(value)}">`;

@@ -1,5 +1,5 @@
 /** What is said of an option that can't be used. The message repeats no value, since a value may be a secret. */
-import { KeyturnError } from '../../base/errors.ts';
+import { KeyturnError } from '../../../base/errors.ts';
 
 /** Throws invalid_request. */
 export function invalidOption(name: string, problem: string): never {

@@ -1,0 +1,158 @@
+/**
+ * Accounts of people who sign in at an OpenID provider.
+ *
+ * Invariant: an account is the provider's issuer and subject, never an e-mail address or a name, which may change hands. An
+ * answer of the provider counts once, and in the browser that was sent there. Nothing that the provider or the address
+ * says of an error is shown.
+ */
+import { randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { AuthorizationResponseError } from 'openid-client';
+import { z } from 'zod';
+import { requireSecureUrl } from '../../../oauth/base/secure-url.ts';
+import type { Accounts, SignInResult, SignInStep } from './accounts.ts';
+import { invalidOption } from '../base/invalid-option.ts';
+import { errorPage, pageHeaders, tryAgainPage } from '../base/pages.ts';
+import { UpstreamProvider } from './upstream-provider.ts';
+import type { IdTokenClaims } from './upstream-provider.ts';
+
+export interface UpstreamAccountsOptions {
+  /** The provider's issuer identifier, exactly as its metadata has it: an https URL. */
+  readonly issuer: string;
+  readonly clientId: string;
+  /** None for a public client. */
+  readonly clientSecret?: string;
+  /** `openid` unless given; `openid profile` brings a name for the consent page. */
+  readonly scope?: string;
+  /** False refuses the person. Everybody who has an account at the provider may sign in unless given. */
+  readonly mayUse?: (claims: Readonly<Record<string, unknown>>) => boolean | Promise<boolean>;
+  /** Further authorities for requests to the provider, as PEM. */
+  readonly authorities?: string;
+}
+
+const schema = z.strictObject({
+  issuer: z.string(),
+  clientId: z.string().min(1),
+  clientSecret: z.string().min(1).optional(),
+  scope: z
+    .string()
+    .refine((scope) => scope.split(' ').includes('openid'), 'it must have openid')
+    .default('openid'),
+  mayUse: z.custom<never>((value) => typeof value === 'function', 'it must be a function').optional(),
+  authorities: z.string().optional(),
+});
+
+/** Below the issuer. */
+const callbackPath = '/login/callback';
+
+const startedSchema = z.object({ state: z.string(), nonce: z.string(), verifier: z.string() });
+
+/** OpenID Connect Core §2: at most 255 ASCII characters. */
+const subjectSchema = z.string().regex(/^[\x20-\x7e]{1,255}$/);
+
+/**
+ * Register `<your issuer>/login/callback` as the redirect URI at the provider. Throws invalid_request where an option
+ * can't be right.
+ */
+export function upstreamAccounts(options: UpstreamAccountsOptions): Accounts {
+  const parsed = schema.safeParse(options);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    return invalidOption(`accounts.${issue?.path.join('.') ?? ''}`, issue?.message ?? 'it has a wrong form');
+  }
+  const { issuer } = parsed.data;
+  requireUpstream(issuer);
+  const provider = new UpstreamProvider(parsed.data);
+  const parts = { provider, issuer, mayUse: options.mayUse };
+  return {
+    signIn: async (step) => (isAnswer(step.query) ? finish(parts, step) : start(parts, step)),
+    isKnown: (account) => account.startsWith(accountOf(issuer, '')),
+    async callback({ url = '' }, response) {
+      goOn(new URL(url, issuer), response);
+    },
+  };
+}
+
+interface Parts {
+  readonly provider: UpstreamProvider;
+  readonly issuer: string;
+  readonly mayUse: UpstreamAccountsOptions['mayUse'];
+}
+
+const isAnswer = (query: URLSearchParams): boolean => query.has('state');
+
+async function start({ provider }: Parts, step: SignInStep): Promise<SignInResult> {
+  // The state names the interaction, so that the answer finds its way back to the cookie of this browser.
+  const state = `${step.interaction}.${randomBytes(32).toString('base64url')}`;
+  try {
+    const { url, started } = await provider.start(redirectUriOf(step), state, step.isAnew);
+    await step.keep({ ...started });
+    return { redirect: url };
+  } catch {
+    return failed(step, 502, 'The sign-in provider can’t be reached, or its answer can’t be used.');
+  }
+}
+
+async function finish({ provider, issuer, mayUse }: Parts, step: SignInStep): Promise<SignInResult> {
+  const started = startedSchema.safeParse(await step.take());
+  if (!started.success)
+    return failed(step, 400, 'This sign-in was used already, or another one began since then.');
+  let claims: IdTokenClaims;
+  try {
+    // The redirect URI that was sent, whatever a proxy made of the request.
+    const answer = new URL(redirectUriOf(step));
+    answer.search = step.query.toString();
+    claims = await provider.finish(answer, started.data);
+  } catch (error) {
+    // State and issuer were checked before the error was read.
+    const isDenied = error instanceof AuthorizationResponseError && error.error === 'access_denied';
+    return isDenied
+      ? failed(step, 403, 'The sign-in was cancelled, or the sign-in provider refused it.')
+      : failed(step, 502, 'The answer of the sign-in provider can’t be used.');
+  }
+  const subject = subjectSchema.safeParse(claims.sub);
+  if (!subject.success) return failed(step, 502, 'The answer of the sign-in provider can’t be used.');
+  if (mayUse && !(await mayUse(claims)))
+    return failed(step, 403, 'You signed in, but this account may not be used here.');
+  const name = nameOf(claims);
+  return { account: accountOf(issuer, subject.data), ...(name === undefined ? {} : { name }) };
+}
+
+/** A URI (RFC 7519 §4.1.2). No issuer has a fragment, so two pairs never give the same account. */
+function accountOf(issuer: string, subject: string): string {
+  return `${issuer}#${encodeURIComponent(subject)}`;
+}
+
+/** For the consent page, and for nothing else. */
+function nameOf(claims: IdTokenClaims): string | undefined {
+  const names = [claims['email'], claims['preferred_username'], claims['name']];
+  return names.find((name): name is string => typeof name === 'string' && name !== '')?.slice(0, 100);
+}
+
+function redirectUriOf({ issuer }: SignInStep): string {
+  return issuer + callbackPath;
+}
+
+function failed({ action }: SignInStep, status: number, problem: string): SignInResult {
+  return { page: tryAgainPage(problem, action), status };
+}
+
+/** From the redirect URI, which every browser may open, to the page that only the browser of the sign-in may. */
+function goOn({ pathname, searchParams }: URL, response: ServerResponse): void {
+  const interaction = /^([\w-]{1,64})\./.exec(searchParams.get('state') ?? '')?.[1];
+  if (!pathname.endsWith(callbackPath) || interaction === undefined) {
+    const said = 'This address takes the answer of a sign-in provider, and there is none.';
+    response.writeHead(400, pageHeaders).end(errorPage('invalid_request', said));
+    return;
+  }
+  const location = `../interaction/${interaction}?${searchParams.toString()}`;
+  response.writeHead(303, { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }).end();
+}
+
+function requireUpstream(issuer: string): void {
+  try {
+    requireSecureUrl(issuer, 'the provider’s issuer', { allowInsecureLoopback: false });
+  } catch (error) {
+    invalidOption('accounts.issuer', error instanceof Error ? error.message : 'it is not a URL');
+  }
+}
