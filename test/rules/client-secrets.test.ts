@@ -1,4 +1,5 @@
-/** A client secret at servers that read HTTP Basic in their own way (RFC 6749 §2.3.1). */
+/** A client secret at servers that read HTTP Basic in their own way (RFC 6749 §2.3.1), and a private key that stays here. */
+import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
 import { json } from '../support/bent/server.ts';
@@ -161,4 +162,44 @@ describe('the second form', () => {
     const codes = tokenRequests(authorizationServer).map(({ form }) => form.get('code'));
     expect(codes).toHaveLength(new Set(codes).size);
   });
+});
+
+it('the private key of an entered client is in no registration and in no other request', async () => {
+  const { rig, world, authorizationServer } = await ground();
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const jwk = privateKey.export({ format: 'jwk' });
+  await enter(
+    rig,
+    authorizationServer,
+    { privateKey: JSON.stringify(jwk), alg: 'ES256' },
+    { authMethod: 'private_key_jwt', jwk: publicKey.export({ format: 'jwk' }) },
+  );
+  await rig.ask();
+  // A second issuer would like clients with keys as well; Keyturn registers there by itself.
+  const second = await world.openAuthorizationServer();
+  second.bend.metadata = (document) => ({
+    ...document,
+    token_endpoint_auth_methods_supported: ['private_key_jwt', 'none'],
+  });
+  const other = await world.openProtectedServer({ authorizationServers: [second] });
+  await rig.allow('editor', undefined, other.url);
+  await rig.ask({ resource: other.url });
+  const sent = second.server.asked('/register', 'POST').map(({ json: metadata }) => metadata);
+  expect(sent.map((metadata) => Object.keys(metadata as object))).toEqual([
+    [
+      'client_name',
+      'redirect_uris',
+      'grant_types',
+      'response_types',
+      'token_endpoint_auth_method',
+      'application_type',
+      'scope',
+    ],
+  ]);
+  const [exchange] = tokenRequests(authorizationServer);
+  const assertion = exchange?.form.get('client_assertion') ?? '';
+  const [header, claims] = assertion.split('.').map((part) => Buffer.from(part, 'base64url').toString());
+  expect(header).toContain('"alg":"ES256"');
+  expect(`${header}${claims}`).not.toContain(jwk.d);
+  for (const { server } of [authorizationServer, second]) expect(server.holding(jwk.d ?? '')).toEqual([]);
 });

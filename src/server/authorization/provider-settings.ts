@@ -74,8 +74,8 @@ function clientRules({ settings, errors, fetch }: ProviderParts): Configuration 
     },
     // Runs for every client, however it became known. The property itself is never there.
     extraClientMetadata: {
-      properties: ['keyturn_redirect_check'],
-      validator: (_ctx, _key, _value, metadata) => requireRedirects(metadata, errors),
+      properties: ['keyturn_check'],
+      validator: (_ctx, _key, _value, metadata) => checkClient(metadata, errors),
     },
     clientBasedCORS: () => false,
     fetch: async (input, init) => fetchOfClient(fetch, input, init),
@@ -171,10 +171,18 @@ export function defaultScopesOf(resource: ResourceOptions): readonly string[] {
   return resource.defaultScopes ?? Object.keys(resource.scopes);
 }
 
-function requireRedirects(metadata: ClientMetadata, errors: OidcProvider['errors']): void {
+/** The members of a JWK that only its owner may know, of any kind of key (RFC 7518 §6.2.2, §6.3.2, §6.4.1; AKP). */
+const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
+
+function checkClient(metadata: ClientMetadata, errors: OidcProvider['errors']): void {
   for (const uri of metadata.redirect_uris ?? []) {
     const problem = redirectProblem(uri);
     if (problem !== undefined) throw new errors.InvalidRedirectUri(problem);
+  }
+  // The provider checks this only for keys that it knows, and would keep the others.
+  for (const key of metadata.jwks?.keys ?? []) {
+    if (privateMembers.some((member) => member in key))
+      throw new errors.InvalidClientMetadata('jwks must hold public keys only');
   }
 }
 

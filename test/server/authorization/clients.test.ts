@@ -231,6 +231,24 @@ describe('dynamic registration', () => {
     expect({ status: answer.status, error: answer.body['error'] }).toEqual({ status: 400, error });
   });
 
+  const held = 'private-part-of-the-key';
+  it.each<[string, Readonly<Record<string, unknown>>]>([
+    ['of an elliptic curve', { kty: 'EC', crv: 'P-256', x: 'eA', y: 'eQ', d: held }],
+    ['of RSA', { kty: 'RSA', n: 'bg', e: 'AQAB', d: held, p: held }],
+    ['of Ed25519', { kty: 'OKP', crv: 'Ed25519', x: 'eA', d: held }],
+    ['of a curve that it does not know', { kty: 'EC', crv: 'P-999', x: 'eA', y: 'eQ', d: held }],
+    ['of a kind that it does not know', { kty: 'NEW', x: 'eA', d: held }],
+    ['that is symmetric', { kty: 'oct', k: held }],
+  ])('refuses a registration with a private key %s', async (_what, key) => {
+    const { status, body } = await register(rig, {
+      redirect_uris: [redirectUri],
+      token_endpoint_auth_method: 'private_key_jwt',
+      jwks: { keys: [key] },
+    });
+    expect({ status, error: body['error'] }).toEqual({ status: 400, error: 'invalid_client_metadata' });
+    expect(JSON.stringify(body)).not.toContain(held);
+  });
+
   it('lets a client read, change and remove its own registration, with its own token only', async () => {
     const mine = (await register(rig, { redirect_uris: [redirectUri], client_name: 'Mine' })).body;
     const other = (await register(rig, { redirect_uris: [redirectUri], client_name: 'Other' })).body;
