@@ -13,6 +13,7 @@ interface Question {
   readonly client?: string;
   readonly code?: string;
   readonly resource?: string;
+  readonly scope?: string;
 }
 
 /** Answers the only question there is, once it is of this kind. */
@@ -50,6 +51,26 @@ describe('the first start', () => {
     expect(JSON.stringify(await client.callTool({ name: 'list-notes' }))).toContain('alice');
     expect(await home.json('pending')).toEqual([]);
     expect(world.counts().authorizationServer.signIns).toBe(1);
+  });
+
+  it('commands of one entry pair once, and each gets the answer for the scopes that it asks for', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['list']);
+    const headers = (scope: string) =>
+      home.start(['headers', resource, '--as', 'an-editor', '--scope', scope]);
+    const [reading, writing] = [headers('notes:read'), headers('notes:write')];
+    await until('both ask', () => home.askers().length === 2);
+    await answer(home, 'pair', 'yes');
+    const questions = await until('a question for each', async () => {
+      const open = await home.json<Question[]>('pending');
+      return open.length === 2 ? open : undefined;
+    });
+    const no = questions.find(({ scope }) => scope?.includes('write'));
+    const yes = questions.find((question) => question !== no);
+    await home.ok(['answer', no?.id ?? '', 'later']);
+    expect(await writing.ended).toMatchObject({ code: 3, stdout: '' });
+    await home.ok(['answer', yes?.id ?? '', 'yes']);
+    expect(await reading.ended).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('the bridge remembers that the person refused to pair it, until a person connects it', async () => {

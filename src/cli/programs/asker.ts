@@ -2,7 +2,7 @@
  * The process that asks the person and stays when the command that needed the answer is gone: the client gave that
  * command only seconds.
  *
- * Invariants: one for each entry, by the kernel's lock. It ends with the answer, with the broker, and after ten
+ * Invariants: one for each question, by the kernel's lock. It ends with the answer, with the broker, and after ten
  * minutes at the latest. It starts no broker, reads and prints nothing, and keeps no token.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { connect, connectAsOwner } from '../../client/connect.ts';
 import { pollInterval } from '../../client/takeover.ts';
 import type { Asked } from './asked.ts';
 import { AskingFiles } from './asking-files.ts';
-import { pairEntry } from './pairing.ts';
+import { isPaired, pairEntry, refusedBefore, wasRefused } from './pairing.ts';
 
 /** Milliseconds: as long as a card stays. */
 export const maxAsking = 600_000;
@@ -22,9 +22,9 @@ const lockTries = 20;
 
 /** Asks, and resolves with the exit code of the process. */
 export async function askInBackground(asked: Asked, max = maxAsking): Promise<number> {
-  const files = new AskingFiles(homePaths(), asked);
+  const files = AskingFiles.of(homePaths(), asked);
   const release = await lock(files);
-  // Another process of this entry asks already.
+  // Another process asks the same already.
   if (!release) return exitCodes.ok;
   files.clear();
   const late = new AbortController();
@@ -58,7 +58,7 @@ export async function askPerson(
   signal: AbortSignal,
   max = maxAsking,
 ): Promise<void> {
-  if (as !== undefined) await pairEntry(as, onCode, signal);
+  if (as !== undefined) await pairOnce(as, onCode, signal);
   const connection = as === undefined ? await connectAsOwner() : await connect({ name: as });
   const end = (): void => connection.close();
   signal.addEventListener('abort', end, { once: true });
@@ -75,6 +75,32 @@ export async function askPerson(
   } finally {
     signal.removeEventListener('abort', end);
     connection.close();
+  }
+}
+
+/** A program pairs once, whatever its processes ask for after that: the others show the code of the one that pairs. */
+async function pairOnce(name: string, onCode: (code: string) => void, signal: AbortSignal): Promise<void> {
+  const files = AskingFiles.ofPairing(homePaths(), name);
+  let shown: string | undefined;
+  while (!isPaired(name)) {
+    signal.throwIfAborted();
+    if (wasRefused(name)) throw refusedBefore(name);
+    const release = await files.tryLock();
+    if (release) {
+      const tell = (code: string): void => {
+        files.write({ code });
+        onCode(code);
+      };
+      await pairEntry(name, tell, signal).finally(() => {
+        files.clear();
+        release();
+      });
+    } else {
+      const { code } = await files.read();
+      if (code !== undefined && code !== shown) onCode(code);
+      shown = code;
+      await sleep(pollInterval);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 /**
- * What the processes of one entry share while somebody is asked: a lock, and a report of the process that asks.
+ * What processes share while somebody is asked: a lock, and a report of the process that asks. Processes that ask for
+ * the same share one question. The pairing of an entry has a lock and a report of its own, whatever is asked for after it.
  *
  * Invariant: the lock is the kernel's, so it ends with its process. The report holds no secret. It counts only while
  * the lock is held, and for those who waited for it.
@@ -38,12 +39,23 @@ export class AskingFiles {
   readonly #lock: string;
   readonly #report: string;
 
-  constructor({ run }: HomePaths, { as, params: { resource, scope = '', account = '' } }: Asked) {
-    // A program pairs once, whatever it asks for. The command line needs no pairing.
-    const key = as === undefined ? ['', resource, scope, account] : [as];
+  private constructor({ run }: HomePaths, key: readonly string[]) {
     const id = createHash('sha256').update(JSON.stringify(key)).digest('hex').slice(0, 16);
     this.#lock = path.join(run, `asking-${id}.lock`);
     this.#report = path.join(run, `asking-${id}.json`);
+  }
+
+  /** Of one question. */
+  static of(
+    paths: HomePaths,
+    { as = '', params: { resource, scope = '', account = '' } }: Asked,
+  ): AskingFiles {
+    return new AskingFiles(paths, [as, resource, scope, account]);
+  }
+
+  /** Of the pairing of an entry. */
+  static ofPairing(paths: HomePaths, name: string): AskingFiles {
+    return new AskingFiles(paths, [name]);
   }
 
   /** Undefined: another process holds it. */

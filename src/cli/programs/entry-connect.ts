@@ -31,7 +31,7 @@ export async function connectEntry({ name, resource }: Entry): Promise<void> {
   const interrupted = (): never => process.exit(exitCodes.interrupted);
   process.once('SIGINT', interrupted);
   process.once('SIGTERM', interrupted);
-  const files = new AskingFiles(homePaths(), asked);
+  const files = AskingFiles.of(homePaths(), asked);
   const over = AbortSignal.timeout(maxAsking);
   try {
     const told = tellQuestions(owner, { name, resource });

@@ -130,7 +130,7 @@ async function unanswered(
   again: string,
 ): Promise<KeyturnError> {
   const isDesk = await isAtDesk();
-  const code = reason === 'unpaired' ? await codeOf({ name, resource }) : undefined;
+  const code = reason === 'unpaired' ? await codeOf({ name }) : undefined;
   const compare = code === undefined ? '' : `, if it shows the code ${code}`;
   const question =
     reason === 'unpaired'
@@ -146,11 +146,10 @@ async function unanswered(
   });
 }
 
-async function codeOf(entry: Entry): Promise<string | undefined> {
+async function codeOf(entry: Pick<Entry, 'name'>): Promise<string | undefined> {
   const { AskingFiles } = await import('./asking-files.ts');
   const { homePaths } = await import('../../base/paths.ts');
-  const asked = { as: entry.name, params: { resource: entry.resource, kinds } };
-  return (await new AskingFiles(homePaths(), asked).read()).code;
+  return (await AskingFiles.ofPairing(homePaths(), entry.name).read()).code;
 }
 
 async function isAtDesk(): Promise<boolean> {

@@ -1,7 +1,7 @@
 /**
  * Has the person asked by a process that stays (asker.ts), and waits for the answer for a while.
  *
- * Invariant: commands of one entry that wait at the same time share one question. An interrupt withdraws the question
+ * Invariant: commands that wait at the same time for the same share one question. An interrupt withdraws the question
  * that this command raised; the end of the waiting doesn't.
  */
 import type { ChildProcess } from 'node:child_process';
@@ -41,7 +41,7 @@ export async function untilAnswered(
   command: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
-  const files = new AskingFiles(homePaths(), asked);
+  const files = AskingFiles.of(homePaths(), asked);
   const release = await files.tryLock();
   if (release) {
     release();
