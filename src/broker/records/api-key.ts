@@ -136,10 +136,18 @@ export class ApiKeys {
       const key = { id, ...place, ...more };
       await this.#roster.add([...this.#ids(), id]);
       await this.#vault.write(apiKeyVaultId(id), JSON.stringify({ version: 1, ...place, value }));
-      await this.#file.change((items) => [
-        ...items.filter(({ endpoint }) => endpoint !== place.endpoint),
-        key,
-      ]);
+      try {
+        await this.#file.change((items) => [
+          ...items.filter(({ endpoint }) => endpoint !== place.endpoint),
+          key,
+        ]);
+      } catch (error) {
+        // E.g. a full disk. Under the same id the vault's value counts; a new one has no record that names it. What
+        // fails here is left for the next tidying.
+        this.#forget(id);
+        await this.#removeUnnamed().catch(() => undefined);
+        throw error;
+      }
       // Only now: until the record is another one, a read may still bring the former value.
       this.#forget(id);
       await this.#removeUnnamed();

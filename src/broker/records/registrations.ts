@@ -93,8 +93,7 @@ export class Registrations {
   ): Promise<RegistrationRecord> {
     const id = randomBytes(8).toString('hex');
     const record: RegistrationRecord = { id, registration, hasSecret: secret !== undefined, ...purpose };
-    if (secret !== undefined) await this.#vault.write(registrationVaultId(id), secret);
-    await this.#file.change((items) => [...items, record]);
+    await this.#kept(id, secret, false, (items) => [...items, record]);
     return record;
   }
 
@@ -106,9 +105,30 @@ export class Registrations {
     purpose: Pick<RegistrationRecord, 'grant' | 'idp'>,
   ): Promise<void> {
     const record: RegistrationRecord = { id, registration, hasSecret: secret !== undefined, ...purpose };
-    if (secret !== undefined) await this.#vault.write(registrationVaultId(id), secret);
-    await this.#file.change((items) => items.map((item) => (item.id === id ? record : item)));
+    await this.#kept(id, secret, hasSecret, (items) => items.map((item) => (item.id === id ? record : item)));
     if (hasSecret && secret === undefined) await this.#vault.remove(registrationVaultId(id));
+  }
+
+  /** Writes secret and record. Where no record can be written (a full disk), the vault is as before. */
+  async #kept(
+    id: string,
+    secret: string | undefined,
+    hadSecret: boolean,
+    change: (items: readonly RegistrationRecord[]) => readonly RegistrationRecord[],
+  ): Promise<void> {
+    if (secret === undefined) return this.#file.change(change);
+    const item = registrationVaultId(id);
+    const before = hadSecret ? await this.#vault.read(item).catch(() => undefined) : undefined;
+    await this.#vault.write(item, secret);
+    try {
+      await this.#file.change(change);
+    } catch (error) {
+      // A record that names a secret keeps one, also where the former one could not be read. The error that counts is
+      // the first one.
+      if (before !== undefined) await this.#vault.write(item, before).catch(() => undefined);
+      else if (!hadSecret) await this.#vault.remove(item).catch(() => undefined);
+      throw error;
+    }
   }
 
   async secret(record: RegistrationRecord): Promise<string | undefined> {

@@ -26,14 +26,15 @@ async function scene() {
     destroy: (ids) => vault.destroy(ids),
     close: () => vault.close(),
   };
-  const keys = new ApiKeys(new MemoryAuthority().records<ApiKey>(), slow);
+  const records = new MemoryAuthority().records<ApiKey>();
+  const keys = new ApiKeys(records, slow);
   const key = await keys.set(place, 'first', { setAt: 1 });
   const holds = (): (() => void) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     gate = promise;
     return resolve;
   };
-  return { vault, keys, key, holds };
+  return { vault, records, keys, key, holds };
 }
 
 describe('the value of an API key', () => {
@@ -67,6 +68,33 @@ describe('the value of an API key', () => {
     release();
     await reading;
     expect(keys.held(key.id)).toBeUndefined();
+  });
+
+  it('the value of an API key leaves the vault at once where its record can’t be written', async () => {
+    const { vault, keys, records, key } = await scene();
+    await keys.read(key);
+    const written: string[] = [];
+    const write = vault.write.bind(vault);
+    vault.write = async (id, text) => {
+      written.push(id);
+      await write(id, text);
+    };
+    records.change = async () => {
+      throw new Error('no space left');
+    };
+    const full = { message: 'no space left' };
+    await expect(
+      keys.set({ ...place, header: 'Authorization' }, 'second', { setAt: 2 }),
+    ).rejects.toMatchObject(full);
+    const values = written.filter((id) => id.startsWith('key.'));
+    expect(values).toHaveLength(1);
+    expect(await vault.find(values[0] ?? '')).toBeUndefined();
+    expect(await vault.find(apiKeyVaultId(key.id))).toBeDefined();
+    // In the same place: what is handed out is what the vault holds.
+    await expect(keys.set(place, 'third', { setAt: 3 })).rejects.toMatchObject(full);
+    expect(keys.held(key.id)).toBeUndefined();
+    await keys.read(key);
+    expect(keys.held(key.id)).toBe('third');
   });
 
   it('the value of an API key leaves the vault when the key gets another header, and when it is removed', async () => {

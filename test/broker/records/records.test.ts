@@ -279,4 +279,31 @@ describe('registrations', () => {
     expect(await vault.find(`registration.${record.id}`)).toBeUndefined();
     expect(registrations.all()).toEqual([]);
   });
+
+  it('registrations whose record can’t be written leave the vault as it was', async () => {
+    const vault = memoryVault();
+    const records = await file(registrationRecordSchema);
+    const registrations = new Registrations(records, vault);
+    const [plain, secret] = [
+      await registrations.add(registrationAt(issuer), undefined),
+      await registrations.add(registrationAt(issuer), 'first'),
+    ];
+    const written: string[] = [];
+    const write = vault.write.bind(vault);
+    vault.write = async (id, text) => {
+      written.push(id);
+      await write(id, text);
+    };
+    records.change = async () => {
+      throw new Error('no space left');
+    };
+    const full = { message: 'no space left' };
+    await expect(registrations.add(registrationAt(issuer), 'new')).rejects.toMatchObject(full);
+    for (const record of [plain, secret])
+      await expect(registrations.renew(record, registrationAt(issuer), 'new', {})).rejects.toMatchObject(
+        full,
+      );
+    const left = await Promise.all([...new Set(written)].map((id) => vault.find(id)));
+    expect(left).toEqual([undefined, undefined, 'first']);
+  });
 });
