@@ -27,10 +27,10 @@ export async function pairProgram(
     name,
     connection,
     async callTool(tool, args = {}) {
-      const { url } = stage.world.protectedServer;
+      const { url } = stage.servers;
       const fetch = createFetch(connection, {
         resource: url,
-        fetch: stage.world.fetch,
+        fetch: stage.servers.fetch,
         interaction: 'allow',
       });
       const client = new Client({ name, version: '1.0.0' });

@@ -8,21 +8,20 @@ import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_proces
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type DemoWorld, startDemoWorld } from './servers/demo-world.ts';
+import { serve, type Served } from './served.ts';
 
 const root = path.join(import.meta.dirname, '..');
 const bin = path.join(root, 'dist', 'cli', 'bin.js');
 
 /** Seconds an access token lives here: short, so that its end can be watched. */
-const tokenLifetime = 4;
+export const tokenLifetime = 4;
 
 export interface Stage {
-  readonly world: DemoWorld;
+  readonly servers: Served;
   readonly home: string;
-  readonly caFile: string;
   /** Says where secrets rest and who signs in, for the first lines. */
   readonly vault: string;
   readonly browser: string;
@@ -38,11 +37,9 @@ export interface Stage {
 }
 
 export async function setStage(useBrowser: boolean): Promise<Stage> {
-  const world = await startDemoWorld({ accessTokenLifetime: tokenLifetime });
   // A short name: a socket's path has room for 103 bytes.
   const folder = await mkdtemp(path.join(tmpdir(), 'keyturn-demo-'));
-  const caFile = path.join(folder, 'authority.pem');
-  await writeFile(caFile, world.ca);
+  const servers = await serve(bin, folder, tokenLifetime);
   const home = path.join(folder, 'home');
   const keyring = hasKeyring() ? await startKeyring() : undefined;
   const agent = `${process.execPath} ${path.join(root, 'demo', 'user-agent.ts')}`;
@@ -51,16 +48,15 @@ export async function setStage(useBrowser: boolean): Promise<Stage> {
     KEYTURN_HOME: home,
     KEYTURN_VAULT: keyring ? 'keychain' : 'memory',
     ...(keyring ? { DBUS_SESSION_BUS_ADDRESS: keyring.bus } : {}),
-    NODE_EXTRA_CA_CERTS: caFile,
+    NODE_EXTRA_CA_CERTS: servers.caFile,
     ...(useBrowser ? {} : { KEYTURN_BROWSER: agent }),
   };
   const daemon = startDaemon(env);
   const keyturn = (...args: string[]) => runCommand(args, env);
   await untilUp(keyturn);
   return {
-    world,
+    servers,
     home,
-    caFile,
     vault: keyring ? 'a throw-away keyring (the real Secret Service)' : 'memory (no keychain here)',
     browser: useBrowser ? 'your browser' : 'a headless user agent (no display, or nobody to watch one)',
     bus: keyring?.bus,
@@ -71,7 +67,7 @@ export async function setStage(useBrowser: boolean): Promise<Stage> {
       await keyturn('daemon', '--stop');
       await ended(daemon);
       await keyring?.end();
-      await world.close();
+      await servers.close();
       await rm(folder, { recursive: true, force: true });
     },
   };

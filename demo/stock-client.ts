@@ -16,7 +16,7 @@ export async function useBridge(stage: Stage, name: string): Promise<readonly st
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
-      args: [stage.bin, 'bridge', stage.world.protectedServer.url, '--as', name],
+      args: [stage.bin, 'bridge', stage.servers.url, '--as', name],
       env: Object.fromEntries(env),
     }),
   );
