@@ -10,11 +10,11 @@ import path from 'node:path';
 import { connect } from '../src/client/index.ts';
 import { bin, BrokerHome } from './broker-home.ts';
 import { warmMedianOf } from './median.ts';
-import { startDemoWorld } from '../demo/servers/demo-world.ts';
+import { startWorld } from '../test/support/world/servers.ts';
 
 const home = new BrokerHome();
 const { env, folder } = home;
-const world = await startDemoWorld({ accessTokenLifetime: 3600 });
+const world = await startWorld({ accessTokenLifetime: 3600 });
 const { resource } = world.protectedServer;
 home.trust(world.ca);
 /** How often each thing is done; the first tenth warms up. */

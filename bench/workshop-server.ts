@@ -2,11 +2,11 @@
  * The bridge's server for its bench, in a process of its own: an authorization server and a protected server over HTTPS. A
  * token is asked about once in five minutes, so that the time of a call is that of its way. Prints its addresses as one line of JSON.
  */
-import { startAuthorizationServer } from '../demo/servers/authorization-server.ts';
+import { startAuthorizationServer } from '../test/support/world/authorization-server.ts';
 import { throwAwayCertificates } from '../src/serve/certificate.ts';
-import { notebookScopes } from '../demo/servers/notebook.ts';
-import { basicScopes, startProtectedServer } from '../demo/servers/protected-server.ts';
-import { introspectionAt } from '../demo/servers/demo-world.ts';
+import { notebookScopes } from '../test/support/world/notebook.ts';
+import { basicScopes, startProtectedServer } from '../test/support/world/protected-server.ts';
+import { introspectionAt } from '../test/support/world/servers.ts';
 import { trustingFetch } from '../src/serve/trusting-fetch.ts';
 import { workshop } from '../test/support/servers/workshop.ts';
 

@@ -209,26 +209,6 @@ const besideLayers: Readonly<Record<string, Layer & { readonly typesOnly?: reado
     packages: ['keyturn', '@modelcontextprotocol/sdk', 'undici', 'zod'],
     why: 'runs the program as it is delivered: its command, and its client library by name',
   },
-  'demo/servers/': {
-    mayImport: [
-      'demo/servers/',
-      'src/base/errors.ts',
-      'src/base/addresses.ts',
-      'src/oauth/',
-      'src/server/',
-      'src/serve/',
-    ],
-    packages: [
-      '@modelcontextprotocol/sdk',
-      'express',
-      'oidc-provider',
-      'openid-client',
-      'selfsigned',
-      'undici',
-      'zod',
-    ],
-    why: 'the server roles owe nothing to the broker, and are not in the package',
-  },
 };
 
 function besideViolations(files: Tree): string[] {
@@ -284,12 +264,8 @@ describe('the desktop app and the demo', () => {
       'electron/preload.ts',
       "import { channels } from './bridge/channels.ts';",
     ],
-    ['the app loading the demo’s servers', 'electron/a.ts', "await import('../demo/servers/demo-world.ts');"],
-    [
-      'the demo’s servers asking the broker',
-      'demo/servers/a.ts',
-      "import { connect } from '../../src/client/connect.ts';",
-    ],
+    ['the app loading the demo', 'electron/a.ts', "await import('../demo/stage.ts');"],
+    ['the demo serving by itself', 'demo/a.ts', "import { startServers } from '../src/serve/servers.ts';"],
     ['the demo reaching past the socket', 'demo/a.ts', "import { start } from '../src/daemon/daemon.ts';"],
     ['the app running commands', 'electron/a.ts', "import { command } from '../src/cli/commands/list.ts';"],
     [
@@ -384,7 +360,7 @@ describe('the checker', () => {
     ['the wire reaching for a schema', 'ipc/wire/limits.ts', "import { b } from '../protocol/methods.ts';"],
     ['the wire reaching for a package', 'ipc/wire/framing.ts', "import { z } from 'zod';"],
     ['a package in the client library', 'client/a.ts', "import { z } from 'zod/mini';"],
-    ['a server role in the daemon', 'daemon/a.ts', "await import('../../demo/servers/b.ts');"],
+    ['a server role in the daemon', 'daemon/a.ts', "await import('../server/node.ts');"],
     ['a clock in the protocol', 'oauth/a.ts', "import type { Clock } from '../base/clock.ts';"],
     ['the audit log asking the broker', 'audit/a.ts', "import { b } from '../broker/broker.ts';"],
     ['a file opened by the protocol', 'oauth/a.ts', "import { readFile } from 'node:fs/promises';"],

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import * as client from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWorld, type TestWorld } from '../support/world.ts';
-import { register } from './sign-in.ts';
+import { register } from '../support/sign-in.ts';
 
 const script = 'demo/user-agent.ts';
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { bearerChallenge } from '../../src/oauth/discovery/challenge.ts';
-import { signIn } from '../demo/sign-in.ts';
+import { signIn } from '../support/sign-in.ts';
 import { freePort } from '../support/servers/port.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';

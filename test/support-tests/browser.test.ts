@@ -1,4 +1,4 @@
-/** The real browser, in this process and as a command, against the demo world and the bent one. */
+/** The real browser, in this process and as a command, against the world of right servers and the bent one. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { openBentServer } from '../support/bent/server.ts';
 import { type BrowserAgent, browserCommand, browsersEnded } from '../support/browsers/browser-command.ts';
 import { type BrowserProfile, openBrowserProfile } from '../support/browsers/browser.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
-import { register } from '../demo/sign-in.ts';
+import { register } from '../support/sign-in.ts';
 import { configured } from './bent-client.ts';
 
 // Milliseconds. Chromium starts in two seconds; on a machine that is busy with other tests, in ten times that.
@@ -93,7 +93,7 @@ describe('a browser profile', () => {
     browser = await openBrowserProfile({ ca: world.ca, origins });
   });
 
-  it("signs in and consents at the demo's pages", async () => {
+  it('signs in and consents at the pages of the right server', async () => {
     const page = await browser.open(await demoUrl(), { account: 'bob' });
     expect(page).toMatchObject({ status: 200, text: 'Signed in' });
     expect(last()?.get('code')).toBeTypeOf('string');
@@ -129,7 +129,7 @@ describe('a browser profile', () => {
 });
 
 describe('the browser as a command', () => {
-  it("signs in at the demo's pages and leaves nothing in the home", async () => {
+  it('signs in at the pages of the right server and leaves nothing in the home', async () => {
     expect(await run('chromium-agent', world.caFile, await demoUrl(), '--account', 'bob')).toEqual(clean);
     expect(last()?.get('code')).toBeTypeOf('string');
   });

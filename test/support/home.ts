@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import type { DemoWorldOptions } from '../../demo/servers/demo-world.ts';
+import type { WorldOptions } from './world/servers.ts';
 import { builtBin } from './built.ts';
 import { compileCache, compileCacheWords } from './processes/compiled.ts';
 import { learnKeys, scan } from './secret-scan.ts';
@@ -359,7 +359,7 @@ function clean(env: Readonly<Record<string, string | undefined>>): NodeJS.Proces
 
 /** What most journeys begin with: a world, and a home that trusts it. Both end with the test. */
 export async function homeInWorld(
-  options: Omit<HomeOptions, 'world'> & { readonly issuing?: DemoWorldOptions } = {},
+  options: Omit<HomeOptions, 'world'> & { readonly issuing?: WorldOptions } = {},
 ): Promise<{ home: TestHome; world: TestWorld; resource: string }> {
   const world = await openWorld(options.issuing);
   onTestFinished(() => world.close());

@@ -1,5 +1,5 @@
 /**
- * A demo world for a test: started with its authority in a file, ended with nothing left behind.
+ * The servers of a test: started with its authority in a file, ended with nothing left behind.
  *
  * Invariant: what these helpers do to a world is done at its authorization server, as an
  * administrator or a bad network would do it; the code under test is never touched.
@@ -8,10 +8,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type LoopbackAnswer, signInAt, type UserAgentOptions } from '../../demo/user-agent.ts';
-import type { TokenVerdict } from '../../demo/servers/authorization-server.ts';
-import { type DemoWorld, type DemoWorldOptions, startDemoWorld } from '../../demo/servers/demo-world.ts';
+import type { TokenVerdict } from './world/authorization-server.ts';
+import { type World, type WorldOptions, startWorld } from './world/servers.ts';
 
-export interface TestWorld extends DemoWorld {
+export interface TestWorld extends World {
   /** The authority as a file, for NODE_EXTRA_CA_CERTS. */
   readonly caFile: string;
   /** A headless person: follows an authorization URL to the loopback address. */
@@ -38,8 +38,8 @@ export interface HeldRequests {
  */
 const testLifetime = 3600;
 
-export async function openWorld(options: DemoWorldOptions = {}): Promise<TestWorld> {
-  const world = await startDemoWorld({ accessTokenLifetime: testLifetime, ...options });
+export async function openWorld(options: WorldOptions = {}): Promise<TestWorld> {
+  const world = await startWorld({ accessTokenLifetime: testLifetime, ...options });
   const folder = await mkdtemp(path.join(tmpdir(), 'keyturn-world-'));
   const caFile = path.join(folder, 'ca.pem');
   await writeFile(caFile, world.ca);

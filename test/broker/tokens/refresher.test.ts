@@ -1,7 +1,7 @@
 /** Rotation loses nothing (invariant 3, docs/internals.md): when a token is in the vault, and what a late answer may change. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
-import type { TokenVerdict } from '../../../demo/servers/authorization-server.ts';
+import type { TokenVerdict } from '../../support/world/authorization-server.ts';
 import { openSite } from '../../oauth/site.ts';
 import type { Site } from '../../oauth/site.ts';
 import { openWorld } from '../../support/world.ts';

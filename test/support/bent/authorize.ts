@@ -5,7 +5,7 @@
  * bent later, but the error for a client that isn't known, where `unknownClients` says so; and no code is
  * made without an S256 challenge.
  */
-import { consentPage } from '../../../demo/servers/pages.ts';
+import { consentPage } from '../world/pages.ts';
 import { type Answer, html, type RecordedRequest, redirectTo } from './server.ts';
 import { findClient } from './client-authentication.ts';
 import { loopbackHosts } from './client-document.ts';

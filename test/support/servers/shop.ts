@@ -8,7 +8,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { UrlElicitationRequiredError } from '@modelcontextprotocol/sdk/types.js';
 import { randomUUID } from 'node:crypto';
-import type { ProtectedService } from '../../../demo/servers/protected-server.ts';
+import type { ProtectedService } from '../world/protected-server.ts';
 
 export interface Shop extends ProtectedService {
   /** Calls so far. */

@@ -10,7 +10,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { ProtectedService } from '../../../demo/servers/protected-server.ts';
+import type { ProtectedService } from '../world/protected-server.ts';
 
 export interface Workshop extends ProtectedService {
   /** How often a tool ran with this key. */
@@ -62,7 +62,7 @@ export function workshop(): Workshop {
       });
       return text('waited');
     });
-    // A tool that needs a scope of its own (demo/servers/notebook.ts).
+    // A tool that needs a scope of its own (test/support/world/notebook.ts).
     server.registerTool('add-note', { inputSchema: { note: z.string() } }, ({ note }) => {
       count(note);
       return text(`added ${note}`);

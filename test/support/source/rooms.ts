@@ -65,7 +65,6 @@ export const rooms: Readonly<Record<string, string>> = {
   'src/cli/doctor': 'looks at what the broker says, beside the disk and the machine',
   'src/cli/commands': 'each stands alone on the three rooms before',
   'src/cli': 'chooses the command that is loaded',
-  'demo/servers': 'knows the protocol and nothing of Keyturn',
   demo: 'plays with the servers and the delivered program',
   'electron/base': 'words and files, for every part of the app',
   'electron/system': 'the machine, without a window',

@@ -1,4 +1,4 @@
-/** The demo world by itself, driven by an OAuth client and an MCP client that aren't ours. */
+/** The world of right servers by itself, driven by an OAuth client and an MCP client that aren't ours. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as client from 'openid-client';
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CookieJar } from '../../demo/user-agent.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
-import { register, signIn, type SignedIn } from './sign-in.ts';
+import { register, signIn, type SignedIn } from '../support/sign-in.ts';
 
 async function json(world: TestWorld, url: string): Promise<Record<string, unknown>> {
   const response = await world.fetch(url);

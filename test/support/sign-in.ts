@@ -1,11 +1,11 @@
 /**
- * A complete OAuth client over openid-client, for tests of the demo world alone: it owes nothing to
+ * A complete OAuth client over openid-client, for tests of the world's servers alone: it owes nothing to
  * Keyturn's own client.
  */
 import { createServer } from 'node:http';
 import * as client from 'openid-client';
 import type { CookieJar } from '../../demo/user-agent.ts';
-import type { TestWorld } from '../support/world.ts';
+import type { TestWorld } from './world.ts';
 
 export interface SignInRequest {
   readonly scope?: string;

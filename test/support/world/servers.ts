@@ -1,17 +1,17 @@
 /**
- * The demo world: one authorization server and one protected server that trusts it.
+ * The servers of a test's world: one authorization server and one protected server that trusts it.
  *
  * Invariant: everything listens on 127.0.0.1, over TLS, with an authority made for this world alone;
  * after `close` nothing of it is left.
  */
-import { introspection, jwt } from '../../src/server/index.ts';
-import type { TokenKind } from '../../src/server/index.ts';
+import { introspection, jwt } from '../../../src/server/index.ts';
+import type { TokenKind } from '../../../src/server/index.ts';
 import {
   type AuthorizationServer,
   type AuthorizationServerOptions,
   startAuthorizationServer,
 } from './authorization-server.ts';
-import { throwAwayCertificates } from '../../src/serve/certificate.ts';
+import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import { notebookScopes } from './notebook.ts';
 import {
   basicScopes,
@@ -22,9 +22,9 @@ import {
 } from './protected-server.ts';
 import type { IntrospectionAccess } from './provider-configuration.ts';
 import type { Counts } from './provider-counts.ts';
-import { trustingFetch } from '../../src/serve/trusting-fetch.ts';
+import { trustingFetch } from '../../../src/serve/trusting-fetch.ts';
 
-export interface DemoWorldOptions extends Pick<
+export interface WorldOptions extends Pick<
   AuthorizationServerOptions,
   'accessTokenLifetime' | 'accessTokenFormat' | 'refreshTokens' | 'sharesGrants' | 'refreshGrace'
 > {
@@ -35,7 +35,7 @@ export interface DemoWorldOptions extends Pick<
   readonly service?: ProtectedService;
 }
 
-export interface DemoWorld {
+export interface World {
   /** PEM text of the authority; a client has to trust it, by NODE_EXTRA_CA_CERTS for one. */
   readonly ca: string;
   readonly authorizationServer: AuthorizationServer;
@@ -47,7 +47,7 @@ export interface DemoWorld {
   close(): Promise<void>;
 }
 
-export async function startDemoWorld(options: DemoWorldOptions = {}): Promise<DemoWorld> {
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const { authorizationServerPort = 0, protectedServerPort = 0, service, ...issuing } = options;
   const certificates = await throwAwayCertificates();
   const trusting = trustingFetch(certificates.ca);

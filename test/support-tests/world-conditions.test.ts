@@ -6,9 +6,9 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import * as client from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startDemoWorld } from '../../demo/servers/demo-world.ts';
+import { startWorld } from '../support/world/servers.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
-import { register, signIn, type SignedIn } from './sign-in.ts';
+import { register, signIn, type SignedIn } from '../support/sign-in.ts';
 
 /** How a connection to this port ends: `connected` or an error's code. */
 async function tryPort(host: string, port: number): Promise<string> {
@@ -173,7 +173,7 @@ describe('the footprint of a world', () => {
   });
 
   it('closes in spite of a connection that is still open', async () => {
-    const world = await startDemoWorld();
+    const world = await startWorld();
     const idle = connect(world.authorizationServer.port, '127.0.0.1');
     await once(idle, 'connect');
     const ended = once(idle, 'close');
@@ -182,9 +182,9 @@ describe('the footprint of a world', () => {
   });
 
   it('refuses a port that is taken and leaves nothing running', async () => {
-    const world = await startDemoWorld();
+    const world = await startWorld();
     const taken = world.authorizationServer.port;
-    await expect(startDemoWorld({ protectedServerPort: taken })).rejects.toMatchObject({
+    await expect(startWorld({ protectedServerPort: taken })).rejects.toMatchObject({
       reason: 'conflict',
     });
     await world.close();
@@ -192,8 +192,8 @@ describe('the footprint of a world', () => {
 
   it('writes nothing to the terminal, even when requests fail', async () => {
     const script = `
-      import { startDemoWorld } from './demo/servers/demo-world.ts';
-      const world = await startDemoWorld();
+      import { startWorld } from './test/support/world/servers.ts';
+      const world = await startWorld();
       const { issuer } = world.authorizationServer;
       await world.fetch(issuer + '/auth?client_id=nobody', { headers: { accept: 'text/html', origin: 'https://a.example' } });
       await world.fetch(issuer + '/interaction/none');

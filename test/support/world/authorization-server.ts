@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { Provider } from 'oidc-provider';
-import type { Certificates } from '../../src/serve/certificate.ts';
+import type { Certificates } from '../../../src/serve/certificate.ts';
 import {
   type IntrospectionAccess,
   type KnownResource,
@@ -16,7 +16,7 @@ import {
 import { type Counts, countActions, noCounts } from './provider-counts.ts';
 import { createProviderStore, type ForgettableKind } from './provider-store.ts';
 import { signInPages } from './sign-in-pages.ts';
-import { listenOnLoopback } from '../../src/serve/tls-listener.ts';
+import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 
 /** The people of the demo. A name is the whole sign-in, and the subject (`sub`). */
 export const demoAccounts = ['alice', 'bob'] as const;

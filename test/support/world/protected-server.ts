@@ -6,12 +6,12 @@
  */
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import express, { type NextFunction, type Request, type Response } from 'express';
-import { metadata, protect } from '../../src/server/express.ts';
-import { protectedServer } from '../../src/server/index.ts';
-import type { TokenKind } from '../../src/server/index.ts';
-import type { Certificates } from '../../src/serve/certificate.ts';
+import { metadata, protect } from '../../../src/server/express.ts';
+import { protectedServer } from '../../../src/server/index.ts';
+import type { TokenKind } from '../../../src/server/index.ts';
+import type { Certificates } from '../../../src/serve/certificate.ts';
 import { notebookServer, type Notebooks, toolScopes } from './notebook.ts';
-import { listenOnLoopback } from '../../src/serve/tls-listener.ts';
+import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 
 export interface ProtectedServerOptions {
   readonly certificates: Certificates;
