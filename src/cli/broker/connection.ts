@@ -6,7 +6,7 @@
 import { connectAsOwner } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
 import { retry, timeouts } from '../../client/takeover.ts';
-import { reasonOf } from '../../base/errors.ts';
+import { exitCodes, reasonOf } from '../../base/errors.ts';
 import { offeringSession } from './desktop-session.ts';
 import { isAbsent, NotStarted } from './no-broker.ts';
 
@@ -59,4 +59,24 @@ export async function throughRestart<T>(work: (reached: () => void) => Promise<T
       return isPassing && !(error instanceof NotStarted) ? timeouts.nextBroker : undefined;
     },
   });
+}
+
+/**
+ * Does `work` on the connection and closes it. An interrupt closes it too, which withdraws the question (docs/wire.md),
+ * and ends the command with 130.
+ */
+export async function interruptible<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
+  const interrupted = (): void => {
+    connection.close();
+    process.exit(exitCodes.interrupted);
+  };
+  process.once('SIGINT', interrupted);
+  process.once('SIGTERM', interrupted);
+  try {
+    return await work();
+  } finally {
+    connection.close();
+    process.off('SIGINT', interrupted);
+    process.off('SIGTERM', interrupted);
+  }
 }

@@ -3,12 +3,12 @@
  *
  * Invariant: the schemas are loaded with the first request, so that help and completions come without them.
  */
-import { exitCodes, KeyturnError } from '../../base/errors.ts';
+import { KeyturnError } from '../../base/errors.ts';
 import type { z } from 'zod';
 import type { MethodName, methods, ParamsOf } from '../../ipc/protocol/methods.ts';
 import type { Connection } from '../../client/connection.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
-import { connect, throughRestart, throughTakeover } from './connection.ts';
+import { connect, interruptible, throughRestart, throughTakeover } from './connection.ts';
 import { sayIfSlow } from '../terminal/progress.ts';
 import { explained, VersionDifference, wantsRestart } from './versions.ts';
 
@@ -79,21 +79,4 @@ async function askOnce<M extends MethodName>(method: M, params: ParamsOf<M>): Pr
   };
   // What only reads may be asked twice. A broker that ends may close the connection instead of saying that it stops.
   return methodRow(method).effect === 'reads' ? throughRestart(work) : throughTakeover(work);
-}
-
-/** Ends with 130 on an interrupt, after `connection` closed: that withdraws the question. */
-export async function interruptible<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
-  const interrupted = (): void => {
-    connection.close();
-    process.exit(exitCodes.interrupted);
-  };
-  process.once('SIGINT', interrupted);
-  process.once('SIGTERM', interrupted);
-  try {
-    return await work();
-  } finally {
-    connection.close();
-    process.off('SIGINT', interrupted);
-    process.off('SIGTERM', interrupted);
-  }
 }

@@ -1,12 +1,12 @@
 /** `keyturn login RESOURCE`: signs in on purpose, even if earlier tries failed. */
 import { exitCodes } from '../../base/errors.ts';
 import { resourceFrom, scopeFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
-import { call, interruptible } from '../broker/request.ts';
+import { call } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import type { Connection } from '../../client/connection.ts';
 import { connectAsOwner } from '../../client/connect.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
-import { connect, throughTakeover } from '../broker/connection.ts';
+import { connect, interruptible, throughTakeover } from '../broker/connection.ts';
 import { pasteAddress } from '../broker/paste.ts';
 import { printJson } from '../terminal/output.ts';
 import { questionsBefore, watchQuestions } from '../broker/watch.ts';

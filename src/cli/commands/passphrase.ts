@@ -1,8 +1,8 @@
 /** `keyturn passphrase`: puts the vault under another passphrase. */
 import { exitCodes } from '../../base/errors.ts';
-import { call, interruptible } from '../broker/request.ts';
+import { call } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
-import { connect } from '../broker/connection.ts';
+import { connect, interruptible } from '../broker/connection.ts';
 import { askPassphrase, choosePassphrase, linesFromStdin } from '../terminal/passphrase-prompt.ts';
 
 export const command = defineCommand(

@@ -9,7 +9,7 @@ import { exitCodes, KeyturnError } from '../../base/errors.ts';
 import type { Challenge, TokenGetParams } from '../../ipc/wire/token-messages.ts';
 import { resourceFrom, scopeFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
-import { connect, throughRestart } from '../broker/connection.ts';
+import { connect, interruptible, throughRestart } from '../broker/connection.ts';
 import { watchLater } from '../broker/watch-later.ts';
 import { print, printJson, say } from '../terminal/output.ts';
 import type { Input, Statement } from '../terminal/statement.ts';
@@ -125,13 +125,15 @@ async function ask(
 ): Promise<number> {
   const connection = await connect();
   reached();
-  const interrupted = (): void => {
-    // Closing the connection withdraws the question (docs/wire.md).
-    connection.close();
-    process.exit(exitCodes.interrupted);
-  };
-  process.once('SIGINT', interrupted);
-  process.once('SIGTERM', interrupted);
+  return interruptible(connection, () => printToken(connection, params, rejected, json));
+}
+
+async function printToken(
+  connection: Connection,
+  params: TokenGetParams,
+  rejected: string | undefined,
+  json: boolean,
+): Promise<number> {
   let watching: NodeJS.Timeout | undefined;
   let wanted = params;
   try {
@@ -158,9 +160,6 @@ async function ask(
     throw await withVersions(error, connection);
   } finally {
     clearTimeout(watching);
-    connection.close();
-    process.off('SIGINT', interrupted);
-    process.off('SIGTERM', interrupted);
   }
 }
 

@@ -2,9 +2,9 @@
 import type { Connection } from '../../client/connection.ts';
 import { exitCodes } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
-import { call, interruptible } from '../broker/request.ts';
+import { call } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
-import { connect } from '../broker/connection.ts';
+import { connect, interruptible } from '../broker/connection.ts';
 import { desktopSession } from '../broker/desktop-session.ts';
 import { say } from '../terminal/output.ts';
 import { askPassphrase, choosePassphrase, linesFromStdin } from '../terminal/passphrase-prompt.ts';

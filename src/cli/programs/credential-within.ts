@@ -6,11 +6,11 @@
  * to the sign-in after a yes. An interrupt withdraws the question.
  */
 import { untilAborted } from '../../base/abort.ts';
-import { exitCodes, KeyturnError, reasonOf } from '../../base/errors.ts';
+import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
 import type { Connection } from '../../client/connection.ts';
 import type { CredentialGetParams, KeyResult, TokenResult } from '../../ipc/wire/token-messages.ts';
-import { throughRestart } from '../broker/connection.ts';
+import { interruptible, throughRestart } from '../broker/connection.ts';
 import { watchLater } from '../broker/watch-later.ts';
 import type { Asked } from './asked.ts';
 import { connectAs, startEntry } from './entry.ts';
@@ -80,18 +80,11 @@ export async function credentialFor({ as, params }: Asked, left: number): Promis
   return throughRestart(async (reached) => {
     const connection = await connectAs(as);
     reached();
-    return interruptible(connection, timed);
+    return interruptible(connection, () => credentialOn(connection, timed));
   });
 }
 
-async function interruptible(connection: Connection, params: CredentialGetParams): Promise<Credential> {
-  const interrupted = (): void => {
-    // Closing the connection withdraws the question (docs/wire.md).
-    connection.close();
-    process.exit(exitCodes.interrupted);
-  };
-  process.once('SIGINT', interrupted);
-  process.once('SIGTERM', interrupted);
+async function credentialOn(connection: Connection, params: CredentialGetParams): Promise<Credential> {
   const watching = watchLater(connection, params);
   try {
     return await connection.getCredential(params);
@@ -100,9 +93,6 @@ async function interruptible(connection: Connection, params: CredentialGetParams
     throw explained(error, connection);
   } finally {
     clearTimeout(watching);
-    connection.close();
-    process.off('SIGINT', interrupted);
-    process.off('SIGTERM', interrupted);
   }
 }
 
