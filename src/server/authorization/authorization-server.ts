@@ -13,6 +13,8 @@ import { RateLimiter } from '../resource/requests/rate-limit.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import type { Storage } from '../storage/storage.ts';
 import { adapterFor } from './adapter.ts';
+import { Consents } from './consents.ts';
+import type { Consent } from './consents.ts';
 import { guardedFetch } from './client-document.ts';
 import type { GuardedFetch } from './client-document.ts';
 import { acceptAssertions } from './identity-assertion.ts';
@@ -31,6 +33,13 @@ export interface AuthorizationServer {
   readonly handler: RequestListener;
   /** True for a path of this server, for a program that serves more. */
   serves(path: string): boolean;
+  /** What this account allowed and isn't asked again. */
+  consents(account: string): Promise<readonly Consent[]>;
+  /**
+   * The account is asked again, and every refresh token and code that the client got by it ends. Its access tokens last
+   * until their own end.
+   */
+  withdrawConsent(account: string, clientId: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -44,7 +53,9 @@ export async function authorizationServer(options: AuthorizationServerOptions): 
   const fetch = guardedFetch(settings.issuer, settings.authorities);
   const onEvent = quietly(settings.onEvent);
   const secrets = await kept(storage);
-  const parts = { settings: { ...settings, onEvent }, storage, fetch, secrets };
+  const { now, lifetimes } = settings;
+  const consents = new Consents({ storage, now, refreshToken: lifetimes.refreshToken });
+  const parts = { settings: { ...settings, onEvent }, storage, fetch, secrets, consents };
   const providers = await CurrentProvider.start(parts, await loadOidcProvider());
   const sweep = setInterval(() => {
     // What stays is compared with the time when it is read. The next sweep tries again.
@@ -55,6 +66,8 @@ export async function authorizationServer(options: AuthorizationServerOptions): 
   const paths = pathsOf(settings.issuer);
   return {
     issuer: settings.issuer,
+    consents: async (account) => consents.list(account),
+    withdrawConsent: async (account, clientId) => consents.withdraw(account, clientId),
     serves: (path) => paths.within(path) !== undefined,
     handler(request, response) {
       answer(request, response).catch(() => {
@@ -74,6 +87,7 @@ interface ServerParts {
   readonly settings: Settings & { readonly onEvent: (event: AuthorizationEvent) => void };
   readonly storage: Storage;
   readonly fetch: GuardedFetch;
+  readonly consents: Consents;
   readonly secrets: z.infer<typeof secretSchema>;
 }
 
@@ -118,13 +132,17 @@ interface Built {
   readonly changesAt: number;
 }
 
-async function build({ settings, storage, fetch, secrets }: ServerParts, oidc: OidcProvider): Promise<Built> {
+async function build(
+  { settings, storage, fetch, secrets, consents }: ServerParts,
+  oidc: OidcProvider,
+): Promise<Built> {
   const { now, keyRotation, lifetimes, issuer, onEvent } = settings;
   const times = { rotation: keyRotation, longestToken: lifetimes.accessToken, now };
   const { keys, changesAt } = await signingKeys(storage, times);
-  const { errors } = oidc;
+  const { errors, interactionPolicy } = oidc;
   const adapter = adapterFor({ storage, errors, now, onReplay: () => onEvent({ kind: 'replayed' }) });
-  const parts = { settings, adapter, keys, cookieKeys: [secrets.cookies], fetch, errors };
+  const shared = { settings, fetch, errors, interactionPolicy, consents };
+  const parts = { ...shared, adapter, keys, cookieKeys: [secrets.cookies] };
   const provider = new oidc.Provider(issuer, providerSettings(parts));
   // Koa would print errors.
   provider.silent = true;
@@ -137,9 +155,15 @@ async function build({ settings, storage, fetch, secrets }: ServerParts, oidc: O
   return { provider, changesAt };
 }
 
-function answerer({ settings, storage, secrets }: ServerParts, providers: CurrentProvider) {
+function answerer({ settings, storage, secrets, consents }: ServerParts, providers: CurrentProvider) {
   const registrations = new RateLimiter(settings.registrationLimit, settings.now);
-  const interaction = { settings, provider: () => providers.latest, storage, secret: secrets.forms };
+  const interaction = {
+    settings,
+    provider: () => providers.latest,
+    storage,
+    consents,
+    secret: secrets.forms,
+  };
   const paths = pathsOf(settings.issuer);
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const provider = await providers.get();

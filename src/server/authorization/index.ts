@@ -10,6 +10,7 @@ export { developmentLogin } from './accounts/accounts.ts';
 export type { Accounts, SignInResult, SignInStep } from './accounts/accounts.ts';
 export { upstreamAccounts } from './accounts/upstream-accounts.ts';
 export type { UpstreamAccountsOptions } from './accounts/upstream-accounts.ts';
+export type { Consent } from './consents.ts';
 export { authorizationServer } from './authorization-server.ts';
 export type { AuthorizationServer } from './authorization-server.ts';
 export type {

@@ -8,20 +8,15 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Client, Interaction, Provider } from 'oidc-provider';
-import { z } from 'zod';
 import type { Storage } from '../storage/storage.ts';
 import type { SignInStep } from './accounts/accounts.ts';
-import type { Settings } from './options.ts';
+import type { ResourceOptions, Settings } from './options.ts';
+import { askedConsent, makeGrant, requestParameters, resourceOf, scopesOf } from './consent-policy.ts';
+import type { Asked } from './consent-policy.ts';
+import type { Consents } from './consents.ts';
 import { consentPage, errorPage, pageHeaders } from './base/pages.ts';
 import { defaultScopesOf, pathOf } from './provider-settings.ts';
 import { isLocal } from './redirect.ts';
-
-const requestParameters = z.object({
-  client_id: z.string(),
-  redirect_uri: z.string(),
-  scope: z.string().optional(),
-  resource: z.string().optional(),
-});
 
 /** Bytes. A form of ours holds a few short fields. */
 const maxFormLength = 8192;
@@ -32,6 +27,7 @@ export interface InteractionParts {
   readonly settings: Settings;
   readonly provider: () => Provider;
   readonly storage: Storage;
+  readonly consents: Consents;
   /** For form tokens. */
   readonly secret: string;
 }
@@ -125,41 +121,36 @@ async function consent(step: Step): Promise<void> {
   const parameters = requestParameters.parse(interaction.params);
   const account = interaction.session?.accountId ?? '';
   const facts = { clientId: parameters.client_id, account };
+  const client = await step.provider().Client.find(parameters.client_id);
+  const resource = resourceOf(settings, parameters);
+  if (!client || !resource)
+    return send(step.response, 400, errorPage('invalid_client', 'The app is no longer known here.'));
+  const asked = askedConsent(resource, client, parameters);
   if (form?.['decision'] === 'deny') {
+    await step.consents.forget(account, asked);
     settings.onEvent?.({ kind: 'denied', ...facts });
     await finish(step, { error: 'access_denied', error_description: 'the user denied the request' });
   } else if (form?.['decision'] === 'allow') {
-    const grantId = await makeGrant(step, account, parameters);
+    const grantId = await makeGrant(step.provider(), settings, account, parameters);
+    await step.consents.remember(account, asked);
     settings.onEvent?.({ kind: 'consented', ...facts });
     await finish(step, { consent: { grantId } });
   } else {
-    await showConsent(step, account, parameters);
+    await showConsent(step, { account, client, resource, asked: parameters });
   }
 }
 
-type Asked = z.infer<typeof requestParameters>;
-
-async function makeGrant({ provider, settings }: Step, accountId: string, asked: Asked): Promise<string> {
-  const grant = new (provider().Grant)({ accountId, clientId: asked.client_id });
-  const scope = asked.scope ?? '';
-  grant.addOIDCScope(scope);
-  const resource = resourceOf(settings, asked);
-  if (resource) grant.addResourceScope(resource.resource, scope);
-  return grant.save();
+interface Question {
+  readonly account: string;
+  readonly client: Client;
+  readonly resource: ResourceOptions;
+  readonly asked: Asked;
 }
 
-function resourceOf({ resources }: Settings, { resource }: Asked) {
-  return resources.find((each) => each.resource === resource) ?? resources[0];
-}
-
-async function showConsent(step: Step, account: string, asked: Asked): Promise<void> {
-  const { provider, settings, response, interaction } = step;
-  const client = await provider().Client.find(asked.client_id);
-  const resource = resourceOf(settings, asked);
-  if (!client || !resource)
-    return send(response, 400, errorPage('invalid_client', 'The app is no longer known here.'));
+async function showConsent(step: Step, { account, client, resource, asked }: Question): Promise<void> {
+  const { settings, response, interaction } = step;
   const documentHost = documentHostOf(client);
-  const scopes = asked.scope?.split(' ').filter((scope) => scope !== '') ?? defaultScopesOf(resource);
+  const scopes = asked.scope === undefined ? defaultScopesOf(resource) : scopesOf(asked);
   send(
     response,
     200,

@@ -5,11 +5,12 @@
  */
 import type { Provider } from 'oidc-provider';
 import type { AuthorizationEvent, AuthorizationServerOptions, Settings } from './options.ts';
+import { unasked } from './consent-policy.ts';
 import { defaultScopesOf } from './provider-settings.ts';
 
 /**
  * Fills what a request may leave out. The provider by itself refuses a request without scope, and drops
- * `offline_access` unless `prompt=consent` comes with it; here each authorization asks for consent.
+ * `offline_access` unless `prompt=consent` comes with it.
  */
 export function completeRequests(provider: Provider, { resources }: Settings): void {
   provider.use(async (ctx, next) => {
@@ -18,7 +19,11 @@ export function completeRequests(provider: Provider, { resources }: Settings): v
       const known = resources.find(({ resource }) => resource === query.get('resource')) ?? resources[0];
       if (!query.get('scope') && known) query.set('scope', defaultScopesOf(known).join(' '));
       const isOffline = query.get('scope')?.split(' ').includes('offline_access') ?? false;
-      if (isOffline && !query.has('prompt')) query.set('prompt', 'consent');
+      query.delete(unasked);
+      if (isOffline && !query.has('prompt')) {
+        query.set('prompt', 'consent');
+        query.set(unasked, '1');
+      }
       ctx.querystring = query.toString();
     }
     await next();

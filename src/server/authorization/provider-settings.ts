@@ -7,6 +7,9 @@
  */
 import type { ClientMetadata, Configuration } from 'oidc-provider';
 import type { JsonWebKey } from 'node:crypto';
+import { z } from 'zod';
+import { consentPolicy, grantOf, unasked } from './consent-policy.ts';
+import type { Consents } from './consents.ts';
 import { isTrustedHost, readDocument } from './client-document.ts';
 import type { GuardedFetch } from './client-document.ts';
 import type { ClientOptions, ResourceOptions, Settings } from './options.ts';
@@ -33,6 +36,8 @@ export interface ProviderParts {
   readonly cookieKeys: readonly string[];
   readonly fetch: GuardedFetch;
   readonly errors: OidcProvider['errors'];
+  readonly interactionPolicy: OidcProvider['interactionPolicy'];
+  readonly consents: Consents;
 }
 
 export function providerSettings(parts: ProviderParts): Configuration {
@@ -83,27 +88,38 @@ function clientRules({ settings, errors, fetch }: ProviderParts): Configuration 
 }
 
 /** What an authorization needs, and what it leads to. */
-function grantRules({ settings }: ProviderParts): Configuration {
+function grantRules({ settings, consents, interactionPolicy }: ProviderParts): Configuration {
   const { accounts, issuer } = settings;
   return {
     // Spec, Mandatory security requirements 1.
     pkce: { required: () => true },
     scopes: ['openid', 'offline_access'],
     claims: { openid: ['sub'] },
-    findAccount: async (_ctx, sub) =>
-      (await accounts.isKnown(sub)) ? { accountId: sub, claims: () => ({ sub }) } : undefined,
-    interactions: { url: (_ctx, interaction) => `${pathOf(issuer)}/interaction/${interaction.uid}` },
+    findAccount: async (_ctx, sub, token) => {
+      if (!(await accounts.isKnown(sub)) || (await isWithdrawn(consents, sub, token))) return undefined;
+      return { accountId: sub, claims: () => ({ sub }) };
+    },
+    interactions: {
+      policy: consentPolicy(interactionPolicy),
+      url: (_ctx, interaction) => `${pathOf(issuer)}/interaction/${interaction.uid}`,
+    },
+    extraParams: [unasked],
     // Spec, Mandatory security requirements 4.
     rotateRefreshToken: true,
     issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     expiresWithSession: () => false,
-    // A grant for each authorization: revoking one leaves the others. So consent is asked each time.
-    loadExistingGrant: async (ctx) => {
-      const grantId = ctx.oidc.result?.consent?.grantId;
-      return grantId === undefined ? undefined : ctx.oidc.provider.Grant.find(grantId);
-    },
+    loadExistingGrant: async (ctx) => grantOf(ctx, settings, consents),
   };
 }
+
+/** Whether this token was issued before the account withdrew its consent. Nothing else was issued since then. */
+async function isWithdrawn(consents: Consents, account: string, token: unknown): Promise<boolean> {
+  const { success, data } = heldToken.safeParse(token);
+  return success && consents.isWithdrawn(account, data.clientId, data.iat);
+}
+
+/** A code or a refresh token. */
+const heldToken = z.object({ clientId: z.string(), iat: z.number() });
 
 function lifetimesOf({ lifetimes }: Settings): NonNullable<Configuration['ttl']> {
   return {

@@ -16,6 +16,7 @@ import { freeRedirect } from '../../support/servers/port.ts';
 import { authorizationServer, developmentLogin } from '../../../src/server/authorization/index.ts';
 import type {
   AuthorizationEvent,
+  AuthorizationServer,
   AuthorizationServerOptions,
 } from '../../../src/server/authorization/index.ts';
 
@@ -26,6 +27,7 @@ export const editor = 'editor-at-the-desk';
 
 export interface Rig {
   readonly issuer: string;
+  readonly server: AuthorizationServer;
   readonly origin: string;
   readonly certificates: Certificates;
   readonly events: AuthorizationEvent[];
@@ -66,6 +68,7 @@ export async function startServer(
   const dispatcher = new Agent({ connect: { ca: certificates.ca } });
   return {
     issuer,
+    server,
     origin: listener.origin,
     certificates,
     events,

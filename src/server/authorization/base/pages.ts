@@ -68,7 +68,7 @@ export function consentPage(question: ConsentQuestion): string {
     `Allow ${client} to use ${resource}?`,
     `<p>You are signed in as <b>${escaped(account)}</b>.</p>
 ${nameNote(question)}
-<p>If you allow it, the answer goes to ${place}.</p>
+<p>If you allow it, the answer goes to ${place}.${question.isThisMachine ? '' : ' You aren’t asked the same again for a year.'}</p>
 ${question.isLocalOnly ? '<p role="note"><b>Take care:</b> this app runs on a computer, so this server can’t check which program it is. Allow it only if you started it yourself just now.</p>' : ''}
 <h2>It may use ${escaped(resource)} <small>(${escaped(resourceUri)})</small> to:</h2>
 ${scopes.length === 0 ? '<p>nothing in particular</p>' : `<ul>${scopes.map(({ scope, words }) => `<li>${escaped(words)} <code>${escaped(scope)}</code></li>`).join('')}</ul>`}

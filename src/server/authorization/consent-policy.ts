@@ -1,0 +1,104 @@
+/**
+ * When a person is asked for consent, and the grant that an answer makes.
+ *
+ * Invariant: no code is issued without an answer of this authorization, or a remembered one that covers it. Each
+ * authorization gets a grant of its own, so revoking one leaves the others.
+ */
+import type { Client, Grant, KoaContextWithOIDC, Provider } from 'oidc-provider';
+import { z } from 'zod';
+import type { AskedConsent, Consents } from './consents.ts';
+import type { ResourceOptions, Settings } from './options.ts';
+import type { OidcProvider } from './peer.ts';
+
+export const requestParameters = z.object({
+  client_id: z.string(),
+  redirect_uri: z.string(),
+  scope: z.string().optional(),
+  resource: z.string().optional(),
+});
+
+export type Asked = z.infer<typeof requestParameters>;
+
+/**
+ * A parameter of our own: `prompt=consent` stands in the request because `offline_access` needs it there, not because
+ * the client wants the person to be asked anew.
+ */
+export const unasked = 'keyturn_unasked';
+
+export function resourceOf(
+  { resources }: Pick<Settings, 'resources'>,
+  { resource }: Asked,
+): ResourceOptions | undefined {
+  return resources.find((each) => each.resource === resource) ?? resources[0];
+}
+
+export function scopesOf({ scope }: Asked): readonly string[] {
+  return (scope ?? '').split(' ').filter((each) => each !== '');
+}
+
+/** What a consent page for this request asks. */
+export function askedConsent(resource: ResourceOptions, client: Client, asked: Asked): AskedConsent {
+  return {
+    clientId: client.clientId,
+    clientName: client.clientName,
+    redirectUris: client.redirectUris ?? [],
+    redirectUri: asked.redirect_uri,
+    resource: resource.resource,
+    scopes: scopesOf(asked),
+  };
+}
+
+/** Answers its id. */
+export async function makeGrant(
+  provider: Provider,
+  settings: Pick<Settings, 'resources'>,
+  accountId: string,
+  asked: Asked,
+): Promise<string> {
+  const grant = new provider.Grant({ accountId, clientId: asked.client_id });
+  const scope = asked.scope ?? '';
+  grant.addOIDCScope(scope);
+  const resource = resourceOf(settings, asked);
+  if (resource) grant.addResourceScope(resource.resource, scope);
+  return grant.save();
+}
+
+/** The provider's `loadExistingGrant`: that of the answer, or one by a remembered answer. */
+export async function grantOf(
+  ctx: KoaContextWithOIDC,
+  settings: Settings,
+  consents: Consents,
+): Promise<Grant | undefined> {
+  const { oidc } = ctx;
+  const { provider, client, account } = oidc;
+  const answered = oidc.result?.consent?.grantId;
+  if (answered !== undefined) return provider.Grant.find(answered);
+  const asked = requestParameters.safeParse(oidc.params);
+  if (!asked.success || !client || !account || asksAnew(ctx)) return undefined;
+  const resource = resourceOf(settings, asked.data);
+  if (!resource) return undefined;
+  const isCovered = await consents.covers(account.accountId, askedConsent(resource, client, asked.data));
+  if (!isCovered) return undefined;
+  return provider.Grant.find(await makeGrant(provider, settings, account.accountId, asked.data));
+}
+
+/** The provider's own rules, but for those that ask although the answer is known. */
+export function consentPolicy({ base, Check }: OidcProvider['interactionPolicy']) {
+  const policy = base();
+  const checks = policy.get('consent')?.checks;
+  // OpenID Connect Core §3.1.2.1, but for a prompt that is ours.
+  checks?.remove('consent_prompt');
+  // RFC 8252 §8.6: `Consents` remembers no answer that goes to the person's own machine.
+  checks?.remove('native_client_prompt');
+  checks?.add(
+    new Check('no_consent', 'the person has not consented', 'consent_required', ({ oidc }) => {
+      const isAnswered = oidc.result?.consent !== undefined || oidc.entities.Grant?.jti !== undefined;
+      return isAnswered ? Check.NO_NEED_TO_PROMPT : Check.REQUEST_PROMPT;
+    }),
+  );
+  return policy;
+}
+
+function asksAnew({ oidc }: KoaContextWithOIDC): boolean {
+  return oidc.prompts.has('consent') && oidc.params?.[unasked] === undefined;
+}
