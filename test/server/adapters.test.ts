@@ -90,18 +90,23 @@ const kinds: readonly (readonly [string, (server: ProtectedServer) => RequestLis
 ];
 
 /** Sends the target as it stands; `fetch` would send its normal form. */
-async function statusOfTarget(resource: string, target: string, token: string): Promise<number | undefined> {
+async function statusOfTarget(
+  resource: string,
+  target: string,
+  token: string,
+  { body, headers }: { body?: string | undefined; headers?: Readonly<Record<string, string>> } = {},
+): Promise<number | undefined> {
   const { hostname, port } = new URL(resource);
   return new Promise((resolve, reject) => {
     const sent = httpRequest({
       hostname,
       port,
       path: target,
-      headers: { authorization: `Bearer ${token}` },
+      headers: { authorization: `Bearer ${token}`, ...headers },
     });
     sent.once('response', (answer) => resolve(answer.resume().statusCode));
     sent.once('error', reject);
-    sent.end();
+    sent.end(body);
   });
 }
 
@@ -203,6 +208,21 @@ describe.each(kinds)('%s', (_kind, make) => {
     for (const target of ['/mcp/admin', '/mcp/%61dmin/x', '/mcp//ADMIN', `${origin}/mcp/admin`]) {
       expect(await statusOf(target), target).toBe(403);
     }
+  });
+
+  it('asks the scopes of a message in the body of GET, and takes one without a body', async () => {
+    const { resource, token } = await listen(make);
+    const statusOf = async (body: string | undefined, headers: Readonly<Record<string, string>> = {}) => {
+      const more = { 'content-type': 'application/json', ...headers };
+      return statusOfTarget(resource, '/mcp', await token(), { body, headers: more });
+    };
+    const call = JSON.stringify(addNote);
+    expect(await statusOf(call, { 'content-length': String(call.length) })).toBe(403);
+    expect(await statusOf(call, { 'transfer-encoding': 'chunked' })).toBe(403);
+    expect(await statusOf('{}', { 'content-length': '2' })).toBe(400);
+    expect(await statusOf(undefined, { 'content-length': '0' })).toBe(200);
+    expect(await statusOf(undefined, { 'transfer-encoding': 'chunked' })).toBe(200);
+    expect(await statusOf(undefined)).toBe(200);
   });
 
   it('refuses a body that is too long', async () => {

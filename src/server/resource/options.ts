@@ -38,7 +38,7 @@ export interface ProtectedServerOptions {
   };
   /** What a 403 asks for; `recommended` unless given. */
   readonly strategy?: ScopeStrategy;
-  /** Scopes of the protocol's operations. Where it is given, each body is read and must be JSON. */
+  /** Scopes of the protocol's operations. Where it is given, each body is read and must be a message. */
   readonly operations?: OperationScopes;
   /** Scopes of paths, beside those that every request needs. */
   readonly routes?: readonly RouteScopes[];

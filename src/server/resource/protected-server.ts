@@ -10,6 +10,7 @@ import { makeAccess } from './access.ts';
 import type { Access } from './access.ts';
 import { limitKey } from './base/address.ts';
 import { sha256 } from './base/digest.ts';
+import { hasBody } from './base/incoming.ts';
 import type { Answer, IncomingRequest } from './base/incoming.ts';
 import { Refusal } from './base/refusal.ts';
 import { requestEvent } from './events.ts';
@@ -179,8 +180,10 @@ export class ProtectedServer {
     throw new Refusal('scope_insufficient', { scope: scopes.challenge(token.scopes, needed) });
   }
 
-  #readsBody({ method }: IncomingRequest): boolean {
-    return this.#checks.settings.operations !== undefined && method !== 'GET' && method !== 'HEAD';
+  #readsBody({ method, headers }: IncomingRequest): boolean {
+    if (this.#checks.settings.operations === undefined) return false;
+    // RFC 9110 §9.3.1: a body of GET means nothing, but some parsers of bodies would hand it to the handler.
+    return (method !== 'GET' && method !== 'HEAD') || hasBody(headers);
   }
 
   #checkOperations(
@@ -189,7 +192,7 @@ export class ProtectedServer {
     token: VerifiedToken,
     bytes: Uint8Array,
   ): unknown {
-    // The end of a session has no body, and asks for no operation.
+    // A stream and the end of a session have no body, and ask for no operation.
     if (bytes.byteLength === 0 && request.method !== 'POST') return undefined;
     const body = parseBody(bytes);
     checkOperationHeaders(request.headers, body);

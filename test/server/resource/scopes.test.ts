@@ -68,6 +68,18 @@ describe('scopes', () => {
       message('completion/complete', { ref: { type: 'ref/prompt', name: 'plan' } }),
       'notes:plan',
     ],
+    [
+      'a completion for a resource',
+      message('completion/complete', { ref: { type: 'ref/resource', uri: 'notes://team/{id}' } }),
+      'notes:team',
+    ],
+    [
+      'a subscription to several resources',
+      message('subscriptions/listen', {
+        notifications: { resourceSubscriptions: ['notes://a', 'notes://secret'] },
+      }),
+      'notes:secret',
+    ],
     ['a method', message('logging/setLevel'), 'notes:admin'],
     ['one message of a batch', [message('ping'), addNote], 'notes:write'],
     ['a notification', { jsonrpc: '2.0', method: 'tools/call', params: { name: 'add-note' } }, 'notes:write'],
@@ -167,6 +179,58 @@ describe('scopes', () => {
     const { call, handled } = rig(new Issuer(key), { operations, maxBodyBytes: 100 });
     expect((await call(token, { body })).status).toBe(status);
     expect(handled).toEqual([]);
+  });
+
+  it.each([
+    ['a text', 'tools/call', -32_600],
+    ['nothing', null, -32_600],
+    ['an object without a method', { params: { name: 'add-note' } }, -32_600],
+    ['a message whose method is a list', { ...addNote, method: ['tools/call'] }, -32_600],
+    ['an answer with a method of a wrong type', { method: null, result: {} }, -32_600],
+    ['an empty batch', [], -32_600],
+    ['a batch in a batch', [[addNote]], -32_600],
+    ['a batch with something else in it', [message('ping'), 'x'], -32_600],
+    ['a message with parameters by position', { ...addNote, params: ['add-note'] }, -32_602],
+    ['a tool named by a list', message('tools/call', { name: ['add-note'] }), -32_602],
+    ['a tool without a name', message('tools/call'), -32_602],
+    ['a prompt named by a number', message('prompts/get', { name: 1 }), -32_602],
+    ['a resource named by an object', message('resources/read', { uri: {} }), -32_602],
+    ['a completion for nothing', message('completion/complete'), -32_602],
+    ['a completion for a list', message('completion/complete', { ref: { name: ['plan'] } }), -32_602],
+    [
+      'a completion for a prompt and a list',
+      message('completion/complete', { ref: { name: 'other', uri: ['notes://secret'] } }),
+      -32_602,
+    ],
+    [
+      'a subscription to a list of lists',
+      message('subscriptions/listen', { notifications: { resourceSubscriptions: [['notes://secret']] } }),
+      -32_602,
+    ],
+  ])('can’t be got around by %s', async (_what, body, code) => {
+    const { call, handled } = rig(new Issuer(key), { operations });
+    const answer = await call(token, { body: JSON.stringify(body) });
+    expect([answer.status, await answer.json()]).toEqual([
+      400,
+      expect.objectContaining({ jsonrpc: '2.0', error: expect.objectContaining({ code }) }),
+    ]);
+    expect(handled).toEqual([]);
+  });
+
+  it.each([
+    ['an answer of the client', { jsonrpc: '2.0', id: 1, result: {} }],
+    ['an answer that is an error', { jsonrpc: '2.0', id: 1, error: { code: 1, message: 'no' } }],
+    ['a batch of answers and requests', [{ jsonrpc: '2.0', id: 1, result: {} }, message('ping')]],
+    ['a message with parameters of null', { ...message('ping'), params: null }],
+    ['a message without parameters', { jsonrpc: '2.0', method: 'notifications/initialized' }],
+    [
+      'a subscription to no resource',
+      message('subscriptions/listen', { notifications: { toolsListChanged: true } }),
+    ],
+  ])('of operations aren’t needed for %s', async (_what, body) => {
+    expect(
+      (await rig(new Issuer(key), { operations }).call(token, { body: JSON.stringify(body) })).status,
+    ).toBe(200);
   });
 
   it('of operations aren’t needed where a session ends without a body', async () => {

@@ -29,6 +29,11 @@ export interface IncomingRequest {
   readBody(maxBytes: number): Promise<Uint8Array | undefined>;
 }
 
+/** RFC 9112 §6.3: whether the headers announce one. */
+export function hasBody(headers: Headers): boolean {
+  return headers.has('transfer-encoding') || !/^0*$/.test(headers.get('content-length') ?? '');
+}
+
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -86,6 +86,7 @@ export const refusalRows = {
 
   body_too_long: { status: 413, description: 'The body is too long' },
   body_unreadable: { status: 400, description: 'The body is not JSON' },
+  message_unreadable: { status: 400, description: 'The body is not a message of the protocol' },
   header_mismatch: { status: 400, description: 'The Mcp-Method or Mcp-Name header differs from the body' },
 
   keys_unavailable: { status: 503, description: 'The token can not be checked now' },

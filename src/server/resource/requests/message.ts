@@ -2,8 +2,8 @@
  * The protocol's messages in a body: what each of them is about.
  *
  * Invariant: the body is parsed once, and the handler gets the result of that parse, so that it can't act on another
- * operation than the one whose scopes were checked. Headers that name the operation say the same as the body, or the
- * request is refused.
+ * operation than the one whose scopes were checked. A body in which the operation can't be read is refused, since
+ * a handler may read it in a way of its own. So is one whose headers name another operation.
  */
 import { Refusal } from '../base/refusal.ts';
 
@@ -28,37 +28,63 @@ export function parseBody(bytes: Uint8Array): unknown {
   }
 }
 
-/** One for each request or notification of the body, which may be a batch. An answer of the client asks for nothing. */
+/**
+ * What the requests and notifications of the body ask for; the revision 2025-03-26 has batches. An answer of the client
+ * asks for nothing. Throws a refusal for a body that is no message, and for one that doesn't say what it is about.
+ */
 export function operationsIn(body: unknown): Operation[] {
-  return [body].flat().flatMap((message) => {
-    const method = isMessage(message) ? message['method'] : undefined;
-    return isMessage(message) && typeof method === 'string' ? [operationOf(method, message['params'])] : [];
+  const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
+  // JSON-RPC 2.0 §6: an empty batch is no request.
+  if (messages.length === 0) throw unreadable(-32_600);
+  return messages.flatMap((message) => {
+    if (!isMessage(message)) throw unreadable(-32_600);
+    if (!Object.hasOwn(message, 'method') && ('result' in message || 'error' in message)) return [];
+    return operationsOf(message);
   });
 }
 
-function operationOf(method: string, params: unknown): Operation {
-  const field = (name: string): string | undefined => text(params, name);
+function operationsOf({ method, params = null, id }: Message): Operation[] {
+  if (typeof method !== 'string') throw unreadable(-32_600, id);
+  // Some clients write null where there are none.
+  if (params !== null && !isMessage(params)) throw unreadable(-32_602, id);
+  /** The field that names what the operation is about. */
+  const needed = (from: unknown, name: string): string => {
+    const found = text(from, name);
+    if (found === undefined) throw unreadable(-32_602, id);
+    return found;
+  };
   switch (method) {
     case 'tools/call':
-      return { method, ...present('tool', field('name')) };
+      return [{ method, tool: needed(params, 'name') }];
     case 'prompts/get':
-      return { method, ...present('prompt', field('name')) };
+      return [{ method, prompt: needed(params, 'name') }];
     case 'resources/read':
     case 'resources/subscribe':
     case 'resources/unsubscribe':
-      return { method, ...present('resource', field('uri')) };
+      return [{ method, resource: needed(params, 'uri') }];
     case 'completion/complete': {
       // A completion tells what a prompt or a resource template would take.
-      const about = isMessage(params) ? params['ref'] : undefined;
-      return {
-        method,
-        ...present('prompt', text(about, 'name')),
-        ...present('resource', text(about, 'uri')),
-      };
+      const about = params?.['ref'];
+      const isAbout = (name: string): boolean => isMessage(about) && Object.hasOwn(about, name);
+      const prompt = isAbout('name') || !isAbout('uri') ? [{ method, prompt: needed(about, 'name') }] : [];
+      return isAbout('uri') ? [...prompt, { method, resource: needed(about, 'uri') }] : prompt;
+    }
+    case 'subscriptions/listen': {
+      // Revision 2026-07-28: one request for all that the client wants to hear of.
+      const filter = params?.['notifications'];
+      const uris = (isMessage(filter) ? filter['resourceSubscriptions'] : undefined) ?? [];
+      if (!isTexts(uris)) throw unreadable(-32_602, id);
+      return [{ method }, ...uris.map((resource) => ({ method, resource }))];
     }
     default:
-      return { method };
+      return [{ method }];
   }
+}
+
+/** JSON-RPC 2.0 §5.1: invalid request, or invalid parameters. */
+function unreadable(code: -32_600 | -32_602, id?: unknown): Refusal {
+  const problem = code === -32_600 ? 'Invalid request' : 'Invalid parameters';
+  return new Refusal('message_unreadable', { body: jsonRpcError(shownId(id), code, problem) });
 }
 
 /** Which field of `params` the header Mcp-Name repeats, by method (revision 2026-07-28, standard request headers). */
@@ -84,10 +110,12 @@ export function checkOperationHeaders(headers: Headers, body: unknown): void {
     // Of a method without a name the header says nothing that a scope depends on.
     (name === undefined || (typeof stated === 'string' && field === undefined) || decoded(name) === subject);
   if (isSame) return;
-  const id = isMessage(body) ? body['id'] : undefined;
-  const shown = typeof id === 'string' || typeof id === 'number' ? id : null;
   throw new Refusal('header_mismatch', {
-    body: jsonRpcError(shown, -32_020, 'The Mcp-Method or Mcp-Name header differs from the body'),
+    body: jsonRpcError(
+      shownId(isMessage(body) ? body['id'] : undefined),
+      -32_020,
+      'The Mcp-Method or Mcp-Name header differs from the body',
+    ),
   });
 }
 
@@ -107,6 +135,15 @@ function jsonRpcError(id: string | number | null, code: number, message: string)
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } });
 }
 
+/** Null: the id is none, or can't be read. */
+function shownId(id: unknown): string | number | null {
+  return typeof id === 'string' || typeof id === 'number' ? id : null;
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((entry) => typeof entry === 'string');
+}
+
 function isMessage(value: unknown): value is Message {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -114,10 +151,4 @@ function isMessage(value: unknown): value is Message {
 function text(value: unknown, name: string): string | undefined {
   const found = isMessage(value) && Object.hasOwn(value, name) ? value[name] : undefined;
   return typeof found === 'string' ? found : undefined;
-}
-
-function present<Key extends string>(key: Key, value: string | undefined): Partial<Record<Key, string>> {
-  const entry: Partial<Record<Key, string>> = {};
-  if (value !== undefined) entry[key] = value;
-  return entry;
 }
