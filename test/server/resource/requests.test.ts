@@ -1,9 +1,9 @@
 /** What a protected server answers to requests, whatever their token: its metadata, its challenges, its refusals. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bearerChallenge, parseChallenges } from '../../../src/oauth/discovery/challenge.ts';
-import { protectedServer } from '../../../src/server/index.ts';
+import { introspection, jwt, protectedServer } from '../../../src/server/index.ts';
 import type { ProtectedServerOptions } from '../../../src/server/index.ts';
-import { Issuer, issuer, type Key, metadataUrl, newKey, resource, rig, tokenOf } from '../parties.ts';
+import { claims, Issuer, issuer, type Key, metadataUrl, newKey, resource, rig, tokenOf } from '../parties.ts';
 
 let key: Key;
 let token: string;
@@ -173,6 +173,42 @@ describe('a handler', () => {
     expect(await got?.request.text()).toBe('body');
     expect(JSON.stringify(got?.access)).not.toContain(token);
     expect(got?.access.authInfo).toMatchObject({ token: '', clientId: 'editor', scopes: ['notes:read'] });
+  });
+
+  it.each([
+    ['a signed token', (from: Issuer) => ({ from, tokens: jwt() })],
+    [
+      'an introspected one',
+      (from: Issuer) => {
+        from.metadata['introspection_endpoint'] = `${issuer}/introspect`;
+        from.introspect = () => Response.json({ ...claims, active: true, roles: [{ name: 'reader' }] });
+        return { from, tokens: introspection({ client: { id: 'notes', secret: 's' } }) };
+      },
+    ],
+  ])('can’t give a later request more than its token has: %s', async (_what, make) => {
+    const { from, tokens } = make(new Issuer(key));
+    const { call, handled } = rig(from, { tokens, operations: { tools: { '*': ['notes:admin'] } } });
+    const own = await tokenOf(key, { roles: [{ name: 'reader' }] });
+    await call(own, { body: '{"method":"ping"}' });
+    const [first] = handled;
+    if (!first) throw new Error('nothing was handled');
+    const { scopes, claims: known, authInfo } = first.access;
+    const [role] = known['roles'] as object[];
+    const add = (list: unknown) => (list as unknown[]).push('admin');
+    const change = (object: unknown) => Object.assign(object as object, { name: 'admin' });
+    for (const write of [
+      () => add(scopes),
+      () => add(known['roles']),
+      () => change(role),
+      () => change(authInfo.extra['claims']),
+    ]) {
+      expect(write).toThrow(TypeError);
+    }
+    authInfo.scopes.push('notes:admin');
+    const body = '{"method":"tools/call","params":{"name":"x"}}';
+    expect((await call(own, { body })).status).toBe(403);
+    await call(own, { body: '{"method":"ping"}' });
+    expect(handled[1]?.access.authInfo.scopes).toEqual(['notes:read']);
   });
 
   it('isn’t reached beside the path of the resource', async () => {

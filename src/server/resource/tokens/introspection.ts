@@ -20,7 +20,7 @@ import { ask } from './introspection-request.ts';
 import type { IntrospectionClient } from './introspection-request.ts';
 import { issuerMetadata } from './issuer-metadata.ts';
 import type { IssuerMetadata } from './issuer-metadata.ts';
-import { withoutToken } from './token.ts';
+import { frozen, withoutToken } from './token.ts';
 import type { TokenCheck, TokenContext, TokenKind, VerifiedToken } from './token.ts';
 
 export interface IntrospectionOptions {
@@ -203,7 +203,7 @@ class Introspection implements TokenCheck {
     const clientId = claims.client_id;
     const subject = claims.sub ?? clientId;
     if (clientId === undefined || subject === undefined) throw new Refusal('token_claims');
-    return {
+    return frozen({
       issuer: this.#issuer,
       subject,
       clientId,
@@ -212,6 +212,6 @@ class Introspection implements TokenCheck {
       expiresAt: claims.exp ?? now + this.#settings.cacheSeconds,
       ...thumbprintOf(claims.cnf),
       claims: withoutToken(json, token),
-    };
+    });
   }
 }

@@ -13,6 +13,7 @@ import { Refusal } from '../base/refusal.ts';
 import { CheckedTokens } from './checked-tokens.ts';
 import { audience, checkAudience, checkTimes, confirmation, instant, thumbprintOf } from './claims.ts';
 import { KeySet } from './key-set.ts';
+import { frozen } from './token.ts';
 import type { TokenCheck, TokenContext, TokenKind, VerifiedToken } from './token.ts';
 
 /** RFC 8725 §3.1: asymmetric signatures only. With a shared secret, each who can check could also issue. */
@@ -112,7 +113,7 @@ function signedTokens(settings: Settings, { resource, issuers, http, onOutage }:
     const claims = parsed.data;
     checkAudience(claims.aud, resource);
     checkTimes(claims, http.wall() / 1000, settings.clockToleranceSeconds);
-    return {
+    return frozen({
       issuer: claims.iss,
       subject: claims.sub,
       clientId: claims.client_id,
@@ -120,7 +121,7 @@ function signedTokens(settings: Settings, { resource, issuers, http, onOutage }:
       expiresAt: claims.exp,
       ...thumbprintOf(claims.cnf),
       claims: payload,
-    };
+    });
   }
 
   return {

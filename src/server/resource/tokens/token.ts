@@ -1,7 +1,8 @@
 /**
  * What a check of a token gives, and what it needs.
  *
- * Invariant: a `VerifiedToken` is made only of a token that passed every check, and holds the token itself nowhere.
+ * Invariant: a `VerifiedToken` is made only of a token that passed every check, and holds the token itself nowhere. It
+ * is kept for later requests, so no handler can change it.
  */
 import type { Http } from '../../../oauth/base/http.ts';
 
@@ -46,6 +47,17 @@ export interface TokenContext {
 export interface TokenKind {
   /** Called once, by `protectedServer`. */
   open(context: TokenContext): TokenCheck;
+}
+
+/** The token with all that it holds frozen. A loop, since an answer of introspection may be nested as deep as it likes. */
+export function frozen(token: VerifiedToken): VerifiedToken {
+  const waiting: unknown[] = [token];
+  for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
+    if (typeof value !== 'object' || value === null) continue;
+    Object.freeze(value);
+    for (const held of Object.values(value)) if (typeof held === 'object') waiting.push(held);
+  }
+  return token;
 }
 
 /** Claims without any that repeats the token: some servers use an opaque token as its own `jti`. */
