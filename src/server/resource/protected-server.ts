@@ -20,6 +20,7 @@ import type { ProtectedServerOptions, Settings } from './options.ts';
 import { writeChallenge } from './requests/challenge.ts';
 import { isForm, maxFormBytes, readCredentials, readForm } from './requests/credentials.ts';
 import type { Credentials } from './requests/credentials.ts';
+import { FailedTokens } from './requests/failed-tokens.ts';
 import { checkOperationHeaders, operationsIn, parseBody } from './requests/message.ts';
 import { resourceMetadata } from './requests/metadata.ts';
 import type { ResourceMetadata } from './requests/metadata.ts';
@@ -58,7 +59,7 @@ interface Checks {
   readonly dpop: Dpop;
   readonly perClient: RateLimiter | undefined;
   readonly perAddress: RateLimiter | undefined;
-  readonly failedTokens: RateLimiter;
+  readonly failedTokens: FailedTokens;
 }
 
 /** Makes the checks of one resource. Throws invalid_request for an option that can't be used. */
@@ -146,16 +147,19 @@ export class ProtectedServer {
     address: string | undefined,
   ): Promise<VerifiedToken> {
     const { tokens, dpop, failedTokens } = this.#checks;
-    if (address !== undefined) limit('too_many_failures', failedTokens.wait(address));
+    if (address !== undefined) limit('too_many_failures', failedTokens.wait(address, tokenDigest));
     try {
       if (credentials.token.length > maxTokenLength) throw new Refusal('token_unreadable');
       const token = await tokens.check(credentials.token, tokenDigest);
       await dpop.check({ request, credentials, token, tokenDigest, url: this.#ownUrl(request) });
+      failedTokens.passed(tokenDigest);
       return token;
     } catch (error) {
       const isFailure =
         error instanceof Refusal && error.row.status === 401 && error.reason !== 'proof_needs_nonce';
-      if (isFailure && address !== undefined) failedTokens.count(address);
+      if (isFailure && address !== undefined) {
+        failedTokens.refused(address, tokenDigest, error.row.error === 'invalid_token');
+      }
       throw error;
     }
   }
@@ -299,7 +303,7 @@ function makeChecks(options: ProtectedServerOptions): Checks {
     dpop: new Dpop({ ...dpop, isRequired: dpop.required, now }),
     perClient: limiter(rateLimit.perClient),
     perAddress: limiter(rateLimit.perAddress),
-    failedTokens: new RateLimiter(rateLimit.failedTokens, now),
+    failedTokens: new FailedTokens(rateLimit.failedTokens, now),
   };
 }
 

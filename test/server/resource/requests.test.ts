@@ -3,7 +3,19 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { bearerChallenge, parseChallenges } from '../../../src/oauth/discovery/challenge.ts';
 import { introspection, jwt, protectedServer } from '../../../src/server/index.ts';
 import type { ProtectedServerOptions } from '../../../src/server/index.ts';
-import { claims, Issuer, issuer, type Key, metadataUrl, newKey, resource, rig, tokenOf } from '../parties.ts';
+import {
+  claims,
+  Issuer,
+  issuer,
+  type Key,
+  metadataUrl,
+  newKey,
+  proofOf,
+  resource,
+  rig,
+  thumbprintOf,
+  tokenOf,
+} from '../parties.ts';
 
 let key: Key;
 let token: string;
@@ -301,6 +313,37 @@ describe('limits', () => {
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '20']);
     expect((await call(token, { address: '192.0.2.8' })).status).toBe(200);
     pass(20);
+    expect((await call(token, { address })).status).toBe(200);
+  });
+
+  it('let a token pass that passed before, whatever else its address sends', async () => {
+    const { call, pass } = rig(new Issuer(key), { rateLimit: { failedTokens: limit } });
+    expect((await call(token, { address })).status).toBe(200);
+    for (let n = 0; n < 4; n += 1) await call('x', { address });
+    expect((await call(token, { address })).status).toBe(200);
+    // It is no longer kept as checked then, and the limit still holds.
+    pass(61);
+    for (let n = 0; n < 4; n += 1) await call('x', { address });
+    expect((await call(token, { address })).status).toBe(200);
+    expect((await call(await tokenOf(key, { jti: 't2' }), { address })).status).toBe(429);
+    // A token that ended is one of the wrong ones.
+    pass(300);
+    expect((await call(token, { address })).status).toBe(401);
+    for (let n = 0; n < 3; n += 1) await call('x', { address });
+    expect((await call(token, { address })).status).toBe(429);
+  });
+
+  it('stop a token with wrong proofs, at the address from which they come', async () => {
+    const device = await newKey();
+    const bound = await tokenOf(key, { cnf: { jkt: await thumbprintOf(device) } });
+    const { call } = rig(new Issuer(key), { rateLimit: { failedTokens: limit } });
+    const send = async (from: string, by = device) =>
+      (await call(bound, { scheme: 'DPoP', address: from, headers: { dpop: await proofOf(by, bound) } }))
+        .status;
+    expect(await send(address)).toBe(200);
+    for (let n = 0; n < 3; n += 1) expect(await send(address, key)).toBe(401);
+    expect(await send(address)).toBe(429);
+    expect(await send('192.0.2.8')).toBe(200);
     expect((await call(token, { address })).status).toBe(200);
   });
 
