@@ -145,6 +145,17 @@ describe('a bound token', () => {
     expect(await (await call(bound, { scheme, headers })).text()).toContain('too old');
   });
 
+  it('passes once with a proof whose clock is ahead, to the last moment at which it counts', async () => {
+    const { call, pass } = rig(new Issuer(key));
+    const headers = { dpop: await proofOf(device, bound, { iat: now + 5 }) };
+    const send = async () => (await call(bound, { scheme, headers })).text();
+    expect(await send()).toBe('handled');
+    pass(65);
+    expect(await send()).toContain('used before');
+    pass(1);
+    expect(await send()).toContain('too old');
+  });
+
   it('needs a nonce of this server where one is wanted, and the server gives it', async () => {
     const { call, pass } = rig(new Issuer(key), { dpop: { nonceSeconds: 30 } });
     const send = async (nonce?: string) =>

@@ -74,9 +74,9 @@ export async function checkProof(proof: string, expected: ProofExpectation): Pro
   return { jti: claims.jti, nonce: claims.nonce };
 }
 
-/** How long a proof made now can pass, in seconds. */
+/** How long a proof can pass after it passed first, in seconds. The last moment counts, so there is one second more. */
 export function proofLifetime(maxAgeSeconds: number): number {
-  return maxAgeSeconds + aheadSeconds;
+  return maxAgeSeconds + aheadSeconds + 1;
 }
 
 function readHeader(proof: string, algorithms: readonly string[]): { alg: string; jwk: JWK } {
