@@ -270,6 +270,9 @@ describe('the programs of a proxy', () => {
       asker: { file: 'attested' },
     });
     expect(second.got).toBe('200');
+    expect(await home.ok(['proxy', 'list'])).toMatch(
+      new RegExp(String.raw`LAST USED\n(.*\n)*${proxy.name} .* \d{4}-\d\d-\d\d \d\d:\d\d`),
+    );
     const listed = await home.json<Proxy[]>('proxy', 'list');
     expect(listed.find(({ name }) => name === proxy.name)?.clients).toEqual([
       `${proxy.name}: node`,

@@ -3,7 +3,7 @@ import { exitCodes, quoted, shellWord } from '../../base/errors.ts';
 import { resourceFrom, UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
-import { print, printJson, printTable, say } from '../terminal/output.ts';
+import { print, printJson, printTable, say, when } from '../terminal/output.ts';
 
 type Proxy = Awaited<ReturnType<typeof ask<'proxy.list'>>>['proxies'][number];
 
@@ -97,8 +97,14 @@ async function list(what: string | undefined, isJson: boolean): Promise<number> 
   if (isJson) printJson(proxies);
   else {
     printTable(
-      ['PROXY', 'SERVER', 'ADDRESS', 'PROGRAMS'],
-      proxies.map(({ name, resource, url, clients }) => [name, resource, url, clients.join(', ') || '-']),
+      ['PROXY', 'SERVER', 'ADDRESS', 'PROGRAMS', 'LAST USED'],
+      proxies.map(({ name, resource, url, clients, lastUsedAt }) => [
+        name,
+        resource,
+        url,
+        clients.join(', ') || '-',
+        lastUsedAt === undefined ? '-' : when(lastUsedAt),
+      ]),
     );
     for (const proxy of proxies.filter(({ state }) => state in troubles)) say(troubleOf(proxy));
   }
