@@ -169,6 +169,41 @@ describe('an answer', () => {
   });
 });
 
+describe('the metadata of the issuer', () => {
+  const documents = (from: Issuer): number =>
+    from.asked.filter((path) => path.startsWith('/.well-known')).length;
+
+  it('is fetched once for many tokens that come at once, and once a minute whatever its headers say', async () => {
+    const from = issuerThatSays({ active: false });
+    const uncached: typeof fetch = async (input, init) => {
+      const answer = await from.fetch(input, init);
+      answer.headers.set('cache-control', 'no-store');
+      return answer;
+    };
+    const { call, pass } = asking(from, {}, { fetch: uncached });
+    const flood = async (name: string) => Promise.all([1, 2, 3, 4].map((n) => call(`${name}${n}`)));
+    await flood('a');
+    await flood('b');
+    expect([documents(from), questions(from)]).toEqual([1, 8]);
+    pass(60);
+    await flood('c');
+    expect(documents(from)).toBe(2);
+  });
+
+  it('is not asked for again within five seconds if the issuer can’t be reached', async () => {
+    const from = issuerThatSays(active);
+    from.fault = 500;
+    const { call, pass } = asking(from);
+    expect((await call('a')).status).toBe(503);
+    const asked = documents(from);
+    from.fault = undefined;
+    pass(4);
+    expect([(await call('b')).status, documents(from)]).toEqual([503, asked]);
+    pass(1);
+    expect((await call('b')).status).toBe(200);
+  });
+});
+
 describe('the question', () => {
   let own: Key;
   beforeAll(async () => {

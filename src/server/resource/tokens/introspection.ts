@@ -18,8 +18,7 @@ import { CheckedTokens } from './checked-tokens.ts';
 import { audience, checkAudience, checkTimes, confirmation, instant, thumbprintOf } from './claims.ts';
 import { ask } from './introspection-request.ts';
 import type { IntrospectionClient } from './introspection-request.ts';
-import { issuerMetadata } from './issuer-metadata.ts';
-import type { IssuerMetadata } from './issuer-metadata.ts';
+import { KnownIssuer } from './issuer-metadata.ts';
 import { frozen, withoutToken } from './token.ts';
 import type { TokenCheck, TokenContext, TokenKind, VerifiedToken } from './token.ts';
 
@@ -104,16 +103,17 @@ class Introspection implements TokenCheck {
   readonly #settings: Settings;
   readonly #context: TokenContext;
   readonly #issuer: string;
+  readonly #known: KnownIssuer;
   readonly #checked: CheckedTokens;
   readonly #inactive: BoundedMap<true>;
   readonly #asking = new Map<string, Promise<VerifiedToken>>();
-  #metadata: IssuerMetadata | undefined;
 
   constructor(settings: Settings, context: TokenContext, issuer: string) {
     const now = (): number => context.http.wall();
     this.#settings = settings;
     this.#context = context;
     this.#issuer = issuer;
+    this.#known = new KnownIssuer(issuer, context.http);
     this.#checked = new CheckedTokens(settings.cacheSeconds, now);
     this.#inactive = new BoundedMap(maxInactive, now);
   }
@@ -164,11 +164,7 @@ class Introspection implements TokenCheck {
 
   async #endpoint(): Promise<string> {
     if (this.#settings.endpoint !== undefined) return this.#settings.endpoint;
-    const { http } = this.#context;
-    if (this.#metadata === undefined || this.#metadata.freshUntil <= http.now()) {
-      this.#metadata = await issuerMetadata(this.#issuer, http);
-    }
-    const { introspectionEndpoint } = this.#metadata;
+    const { introspectionEndpoint } = await this.#known.metadata();
     if (introspectionEndpoint === undefined)
       throw this.#unavailable('metadata without introspection_endpoint');
     return introspectionEndpoint;

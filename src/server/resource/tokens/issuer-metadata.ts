@@ -2,7 +2,8 @@
  * Where an authorization server has its keys and its introspection endpoint (RFC 8414, OpenID Connect Discovery).
  *
  * Invariant: only a document whose `issuer` is identical to the configured one is used (RFC 8414 §3.3). So the keys
- * of one issuer can't be taken for those of another. Whether its URLs are secure, the requests to them check.
+ * of one issuer can't be taken for those of another. Whether its URLs are secure, the requests to them check. Whatever
+ * strangers send, a `KnownIssuer` asks at most once a minute, or once in five seconds while that fails.
  */
 import { z } from 'zod';
 import { RuleRefusal } from '../../../base/errors.ts';
@@ -40,6 +41,39 @@ export async function issuerMetadata(issuer: string, http: Http): Promise<Issuer
     ...(introspectionEndpoint === undefined ? {} : { introspectionEndpoint }),
     freshUntil: found.freshUntil,
   };
+}
+
+/** A minute, in ms, whatever the headers say: else each unknown token would fetch the document. */
+const minAge = 60 * 1000;
+
+/** 5 s, in ms: an issuer that is back is noticed soon. */
+const pauseAfterFailure = 5000;
+
+/** The metadata of one issuer, kept. Requests that come at once share one fetch. */
+export class KnownIssuer {
+  readonly #issuer: string;
+  readonly #http: Http;
+  #kept: { readonly answer: Promise<IssuerMetadata>; until: number } | undefined;
+
+  constructor(issuer: string, http: Http) {
+    this.#issuer = issuer;
+    this.#http = http;
+  }
+
+  /** Rejects as `issuerMetadata` does, and for five seconds with the same. */
+  async metadata(): Promise<IssuerMetadata> {
+    if (this.#kept !== undefined && this.#kept.until > this.#http.now()) return this.#kept.answer;
+    const kept = { answer: issuerMetadata(this.#issuer, this.#http), until: Number.POSITIVE_INFINITY };
+    this.#kept = kept;
+    try {
+      const found = await kept.answer;
+      kept.until = Math.max(found.freshUntil, this.#http.now() + minAge);
+      return found;
+    } catch (error) {
+      kept.until = this.#http.now() + pauseAfterFailure;
+      throw error;
+    }
+  }
 }
 
 /** Of what the issuer publishes: its metadata, or the key set that it names. */
