@@ -9,10 +9,13 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Provider } from 'oidc-provider';
 import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
+import { limitKey } from '../resource/base/address.ts';
 import { RateLimiter } from '../resource/requests/rate-limit.ts';
+import { clientAddress } from '../resource/requests/transport.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import type { Storage } from '../storage/storage.ts';
 import { adapterFor } from './adapter.ts';
+import { openRegistration } from './browser-access.ts';
 import { Consents } from './consents.ts';
 import type { Consent } from './consents.ts';
 import { guardedFetch } from './client-document.ts';
@@ -173,8 +176,10 @@ function answerer({ settings, storage, secrets, consents }: ServerParts, provide
     if (path.startsWith('/login/') && settings.accounts.callback) {
       return settings.accounts.callback(request, response);
     }
+    const isOpen = settings.registration !== 'off';
+    if (isOpen && /^\/reg(?:[/?]|$)/.test(path) && openRegistration(request, response)) return;
     if (request.method === 'POST' && /^\/reg(?:\?|$)/.test(path)) {
-      const wait = registrations.take(request.socket.remoteAddress ?? '');
+      const wait = registrations.take(limitKey(addressOf(request, settings.trustedProxies)));
       if (wait !== undefined) return refuse(response, 429, wait);
     }
     // The provider finds its mount path by comparing the two.
@@ -182,6 +187,13 @@ function answerer({ settings, storage, secrets, consents }: ServerParts, provide
     asIssuer(request, settings.issuer);
     return provider.callback()(request, response);
   };
+}
+
+function addressOf({ socket, headers }: IncomingMessage, trustedProxies: readonly string[]): string {
+  // Node joins several headers of this name by commas.
+  const forwarded = headers['x-forwarded-for'];
+  const header = typeof forwarded === 'string' ? forwarded : null;
+  return clientAddress(header, socket.remoteAddress ?? '', trustedProxies) ?? '';
 }
 
 /**

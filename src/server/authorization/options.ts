@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { isLoopbackHost, requireSecureUrl } from '../../oauth/base/secure-url.ts';
+import { isAddressOrRange } from '../resource/base/address.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Accounts } from './accounts/accounts.ts';
 import { invalidOption } from './base/invalid-option.ts';
@@ -66,6 +67,8 @@ export interface AuthorizationServerOptions {
   readonly registration?: 'open' | 'off' | { readonly initialAccessToken: string };
   /** Registrations that one address may make; 20 in an hour unless given. */
   readonly registrationLimit?: { readonly requests: number; readonly seconds: number };
+  /** Addresses and ranges of proxies whose X-Forwarded-For counts. */
+  readonly trustedProxies?: readonly string[];
   /** Whose client ID metadata documents count: of any https host, of none, or of these hosts; `any` unless given. */
   readonly clientDocuments?: 'any' | 'none' | readonly string[];
   readonly assertionProviders?: readonly AssertionProvider[];
@@ -153,6 +156,9 @@ const schema = z.strictObject({
   registrationLimit: z
     .strictObject({ requests: z.int().positive(), seconds })
     .default({ requests: 20, seconds: 3600 }),
+  trustedProxies: z
+    .array(z.string().refine(isAddressOrRange, 'it must hold IP addresses or ranges'))
+    .default([]),
   clientDocuments: z.union([z.enum(['any', 'none']), texts]).default('any'),
   assertionProviders: z
     .array(z.strictObject({ issuer: z.string(), jwksUri: z.string(), accountFor: callable }))

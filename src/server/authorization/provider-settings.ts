@@ -10,6 +10,7 @@ import type { JsonWebKey } from 'node:crypto';
 import { z } from 'zod';
 import { consentPolicy, grantOf, unasked } from './consent-policy.ts';
 import type { Consents } from './consents.ts';
+import { isOriginOf } from './browser-access.ts';
 import { isTrustedHost, readDocument } from './client-document.ts';
 import type { GuardedFetch } from './client-document.ts';
 import type { ClientOptions, ResourceOptions, Settings } from './options.ts';
@@ -82,7 +83,7 @@ function clientRules({ settings, errors, fetch }: ProviderParts): Configuration 
       properties: ['keyturn_check'],
       validator: (_ctx, _key, _value, metadata) => checkClient(metadata, errors),
     },
-    clientBasedCORS: () => false,
+    clientBasedCORS: (_ctx, origin, client) => isOriginOf(origin, client.redirectUris ?? []),
     fetch: async (input, init) => fetchOfClient(fetch, input, init),
   };
 }

@@ -22,9 +22,7 @@ export function checkTransport(
 ): string | undefined {
   const { address: peer, isEncrypted } = connection;
   const isProxied = peer !== undefined && isAmong(peer, trustedProxies);
-  const address = isProxied
-    ? forwardedFor(headers.get('x-forwarded-for'), peer, trustedProxies)
-    : peer && plainAddress(peer);
+  const address = peer && clientAddress(headers.get('x-forwarded-for'), peer, trustedProxies);
   // Spec, Endpoints: all endpoints MUST be served over HTTPS.
   if (isProxied ? forwardedProto(headers, isEncrypted) : isEncrypted) return address;
   if (isLoopbackHttp && (address === undefined || isLoopbackAddress(address))) return address;
@@ -35,6 +33,15 @@ export function checkTransport(
 function forwardedProto(headers: Headers, isEncrypted: boolean): boolean {
   const proto = headers.get('x-forwarded-proto')?.split(',').at(-1)?.trim().toLowerCase();
   return proto === undefined ? isEncrypted : proto === 'https';
+}
+
+/** Of whom a request is. `header`: X-Forwarded-For; `peer`: who is connected; `trusted`: addresses and ranges of proxies. */
+export function clientAddress(
+  header: string | null,
+  peer: string,
+  trusted: readonly string[],
+): string | undefined {
+  return isAmong(peer, trusted) ? forwardedFor(header, peer, trusted) : plainAddress(peer);
 }
 
 /** From the right: each trusted proxy names the one before it. What stands further left anybody may have written. */

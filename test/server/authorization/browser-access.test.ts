@@ -1,0 +1,112 @@
+/** What reaches the authorization server through a proxy, and from pages in a browser. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isOriginOf } from '../../../src/server/authorization/browser-access.ts';
+import { redirectUri, startServer } from './rig.ts';
+import type { Rig } from './rig.ts';
+
+const web = { clientId: 'web-app', redirectUris: ['https://app.example/callback'] };
+
+async function register(rig: Rig, headers: Readonly<Record<string, string>>) {
+  return rig.request('/reg', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' }),
+  });
+}
+
+describe('the limit of registrations', () => {
+  const statuses = async (trustedProxies: readonly string[], senders: readonly string[]) => {
+    const rig = await startServer({ registrationLimit: { requests: 2, seconds: 3600 }, trustedProxies });
+    const found: number[] = [];
+    for (const sender of senders) found.push((await register(rig, { 'x-forwarded-for': sender })).status);
+    await rig.close();
+    return found;
+  };
+
+  it('counts each client of a trusted proxy, by the address that the proxy wrote', async () => {
+    const senders = ['192.0.2.1', '192.0.2.2', '192.0.2.1', '9.9.9.9, 192.0.2.1', '192.0.2.2', '192.0.2.2'];
+    expect(await statuses(['127.0.0.0/8'], senders)).toEqual([201, 201, 201, 429, 201, 429]);
+  });
+
+  it('counts addresses of one IPv6 network together', async () => {
+    const senders = ['2001:db8::1', '2001:db8::2', '2001:db8::3'];
+    expect(await statuses(['127.0.0.1'], senders)).toEqual([201, 201, 429]);
+  });
+
+  it('ignores what anybody else says of addresses', async () => {
+    expect(await statuses([], ['192.0.2.1', '192.0.2.2', '192.0.2.3'])).toEqual([201, 201, 429]);
+  });
+});
+
+describe('a page of another origin', () => {
+  let rig: Rig;
+  beforeAll(async () => {
+    rig = await startServer({ clients: [web] });
+  });
+  afterAll(async () => rig.close());
+
+  const readers = async (path: string, origin: string, body?: URLSearchParams) => {
+    const { headers } = await rig.request(path, {
+      headers: { origin },
+      ...(body ? { method: 'POST', body } : {}),
+    });
+    expect(headers.get('access-control-allow-credentials')).toBeNull();
+    return headers.get('access-control-allow-origin');
+  };
+
+  it('reads both metadata documents and the keys', async () => {
+    for (const path of [
+      '/.well-known/oauth-authorization-server',
+      '/.well-known/openid-configuration',
+      '/jwks',
+    ])
+      expect(await readers(path, 'https://any.example')).not.toBeNull();
+  });
+
+  it('reads an answer of the token endpoint if it is of the client’s own origin, and not otherwise', async () => {
+    const body = new URLSearchParams({
+      grant_type: 'authorization_code',
+      code: 'x',
+      client_id: web.clientId,
+    });
+    expect(await readers('/token', 'https://app.example', body)).toBe('https://app.example');
+    expect(await readers('/token', 'https://evil.example', body)).toBeNull();
+    expect(await readers('/token', 'null', body)).toBeNull();
+  });
+
+  it('registers a client, after its browser asked', async () => {
+    const origin = 'https://any.example';
+    const asked = await rig.request('/reg', {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'content-type',
+      },
+    });
+    expect([asked.status, asked.headers.get('access-control-allow-headers')]).toEqual([
+      204,
+      'authorization, content-type',
+    ]);
+    const { status, headers } = await register(rig, { origin });
+    expect([status, headers.get('access-control-allow-origin')]).toEqual([201, '*']);
+  });
+
+  it('reads no page of a sign-in', async () => {
+    const { headers } = await rig.request('/interaction/any', { headers: { origin: 'https://app.example' } });
+    expect(headers.get('access-control-allow-origin')).toBeNull();
+    const auth = await rig.request('/auth?client_id=web-app', { headers: { origin: 'https://app.example' } });
+    expect(auth.headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  it.each<[string, string, boolean]>([
+    ['https://app.example', 'https://app.example/a', true],
+    ['https://app.example:444', 'https://app.example/a', false],
+    ['http://127.0.0.1:6274', 'http://127.0.0.1/callback', true],
+    ['http://localhost:6274', 'http://127.0.0.1/callback', false],
+    ['https://127.0.0.1:6274', 'http://127.0.0.1/callback', false],
+    ['null', 'https://app.example/a', false],
+  ])('at %s for a client with %s is its own origin: %s', (origin, redirect, isOwn) => {
+    expect(isOriginOf(origin, [redirect])).toBe(isOwn);
+  });
+});
