@@ -52,7 +52,7 @@ export function targetOf(request: IncomingMessage): string {
 export function urlOf(server: ProtectedServer, target: string): URL {
   // RFC 9112 §3.2.2: a client may send the whole URL, as to a proxy.
   const path = target.replace(/^https?:\/\/[^/?]*/i, '');
-  return new URL(new URL(server.resource).origin + (path.startsWith('/') ? path : `/${path}`));
+  return new URL(server.origin + (path.startsWith('/') ? path : `/${path}`));
 }
 
 export function headersOf({ rawHeaders }: IncomingMessage): Headers {

@@ -65,6 +65,8 @@ interface Checks {
 /** Makes the checks of one resource. Throws invalid_request for an option that can't be used. */
 export class ProtectedServer {
   readonly resource: string;
+  /** Of the resource: what an adapter puts before a path, since anybody can write a Host header. */
+  readonly origin: string;
   /** The path-specific place of the metadata. */
   readonly metadataUrl: string;
   readonly #checks: Checks;
@@ -72,6 +74,7 @@ export class ProtectedServer {
   constructor(options: ProtectedServerOptions) {
     this.#checks = makeChecks(options);
     this.resource = this.#checks.settings.resource;
+    this.origin = new URL(this.resource).origin;
     this.metadataUrl = this.#checks.metadata.url;
   }
 
@@ -220,7 +223,7 @@ export class ProtectedServer {
    * What the client asked for: the path as it came, at the configured origin, since anybody can write a Host header.
    */
   #ownUrl({ url }: IncomingRequest): string {
-    return new URL(this.resource).origin + url.pathname;
+    return this.origin + url.pathname;
   }
 
   #transport() {
