@@ -26,7 +26,7 @@ import { readAuthorizationOptions } from './options.ts';
 import type { AuthorizationEvent, AuthorizationServerOptions, Settings } from './options.ts';
 import { loadOidcProvider } from './peer.ts';
 import type { OidcProvider } from './peer.ts';
-import { completeRequests, quietly, tellEvents } from './provider-hooks.ts';
+import { completeRequests, keepErrors, quietly, tellEvents } from './provider-hooks.ts';
 import { pathOf, providerSettings } from './provider-settings.ts';
 import { signingKeys } from './signing-keys.ts';
 
@@ -151,6 +151,7 @@ async function build(
   provider.silent = true;
   // `asIssuer` writes the headers that this makes count.
   provider.proxy = true;
+  keepErrors(provider, settings);
   completeRequests(provider, settings);
   tellEvents(provider, onEvent);
   if (settings.assertionProviders.length > 0)
@@ -169,9 +170,12 @@ function answerer({ settings, storage, secrets, consents }: ServerParts, provide
   };
   const paths = pathsOf(settings.issuer);
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { url = '/' } = request;
+    // RFC 9112 §3.2.2: the absolute form names a host, and the provider would take it for its own.
+    if (!url.startsWith('/')) return refuse(response, 400);
     const provider = await providers.get();
-    const path = paths.within(request.url ?? '/');
-    if (path === undefined) return refuse(response, 404);
+    const path = paths.within(url);
+    if (path === undefined || !isExact(path)) return refuse(response, 404);
     if (path.startsWith('/interaction/')) return answerInteraction(interaction, request, response);
     if (path.startsWith('/login/') && settings.accounts.callback) {
       return settings.accounts.callback(request, response);
@@ -225,6 +229,9 @@ function pathsOf(issuer: string): { readonly prefix: string; within(url: string)
     },
   };
 }
+
+/** The provider would also serve an address in capitals or with a slash at its end, which our own rules don't know. */
+const isExact = (path: string): boolean => /^\/[a-z._-]+(?:\/[^/?]+)*(?:\?|$)/.test(path);
 
 const secretSchema = z.object({ cookies: z.string(), forms: z.string() });
 

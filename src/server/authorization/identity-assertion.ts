@@ -62,7 +62,11 @@ export function acceptAssertions(provider: Provider, parts: AssertionParts): voi
         throw new errors.InvalidGrant('the assertion names another client');
       const resource = resourceFor(parts, verified.resource, params?.['resource']);
       const account = await known.accountFor(verified.sub, verified.tid);
-      if (account === undefined) throw new errors.InvalidGrant('the assertion’s subject has no account here');
+      if (account === undefined || !(await settings.accounts.isKnown(account)))
+        throw new errors.InvalidGrant('the assertion’s subject has no account here');
+      // These tokens aren’t bound to a key; a client that wants a bound one must not get another.
+      if (ctx.get('dpop') !== '' || client.dpopBoundAccessTokens === true)
+        throw new errors.InvalidRequest('an identity assertion gives no token that is bound to a key');
       await spend(parts, verified);
       const scope = scopeFor(resource, verified.scope, params?.['scope']);
       const grant = new provider.Grant({ accountId: account, clientId: client.clientId });

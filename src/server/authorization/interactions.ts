@@ -168,10 +168,15 @@ async function showConsent(step: Step, { account, client, resource, asked }: Que
       resourceUri: resource.resource,
       scopes: scopes.map((scope) => ({
         scope,
-        words: resource.scopes[scope] ?? words[scope] ?? 'Use what this scope names:',
+        words: wordsOf(resource, scope),
       })),
     }),
   );
+}
+
+function wordsOf({ scopes }: ResourceOptions, scope: string): string {
+  for (const known of [scopes, words]) if (Object.hasOwn(known, scope)) return known[scope] ?? '';
+  return 'Use what this scope names:';
 }
 
 /** Scopes that every server has. */

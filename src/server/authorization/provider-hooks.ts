@@ -6,6 +6,7 @@
 import type { Provider } from 'oidc-provider';
 import type { AuthorizationEvent, AuthorizationServerOptions, Settings } from './options.ts';
 import { unasked } from './consent-policy.ts';
+import { errorPage, pageHeaders } from './base/pages.ts';
 import { defaultScopesOf } from './provider-settings.ts';
 
 /**
@@ -16,6 +17,11 @@ export function completeRequests(provider: Provider, { resources }: Settings): v
   provider.use(async (ctx, next) => {
     if (ctx.method === 'GET' && ctx.path === '/auth') {
       const query = new URLSearchParams(ctx.querystring);
+      // A token is for one protected server here (RFC 8707 §2 lets a server restrict that).
+      if (query.getAll('resource').length > 1) return showError(ctx, 'invalid_target', oneResource);
+      // The provider's own page for it has a script.
+      if (!['query', null].includes(query.get('response_mode')))
+        return showError(ctx, 'invalid_request', 'This server answers in the query only.');
       const known = resources.find(({ resource }) => resource === query.get('resource')) ?? resources[0];
       if (!query.get('scope') && known) query.set('scope', defaultScopesOf(known).join(' '));
       const isOffline = query.get('scope')?.split(' ').includes('offline_access') ?? false;
@@ -27,6 +33,35 @@ export function completeRequests(provider: Provider, { resources }: Settings): v
       ctx.querystring = query.toString();
     }
     await next();
+  });
+}
+
+const oneResource = 'The app asks for several servers at once. This server issues a token for one.';
+
+function showError(ctx: KoaContext, error: string, said: string): void {
+  ctx.status = 400;
+  ctx.set(pageHeaders);
+  ctx.body = errorPage(error, said);
+}
+
+type KoaContext = Parameters<Parameters<Provider['use']>[0]>[0];
+
+/**
+ * OAuth 2.1 §7.12.2, spec, Open redirection 7: the error of a request leads a browser to no address that a stranger
+ * registered, unless the person did something at this server before. The page names the host instead.
+ */
+export function keepErrors(provider: Provider, { clients, issuer }: Settings): void {
+  const origin = new URL(issuer).origin;
+  provider.use(async (ctx, next) => {
+    await next();
+    if (ctx.path !== '/auth' || ctx.status < 300 || ctx.status > 399) return;
+    const target = URL.parse(ctx.response.get('location'), origin);
+    if (target === null || target.origin === origin || !target.searchParams.has('error')) return;
+    const clientId = new URLSearchParams(ctx.querystring).get('client_id');
+    if (clients.some((client) => client.clientId === clientId)) return;
+    ctx.remove('location');
+    const said = `The app’s request can’t be served: ${target.searchParams.get('error_description') ?? 'it has a fault'}. The app would take the answer at ${target.host}.`;
+    showError(ctx, target.searchParams.get('error') ?? 'invalid_request', said);
   });
 }
 

@@ -68,7 +68,8 @@ export function providerSettings(parts: ProviderParts): Configuration {
 }
 
 /** Who a client is, and how it shows that. */
-function clientRules({ settings, errors, fetch }: ProviderParts): Configuration {
+function clientRules(parts: ProviderParts): Configuration {
+  const { settings, fetch } = parts;
   return {
     clients: settings.clients.map((client) => enteredClient(client, settings.assertionProviders.length > 0)),
     clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
@@ -81,7 +82,7 @@ function clientRules({ settings, errors, fetch }: ProviderParts): Configuration 
     // Runs for every client, however it became known. The property itself is never there.
     extraClientMetadata: {
       properties: ['keyturn_check'],
-      validator: (_ctx, _key, _value, metadata) => checkClient(metadata, errors),
+      validator: (_ctx, _key, _value, metadata) => checkClient(metadata, parts),
     },
     clientBasedCORS: (_ctx, origin, client) => isOriginOf(origin, client.redirectUris ?? []),
     fetch: async (input, init) => fetchOfClient(fetch, input, init),
@@ -94,6 +95,8 @@ function grantRules({ settings, consents, interactionPolicy }: ProviderParts): C
   return {
     // Spec, Mandatory security requirements 1.
     pkce: { required: () => true },
+    // An ID token in a redirect would need no verifier.
+    responseTypes: ['code'],
     scopes: ['openid', 'offline_access'],
     claims: { openid: ['sub'] },
     findAccount: async (_ctx, sub, token) => {
@@ -141,6 +144,8 @@ function features({ settings, errors }: ProviderParts): NonNullable<Configuratio
     devInteractions: { enabled: false },
     rpInitiatedLogout: { enabled: false },
     userinfo: { enabled: false },
+    // Anybody could fill the storage by it.
+    pushedAuthorizationRequests: { enabled: false },
     clientCredentials: { enabled: settings.clients.some(({ isMachine }) => isMachine) },
     registration: {
       enabled: registration !== 'off',
@@ -191,7 +196,21 @@ export function defaultScopesOf(resource: ResourceOptions): readonly string[] {
 /** The members of a JWK that only its owner may know, of any kind of key (RFC 7518 §6.2.2, §6.3.2, §6.4.1; AKP). */
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
 
-function checkClient(metadata: ClientMetadata, errors: OidcProvider['errors']): void {
+/** Characters of a client's own name: it stands on the consent page. */
+const maxClientName = 100;
+
+function checkClient(metadata: ClientMetadata, { settings, errors }: ProviderParts): void {
+  const { client_id: clientId, client_name: name, grant_types: grants = [] } = metadata;
+  // The page shows the host of such an identifier, which it knows by this beginning.
+  if (/^https:/i.test(clientId) && !clientId.startsWith('https://'))
+    throw new errors.InvalidClientMetadata('client_id must begin with https:// in lower case');
+  if (name !== undefined && name.length > maxClientName)
+    throw new errors.InvalidClientMetadata(`client_name must have at most ${maxClientName} characters`);
+  // What needs no person is for clients that the operator entered.
+  const isEntered = settings.clients.some((client) => client.clientId === clientId);
+  const allowed = ['authorization_code', 'refresh_token', jwtBearer];
+  if (!isEntered && !grants.every((grant) => allowed.includes(grant)))
+    throw new errors.InvalidClientMetadata(`grant_types must be of: ${allowed.slice(0, 2).join(', ')}`);
   for (const uri of metadata.redirect_uris ?? []) {
     const problem = redirectProblem(uri);
     if (problem !== undefined) throw new errors.InvalidRedirectUri(problem);

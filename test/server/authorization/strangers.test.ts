@@ -1,0 +1,118 @@
+/** What a client that nobody entered, and a request that nobody expected, get from the authorization server. */
+import { request as plainRequest } from 'node:http';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { authorizationServer, developmentLogin } from '../../../src/server/authorization/index.ts';
+import { freePort } from '../../support/servers/port.ts';
+import { authorizationOf, editor, notes, redirectUri, startServer, walk } from './rig.ts';
+import type { Rig } from './rig.ts';
+
+/** As long as a shared secret has to be. */
+const clientSecret = 'a secret of at least thirty-two characters';
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startServer({
+    clients: [
+      { clientId: editor, name: 'Editor', redirectUris: [redirectUri] },
+      { clientId: 'robot', clientSecret, isMachine: true },
+    ],
+  });
+});
+afterAll(() => rig.close());
+
+async function register(body: object): Promise<{ readonly status: number; readonly clientId: string }> {
+  const response = await rig.request('/reg', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const answer = (await response.json()) as { client_id?: string };
+  return { status: response.status, clientId: answer.client_id ?? '' };
+}
+
+describe('a client that registers itself', () => {
+  it.each([
+    ['for tokens without a person', { grant_types: ['client_credentials'], response_types: [] }],
+    ['for ID tokens in the redirect', { grant_types: ['implicit'], response_types: ['id_token'] }],
+    [
+      'for a code with an ID token',
+      { grant_types: ['authorization_code', 'implicit'], response_types: ['code id_token'] },
+    ],
+    ['under a name that fills the page', { client_name: 'n'.repeat(101) }],
+  ])('is refused if it asks %s, though a machine was entered', async (_what, asked) => {
+    expect((await register({ redirect_uris: [redirectUri], ...asked })).status).toBe(400);
+  });
+
+  it('can’t have its errors sent on without a person: a page names where they would go', async () => {
+    const uri = 'https://phish.example/callback';
+    const { status, clientId } = await register({ redirect_uris: [uri], token_endpoint_auth_method: 'none' });
+    expect(status).toBe(201);
+    const asked = { client_id: clientId, redirect_uri: uri, response_type: 'x' };
+    const answer = await rig.request(authorizationOf(rig, asked).url);
+    expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
+    expect(await answer.text()).toContain('phish.example');
+  });
+
+  it('that the operator entered gets its errors at its redirect URI', async () => {
+    const answer = await rig.request(authorizationOf(rig, { response_type: 'x' }).url);
+    const target = new URL(answer.headers.get('location') ?? '');
+    expect([target.origin, target.searchParams.get('error')]).toEqual([
+      new URL(redirectUri).origin,
+      'unsupported_response_type',
+    ]);
+  });
+});
+
+describe('an authorization request', () => {
+  it.each([
+    ['asks for two protected servers', `&resource=${encodeURIComponent('https://files.example/mcp')}`],
+    ['wants its answer in a form', '&response_mode=form_post'],
+    ['wants its answer in the fragment', '&response_mode=fragment'],
+  ])('that %s gets a page, before anybody signs in', async (_what, more) => {
+    const answer = await rig.request(authorizationOf(rig).url + more);
+    expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
+  });
+
+  it('whose scope is called like something of the language gets a consent page', async () => {
+    const asked = authorizationOf(rig, { scope: 'notes:read constructor' });
+    expect(await walk(rig, asked)).toMatchObject({ code: expect.any(String) });
+  });
+
+  it('is not kept by an endpoint that anybody could fill: there are no pushed requests', async () => {
+    const answer = await rig.request('/request', { method: 'POST', body: new URLSearchParams({ a: 'b' }) });
+    expect(answer.status).toBe(404);
+  });
+});
+
+it.each(['/REG', '/reg/', '/Reg?a', '/AUTH', '/token/', '/.WELL-known/openid-configuration'])(
+  'an address in another spelling leads nowhere, so that no rule is missed by it: %s',
+  async (path) => {
+    expect((await rig.request(path, { method: 'POST', body: '{}' })).status).toBe(404);
+  },
+);
+
+it('the target of a request says nothing about where the endpoints are', async () => {
+  const port = await freePort();
+  const issuer = `http://127.0.0.1:${port}`;
+  const server = await authorizationServer({
+    issuer,
+    resources: [{ resource: notes, scopes: { 'notes:read': 'Read your notes' } }],
+    accounts: developmentLogin(['alice']),
+  });
+  const listener = createServer(server.handler).listen(port, '127.0.0.1');
+  await once(listener, 'listening');
+  onTestFinished(async () => {
+    listener.close();
+    await server.close();
+  });
+  const status = async (target: string): Promise<number | undefined> => {
+    const asked = plainRequest({ port, host: '127.0.0.1', path: target, agent: false }).end();
+    const [answer] = await once(asked, 'response');
+    answer.resume();
+    return answer.statusCode;
+  };
+  const metadata = '/.well-known/oauth-authorization-server';
+  expect([await status(metadata), await status(`http://evil.example${metadata}`)]).toEqual([200, 400]);
+});
