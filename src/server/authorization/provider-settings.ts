@@ -91,13 +91,14 @@ function clientRules(parts: ProviderParts): Configuration {
 
 /** What an authorization needs, and what it leads to. */
 function grantRules({ settings, consents, interactionPolicy }: ProviderParts): Configuration {
-  const { accounts, issuer } = settings;
+  const { accounts, issuer, resources } = settings;
   return {
     // Spec, Mandatory security requirements 1.
     pkce: { required: () => true },
     // An ID token in a redirect would need no verifier.
     responseTypes: ['code'],
-    scopes: ['openid', 'offline_access'],
+    // Those of the protected servers, so that a registration may name them.
+    scopes: ['openid', 'offline_access', ...new Set(resources.flatMap(({ scopes }) => Object.keys(scopes)))],
     claims: { openid: ['sub'] },
     findAccount: async (_ctx, sub, token) => {
       if (!(await accounts.isKnown(sub)) || (await isWithdrawn(consents, sub, token))) return undefined;
@@ -206,6 +207,8 @@ function checkClient(metadata: ClientMetadata, { settings, errors }: ProviderPar
     throw new errors.InvalidClientMetadata('client_id must begin with https:// in lower case');
   if (name !== undefined && name.length > maxClientName)
     throw new errors.InvalidClientMetadata(`client_name must have at most ${maxClientName} characters`);
+  // RFC 7591 §2 lets a server leave it out. The person consents to each scope, and a step-up must stay possible.
+  delete metadata.scope;
   // What needs no person is for clients that the operator entered.
   const isEntered = settings.clients.some((client) => client.clientId === clientId);
   const allowed = ['authorization_code', 'refresh_token', jwtBearer];

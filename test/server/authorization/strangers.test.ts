@@ -4,8 +4,10 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { authorizationServer, developmentLogin } from '../../../src/server/authorization/index.ts';
+import { discoverAuthorizationServerMetadata, registerClient } from '@modelcontextprotocol/client';
+import { trustingFetch } from '../../../src/serve/trusting-fetch.ts';
 import { freePort } from '../../support/servers/port.ts';
-import { authorizationOf, editor, notes, redirectUri, startServer, walk } from './rig.ts';
+import { authorizationOf, claimsOf, editor, notes, redirectUri, signIn, startServer, walk } from './rig.ts';
 import type { Rig } from './rig.ts';
 
 /** As long as a shared secret has to be. */
@@ -43,6 +45,22 @@ describe('a client that registers itself', () => {
     ['under a name that fills the page', { client_name: 'n'.repeat(101) }],
   ])('is refused if it asks %s, though a machine was entered', async (_what, asked) => {
     expect((await register({ redirect_uris: [redirectUri], ...asked })).status).toBe(400);
+  });
+
+  it('by the protocol’s own SDK, with the scope that it knows, can ask for more than that later', async () => {
+    const trusting = trustingFetch(rig.certificates.ca);
+    const { fetch } = trusting;
+    onTestFinished(async () => trusting.close());
+    const metadata = await discoverAuthorizationServerMetadata(rig.issuer, { fetchFn: fetch });
+    const { client_id: clientId } = await registerClient(rig.issuer, {
+      ...(metadata ? { metadata } : {}),
+      clientMetadata: { redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' },
+      scope: 'notes:read',
+      fetchFn: fetch,
+    });
+    const asked = { client_id: clientId, scope: 'notes:read notes:write' };
+    const { status, body } = await signIn(rig, asked);
+    expect([status, claimsOf(body['access_token'])['scope']]).toEqual([200, 'notes:read notes:write']);
   });
 
   it('can’t have its errors sent on without a person: a page names where they would go', async () => {
