@@ -5,7 +5,7 @@
  * JWT (RFC 9068); every refresh token is used once. Each callback that the provider would warn about on the terminal
  * has its own implementation.
  */
-import type { ClientMetadata, Configuration } from 'oidc-provider';
+import type { ClientMetadata, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { JsonWebKey } from 'node:crypto';
 import { z } from 'zod';
 import { consentPolicy, grantOf, unasked } from './consent-policy.ts';
@@ -90,7 +90,7 @@ function clientRules(parts: ProviderParts): Configuration {
 }
 
 /** What an authorization needs, and what it leads to. */
-function grantRules({ settings, consents, interactionPolicy }: ProviderParts): Configuration {
+function grantRules({ settings, consents, errors, interactionPolicy }: ProviderParts): Configuration {
   const { accounts, issuer, resources } = settings;
   return {
     // Spec, Mandatory security requirements 1.
@@ -110,11 +110,22 @@ function grantRules({ settings, consents, interactionPolicy }: ProviderParts): C
     },
     extraParams: [unasked],
     // Spec, Mandatory security requirements 4.
-    rotateRefreshToken: true,
+    rotateRefreshToken: ({ oidc }) => {
+      // The provider compares it only after the token is used up, and a mistake must not cost the sign-in.
+      if (!namesGranted(oidc)) throw new errors.InvalidTarget();
+      return true;
+    },
     issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     expiresWithSession: () => false,
     loadExistingGrant: async (ctx) => grantOf(ctx, settings, consents),
   };
+}
+
+/** RFC 8707 §2.2: a refresh names no resource, or the one that its token was granted for. */
+function namesGranted({ params, entities }: KoaContextWithOIDC['oidc']): boolean {
+  const resource = params?.['resource'];
+  if (resource === undefined || resource === '') return true;
+  return typeof resource === 'string' && entities.RefreshToken?.resourceIndicators.has(resource) === true;
 }
 
 /** Whether this token was issued before the account withdrew its consent. Nothing else was issued since then. */

@@ -252,6 +252,20 @@ describe('a refresh token', () => {
     expect(elsewhere.body['error']).toBe('invalid_target');
   });
 
+  it.each([
+    ['another resource', [files]],
+    ['a resource that is not known', ['https://other.example/mcp']],
+    ['two resources', [notes, files]],
+  ])('that is shown for %s is refused, and still good for its own', async (_what, asked) => {
+    const { body } = await signIn(rig);
+    const form = new URLSearchParams(refreshOf(body['refresh_token']));
+    for (const resource of asked) form.append('resource', resource);
+    const refused = await rig.request('/token', { method: 'POST', body: form });
+    expect([refused.status, await refused.json()]).toMatchObject([400, { error: 'invalid_target' }]);
+    const answer = await tokenRequest(rig, refreshOf(body['refresh_token'], { resource: notes }));
+    expect([answer.status, claimsOf(answer.body['access_token'])['aud']]).toEqual([200, notes]);
+  });
+
   it('of one client is refused from another', async () => {
     const { body } = await signIn(rig);
     const registered = (await (
