@@ -64,6 +64,7 @@ describe('the tarball', () => {
       'dist/server/node.js',
       'dist/server/express.js',
       'dist/server/authorization/index.js',
+      'dist/server/third-party/index.js',
     ]) {
       expect(files).toContain(file);
     }

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { Storage, StoredItem } from '../storage/storage.ts';
-import type { OidcProvider } from './peer.ts';
+import type { OidcProvider } from './base/peer.ts';
 
 /** What a holder shows is the id of these. The others are named by values that give nothing. */
 const heldKinds: ReadonlySet<string> = new Set([
@@ -27,7 +27,8 @@ export interface AdapterParts {
   readonly errors: OidcProvider['errors'];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  readonly onReplay: () => void;
+  /** The grant that ended by it. */
+  readonly onReplay: (grantId: string | undefined) => void;
 }
 
 export function adapterFor({ storage, errors, now, onReplay }: AdapterParts): (kind: string) => Adapter {
@@ -64,18 +65,21 @@ export function adapterFor({ storage, errors, now, onReplay }: AdapterParts): (k
         const key = keyOf(id);
         if (await storage.consume(kind, key, seconds())) return;
         // RFC 9700 §4.14.2: two holders show one token. Whoever came second may be the thief, so nobody keeps it.
-        onReplay();
         const grantId = (await storage.get(kind, key))?.grantId;
-        if (grantId !== undefined) {
-          await Promise.all(grantKinds.map(async (each) => storage.removeGrant(each, grantId)));
-          await storage.remove('Grant', grantId);
-        }
+        if (grantId !== undefined) await endGrant(storage, grantId);
+        onReplay(grantId);
         throw new errors.InvalidGrant('it was used already');
       },
       destroy: async (id) => storage.remove(kind, keyOf(id)),
       revokeByGrantId: async (grantId) => storage.removeGrant(kind, grantId),
     };
   };
+}
+
+/** Ends a grant with everything that it led to. */
+export async function endGrant(storage: Storage, grantId: string): Promise<void> {
+  await Promise.all(grantKinds.map(async (each) => storage.removeGrant(each, grantId)));
+  await storage.remove('Grant', grantId);
 }
 
 function payloadOf({ payload, consumedAt }: StoredItem, jti: string | undefined): AdapterPayload {

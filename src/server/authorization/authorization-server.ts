@@ -24,8 +24,8 @@ import { acceptAssertions } from './identity-assertion.ts';
 import { answerInteraction } from './interactions.ts';
 import { readAuthorizationOptions } from './options.ts';
 import type { AuthorizationEvent, AuthorizationServerOptions, Settings } from './options.ts';
-import { loadOidcProvider } from './peer.ts';
-import type { OidcProvider } from './peer.ts';
+import { loadOidcProvider } from './base/peer.ts';
+import type { OidcProvider } from './base/peer.ts';
 import { completeRequests, keepErrors, quietly, tellEvents } from './provider-hooks.ts';
 import { pathOf, providerSettings } from './provider-settings.ts';
 import { signingKeys } from './signing-keys.ts';
@@ -143,7 +143,16 @@ async function build(
   const times = { rotation: keyRotation, longestToken: lifetimes.accessToken, now };
   const { keys, changesAt } = await signingKeys(storage, times);
   const { errors, interactionPolicy } = oidc;
-  const adapter = adapterFor({ storage, errors, now, onReplay: () => onEvent({ kind: 'replayed' }) });
+  const { forwarding } = settings.accounts;
+  const ended = (grantId: string | undefined): void => {
+    // What fails here, the next look at the grant makes good.
+    if (grantId !== undefined) forwarding?.ended(grantId).catch(() => undefined);
+  };
+  const onReplay = (grantId: string | undefined): void => {
+    onEvent({ kind: 'replayed' });
+    ended(grantId);
+  };
+  const adapter = adapterFor({ storage, errors, now, onReplay });
   const shared = { settings, fetch, errors, interactionPolicy, consents };
   const parts = { ...shared, adapter, keys, cookieKeys: [secrets.cookies] };
   const provider = new oidc.Provider(issuer, providerSettings(parts));
@@ -154,6 +163,7 @@ async function build(
   keepErrors(provider, settings);
   completeRequests(provider, settings);
   tellEvents(provider, onEvent);
+  provider.on('grant.revoked', (_ctx, grantId) => ended(grantId));
   if (settings.assertionProviders.length > 0)
     acceptAssertions(provider, { settings, storage, fetch, errors });
   return { provider, changesAt };

@@ -8,7 +8,7 @@ import type { Client, Grant, KoaContextWithOIDC, Provider } from 'oidc-provider'
 import { z } from 'zod';
 import type { AskedConsent, Consents } from './consents.ts';
 import type { ResourceOptions, Settings } from './options.ts';
-import type { OidcProvider } from './peer.ts';
+import type { OidcProvider } from './base/peer.ts';
 
 export const requestParameters = z.object({
   client_id: z.string(),
@@ -48,18 +48,27 @@ export function askedConsent(resource: ResourceOptions, client: Client, asked: A
   };
 }
 
-/** Answers its id. */
+/** Answers its id. `granted`: the scopes of the request that it has; all of them unless given. */
 export async function makeGrant(
   provider: Provider,
   settings: Pick<Settings, 'resources'>,
   accountId: string,
   asked: Asked,
+  granted: readonly string[] = scopesOf(asked),
 ): Promise<string> {
   const grant = new provider.Grant({ accountId, clientId: asked.client_id });
-  const scope = asked.scope ?? '';
+  const scope = granted.join(' ');
+  // What was refused is not asked for again.
+  const refused = scopesOf(asked)
+    .filter((each) => !granted.includes(each))
+    .join(' ');
   grant.addOIDCScope(scope);
+  grant.rejectOIDCScope(refused);
   const resource = resourceOf(settings, asked);
-  if (resource) grant.addResourceScope(resource.resource, scope);
+  if (resource) {
+    grant.addResourceScope(resource.resource, scope);
+    grant.rejectResourceScope(resource.resource, refused);
+  }
   return grant.save();
 }
 

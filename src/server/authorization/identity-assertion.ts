@@ -13,7 +13,7 @@ import type { Storage } from '../storage/storage.ts';
 import type { GuardedFetch } from './client-document.ts';
 import type { AssertionProvider, Settings } from './options.ts';
 import { defaultScopesOf, jwtBearer } from './provider-settings.ts';
-import type { OidcProvider } from './peer.ts';
+import type { OidcProvider } from './base/peer.ts';
 
 /** Asymmetric ones only: a shared secret could sign for anybody who knows it. */
 const algorithms = ['ES256', 'ES384', 'EdDSA', 'PS256', 'RS256'];

@@ -9,12 +9,13 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Client, Interaction, Provider } from 'oidc-provider';
 import type { Storage } from '../storage/storage.ts';
-import type { SignInStep } from './accounts/accounts.ts';
+import type { Forwarding, SignInStep } from './accounts/accounts.ts';
 import type { ResourceOptions, Settings } from './options.ts';
 import { askedConsent, makeGrant, requestParameters, resourceOf, scopesOf } from './consent-policy.ts';
 import type { Asked } from './consent-policy.ts';
 import type { Consents } from './consents.ts';
 import { consentPage, errorPage, pageHeaders } from './base/pages.ts';
+import { answerForwarded } from './forwarded-sign-in.ts';
 import { defaultScopesOf, pathOf } from './provider-settings.ts';
 import { isLocal } from './redirect.ts';
 
@@ -63,12 +64,40 @@ export async function answerInteraction(
     );
   }
   const step = { ...parts, request, response, interaction, form };
+  if (parts.settings.accounts.forwarding) return forward(step, parts.settings.accounts.forwarding);
   await (interaction.prompt.name === 'login' ? signIn(step) : consent(step));
 }
 
-async function signIn(step: Step): Promise<void> {
-  const { settings, request, response, interaction, form } = step;
-  const asked: SignInStep = {
+/** Consent and sign-in in one, for accounts of another authorization server. */
+async function forward(step: Step, forwarding: Forwarding): Promise<void> {
+  const { settings, response, interaction, storage } = step;
+  const parameters = requestParameters.parse(interaction.params);
+  const client = await step.provider().Client.find(parameters.client_id);
+  const resource = resourceOf(settings, parameters);
+  if (!client || !resource)
+    return send(response, 400, errorPage('invalid_client', 'The app is no longer known here.'));
+  await answerForwarded({
+    settings,
+    storage,
+    forwarding,
+    provider: step.provider(),
+    interaction,
+    asked: signInStepOf(step),
+    parameters,
+    showConsent: (cookie) => {
+      response.setHeader('set-cookie', cookie);
+      const question = { account: undefined, nextHost: forwarding.host, client, resource };
+      return showConsent(step, { ...question, asked: parameters });
+    },
+    showPage: (status, page) => send(response, status, page),
+    redirect: (location) => sendOn(response, location),
+    finish: async (result) => finish(step, result),
+  });
+}
+
+function signInStepOf(step: Step): SignInStep {
+  const { settings, request, interaction, form } = step;
+  return {
     request,
     form,
     action: actionOf(step),
@@ -79,12 +108,13 @@ async function signIn(step: Step): Promise<void> {
     isAnew: interaction.prompt.reasons.some((reason) => reason !== 'no_session'),
     ...memoryOf(step),
   };
-  const result = await settings.accounts.signIn(asked);
+}
+
+async function signIn(step: Step): Promise<void> {
+  const { settings, response, interaction } = step;
+  const result = await settings.accounts.signIn(signInStepOf(step));
   if ('page' in result) return send(response, result.status ?? 200, result.page);
-  if ('redirect' in result) {
-    response.writeHead(303, { location: result.redirect, 'cache-control': 'no-store' }).end();
-    return;
-  }
+  if ('redirect' in result) return sendOn(response, result.redirect);
   settings.onEvent?.({
     kind: 'signed_in',
     account: result.account,
@@ -141,13 +171,16 @@ async function consent(step: Step): Promise<void> {
 }
 
 interface Question {
-  readonly account: string;
+  /** Undefined: the person signs in afterwards, at `nextHost`. */
+  readonly account: string | undefined;
+  readonly nextHost?: string;
   readonly client: Client;
   readonly resource: ResourceOptions;
   readonly asked: Asked;
 }
 
-async function showConsent(step: Step, { account, client, resource, asked }: Question): Promise<void> {
+async function showConsent(step: Step, question: Question): Promise<void> {
+  const { account, nextHost, client, resource, asked } = question;
   const { settings, response, interaction } = step;
   const documentHost = documentHostOf(client);
   const scopes = asked.scope === undefined ? defaultScopesOf(resource) : scopesOf(asked);
@@ -160,7 +193,8 @@ async function showConsent(step: Step, { account, client, resource, asked }: Que
       client: client.clientName ?? client.clientId,
       isSelfNamed: !settings.clients.some(({ clientId }) => clientId === client.clientId),
       ...(documentHost === undefined ? {} : { documentHost }),
-      account: await nameOf(step, account),
+      account: account === undefined ? undefined : await nameOf(step, account),
+      ...(nextHost === undefined ? {} : { nextHost }),
       redirectHost: new URL(asked.redirect_uri).host,
       isThisMachine: isLocal(asked.redirect_uri),
       isLocalOnly: (client.redirectUris ?? []).every(isLocal),
@@ -221,6 +255,11 @@ function isFromOurPage(
 
 function send(response: ServerResponse, status: number, html: string): void {
   response.writeHead(status, pageHeaders).end(html);
+}
+
+function sendOn(response: ServerResponse, location: string): void {
+  const headers = { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' };
+  response.writeHead(303, headers).end();
 }
 
 /** Undefined where it is longer than any form of ours. */

@@ -15,8 +15,9 @@ import { isTrustedHost, readDocument } from './client-document.ts';
 import type { GuardedFetch } from './client-document.ts';
 import type { ClientOptions, ResourceOptions, Settings } from './options.ts';
 import { errorPage, pageHeaders } from './base/pages.ts';
-import type { OidcProvider } from './peer.ts';
+import type { OidcProvider } from './base/peer.ts';
 import { redirectProblem } from './redirect.ts';
+import { forwardingPolicy, isGrantLive, sessionClaim } from './forwarded-grants.ts';
 
 /** Seconds. RFC 6749 §4.1.2 allows ten minutes at most; the exchange follows at once. */
 const codeLifetime = 60;
@@ -102,10 +103,12 @@ function grantRules({ settings, consents, errors, interactionPolicy }: ProviderP
     claims: { openid: ['sub'] },
     findAccount: async (_ctx, sub, token) => {
       if (!(await accounts.isKnown(sub)) || (await isWithdrawn(consents, sub, token))) return undefined;
+      if (!(await isGrantLive(accounts, token, errors))) return undefined;
       return { accountId: sub, claims: () => ({ sub }) };
     },
+    extraTokenClaims: (_ctx, token) => sessionClaim(accounts, token),
     interactions: {
-      policy: consentPolicy(interactionPolicy),
+      policy: forwardingPolicy(consentPolicy(interactionPolicy), accounts, interactionPolicy),
       url: (_ctx, interaction) => `${pathOf(issuer)}/interaction/${interaction.uid}`,
     },
     extraParams: [unasked],

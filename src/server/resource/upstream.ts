@@ -26,17 +26,22 @@ export interface Upstream {
  * the upstream resource.
  */
 export async function upstreamFetch(access: Access, upstream: Upstream): Promise<typeof globalThis.fetch> {
-  const { resource, token } = upstream;
+  const { token } = upstream;
   const origin = originOf(access);
   if (origin === undefined) throw refusal('The access was not made by a protected server.');
   if ((await sha256(token)) === origin.tokenDigest) {
     throw refusal('The token is the one that the client sent to this server.');
   }
+  return fetchTo(upstream);
+}
+
+/** The same where no request came with a token, such as at a sign-in. */
+export function fetchTo({ resource, token, fetch }: Upstream): typeof globalThis.fetch {
   const audiences = statedAudiences(token);
   if (audiences !== undefined && !audiences.some((audience) => names(audience, resource))) {
     throw refusal('The token names another audience than the upstream server.');
   }
-  const send = upstream.fetch ?? ((input, init) => globalThis.fetch(input, init));
+  const send = fetch ?? ((input, init) => globalThis.fetch(input, init));
   return async (input, init) => {
     const request = new Request(input, init);
     if (!resourceCovers(resource, request.url)) {

@@ -15,7 +15,7 @@ import {
 } from '../../../src/server/authorization/index.ts';
 import type { Storage } from '../../../src/server/authorization/index.ts';
 import { adapterFor } from '../../../src/server/authorization/adapter.ts';
-import { loadOidcProvider } from '../../../src/server/authorization/peer.ts';
+import { loadOidcProvider } from '../../../src/server/authorization/base/peer.ts';
 import { signingKeys } from '../../../src/server/authorization/signing-keys.ts';
 import { editor, notes, redirectUri, signIn, startServer, tokenRequest } from './rig.ts';
 

@@ -107,6 +107,17 @@ export const layers: Readonly<Record<string, Layer>> = {
     packages: ['jose', 'oidc-provider', 'openid-client', 'undici', 'zod'],
     why: 'an authorization server: with the broker it shares the rules of URLs and the one guard of addresses',
   },
+  'server/third-party/': {
+    mayImport: [
+      'base/errors.ts',
+      'oauth/base/',
+      'server/authorization/',
+      'server/resource/',
+      'server/storage/',
+    ],
+    packages: ['jose', 'openid-client', 'zod'],
+    why: 'an authorization server that is the client of another: it stands on both server roles',
+  },
   'serve/': {
     mayImport: ['base/errors.ts', 'base/system-error.ts', 'server/'],
     packages: ['@modelcontextprotocol/server', 'selfsigned', 'undici', 'zod'],

@@ -22,6 +22,7 @@ export const rooms: Readonly<Record<string, string>> = {
     'what a person sees of every step, and what an operator reads of a wrong option',
   'src/server/authorization/accounts': 'who signs in doesn’t depend on what is asked for',
   'src/server/authorization': 'issues what the protected server checks, and counts requests as that does',
+  'src/server/third-party': 'the authorization server whose people sign in at another one',
   'src/server': 'the doors: one file for each kind of server',
   'src/serve': 'runs both server roles, to try clients against',
   'src/vault/base': 'the kinds keep one contract and don’t know each other',

@@ -36,6 +36,40 @@ export type SignInResult =
   | { readonly page: string; readonly status?: number }
   | { readonly redirect: string };
 
+/** What a sign-in that was forwarded to another authorization server came to. */
+export type ForwardedResult =
+  | {
+      readonly account: string;
+      /** Those of the request that the other server granted too; the client gets no other. */
+      readonly scopes: readonly string[];
+      /** Joins the grant that the client gets to what the other server gave. */
+      readonly bind: (grantId: string) => Promise<void>;
+    }
+  /** For the client, at its redirect URI. */
+  | {
+      readonly error: 'access_denied' | 'invalid_scope' | 'server_error' | 'temporarily_unavailable';
+      readonly description: string;
+    }
+  | { readonly page: string; readonly status?: number }
+  | { readonly redirect: string };
+
+/**
+ * Accounts of another authorization server, which gives this one tokens for each authorization. Consent comes first:
+ * nothing is forwarded before the person allowed this client (spec, Mandatory security requirements 12).
+ */
+export interface Forwarding {
+  /** Where people are sent next, for the consent page. */
+  readonly host: string;
+  signIn(
+    step: SignInStep,
+    asked: { readonly clientId: string; readonly scopes: readonly string[] },
+  ): Promise<ForwardedResult>;
+  /** False: what the other server gave is no longer good, so the grant gives no token. */
+  isLive(grantId: string): Promise<boolean>;
+  /** The client, or the replay of a token, ended the grant. */
+  ended(grantId: string): Promise<void>;
+}
+
 export interface Accounts {
   /** A page to show, an address to send the browser to, or the account that signed in. */
   signIn(step: SignInStep): SignInResult | Promise<SignInResult>;
@@ -45,6 +79,8 @@ export interface Accounts {
   callback?(request: IncomingMessage, response: ServerResponse): Promise<void>;
   /** Throws invalid_request where this kind must not be used at this issuer. */
   requireUsableAt?(issuer: string): void;
+  /** Present: this is asked in the place of `signIn`, for each authorization, and after the person's consent. */
+  readonly forwarding?: Forwarding;
 }
 
 /**

@@ -43,12 +43,12 @@ const schema = z.strictObject({
 });
 
 /** Below the issuer. */
-const callbackPath = '/login/callback';
+export const callbackPath = '/login/callback';
 
 const startedSchema = z.object({ state: z.string(), nonce: z.string(), verifier: z.string() });
 
 /** OpenID Connect Core §2: at most 255 ASCII characters. */
-const subjectSchema = z.string().regex(/^[\x20-\x7e]{1,255}$/);
+export const subjectSchema = z.string().regex(/^[\x20-\x7e]{1,255}$/);
 
 /**
  * Register `<your issuer>/login/callback` as the redirect URI at the provider. Throws invalid_request where an option
@@ -119,7 +119,7 @@ async function finish({ provider, issuer, mayUse }: Parts, step: SignInStep): Pr
 }
 
 /** A URI (RFC 7519 §4.1.2). No issuer has a fragment, so two pairs never give the same account. */
-function accountOf(issuer: string, subject: string): string {
+export function accountOf(issuer: string, subject: string): string {
   return `${issuer}#${encodeURIComponent(subject)}`;
 }
 
@@ -138,7 +138,7 @@ function failed({ action }: SignInStep, status: number, problem: string): SignIn
 }
 
 /** From the redirect URI, which every browser may open, to the page that only the browser of the sign-in may. */
-function goOn({ pathname, searchParams }: URL, response: ServerResponse): void {
+export function goOn({ pathname, searchParams }: URL, response: ServerResponse): void {
   const interaction = /^([\w-]{1,64})\./.exec(searchParams.get('state') ?? '')?.[1];
   if (!pathname.endsWith(callbackPath) || interaction === undefined) {
     const said = 'This address takes the answer of a sign-in provider, and there is none.';

@@ -34,7 +34,10 @@ export interface ConsentQuestion extends Form {
   readonly isSelfNamed: boolean;
   /** The host of its metadata document, if it has one. */
   readonly documentHost?: string;
-  readonly account: string;
+  /** Who signed in; undefined where the person signs in afterwards. */
+  readonly account: string | undefined;
+  /** Where the person signs in afterwards. */
+  readonly nextHost?: string;
   /** Where the answer goes. */
   readonly redirectHost: string;
   readonly isThisMachine: boolean;
@@ -66,9 +69,9 @@ export function consentPage(question: ConsentQuestion): string {
     : `<b>${escaped(redirectHost)}</b>`;
   return page(
     `Allow ${client} to use ${resource}?`,
-    `<p>You are signed in as <b>${escaped(account)}</b>.</p>
+    `${whoNote(question)}
 ${nameNote(question)}
-<p>If you allow it, the answer goes to ${place}.${question.isThisMachine ? '' : ' You aren’t asked the same again for a year.'}</p>
+<p>If you allow it, the answer goes to ${place}.${question.isThisMachine || account === undefined ? '' : ' You aren’t asked the same again for a year.'}</p>
 ${question.isLocalOnly ? '<p role="note"><b>Take care:</b> this app runs on a computer, so this server can’t check which program it is. Allow it only if you started it yourself just now.</p>' : ''}
 <h2>It may use ${escaped(resource)} <small>(${escaped(resourceUri)})</small> to:</h2>
 ${scopes.length === 0 ? '<p>nothing in particular</p>' : `<ul>${scopes.map(({ scope, words }) => `<li>${escaped(words)} <code>${escaped(scope)}</code></li>`).join('')}</ul>`}
@@ -77,6 +80,12 @@ ${formStart(question)}
 <button name="decision" value="allow">Allow</button></p>
 </form>`,
   );
+}
+
+function whoNote({ account, nextHost = '' }: ConsentQuestion): string {
+  return account === undefined
+    ? `<p>If you allow it, you sign in at <b>${escaped(nextHost)}</b> next.</p>`
+    : `<p>You are signed in as <b>${escaped(account)}</b>.</p>`;
 }
 
 function nameNote({ client, documentHost, isSelfNamed }: ConsentQuestion): string {

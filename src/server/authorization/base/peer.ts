@@ -4,7 +4,7 @@
  * Invariant: a program that imports Keyturn for something else never loads it, and a missing one is named with the
  * command that installs it.
  */
-import { KeyturnError } from '../../base/errors.ts';
+import { KeyturnError } from '../../../base/errors.ts';
 
 export type OidcProvider = typeof import('oidc-provider');
 

@@ -1,0 +1,124 @@
+/**
+ * This server as a client of an upstream authorization server: the upstream's metadata, and requests to it.
+ *
+ * Invariant: the metadata is that of the issuer that the operator named. Requests go over https, follow no redirect, end
+ * in time, and reach private addresses only where the operator named that host.
+ */
+import * as openid from 'openid-client';
+import { fetch } from 'undici';
+import { hostOf, reachOf } from '../../../base/addresses.ts';
+import type { Reach } from '../../../base/addresses.ts';
+import { makeAgent } from '../../../base/system/https-agent.ts';
+import { boundedText } from '../base/bounded-text.ts';
+
+export interface UpstreamClient {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret?: string | undefined;
+  readonly authorities?: string | undefined;
+}
+
+/** Where metadata may lie: OpenID Connect Discovery, or RFC 8414. */
+export type MetadataPlace = 'oidc' | 'oauth2';
+
+/** Seconds for each request: a person or a program waits for it. */
+const timeoutSeconds = 5;
+
+/** Bytes of a document, a key set or an answer of the upstream. */
+const maxAnswerLength = 256 * 1024;
+
+/** Milliseconds in which the metadata is not fetched again. */
+const metadataLifetime = 60 * 60 * 1000;
+
+export class UpstreamConfiguration {
+  readonly #client: UpstreamClient;
+  readonly #places: readonly MetadataPlace[];
+  readonly #fetch: openid.CustomFetch;
+  #found: { readonly at: number; readonly configuration: Promise<openid.Configuration> } | undefined;
+
+  /** Looks for metadata at these places, in this order. */
+  constructor(client: UpstreamClient, places: readonly MetadataPlace[]) {
+    this.#client = client;
+    this.#places = places;
+    this.#fetch = upstreamFetch(client);
+  }
+
+  /** Throws where the upstream can't be reached or its metadata is of another. */
+  async get(): Promise<openid.Configuration> {
+    const now = Date.now();
+    if (this.#found === undefined || now - this.#found.at > metadataLifetime) {
+      this.#found = { at: now, configuration: this.#discover() };
+    }
+    const found = this.#found;
+    try {
+      return await found.configuration;
+    } catch (error) {
+      // The next request tries again.
+      if (this.#found === found) this.#found = undefined;
+      throw error;
+    }
+  }
+
+  async #discover(): Promise<openid.Configuration> {
+    const { clientId, clientSecret } = this.#client;
+    const server = await this.#metadata();
+    // RFC 8414 §2: a provider that names no method takes this one.
+    const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+    const authentication =
+      clientSecret === undefined
+        ? openid.None()
+        : methods.includes('client_secret_basic')
+          ? openid.ClientSecretBasic(clientSecret)
+          : openid.ClientSecretPost(clientSecret);
+    const configuration = new openid.Configuration(server, clientId, undefined, authentication);
+    configuration[openid.customFetch] = this.#fetch;
+    configuration.timeout = timeoutSeconds;
+    // Also the signature of an ID token that came over TLS, which the client by itself would trust.
+    openid.enableNonRepudiationChecks(configuration);
+    return configuration;
+  }
+
+  async #metadata(): Promise<openid.ServerMetadata> {
+    const { issuer, clientId } = this.#client;
+    let problem: unknown;
+    for (const algorithm of this.#places) {
+      try {
+        // RFC 8414 §3.3, OpenID Connect Discovery §4.3: the document's issuer is this one, or it is not used.
+        const found = await openid.discovery(new URL(issuer), clientId, undefined, openid.None(), {
+          [openid.customFetch]: this.#fetch,
+          timeout: timeoutSeconds,
+          algorithm,
+        });
+        return found.serverMetadata();
+      } catch (error) {
+        problem = error;
+      }
+    }
+    throw problem;
+  }
+}
+
+/** What the upstream's documents name is reached at public addresses, and the host that the operator named wherever it is. */
+function upstreamFetch({ issuer, authorities }: UpstreamClient): openid.CustomFetch {
+  const agents = new Map<Reach, ReturnType<typeof makeAgent>>();
+  return async (url, { method, headers, body, signal }) => {
+    const isConfirmed = (each: string): boolean => hostOf(each) === hostOf(issuer);
+    const reach = reachOf(url, { endpoint: issuer, isConfirmed });
+    const dispatcher = agents.get(reach) ?? makeAgent({ reach, authorities });
+    agents.set(reach, dispatcher);
+    const answer = await fetch(url, {
+      method,
+      headers,
+      ...(body instanceof URLSearchParams ? { body: body.toString() } : {}),
+      redirect: 'manual',
+      dispatcher,
+      ...(signal ? { signal } : {}),
+    });
+    const text = await boundedText(answer.body ?? undefined, maxAnswerLength);
+    const hasBody = answer.status !== 204 && answer.status !== 304 && answer.status >= 200;
+    return new Response(hasBody ? text : undefined, {
+      status: answer.status,
+      headers: Object.fromEntries(answer.headers),
+    });
+  };
+}

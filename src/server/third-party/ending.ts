@@ -1,0 +1,132 @@
+/**
+ * How a session ends, here and upstream.
+ *
+ * Invariant: what must be revoked upstream is written down before the session is removed, and stays written until the
+ * upstream confirmed it, offers no revocation, or was asked too often. Here the session ends at once, whatever the upstream
+ * says.
+ */
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { endGrant } from '../authorization/adapter.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { Receipt, SessionEvent } from './options.ts';
+import type { Session, Sessions, UpstreamTokens } from './session.ts';
+import type { UpstreamServer } from './upstream-server.ts';
+
+const kind = 'UpstreamRevocation';
+
+const revocationSchema = z.object({
+  session: z.string(),
+  receipt: z.enum(['confirmed', 'pending', 'notOffered', 'abandoned']),
+  tries: z.number(),
+  /** Seconds since the epoch. Another process or sweep waits until then. */
+  nextAt: z.number(),
+  /** Absent once nobody asks again. */
+  upstream: z
+    .object({ accessToken: z.string(), refreshToken: z.string().optional(), scope: z.string() })
+    .optional(),
+});
+
+type Revocation = z.infer<typeof revocationSchema>;
+
+const maxTries = 10;
+
+/** Seconds before the second try; each later one waits twice as long: the tenth is made after eight hours. */
+const firstPause = 60;
+
+/** Seconds that a receipt is kept. */
+const receiptLifetime = 30 * 24 * 60 * 60;
+
+export interface EndingParts {
+  readonly sessions: Sessions;
+  readonly storage: Storage;
+  readonly upstream: Pick<UpstreamServer, 'revoke'>;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly onEvent: (event: SessionEvent) => void;
+}
+
+export class Ending {
+  readonly #parts: EndingParts;
+
+  constructor(parts: EndingParts) {
+    this.#parts = parts;
+  }
+
+  /** Answers what the revocation upstream came to; undefined: there is no such session. */
+  async end(id: string, why: SessionEvent['why'] & string): Promise<Receipt | undefined> {
+    const { sessions, storage, onEvent } = this.#parts;
+    const session = await sessions.get(id);
+    if (!session) return this.receipt(id);
+    const isFirst = await this.#note(id, id, session.upstream);
+    await sessions.remove(id);
+    await endGrant(storage, id);
+    if (isFirst) onEvent({ kind: 'session_ended', session: id, why });
+    return this.#try(id);
+  }
+
+  /** Revokes tokens that came for a session which has ended meanwhile. */
+  async drop(id: string, tokens: UpstreamTokens): Promise<void> {
+    const item = `${id}.${randomUUID()}`;
+    await this.#note(item, id, tokens);
+    await this.#try(item);
+  }
+
+  /** What the revocation of an ended session came to so far. */
+  async receipt(id: string): Promise<Receipt | undefined> {
+    const item = await this.#parts.storage.get(kind, id);
+    return item && revocationSchema.parse(item.payload).receipt;
+  }
+
+  /** Tries again what is pending and due. */
+  async retry(): Promise<void> {
+    const now = this.#seconds();
+    for (const { id, item } of await this.#parts.storage.list(kind)) {
+      const { receipt, nextAt } = revocationSchema.parse(item.payload);
+      if (receipt === 'pending' && nextAt <= now) await this.#try(id);
+    }
+  }
+
+  async #note(
+    item: string,
+    session: string,
+    upstream: UpstreamTokens | Session['upstream'],
+  ): Promise<boolean> {
+    const { accessToken, refreshToken, scope } = upstream;
+    const payload: Revocation = {
+      session,
+      receipt: 'pending',
+      tries: 0,
+      nextAt: this.#seconds(),
+      upstream: { accessToken, ...(refreshToken === undefined ? {} : { refreshToken }), scope },
+    };
+    return this.#parts.storage.add(kind, item, { payload, expiresAt: this.#seconds() + receiptLifetime });
+  }
+
+  async #try(item: string): Promise<Receipt | undefined> {
+    const { storage, upstream, onEvent } = this.#parts;
+    const stored = (await storage.get(kind, item))?.payload;
+    if (stored === undefined) return undefined;
+    const before = revocationSchema.parse(stored);
+    if (before.receipt !== 'pending' || before.upstream === undefined) return before.receipt;
+    const tries = before.tries + 1;
+    const nextAt = this.#seconds() + firstPause * 2 ** before.tries;
+    const taken = { ...before, tries, nextAt };
+    // Another process tries it now.
+    if (!(await storage.replace(kind, item, stored, taken))) return 'pending';
+    let receipt: Receipt;
+    try {
+      receipt = (await upstream.revoke(before.upstream)) ? 'confirmed' : 'notOffered';
+    } catch {
+      receipt = tries >= maxTries ? 'abandoned' : 'pending';
+    }
+    const { upstream: _tokens, ...rest } = taken;
+    if (receipt !== 'pending') await storage.replace(kind, item, taken, { ...rest, receipt });
+    onEvent({ kind: 'upstream_revoked', session: before.session, receipt });
+    return receipt;
+  }
+
+  #seconds(): number {
+    return Math.floor(this.#parts.now() / 1000);
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * The upstream sign-in of one authorization.
+ *
+ * Invariant: it runs after the person's consent in the same browser (`answerForwarded`). The redirect URI is one fixed
+ * address. A client gets no scope that the upstream didn't grant, and a failure reaches it in our words only.
+ */
+import { randomBytes } from 'node:crypto';
+import { AuthorizationResponseError } from 'openid-client';
+import type { ForwardedResult, Forwarding, SignInStep } from '../authorization/accounts/accounts.ts';
+import { accountOf, callbackPath, subjectSchema } from '../authorization/accounts/upstream-accounts.ts';
+import { errorPage } from '../authorization/base/pages.ts';
+import { fetchTo } from '../resource/upstream.ts';
+import type { Ending } from './ending.ts';
+import type { SessionEvent, Upstream } from './options.ts';
+import type { Sessions } from './session.ts';
+import type { SessionStatus } from './status.ts';
+import { startedSchema } from './upstream-server.ts';
+import type { SignedIn, UpstreamServer } from './upstream-server.ts';
+
+export interface ForwardingParts {
+  readonly upstream: Upstream;
+  readonly server: UpstreamServer;
+  readonly sessions: Sessions;
+  readonly status: SessionStatus;
+  readonly ending: Ending;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly onEvent: (event: SessionEvent) => void;
+}
+
+interface AskedHere {
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+}
+
+/** Scopes that say something of the sign-in here, and need none upstream. */
+const ownScopes: ReadonlySet<string> = new Set(['openid', 'offline_access']);
+
+export function forwardingOf(parts: ForwardingParts): Forwarding {
+  return {
+    host: new URL(parts.upstream.issuer).host,
+    signIn: async (step, asked) =>
+      step.query.has('state') ? finish(parts, step, asked) : start(parts, step, asked),
+    async isLive(grantId) {
+      const { state } = await parts.status.standing(grantId);
+      if (state === 'unavailable') throw new Error('the upstream can not be reached');
+      return state === 'valid';
+    },
+    ended: async (grantId) => void (await parts.ending.end(grantId, 'revoked')),
+  };
+}
+
+async function start(
+  { upstream, server }: ForwardingParts,
+  step: SignInStep,
+  asked: AskedHere,
+): Promise<ForwardedResult> {
+  // The state names the interaction, so that the answer finds its way back to the cookie of this browser.
+  const state = `${step.interaction}.${randomBytes(32).toString('base64url')}`;
+  const needed = asked.scopes.flatMap((scope) => neededBy(upstream, scope) ?? []);
+  try {
+    const scopes = [...new Set([...upstream.extraScopes, ...needed])];
+    const { url, started } = await server.start(redirectUriOf(step), state, scopes);
+    await step.keep({ ...started });
+    return { redirect: url };
+  } catch {
+    return unavailable;
+  }
+}
+
+const unavailable: ForwardedResult = {
+  error: 'temporarily_unavailable',
+  description: 'the upstream authorization server can not be reached',
+};
+
+const failed: ForwardedResult = {
+  error: 'server_error',
+  description: 'the answer of the upstream authorization server can not be used',
+};
+
+async function finish(parts: ForwardingParts, step: SignInStep, asked: AskedHere): Promise<ForwardedResult> {
+  const started = startedSchema.safeParse(await step.take());
+  if (!started.success || step.query.get('state') !== started.data.state) {
+    // Not the answer to what was asked, so it says nothing about it: the client isn't told anything either.
+    const said =
+      'This address takes one answer of the sign-in that was started last in this browser. This is another.';
+    return { page: errorPage('invalid_request', said), status: 400 };
+  }
+  let signedIn: SignedIn;
+  try {
+    // The redirect URI that was sent, whatever a proxy made of the request.
+    const answer = new URL(redirectUriOf(step));
+    answer.search = step.query.toString();
+    signedIn = await parts.server.finish(answer, started.data);
+  } catch (error) {
+    // State and issuer were checked before the error was read.
+    return failureOf(error);
+  }
+  return accept(parts, asked, signedIn);
+}
+
+/** Spec, Third-party authorization flow, 9. */
+function failureOf(error: unknown): ForwardedResult {
+  const code = error instanceof AuthorizationResponseError ? error.error : undefined;
+  if (code === 'access_denied')
+    return { error: 'access_denied', description: 'the upstream authorization server refused the sign-in' };
+  if (code === 'temporarily_unavailable') return unavailable;
+  return failed;
+}
+
+/** From here on a failure must not leave tokens behind that nobody revokes. */
+async function accept(
+  parts: ForwardingParts,
+  asked: AskedHere,
+  { account, tokens }: SignedIn,
+): Promise<ForwardedResult> {
+  const { upstream, sessions, ending, now, onEvent } = parts;
+  const drop = async (result: ForwardedResult): Promise<ForwardedResult> => {
+    await ending.drop('unbound', tokens);
+    return result;
+  };
+  let name: string;
+  try {
+    name = account ?? (await subjectBy(upstream, tokens.accessToken));
+  } catch {
+    return drop(failed);
+  }
+  const given = new Set(tokens.scope.split(' '));
+  const scopes = asked.scopes.filter(
+    (scope) => ownScopes.has(scope) || (neededBy(upstream, scope)?.every((each) => given.has(each)) ?? false),
+  );
+  if (!scopes.some((scope) => !ownScopes.has(scope)))
+    return drop({
+      error: 'access_denied',
+      description: 'the upstream authorization server granted none of the scopes',
+    });
+  const bind = async (grantId: string): Promise<void> => {
+    const at = Math.floor(now() / 1000);
+    const times = { startedAt: at, usedAt: at, checkedAt: at };
+    try {
+      await sessions.add(grantId, { account: name, clientId: asked.clientId, ...times, upstream: tokens });
+    } catch (error) {
+      await drop(failed);
+      throw error;
+    }
+    onEvent({ kind: 'session_started', session: grantId });
+  };
+  return { account: name, scopes, bind };
+}
+
+async function subjectBy({ issuer, resource, subjectOf }: Upstream, token: string): Promise<string> {
+  if (subjectOf === undefined) throw new TypeError('nothing says who signed in');
+  const subject = await subjectOf(fetchTo({ resource, token }));
+  return accountOf(issuer, subjectSchema.parse(subject));
+}
+
+/** Undefined: a scope that isn't known here. */
+function neededBy({ scopes }: Upstream, scope: string): readonly string[] | undefined {
+  return Object.hasOwn(scopes, scope) ? scopes[scope] : undefined;
+}
+
+/** One address for all clients and all requests. */
+function redirectUriOf({ issuer }: SignInStep): string {
+  return issuer + callbackPath;
+}

@@ -1,0 +1,158 @@
+/**
+ * The third-party flow: an authorization server for our clients, whose people sign in at an upstream authorization server.
+ *
+ * Invariant: no upstream token leaves this process but to the upstream. A client gets tokens of ours, which are good only as
+ * long as the upstream's are.
+ */
+import type { RequestListener } from 'node:http';
+import { KeyturnError } from '../../base/errors.ts';
+import { authorizationServer } from '../authorization/authorization-server.ts';
+import type { AuthorizationServerOptions } from '../authorization/options.ts';
+import { accountOf, goOn } from '../authorization/accounts/upstream-accounts.ts';
+import type { Access } from '../resource/access.ts';
+import type { SessionState } from '../resource/options.ts';
+import type { VerifiedToken } from '../resource/tokens/token.ts';
+import { upstreamFetch } from '../resource/upstream.ts';
+import { memoryStorage } from '../storage/memory.ts';
+import type { Storage } from '../storage/storage.ts';
+import { Ending } from './ending.ts';
+import { forwardingOf } from './forwarding.ts';
+import type { ForwardingParts } from './forwarding.ts';
+import { readThirdPartyOptions } from './options.ts';
+import type {
+  Receipt,
+  SessionEvent,
+  SessionTimes,
+  ThirdPartyOptions,
+  ThirdPartySettings,
+} from './options.ts';
+import { Sessions } from './session.ts';
+import { sessionIdOf, SessionStatus } from './status.ts';
+import { UpstreamServer } from './upstream-server.ts';
+
+export interface ThirdPartyServer {
+  readonly issuer: string;
+  /** Serves the issuer's paths and its well-known addresses; answers 404 to others. */
+  readonly handler: RequestListener;
+  /** True for a path of this server, for a program that serves more. */
+  serves(path: string): boolean;
+  /** For the option `checkSession` of `protectedServer`, which must be told: without it, issued tokens outlive their sessions. */
+  readonly checkSession: (token: VerifiedToken) => Promise<SessionState>;
+  /**
+   * A fetch to the upstream resource for a request that passed, with the session's own upstream token, which is renewed
+   * where it must be. Throws `login_required` where the session ended, `authorization_server_unreachable` where the
+   * upstream can't be asked. `fetch`: the platform's own unless given.
+   */
+  upstream(access: Access, fetch?: typeof globalThis.fetch): Promise<typeof globalThis.fetch>;
+  /** Ends a session (the claim `sid`), here at once and upstream; undefined: there is none. */
+  endSession(session: string): Promise<Receipt | undefined>;
+  /** What the upstream said of an ended session so far. */
+  receipt(session: string): Promise<Receipt | undefined>;
+  /** Ends sessions whose time is over, and asks again for pending revocations. It runs by itself each minute. */
+  sweep(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Milliseconds. */
+const sweepInterval = 60_000;
+
+/** Throws invalid_request, with the option's name, where an option can't be used. */
+export async function thirdPartyServer(options: ThirdPartyOptions): Promise<ThirdPartyServer> {
+  const settings = readThirdPartyOptions(options);
+  const storage = options.storage ?? memoryStorage();
+  const parts = makeParts(options, settings, storage);
+  const { status, ending } = parts;
+  const authorization = await authorizationServer(downstream(options, settings.times, parts, storage));
+  const timer = setInterval(() => {
+    // The next sweep tries again; what ended is refused at its next use anyway.
+    sweep(parts).catch(() => undefined);
+  }, sweepInterval);
+  timer.unref();
+  return {
+    issuer: authorization.issuer,
+    handler: authorization.handler,
+    serves: (path) => authorization.serves(path),
+    checkSession: async (token) => status.check(token),
+    upstream: async (access, fetch) => {
+      const token = await upstreamToken(status, access);
+      const { resource } = settings.upstream;
+      return upstreamFetch(access, { resource, token, ...(fetch ? { fetch } : {}) });
+    },
+    endSession: async (session) => ending.end(session, 'revoked'),
+    receipt: async (session) => ending.receipt(session),
+    sweep: async () => sweep(parts),
+    async close() {
+      clearInterval(timer);
+      await authorization.close();
+      if (options.storage === undefined) await storage.close();
+    },
+  };
+}
+
+function makeParts(
+  { issuer, onEvent, now = Date.now }: ThirdPartyOptions,
+  { upstream, times }: ThirdPartySettings,
+  storage: Storage,
+): ForwardingParts {
+  const tell = (event: SessionEvent): void => {
+    try {
+      onEvent?.(event);
+    } catch {
+      // An audit log that fails must not change an answer.
+    }
+  };
+  const sessions = new Sessions(storage);
+  const server = new UpstreamServer(upstream, now);
+  const shared = { sessions, storage, upstream: server, now, onEvent: tell };
+  const ending = new Ending(shared);
+  const status = new SessionStatus({ ...shared, issuer, ending, times });
+  return { upstream, server, sessions, status, ending, now, onEvent: tell };
+}
+
+/** The server that our clients see. */
+function downstream(
+  options: ThirdPartyOptions,
+  { accessToken, absolute }: SessionTimes,
+  parts: ForwardingParts,
+  storage: Storage,
+): AuthorizationServerOptions {
+  const { resource, upstream, session: _times, ...rest } = options;
+  const { issuer } = options;
+  return {
+    ...rest,
+    storage,
+    resources: [resource],
+    // A refresh token ends with its session, whatever its own time.
+    lifetimes: { accessToken, refreshToken: absolute },
+    accounts: {
+      signIn: () => {
+        throw new TypeError('people sign in upstream');
+      },
+      isKnown: (account) => account.startsWith(accountOf(upstream.issuer, '')),
+      callback: async ({ url = '' }, response) => goOn(new URL(url, issuer), response),
+      forwarding: forwardingOf(parts),
+    },
+  };
+}
+
+async function sweep({ sessions, status, ending }: ForwardingParts): Promise<void> {
+  for (const { id, session } of await sessions.list()) {
+    const why = await status.whyOver(id, session);
+    if (why !== undefined) await ending.end(id, why);
+  }
+  await ending.retry();
+}
+
+async function upstreamToken(status: SessionStatus, access: Access): Promise<string> {
+  const id = sessionIdOf(access);
+  const state = await status.check(access);
+  const standing = state === 'valid' && id !== undefined ? await status.standing(id) : undefined;
+  if (standing?.state === 'valid') return standing.session.upstream.accessToken;
+  if ((standing?.state ?? state) === 'unavailable') {
+    const said = 'The upstream authorization server can’t be asked.';
+    throw new KeyturnError('authorization_server_unreachable', said);
+  }
+  throw new KeyturnError('login_required', 'The upstream session of this request has ended.', {
+    hint: 'Answer 401, so that the client signs in again.',
+  });
+}

@@ -1,0 +1,182 @@
+/**
+ * The upstream authorization server, as its client sees it: sign-in, renewal, status and revocation of tokens.
+ *
+ * Invariant: an answer counts only for the request that it belongs to (state, `iss`, PKCE), and a token only if nothing that
+ * it shows names another client. Each request ends in time. Nothing that the upstream says of an error is passed on.
+ */
+import { decodeJwt } from 'jose';
+import * as openid from 'openid-client';
+import { z } from 'zod';
+import { accountOf, subjectSchema } from '../authorization/accounts/upstream-accounts.ts';
+import { UpstreamConfiguration } from '../authorization/accounts/upstream-client.ts';
+import type { Upstream } from './options.ts';
+import type { UpstreamTokens } from './session.ts';
+
+export const startedSchema = z.object({
+  state: z.string(),
+  nonce: z.string(),
+  verifier: z.string(),
+  /** What was asked for there. */
+  scope: z.string(),
+});
+
+export type StartedSignIn = z.infer<typeof startedSchema>;
+
+/** The upstream doesn't honour the token any more. */
+export class RefusedUpstream extends Error {}
+
+/** The answer is about another client than this server. */
+export class ForeignToken extends Error {}
+
+export interface SignedIn {
+  readonly account: string | undefined;
+  readonly tokens: UpstreamTokens;
+}
+
+export class UpstreamServer {
+  readonly #upstream: Upstream;
+  readonly #configuration: UpstreamConfiguration;
+  readonly #now: () => number;
+
+  constructor(upstream: Upstream, now: () => number) {
+    const { issuer, clientId, clientSecret, authorities } = upstream;
+    this.#upstream = upstream;
+    this.#configuration = new UpstreamConfiguration({ issuer, clientId, clientSecret, authorities }, [
+      'oauth2',
+      'oidc',
+    ]);
+    this.#now = now;
+  }
+
+  /** Where the browser goes, and what to keep. `scopes`: of the upstream. */
+  async start(
+    redirectUri: string,
+    state: string,
+    scopes: readonly string[],
+  ): Promise<{ url: string; started: StartedSignIn }> {
+    const configuration = await this.#configuration.get();
+    const scope = scopes.join(' ');
+    const started = { state, nonce: openid.randomNonce(), verifier: openid.randomPKCECodeVerifier(), scope };
+    const url = openid.buildAuthorizationUrl(configuration, {
+      redirect_uri: redirectUri,
+      state,
+      ...(scope === '' ? {} : { scope }),
+      ...(this.#isOpenId ? { nonce: started.nonce } : {}),
+      ...this.#resource,
+      code_challenge: await openid.calculatePKCECodeChallenge(started.verifier),
+      code_challenge_method: 'S256',
+    });
+    return { url: url.href, started };
+  }
+
+  /** `answer`: the redirect URI with the parameters that came to it. */
+  async finish(answer: URL, { state, nonce, verifier, scope }: StartedSignIn): Promise<SignedIn> {
+    const configuration = await this.#configuration.get();
+    const checks = {
+      expectedState: state,
+      pkceCodeVerifier: verifier,
+      ...(this.#isOpenId ? { expectedNonce: nonce, idTokenExpected: true } : {}),
+    };
+    const response = await openid.authorizationCodeGrant(configuration, answer, checks, this.#resource);
+    const tokens = this.#tokensOf(response, scope, undefined);
+    await this.#requireOwn(tokens);
+    const claims = response.claims();
+    if (!this.#isOpenId || claims === undefined) return { account: undefined, tokens };
+    return { account: accountOf(this.#upstream.issuer, subjectSchema.parse(claims.sub)), tokens };
+  }
+
+  /** Throws RefusedUpstream where the upstream ended the grant, and anything else where nobody can tell. */
+  async renew({ refreshToken, scope }: UpstreamTokens): Promise<UpstreamTokens> {
+    if (refreshToken === undefined) throw new RefusedUpstream('there is nothing to renew it with');
+    const configuration = await this.#configuration.get();
+    let response;
+    try {
+      response = await openid.refreshTokenGrant(configuration, refreshToken, this.#resource);
+    } catch (error) {
+      // RFC 6749 §5.2. Nothing else says that the grant is over.
+      if (error instanceof openid.ResponseBodyError && error.error === 'invalid_grant')
+        throw new RefusedUpstream('the upstream refused the renewal');
+      throw error;
+    }
+    const tokens = this.#tokensOf(response, scope, refreshToken);
+    requireOwnClaims(tokens.accessToken, this.#upstream.clientId);
+    return tokens;
+  }
+
+  async offersIntrospection(): Promise<boolean> {
+    return (await this.#configuration.get()).serverMetadata().introspection_endpoint !== undefined;
+  }
+
+  /** RFC 7662. Throws where nobody can tell. */
+  async isActive({ accessToken }: UpstreamTokens): Promise<boolean> {
+    const configuration = await this.#configuration.get();
+    const said = await openid.tokenIntrospection(configuration, accessToken, {
+      token_type_hint: 'access_token',
+    });
+    return said.active && (said.client_id === undefined || said.client_id === this.#upstream.clientId);
+  }
+
+  /** RFC 7009; false: the upstream offers none. Throws where it didn't confirm. */
+  async revoke({ accessToken, refreshToken }: UpstreamTokens): Promise<boolean> {
+    const configuration = await this.#configuration.get();
+    if (configuration.serverMetadata().revocation_endpoint === undefined) return false;
+    // The refresh token first: with it goes the grant, at most servers.
+    if (refreshToken !== undefined)
+      await openid.tokenRevocation(configuration, refreshToken, { token_type_hint: 'refresh_token' });
+    try {
+      await openid.tokenRevocation(configuration, accessToken, { token_type_hint: 'access_token' });
+    } catch (error) {
+      // RFC 7009 §2.2.1: a server may revoke refresh tokens only.
+      const isUnsupported =
+        error instanceof openid.ResponseBodyError && error.error === 'unsupported_token_type';
+      if (!isUnsupported || refreshToken === undefined) throw error;
+    }
+    return true;
+  }
+
+  get #isOpenId(): boolean {
+    return this.#upstream.extraScopes.includes('openid');
+  }
+
+  get #resource(): Record<string, string> {
+    return this.#upstream.sendsResource ? { resource: this.#upstream.resource } : {};
+  }
+
+  #tokensOf(
+    response: openid.TokenEndpointResponse,
+    asked: string,
+    refreshToken: string | undefined,
+  ): UpstreamTokens {
+    const { access_token, refresh_token = refreshToken, expires_in, scope = asked, token_type } = response;
+    if (token_type !== 'bearer') throw new TypeError('the upstream token is of another type');
+    const now = Math.floor(this.#now() / 1000);
+    return {
+      accessToken: access_token,
+      ...(refresh_token === undefined ? {} : { refreshToken: refresh_token }),
+      ...(expires_in === undefined ? {} : { expiresAt: now + expires_in }),
+      // RFC 6749 §5.1: left out, it is what was asked for.
+      scope,
+    };
+  }
+
+  /** A server that mixes up its clients would let this one act as another. */
+  async #requireOwn(tokens: UpstreamTokens): Promise<void> {
+    requireOwnClaims(tokens.accessToken, this.#upstream.clientId);
+    if ((await this.offersIntrospection()) && !(await this.isActive(tokens)))
+      throw new ForeignToken('the upstream does not know the token as this client’s');
+  }
+}
+
+/** Looks at what a token shows, if it shows anything. */
+function requireOwnClaims(token: string, clientId: string): void {
+  let claims: Record<string, unknown>;
+  try {
+    claims = decodeJwt(token);
+  } catch {
+    return;
+  }
+  for (const name of ['client_id', 'azp']) {
+    if (claims[name] !== undefined && claims[name] !== clientId)
+      throw new ForeignToken('the token was issued to another client');
+  }
+}

@@ -1,0 +1,384 @@
+/**
+ * The third-party flow for its tests: an upstream that does what a test wants, our server over HTTPS, a protected server
+ * in front of a handler, and browsers.
+ *
+ * Invariant: one set of servers serves a whole file. Our clock moves only where a test moves it.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { Agent, fetch } from 'undici';
+import type { Response as Answer } from 'undici';
+import { CookieJar } from '../../../demo/user-agent.ts';
+import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
+import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
+import { trustingFetch } from '../../../src/serve/trusting-fetch.ts';
+import { jwt, protect, protectedServer } from '../../../src/server/index.ts';
+import type { ServerEvent } from '../../../src/server/index.ts';
+import { memoryStorage, sealedStorage, thirdPartyServer } from '../../../src/server/third-party/index.ts';
+import type { Storage, ThirdPartyOptions } from '../../../src/server/third-party/index.ts';
+
+export const notes = 'https://notes.example/mcp';
+export const redirectUri = 'https://client.example/callback';
+export const upstreamSecret = 'the secret of this server upstream';
+
+/** What the upstream does differently from one that is right. */
+export interface Bend {
+  /** Parameters of its redirect; undefined leaves one out. */
+  readonly redirect?: Readonly<Record<string, string | undefined>>;
+  /** Members of its token answers. */
+  readonly token?: Readonly<Record<string, unknown>>;
+  /** Claims of its ID token. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+  /** In place of an answer of this path: a status, or none at all. */
+  readonly fault?: { readonly path: string; readonly status: number | 'hangs' | 'redirects' };
+  readonly introspection?: Readonly<Record<string, unknown>>;
+  readonly refusesRenewal?: boolean;
+}
+
+export interface UpstreamRequest {
+  readonly path: string;
+  readonly form: URLSearchParams;
+  readonly authorization: string | undefined;
+}
+
+/** An upstream authorization server and its API. */
+export async function startUpstream(certificates: Awaited<ReturnType<typeof throwAwayCertificates>>) {
+  const listener = await listenOnLoopback(certificates, 0);
+  const issuer = listener.origin;
+  const { privateKey, publicKey } = await generateKeyPair('ES256');
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'k', alg: 'ES256', use: 'sig' };
+  const state = {
+    bend: {} as Bend,
+    offers: { introspection: true, revocation: true },
+    requests: [] as UpstreamRequest[],
+    asked: new URLSearchParams(),
+    count: 0,
+    gate: Promise.resolve(),
+  };
+  const idToken = async (): Promise<string> =>
+    new SignJWT({
+      nonce: state.asked.get('nonce') ?? '',
+      sub: 'alice',
+      iss: issuer,
+      aud: 'us',
+      ...state.bend.claims,
+    })
+      .setProtectedHeader({ alg: 'ES256', kid: 'k' })
+      .setIssuedAt()
+      .setExpirationTime('5m')
+      .sign(privateKey);
+  const token = async (form: URLSearchParams): Promise<object> => {
+    await state.gate;
+    state.count += 1;
+    return {
+      access_token: `upstream-access-${state.count}`,
+      refresh_token: `upstream-refresh-${state.count}`,
+      token_type: 'bearer',
+      expires_in: 600,
+      ...(form.get('grant_type') === 'authorization_code' ? { id_token: await idToken() } : {}),
+      ...state.bend.token,
+    };
+  };
+  const answers: Record<string, (form: URLSearchParams) => object | Promise<object>> = {
+    '/.well-known/oauth-authorization-server': () => ({
+      issuer,
+      authorization_endpoint: `${issuer}/authorize`,
+      token_endpoint: `${issuer}/token`,
+      jwks_uri: `${issuer}/keys`,
+      response_types_supported: ['code'],
+      id_token_signing_alg_values_supported: ['ES256'],
+      code_challenge_methods_supported: ['S256'],
+      authorization_response_iss_parameter_supported: true,
+      ...(state.offers.introspection ? { introspection_endpoint: `${issuer}/introspect` } : {}),
+      ...(state.offers.revocation ? { revocation_endpoint: `${issuer}/revoke` } : {}),
+    }),
+    '/keys': () => ({ keys: [jwk] }),
+    '/token': token,
+    '/introspect': () => ({ active: true, client_id: 'us', ...state.bend.introspection }),
+    '/revoke': () => ({}),
+    '/api/notes': () => ({ notes: [] }),
+  };
+  listener.serve((request: IncomingMessage, response: ServerResponse) => {
+    void (async () => {
+      const url = new URL(request.url ?? '/', issuer);
+      if (url.pathname === '/authorize') {
+        state.asked = url.searchParams;
+        const back = new URL(state.asked.get('redirect_uri') ?? '');
+        const parameters = {
+          code: 'c',
+          state: state.asked.get('state') ?? '',
+          iss: issuer,
+          ...state.bend.redirect,
+        };
+        for (const [name, value] of Object.entries(parameters))
+          if (value !== undefined) back.searchParams.set(name, value);
+        response.writeHead(302, { location: back.href }).end();
+        return;
+      }
+      let body = '';
+      for await (const chunk of request) body += String(chunk);
+      const form = new URLSearchParams(body);
+      state.requests.push({ path: url.pathname, form, authorization: request.headers.authorization });
+      const { fault } = state.bend;
+      if (fault?.path === url.pathname) {
+        if (fault.status === 'hangs') return;
+        if (fault.status === 'redirects') response.writeHead(307, { location: `${issuer}/elsewhere` }).end();
+        else response.writeHead(fault.status).end();
+        return;
+      }
+      response.setHeader('content-type', 'application/json');
+      if (state.bend.refusesRenewal && form.get('grant_type') === 'refresh_token') {
+        response.writeHead(400).end(JSON.stringify({ error: 'invalid_grant' }));
+        return;
+      }
+      response.end(JSON.stringify(await answers[url.pathname]?.(form)));
+    })();
+  });
+  return { ...listener, issuer, state };
+}
+
+export type UpstreamRig = Awaited<ReturnType<typeof startUpstream>>;
+
+export async function startFlow(
+  options: Partial<ThirdPartyOptions> = {},
+  changes: Partial<ThirdPartyOptions['upstream']> = {},
+) {
+  const certificates = await throwAwayCertificates();
+  const upstream = await startUpstream(certificates);
+  const listener = await listenOnLoopback(certificates, 0);
+  const issuer = listener.origin;
+  const clock = { ahead: 0 };
+  const now = (): number => Date.now() + clock.ahead * 1000;
+  const events: {
+    readonly kind: string;
+    readonly session?: string;
+    readonly why?: string;
+    readonly receipt?: string;
+  }[] = [];
+  const below: Storage = memoryStorage();
+  const storage = sealedStorage(below, [{ id: 'one', key: randomBytes(32) }]);
+  const full: ThirdPartyOptions = {
+    issuer,
+    resource: {
+      resource: notes,
+      name: 'Notes',
+      scopes: { 'notes:read': 'Read your notes', 'notes:write': 'Change your notes' },
+    },
+    upstream: {
+      issuer: upstream.issuer,
+      clientId: 'us',
+      clientSecret: upstreamSecret,
+      resource: `${upstream.issuer}/api`,
+      scopes: { 'notes:read': ['read'], 'notes:write': ['read', 'write'] },
+      extraScopes: ['openid', 'offline_access'],
+      authorities: certificates.ca,
+      ...changes,
+    },
+    clients: [
+      { clientId: 'editor', name: 'Editor', redirectUris: [redirectUri] },
+      { clientId: 'other', name: 'Other', redirectUris: ['https://other.example/callback'] },
+    ],
+    storage,
+    authorities: certificates.ca,
+    onEvent: (event) => events.push(event),
+    now,
+    ...options,
+  };
+  const server = await thirdPartyServer(full);
+  listener.serve(server.handler);
+  const trusting = trustingFetch(certificates.ca);
+  const refusals: ServerEvent[] = [];
+  const guard = protectedServer({
+    resource: notes,
+    authorizationServers: [issuer],
+    tokens: jwt(),
+    scopes: { required: ['notes:read'] },
+    checkSession: server.checkSession,
+    onEvent: (event) => refusals.push(event),
+    fetch: trusting.fetch,
+  });
+  const handle = protect(guard, async (_request, access) => {
+    const call = await server.upstream(access, async (input, init) => {
+      const { url, headers } = new Request(input, init);
+      return trusting.fetch(url, { headers });
+    });
+    return call(`${upstream.issuer}/api/notes`);
+  });
+  const dispatcher = new Agent({ connect: { ca: certificates.ca } });
+  return {
+    issuer,
+    server,
+    upstream,
+    options: full,
+    below,
+    storage,
+    clock,
+    events,
+    browser: () => new Browser(dispatcher, [issuer, upstream.issuer]),
+    /** The status of a call with this token, which calls the upstream. */
+    call: async (token: unknown): Promise<number> =>
+      (
+        await handle(
+          new Request(notes, { method: 'POST', headers: { authorization: `Bearer ${String(token)}` } }),
+        )
+      ).status,
+    async post(path: string, form: Readonly<Record<string, string>>) {
+      const answer = await fetch(issuer + path, {
+        method: 'POST',
+        body: new URLSearchParams(form),
+        dispatcher,
+      });
+      const text = await answer.text();
+      return {
+        status: answer.status,
+        body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>,
+      };
+    },
+    async close() {
+      await server.close();
+      await trusting.close();
+      await dispatcher.destroy();
+      await listener.close();
+      await upstream.close();
+    },
+  };
+}
+
+export type Flow = Awaited<ReturnType<typeof startFlow>>;
+
+export interface Page {
+  readonly status: number;
+  readonly text: string;
+  readonly url: string;
+  readonly headers: Answer['headers'];
+}
+
+/** Follows redirects of the two servers, and stops before any other address, or one that has `stop` in it. */
+export class Browser {
+  readonly jar = new CookieJar();
+  readonly #dispatcher: Agent;
+  readonly #known: readonly string[];
+  /** The address before which it stopped. */
+  sentTo = '';
+
+  constructor(dispatcher: Agent, known: readonly string[]) {
+    this.#dispatcher = dispatcher;
+    this.#known = known;
+  }
+
+  async open(
+    from: string,
+    stop?: string,
+    form?: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Page> {
+    this.sentTo = '';
+    let url = from;
+    let body = form;
+    for (;;) {
+      const cookie = this.jar.header(new URL(url));
+      const answer = await fetch(url, {
+        redirect: 'manual',
+        dispatcher: this.#dispatcher,
+        headers: { cookie, ...headers },
+        ...(body ? { method: 'POST', body: new URLSearchParams(body) } : {}),
+      });
+      this.jar.keep(new URL(url), answer.headers.getSetCookie());
+      const text = await answer.text();
+      const location = answer.headers.get('location');
+      if (location === null) return { status: answer.status, text, url, headers: answer.headers };
+      url = new URL(location, url).href;
+      body = undefined;
+      const isKnown = this.#known.includes(new URL(url).origin);
+      if (!isKnown || (stop !== undefined && url.includes(stop))) {
+        this.sentTo = url;
+        return { status: answer.status, text, url, headers: answer.headers };
+      }
+    }
+  }
+
+  /** Answers the consent page. */
+  async decide(
+    page: Page,
+    decision: string,
+    stop?: string,
+    headers: Readonly<Record<string, string>> = {},
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Page> {
+    const action = /<form[^>]*\saction="([^"]*)"/.exec(page.text)?.[1] ?? '';
+    const fields = page.text.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g);
+    const form = {
+      ...Object.fromEntries([...fields].map(([, name = '', value = '']) => [name, value])),
+      decision,
+      ...more,
+    };
+    return this.open(new URL(action, page.url).href, stop, form, {
+      'sec-fetch-site': 'same-origin',
+      ...headers,
+    });
+  }
+}
+
+export function authorizationUrl(
+  { issuer }: Pick<Flow, 'issuer'>,
+  verifier: string,
+  asked: Readonly<Record<string, string>> = {},
+): string {
+  const query = new URLSearchParams({
+    client_id: 'editor',
+    redirect_uri: redirectUri,
+    response_type: 'code',
+    resource: notes,
+    scope: 'notes:read',
+    state: 'of-the-client',
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+    ...asked,
+  });
+  return `${issuer}/auth?${query.toString()}`;
+}
+
+export const newVerifier = (): string => randomBytes(32).toString('base64url');
+
+/** What came back to the client of one sign-in. */
+export async function authorize(
+  flow: Flow,
+  asked: Readonly<Record<string, string>> = {},
+  browser = flow.browser(),
+) {
+  const verifier = newVerifier();
+  const page = await browser.open(authorizationUrl(flow, verifier, asked));
+  const last = await browser.decide(page, 'allow');
+  return {
+    verifier,
+    last,
+    back: new URL(browser.sentTo === '' ? 'about:blank' : browser.sentTo).searchParams,
+  };
+}
+
+export interface Tokens {
+  readonly access: string;
+  readonly refresh: string;
+  readonly claims: Readonly<Record<string, unknown>>;
+  readonly session: string;
+}
+
+export async function signIn(flow: Flow, asked: Readonly<Record<string, string>> = {}): Promise<Tokens> {
+  const { verifier, back, last } = await authorize(flow, asked);
+  if (!back.has('code')) throw new Error(`no code: ${back.toString()} ${last.status} ${last.text}`);
+  const { body } = await flow.post('/token', {
+    grant_type: 'authorization_code',
+    code: back.get('code') ?? '',
+    code_verifier: verifier,
+    client_id: 'editor',
+    redirect_uri: redirectUri,
+    resource: notes,
+  });
+  const access = String(body['access_token']);
+  const claims = JSON.parse(Buffer.from(access.split('.')[1] ?? '', 'base64url').toString()) as Record<
+    string,
+    unknown
+  >;
+  return { access, refresh: String(body['refresh_token']), claims, session: String(claims['sid']) };
+}

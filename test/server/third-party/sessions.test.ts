@@ -1,0 +1,243 @@
+/** Sessions of the third-party flow: how the upstream's tokens stand, time-outs, renewals, revocations. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { memoryStorage, thirdPartyServer } from '../../../src/server/third-party/index.ts';
+import { signIn, startFlow } from './rig.ts';
+import type { Bend, Flow } from './rig.ts';
+
+let flow: Flow;
+
+beforeAll(async () => {
+  flow = await startFlow({ session: { idle: 3600, absolute: 7200 } });
+});
+afterAll(async () => flow.close());
+afterEach(() => {
+  flow.upstream.state.bend = {};
+  flow.upstream.state.requests.length = 0;
+  flow.clock.ahead = 0;
+});
+
+const bend = (next: Bend): void => void (flow.upstream.state.bend = next);
+const requestsTo = (path: string) => flow.upstream.state.requests.filter((each) => each.path === path);
+const endings = (session: string) =>
+  flow.events.filter((each) => each.session === session && each.kind === 'session_ended');
+
+describe('a session', () => {
+  it('whose upstream ended refuses its tokens at the next look, and gives no new ones', async () => {
+    const { access, refresh, session } = await signIn(flow);
+    expect(await flow.call(access)).toBe(200);
+    bend({ introspection: { active: false }, refusesRenewal: true });
+    flow.clock.ahead = 61;
+    expect(await flow.call(access)).toBe(401);
+    expect(endings(session)).toMatchObject([{ why: 'upstream_ended' }]);
+    const form = { grant_type: 'refresh_token', refresh_token: refresh, client_id: 'editor' };
+    expect(await flow.post('/token', form)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+  });
+
+  it('asks the upstream once a minute at most', async () => {
+    const { access } = await signIn(flow);
+    const before = requestsTo('/introspect').length;
+    flow.clock.ahead = 59;
+    await Promise.all([flow.call(access), flow.call(access)]);
+    expect(requestsTo('/introspect')).toHaveLength(before);
+    flow.clock.ahead = 61;
+    await Promise.all([flow.call(access), flow.call(access), flow.call(access)]);
+    expect(requestsTo('/introspect')).toHaveLength(before + 1);
+  });
+
+  it('renews its upstream token by one request, though two requests and two processes need it', async () => {
+    const { access, session } = await signIn(flow);
+    const second = await thirdPartyServer(flow.options);
+    flow.upstream.state.requests.length = 0;
+    flow.clock.ahead = 601;
+    const claims = {
+      iss: flow.issuer,
+      sub: `${flow.upstream.issuer}#alice`,
+      client_id: 'editor',
+      sid: session,
+    };
+    const other = second.checkSession({
+      issuer: flow.issuer,
+      subject: claims.sub,
+      clientId: 'editor',
+      scopes: [],
+      expiresAt: 0,
+      claims,
+    });
+    expect(await Promise.all([flow.call(access), flow.call(access), other])).toEqual([200, 200, 'valid']);
+    expect(requestsTo('/token')).toHaveLength(1);
+    const tokens = requestsTo('/api/notes').map(({ authorization }) => authorization);
+    expect(new Set(tokens)).toEqual(new Set([`Bearer upstream-access-${flow.upstream.state.count}`]));
+    await second.close();
+  });
+
+  it('goes on for the stated time while the upstream can’t be asked, and not longer', async () => {
+    const { access, refresh } = await signIn(flow);
+    bend({ fault: { path: '/introspect', status: 500 } });
+    flow.clock.ahead = 61;
+    expect(await flow.call(access)).toBe(200);
+    flow.clock.ahead = 121;
+    expect(await flow.call(access)).toBe(503);
+    const form = { grant_type: 'refresh_token', refresh_token: refresh, client_id: 'editor' };
+    expect((await flow.post('/token', form)).body['error']).toBe('temporarily_unavailable');
+    bend({});
+    flow.clock.ahead = 130;
+    expect((await flow.post('/token', form)).status).toBe(200);
+  });
+
+  it('whose upstream token expired is refused while the upstream can’t renew it', async () => {
+    const { access } = await signIn(flow);
+    bend({ fault: { path: '/token', status: 500 } });
+    flow.clock.ahead = 600;
+    expect(await flow.call(access)).toBe(503);
+  });
+
+  it('ends where a renewal brings fewer scopes', async () => {
+    const { access, session } = await signIn(flow, { scope: 'notes:write' });
+    bend({ token: { scope: 'openid offline_access read' } });
+    flow.clock.ahead = 620;
+    expect(await flow.call(access)).toBe(401);
+    expect(endings(session)).toMatchObject([{ why: 'upstream_narrowed' }]);
+  });
+
+  it.each<[string, number, string]>([
+    ['an hour without a request', 3601, 'idle'],
+    ['two hours, whatever happened in it', 7201, 'too_old'],
+  ])('ends after %s', async (_what, seconds, why) => {
+    const { access, session } = await signIn(flow);
+    if (why === 'too_old') {
+      flow.clock.ahead = 3000;
+      expect(await flow.call(access)).toBe(200);
+      flow.clock.ahead = 6000;
+      expect(await flow.call(access)).toBe(200);
+    }
+    flow.clock.ahead = seconds;
+    await flow.server.sweep();
+    expect(endings(session)).toMatchObject([{ why }]);
+    expect(await flow.call(access)).toBe(401);
+    expect(await flow.server.receipt(session)).toBe('confirmed');
+  });
+
+  it('takes no token of another client or person under its name', async () => {
+    const { session, claims } = await signIn(flow);
+    const token = {
+      issuer: flow.issuer,
+      subject: String(claims['sub']),
+      clientId: 'editor',
+      scopes: [],
+      expiresAt: 0,
+      claims: { sid: session },
+    };
+    const check = flow.server.checkSession;
+    expect(await check(token)).toBe('valid');
+    for (const wrong of [
+      { clientId: 'other' },
+      { subject: 'x' },
+      { issuer: 'https://evil.example' },
+      { claims: {} },
+    ])
+      expect(await check({ ...token, ...wrong })).toBe('ended');
+  });
+});
+
+describe('a revocation', () => {
+  it('by the client ends the session here at once, and both tokens upstream, with a receipt', async () => {
+    const { access, refresh, session } = await signIn(flow);
+    await flow.post('/token/revocation', { token: refresh, client_id: 'editor' });
+    // Before anybody uses the token again.
+    await expect.poll(async () => flow.server.receipt(session)).toBe('confirmed');
+    expect(await flow.call(access)).toBe(401);
+    expect(requestsTo('/revoke').map(({ form }) => form.get('token'))).toEqual([
+      `upstream-refresh-${flow.upstream.state.count}`,
+      `upstream-access-${flow.upstream.state.count}`,
+    ]);
+    expect(endings(session)).toMatchObject([{ why: 'revoked' }]);
+  });
+
+  it('by a refresh token that is shown twice does so too', async () => {
+    const { refresh, session } = await signIn(flow);
+    const form = { grant_type: 'refresh_token', refresh_token: refresh, client_id: 'editor' };
+    const { body } = await flow.post('/token', form);
+    expect((await flow.post('/token', form)).status).toBe(400);
+    await expect.poll(async () => flow.server.receipt(session)).toBe('confirmed');
+    expect(await flow.call(body['access_token'])).toBe(401);
+  });
+
+  it('that the upstream does not confirm is pending, tried again, and abandoned after the tenth try', async () => {
+    const { access, session } = await signIn(flow);
+    const token = `upstream-refresh-${flow.upstream.state.count}`;
+    const tried = () => requestsTo('/revoke').filter(({ form }) => form.get('token') === token);
+    bend({ fault: { path: '/revoke', status: 503 } });
+    expect(await flow.server.endSession(session)).toBe('pending');
+    expect(await flow.call(access)).toBe(401);
+    await flow.server.sweep();
+    expect(tried()).toHaveLength(1);
+    for (let tries = 2; tries <= 10; tries += 1) {
+      flow.clock.ahead += 60 * 2 ** (tries - 1);
+      await flow.server.sweep();
+    }
+    expect(tried()).toHaveLength(10);
+    expect(await flow.server.receipt(session)).toBe('abandoned');
+    const item = await flow.storage.get('UpstreamRevocation', session);
+    expect(JSON.stringify(item)).not.toContain('upstream-');
+  });
+});
+
+describe('an upstream with neither introspection nor revocation', () => {
+  it('decides by a renewal every five minutes, and the receipt says that no revocation is offered', async () => {
+    const plain = await startFlow();
+    plain.upstream.state.offers = { introspection: false, revocation: false };
+    try {
+      const { access, session } = await signIn(plain);
+      const renewals = () =>
+        plain.upstream.state.requests.filter(({ form }) => form.get('grant_type') === 'refresh_token').length;
+      plain.clock.ahead = 290;
+      expect([await plain.call(access), renewals()]).toEqual([200, 0]);
+      plain.clock.ahead = 301;
+      plain.upstream.state.bend = { fault: { path: '/token', status: 500 } };
+      expect([await plain.call(access), renewals()]).toEqual([200, 1]);
+      plain.clock.ahead = 361;
+      expect([await plain.call(access), renewals()]).toEqual([503, 2]);
+      plain.clock.ahead = 370;
+      plain.upstream.state.bend = { refusesRenewal: true };
+      expect([await plain.call(access), renewals()]).toEqual([401, 3]);
+      expect(await plain.server.receipt(session)).toBe('notOffered');
+    } finally {
+      await plain.close();
+    }
+  });
+});
+
+describe('thirdPartyServer', () => {
+  it.each<[string, string, (options: Flow['options']) => object]>([
+    [
+      'a storage that a thief can read',
+      'storage',
+      () => ({ storage: { ...memoryStorage(), atRest: 'readable' } }),
+    ],
+    [
+      'an http upstream',
+      'upstream.issuer',
+      ({ upstream }) => ({ upstream: { ...upstream, issuer: 'http://127.0.0.1:1' } }),
+    ],
+    [
+      'a scope that maps to nothing',
+      'upstream.scopes',
+      ({ upstream }) => ({ upstream: { ...upstream, scopes: {} } }),
+    ],
+    [
+      'nothing that says who signed in',
+      'upstream.subjectOf',
+      ({ upstream }) => ({ upstream: { ...upstream, extraScopes: [] } }),
+    ],
+    ['a status that counts for more than a minute', 'session.status', () => ({ session: { status: 61 } })],
+    [
+      'an option that it doesn’t know',
+      'upstream',
+      ({ upstream }) => ({ upstream: { ...upstream, surprise: true } }),
+    ],
+  ])('refuses %s, and names the option', async (_what, name, changes) => {
+    await expect(thirdPartyServer({ ...flow.options, ...changes(flow.options) })).rejects.toThrow(
+      `The option ${name}`,
+    );
+  });
+});

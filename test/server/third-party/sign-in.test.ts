@@ -1,0 +1,245 @@
+/** Sign-ins of the third-party flow: consent before anything is forwarded, and upstreams right and hostile. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { authorizationUrl, authorize, newVerifier, notes, signIn, startFlow } from './rig.ts';
+import type { Bend, Flow } from './rig.ts';
+
+let flow: Flow;
+
+beforeAll(async () => {
+  flow = await startFlow();
+});
+afterAll(async () => flow.close());
+afterEach(() => {
+  flow.upstream.state.bend = {};
+  flow.upstream.state.requests.length = 0;
+});
+
+const bend = (next: Bend): void => void (flow.upstream.state.bend = next);
+const requestsTo = (path: string) => flow.upstream.state.requests.filter((each) => each.path === path);
+
+describe('a sign-in by way of an upstream', () => {
+  it('gives a token of ours that calls the upstream by the upstream’s token', async () => {
+    const { access, claims } = await signIn(flow);
+    expect(claims).toMatchObject({
+      iss: flow.issuer,
+      aud: notes,
+      sub: `${flow.upstream.issuer}#alice`,
+      scope: 'notes:read',
+    });
+    expect(await flow.call(access)).toBe(200);
+    const [call] = requestsTo('/api/notes');
+    expect(call?.authorization).toMatch(/^Bearer upstream-access-\d+$/);
+    expect(JSON.stringify(claims)).not.toContain('upstream-access');
+    expect(Number(claims['exp']) - Number(claims['iat'])).toBe(300);
+  });
+
+  it('asks upstream with PKCE, one exact redirect URI, the upstream’s scopes and its resource', async () => {
+    await signIn(flow, { scope: 'notes:write' });
+    const { asked } = flow.upstream.state;
+    expect(asked.get('redirect_uri')).toBe(`${flow.issuer}/login/callback`);
+    expect(asked.get('code_challenge_method')).toBe('S256');
+    expect(asked.get('scope')).toBe('openid offline_access read write');
+    expect(asked.get('resource')).toBe(`${flow.upstream.issuer}/api`);
+    const [exchange] = requestsTo('/token');
+    expect(exchange?.form.get('redirect_uri')).toBe(`${flow.issuer}/login/callback`);
+    expect(exchange?.form.get('code_verifier')).toMatch(/^[\w-]{43,}$/);
+  });
+
+  it('gives a client no scope that the upstream did not grant', async () => {
+    bend({ token: { scope: 'openid offline_access read' } });
+    const { claims } = await signIn(flow, { scope: 'notes:read notes:write' });
+    expect(claims['scope']).toBe('notes:read');
+  });
+
+  it('refreshes a client’s token, and lets somebody else sign in by the same browser', async () => {
+    const browser = flow.browser();
+    await authorize(flow, {}, browser);
+    bend({ claims: { sub: 'bob' } });
+    const { back } = await authorize(flow, {}, browser);
+    expect(back.get('code')).not.toBeNull();
+    bend({});
+    const { refresh } = await signIn(flow);
+    const form = { grant_type: 'refresh_token', refresh_token: refresh, client_id: 'editor' };
+    const { status, body } = await flow.post('/token', form);
+    expect([status, await flow.call(body['access_token'])]).toEqual([200, 200]);
+  });
+
+  it('is readable nowhere in the storage below the seal', async () => {
+    await signIn(flow);
+    const text = JSON.stringify(await flow.below.scan());
+    expect(text).toContain('UpstreamSession');
+    for (const secret of ['upstream-access', 'upstream-refresh', 'notes:read'])
+      expect(text).not.toContain(secret);
+  });
+});
+
+describe('consent, before anything is forwarded', () => {
+  it('is asked of each client anew, on a page that no frame may show, by a __Host- cookie', async () => {
+    const browser = flow.browser();
+    await authorize(flow, {}, browser);
+    flow.upstream.state.asked = new URLSearchParams();
+    const asked = { client_id: 'other', redirect_uri: 'https://other.example/callback' };
+    const page = await browser.open(authorizationUrl(flow, newVerifier(), asked));
+    expect(page.text).toContain('other.example');
+    expect(page.text).toContain(new URL(flow.upstream.issuer).host);
+    expect(page.headers.get('x-frame-options')).toBe('DENY');
+    expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    expect(page.headers.getSetCookie().join()).toMatch(
+      /__Host-keyturn-consent=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure/,
+    );
+    expect(flow.upstream.state.asked.size).toBe(0);
+    await browser.decide(page, 'deny');
+    expect(new URL(browser.sentTo).searchParams.get('error')).toBe('access_denied');
+    expect(flow.upstream.state.asked.size).toBe(0);
+  });
+
+  it.each<[string, (attempt: Attempt) => Promise<number>]>([
+    [
+      'a yes without the cookie',
+      async ({ page, owner }) =>
+        (
+          await owner.decide(page, 'allow', undefined, {
+            cookie: without(owner.jar.header(new URL(page.url))),
+          })
+        ).status,
+    ],
+    [
+      'a yes with the cookie of another browser',
+      async ({ page, owner, foreign }) =>
+        (
+          await owner.decide(page, 'allow', undefined, {
+            cookie: `${without(owner.jar.header(new URL(page.url)))}; ${foreign}`,
+          })
+        ).status,
+    ],
+    [
+      'a yes with two cookies of that name',
+      async ({ page, owner, foreign }) =>
+        (
+          await owner.decide(page, 'allow', undefined, {
+            cookie: `${owner.jar.header(new URL(page.url))}; ${foreign}`,
+          })
+        ).status,
+    ],
+    [
+      'a yes from another site',
+      async ({ page, owner }) =>
+        (await owner.decide(page, 'allow', undefined, { 'sec-fetch-site': 'cross-site' })).status,
+    ],
+    [
+      'a yes without the form’s token',
+      async ({ page, owner }) =>
+        (await owner.decide(page, 'allow', undefined, {}, { form_token: '' })).status,
+    ],
+    [
+      'an answer of the upstream before the yes',
+      async ({ page, owner }) => (await owner.open(`${page.url}?code=c&state=x`)).status,
+    ],
+  ])('does not count by %s', async (_what, attempt) => {
+    const owner = flow.browser();
+    const page = await owner.open(authorizationUrl(flow, newVerifier()));
+    const other = flow.browser();
+    const otherPage = await other.open(authorizationUrl(flow, newVerifier()));
+    flow.upstream.state.asked = new URLSearchParams();
+    const foreign = /__Host-[^;]*/.exec(other.jar.header(new URL(otherPage.url)))?.[0] ?? '';
+    expect(await attempt({ page, owner, foreign })).toBe(403);
+    expect(flow.upstream.state.asked.size).toBe(0);
+    expect(requestsTo('/token')).toHaveLength(0);
+  });
+
+  it('of one browser serves no other, though that one was given the link', async () => {
+    const thief = flow.browser();
+    const page = await thief.open(authorizationUrl(flow, newVerifier()));
+    await thief.decide(page, 'allow', '/authorize');
+    const victim = flow.browser();
+    expect((await victim.open(thief.sentTo)).status).toBe(400);
+    await victim.open(authorizationUrl(flow, newVerifier()));
+    expect((await victim.open(thief.sentTo)).status).toBe(400);
+    expect(requestsTo('/token')).toHaveLength(0);
+  });
+});
+
+interface Attempt {
+  readonly page: Awaited<ReturnType<ReturnType<Flow['browser']>['open']>>;
+  readonly owner: ReturnType<Flow['browser']>;
+  readonly foreign: string;
+}
+
+const without = (cookies: string): string =>
+  cookies
+    .split('; ')
+    .filter((each) => !each.startsWith('__Host-'))
+    .join('; ');
+
+describe('an upstream that fails', () => {
+  it.each<[string, Bend, string]>([
+    [
+      'says that the person refused',
+      { redirect: { error: 'access_denied', code: undefined } },
+      'access_denied',
+    ],
+    [
+      'can’t serve now',
+      { redirect: { error: 'temporarily_unavailable', code: undefined } },
+      'temporarily_unavailable',
+    ],
+    [
+      'has an error with a script',
+      { redirect: { error: 'server_error', error_description: '<script>x</script>', code: undefined } },
+      'server_error',
+    ],
+    ['answers as another issuer', { redirect: { iss: 'https://evil.example' } }, 'server_error'],
+    ['answers without its issuer', { redirect: { iss: undefined } }, 'server_error'],
+    ['has an ID token for another client', { claims: { aud: 'somebody-else' } }, 'server_error'],
+    [
+      'has a token for another client, by introspection',
+      { introspection: { client_id: 'somebody-else' } },
+      'server_error',
+    ],
+    [
+      'has a token for another client, by its claims',
+      { token: { access_token: foreignJwt() } },
+      'server_error',
+    ],
+    ['has a token that is bound to a key', { token: { token_type: 'DPoP' } }, 'server_error'],
+    ['grants none of the scopes', { token: { scope: 'openid' } }, 'access_denied'],
+    ['answers 500', { fault: { path: '/token', status: 500 } }, 'server_error'],
+    ['redirects the exchange', { fault: { path: '/token', status: 'redirects' } }, 'server_error'],
+  ])('and %s is told to the client in our words', async (_what, next, error) => {
+    bend(next);
+    const started = flow.events.filter(({ kind }) => kind === 'session_started').length;
+    const { back } = await authorize(flow);
+    expect([back.get('error'), back.get('state'), back.get('iss'), back.get('code')]).toEqual([
+      error,
+      'of-the-client',
+      flow.issuer,
+      null,
+    ]);
+    expect(back.toString()).not.toMatch(/<|%3C|evil/i);
+    expect(flow.events.filter(({ kind }) => kind === 'session_started')).toHaveLength(started);
+    expect(requestsTo('/elsewhere')).toHaveLength(0);
+  });
+
+  it('with another state gets a page, and the client hears nothing', async () => {
+    const browser = flow.browser();
+    const page = await browser.open(authorizationUrl(flow, newVerifier()));
+    await browser.decide(page, 'allow', '/authorize');
+    const state = new URL(browser.sentTo).searchParams.get('state') ?? '';
+    const answer = await browser.open(
+      `${flow.issuer}/login/callback?code=c&state=${state}x&error=%3Cscript%3E`,
+    );
+    expect([answer.status, answer.text.includes('script')]).toEqual([400, false]);
+    expect(requestsTo('/token')).toHaveLength(0);
+  });
+
+  it('and hangs is given up, and the client is told', async () => {
+    bend({ fault: { path: '/token', status: 'hangs' } });
+    const { back } = await authorize(flow);
+    expect(back.get('error')).toBe('server_error');
+  });
+});
+
+function foreignJwt(): string {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `${part({ alg: 'none' })}.${part({ client_id: 'somebody-else' })}.`;
+}
