@@ -10,6 +10,7 @@ import { isAddressOrRange } from '../resource/base/address.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Accounts } from './accounts/accounts.ts';
 import { invalidOption } from './base/invalid-option.ts';
+import { redirectProblem } from './redirect.ts';
 
 /** A protected server that tokens can be issued for. */
 export interface ResourceOptions {
@@ -200,11 +201,11 @@ export function readAuthorizationOptions(options: AuthorizationServerOptions): S
     if (unknown !== undefined)
       invalidOption('resources.defaultScopes', 'it names a scope that is not in `scopes`');
   }
-  for (const client of data.clients) {
-    if (client.isMachine && client.clientSecret === undefined && client.keys === undefined) {
-      invalidOption('clients.isMachine', 'a machine needs `clientSecret` or `keys`');
-    }
-  }
+  if (new Set(data.resources.map(({ resource }) => resource)).size < data.resources.length)
+    invalidOption('resources.resource', 'two entries name the same one');
+  for (const client of data.clients) requireClient(client);
+  for (const { jwksUri } of data.assertionProviders) requireKeySet(jwksUri, isLoopback);
+  requireHosts(data.clientDocuments);
   data.accounts.requireUsableAt?.(data.issuer);
   if (!isLoopback && options.storage?.atRest === 'readable') {
     invalidOption(
@@ -232,6 +233,34 @@ function requireIssuer(issuer: string): boolean {
   } catch (error) {
     return invalidOption('issuer', error instanceof Error ? error.message : 'it is not a URL');
   }
+}
+
+/** The members that make a JWK private or shared, of any kind of key (RFC 7518 §6; AKP). */
+const secretMembers = ['d', 'k', 'priv'];
+
+function requireClient({ isMachine, clientSecret, keys, redirectUris }: Settings['clients'][number]): void {
+  if (isMachine && clientSecret === undefined && keys === undefined)
+    invalidOption('clients.isMachine', 'a machine needs `clientSecret` or `keys`');
+  if (keys?.some((key) => secretMembers.some((member) => member in key)))
+    invalidOption('clients.keys', 'it must hold public keys only');
+  const problem = redirectUris.map(redirectProblem).find((each) => each !== undefined);
+  if (problem !== undefined) invalidOption('clients.redirectUris', problem);
+}
+
+function requireKeySet(jwksUri: string, isLoopback: boolean): void {
+  try {
+    requireSecureUrl(jwksUri, 'the key set', { allowInsecureLoopback: isLoopback });
+  } catch (error) {
+    invalidOption('assertionProviders.jwksUri', error instanceof Error ? error.message : 'it is not a URL');
+  }
+}
+
+/** Entries are compared with the host of a URL, so one in another form would never match. */
+function requireHosts(trusted: Settings['clientDocuments']): void {
+  if (typeof trusted === 'string') return;
+  const wrong = trusted.find((entry) => URL.parse(`https://${entry}/`)?.host !== entry);
+  if (wrong !== undefined)
+    invalidOption('clientDocuments', 'write each host in lower case, with its port unless that is 443');
 }
 
 function requireResource(resource: string, isLoopback: boolean): void {

@@ -221,6 +221,38 @@ describe('an authorization server', () => {
       { issuer: 'https://login.example', accounts, storage: { ...memoryStorage(), atRest: 'readable' } },
     ],
     ['an option that it doesn’t know', 'options', { surprise: true }],
+    ['the same resource twice', 'resources.resource', { resources: [...good.resources, ...good.resources] }],
+    [
+      'a redirect to a script',
+      'clients.redirectUris',
+      { clients: [{ clientId: 'a', redirectUris: ['javascript:x()'] }] },
+    ],
+    [
+      'a redirect over plain http to another machine',
+      'clients.redirectUris',
+      { clients: [{ clientId: 'a', redirectUris: ['http://evil.example/callback'] }] },
+    ],
+    [
+      'a private key of a client',
+      'clients.keys',
+      { clients: [{ clientId: 'a', keys: [{ kty: 'EC', d: 'x' }] }] },
+    ],
+    [
+      'a shared key of a client',
+      'clients.keys',
+      { clients: [{ clientId: 'a', keys: [{ kty: 'oct', k: 'x' }] }] },
+    ],
+    [
+      'keys of a provider over plain http',
+      'assertionProviders.jwksUri',
+      {
+        assertionProviders: [
+          { issuer: 'https://i.example', jwksUri: 'http://i.example/jwks', accountFor: () => 'a' },
+        ],
+      },
+    ],
+    ['a host of documents that is a URL', 'clientDocuments', { clientDocuments: ['https://app.example'] }],
+    ['a host of documents in capitals', 'clientDocuments', { clientDocuments: ['App.example'] }],
   ])('does not start with %s, and names the option', async (_what, name, changes) => {
     await expect(authorizationServer({ ...good, ...changes })).rejects.toThrow(
       `The option ${name} of authorizationServer`,
