@@ -1,8 +1,8 @@
 /**
  * The two servers of `keyturn serve`: an authorization server, and a protected server that takes its tokens.
  *
- * Invariant: both listen on 127.0.0.1 with TLS and nowhere else. After `close` neither of them listens, and what was not
- * to be kept is gone.
+ * Invariant: both listen on 127.0.0.1 with TLS and nowhere else. After `close` neither of them listens, and what was
+ * not to be kept is gone.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

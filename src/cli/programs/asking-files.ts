@@ -1,6 +1,7 @@
 /**
  * What processes share while somebody is asked: a lock, and a report of the process that asks. Processes that ask for
- * the same share one question. The pairing of an entry has a lock and a report of its own, whatever is asked for after it.
+ * the same share one question. The pairing of an entry has a lock and a report of its own, whatever is asked for after
+ * it.
  *
  * Invariant: the lock is the kernel's, so it ends with its process. The report holds no secret. It counts only while
  * the lock is held, and for those who waited for it.

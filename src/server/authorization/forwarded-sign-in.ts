@@ -2,8 +2,8 @@
  * One authorization that is forwarded to another authorization server, which knows this server by a single client ID.
  *
  * Invariant: nothing is forwarded, and no answer of the other server is looked at, before a person allowed this very
- * authorization in this very browser (spec, Mandatory security requirements 12). The browser shows that by a cookie that no
- * other host can set. A consent serves one authorization.
+ * authorization in this very browser (spec, Mandatory security requirements 12). The browser shows that by a cookie
+ * that no other host can set. A consent serves one authorization.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Interaction, Provider } from 'oidc-provider';

@@ -2,8 +2,8 @@
  * The keys that sign tokens: kept in the storage, and replaced in time.
  *
  * Invariant: a key is published before it signs, and stays published until the last token that it signed has ended. So
- * a protected server that keeps the key set for a while never refuses a good token. Processes that share the storage share
- * the keys: the item's id is the key's number, and nobody makes a number twice.
+ * a protected server that keeps the key set for a while never refuses a good token. Processes that share the storage
+ * share the keys: the item's id is the key's number, and nobody makes a number twice.
  */
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import type { JsonWebKey } from 'node:crypto';

@@ -1,8 +1,8 @@
 /**
  * Storage in PostgreSQL, for several processes on several machines.
  *
- * Invariant: each change is one statement, and the database decides who was first: of two processes that use up the same
- * item, one finds it unused.
+ * Invariant: each change is one statement, and the database decides who was first: of two processes that use up the
+ * same item, one finds it unused.
  */
 import type { Pool } from 'pg';
 import { KeyturnError } from '../../base/errors.ts';
@@ -52,7 +52,8 @@ const connectionTimeout = 5000;
 const queryTimeout = 10_000;
 
 /**
- * `url`: `postgresql://USER:PASSWORD@HOST/DATABASE`, with whatever else `pg` reads there. Makes the table if it isn't there.
+ * `url`: `postgresql://USER:PASSWORD@HOST/DATABASE`, with whatever else `pg` reads there. Makes the table if it isn't
+ * there.
  * Throws `invalid_request` where `pg` isn't installed, `file_unreadable` where the database can't be used.
  */
 export async function postgresStorage(url: string): Promise<Storage> {

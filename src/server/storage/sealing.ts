@@ -28,7 +28,9 @@ export interface SealedStorage extends Storage {
 }
 
 const keyLength = 32;
-/** Bytes. Each seal derives a key from it, so that one key of the operator's may seal without a bound on their number. */
+/**
+ * Bytes. Each seal derives a key from it, so that one key of the operator's may seal without a bound on their number.
+ */
 const saltLength = 16;
 /** Bytes (NIST SP 800-38D §8.2). */
 const nonceLength = 12;
@@ -47,8 +49,8 @@ const keysSchema = z
 const sealedPayload = z.strictObject({ keyId: z.string(), sealed: z.string() });
 
 /**
- * `keys`: the first one seals, and all of them open. Throws invalid_request for keys that can't be used; what it answers
- * throws `file_unreadable` for an item that none of them opens.
+ * `keys`: the first one seals, and all of them open. Throws invalid_request for keys that can't be used; what it
+ * answers throws `file_unreadable` for an item that none of them opens.
  */
 export function sealedStorage(storage: Storage, keys: readonly SealingKey[]): SealedStorage {
   const ring = new KeyRing(keys);

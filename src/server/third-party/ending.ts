@@ -2,8 +2,8 @@
  * How a session ends, here and upstream.
  *
  * Invariant: what must be revoked upstream is written down before the session is removed, and stays written until the
- * upstream confirmed it, offers no revocation, or was asked too often. Here the session ends at once, whatever the upstream
- * says.
+ * upstream confirmed it, offers no revocation, or was asked too often. Here the session ends at once, whatever the
+ * upstream says.
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';

@@ -1,8 +1,8 @@
 /**
  * What `thirdPartyServer` takes, and the check of it.
  *
- * Invariant: a server with an option that can't be right never starts. Upstream tokens are kept sealed, or nowhere but in
- * memory.
+ * Invariant: a server with an option that can't be right never starts. Upstream tokens are kept sealed, or nowhere but
+ * in memory.
  */
 import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
@@ -31,8 +31,8 @@ export interface UpstreamOptions {
   /** Asked for each time, such as `openid` and `offline_access`. */
   readonly extraScopes?: readonly string[];
   /**
-   * Who signed in, where the upstream issues no ID token: a name that never changes hands there. Gets a fetch that sends
-   * the upstream token to `resource` only.
+   * Who signed in, where the upstream issues no ID token: a name that never changes hands there. Gets a fetch that
+   * sends the upstream token to `resource` only.
    */
   readonly subjectOf?: (fetch: typeof globalThis.fetch) => Promise<string>;
   /** Further authorities for requests to it, as PEM. */

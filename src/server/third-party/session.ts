@@ -1,8 +1,8 @@
 /**
  * Sessions: which upstream tokens belong to which grant of ours.
  *
- * Invariant: one grant has one session, under the grant's id, and nothing but this storage joins the two. A change counts
- * only if nobody changed the session since it was read; one that ended takes no change.
+ * Invariant: one grant has one session, under the grant's id, and nothing but this storage joins the two. A change
+ * counts only if nobody changed the session since it was read; one that ended takes no change.
  */
 import { z } from 'zod';
 import type { Storage } from '../storage/storage.ts';

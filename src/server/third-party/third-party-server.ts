@@ -1,8 +1,9 @@
 /**
- * The third-party flow: an authorization server for our clients, whose people sign in at an upstream authorization server.
+ * The third-party flow: an authorization server for our clients, whose people sign in at an upstream authorization
+ * server.
  *
- * Invariant: no upstream token leaves this process but to the upstream. A client gets tokens of ours, which are good only as
- * long as the upstream's are.
+ * Invariant: no upstream token leaves this process but to the upstream. A client gets tokens of ours, which are good
+ * only as long as the upstream's are.
  */
 import type { RequestListener } from 'node:http';
 import { KeyturnError } from '../../base/errors.ts';
@@ -36,7 +37,10 @@ export interface ThirdPartyServer {
   readonly handler: RequestListener;
   /** True for a path of this server, for a program that serves more. */
   serves(path: string): boolean;
-  /** For the option `checkSession` of `protectedServer`, which must be told: without it, issued tokens outlive their sessions. */
+  /**
+   * For the option `checkSession` of `protectedServer`, which must be told: without it, issued tokens outlive their
+   * sessions.
+   */
   readonly checkSession: (token: VerifiedToken) => Promise<SessionState>;
   /**
    * A fetch to the upstream resource for a request that passed, with the session's own upstream token, which is renewed

@@ -1,8 +1,9 @@
 /**
  * The upstream authorization server, as its client sees it: sign-in, renewal, status and revocation of tokens.
  *
- * Invariant: an answer counts only for the request that it belongs to (state, `iss`, PKCE), and a token only if nothing that
- * it shows names another client. Each request ends in time. Nothing that the upstream says of an error is passed on.
+ * Invariant: an answer counts only for the request that it belongs to (state, `iss`, PKCE), and a token only if nothing
+ * that it shows names another client. Each request ends in time. Nothing that the upstream says of an error is passed
+ * on.
  */
 import { decodeJwt } from 'jose';
 import * as openid from 'openid-client';

@@ -1,9 +1,9 @@
 /**
  * Accounts of people who sign in at an OpenID provider.
  *
- * Invariant: an account is the provider's issuer and subject, never an e-mail address or a name, which may change hands. An
- * answer of the provider counts once, and in the browser that was sent there. Nothing that the provider or the address
- * says of an error is shown.
+ * Invariant: an account is the provider's issuer and subject, never an e-mail address or a name, which may change
+ * hands. An answer of the provider counts once, and in the browser that was sent there. Nothing that the provider or
+ * the address says of an error is shown.
  */
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';

@@ -1,8 +1,8 @@
 /**
  * This server as a client of an upstream authorization server: the upstream's metadata, and requests to it.
  *
- * Invariant: the metadata is that of the issuer that the operator named. Requests go over https, follow no redirect, end
- * in time, and reach private addresses only where the operator named that host.
+ * Invariant: the metadata is that of the issuer that the operator named. Requests go over https, follow no redirect,
+ * end in time, and reach private addresses only where the operator named that host.
  */
 import * as openid from 'openid-client';
 import { fetch } from 'undici';
@@ -98,7 +98,10 @@ export class UpstreamConfiguration {
   }
 }
 
-/** What the upstream's documents name is reached at public addresses, and the host that the operator named wherever it is. */
+/**
+ * What the upstream's documents name is reached at public addresses, and the host that the operator named wherever it
+ * is.
+ */
 function upstreamFetch({ issuer, authorities }: UpstreamClient): openid.CustomFetch {
   const agents = new Map<Reach, ReturnType<typeof makeAgent>>();
   return async (url, { method, headers, body, signal }) => {

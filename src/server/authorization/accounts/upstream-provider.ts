@@ -1,8 +1,9 @@
 /**
  * An OpenID provider that people sign in at, as its client sees it.
  *
- * Invariant: a person is named by the provider's issuer and the `sub` of an ID token that it signed for us, for this very
- * request: state, `iss`, nonce, audience, times and signature were checked, and the code was bound to a verifier (PKCE).
+ * Invariant: a person is named by the provider's issuer and the `sub` of an ID token that it signed for us, for this
+ * very request: state, `iss`, nonce, audience, times and signature were checked, and the code was bound to a verifier
+ * (PKCE).
  */
 import * as openid from 'openid-client';
 import { UpstreamConfiguration } from './upstream-client.ts';
@@ -30,7 +31,9 @@ export class UpstreamProvider {
     this.#configuration = new UpstreamConfiguration(client, ['oidc']);
   }
 
-  /** Where the browser goes, and what to keep. Throws where the provider can't be reached or its metadata is of another. */
+  /**
+   * Where the browser goes, and what to keep. Throws where the provider can't be reached or its metadata is of another.
+   */
   async start(
     redirectUri: string,
     state: string,
@@ -50,7 +53,10 @@ export class UpstreamProvider {
     return { url: url.href, started };
   }
 
-  /** The claims of who signed in. `answer`: the redirect URI with the parameters that came to it. Throws for any other answer. */
+  /**
+   * The claims of who signed in. `answer`: the redirect URI with the parameters that came to it. Throws for any other
+   * answer.
+   */
   async finish(answer: URL, { state, nonce, verifier }: StartedSignIn): Promise<IdTokenClaims> {
     const tokens = await openid.authorizationCodeGrant(await this.#configuration.get(), answer, {
       expectedState: state,

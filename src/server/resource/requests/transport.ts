@@ -35,7 +35,10 @@ function forwardedProto(headers: Headers, isEncrypted: boolean): boolean {
   return proto === undefined ? isEncrypted : proto === 'https';
 }
 
-/** Of whom a request is. `header`: X-Forwarded-For; `peer`: who is connected; `trusted`: addresses and ranges of proxies. */
+/**
+ * Of whom a request is. `header`: X-Forwarded-For; `peer`: who is connected; `trusted`: addresses and ranges of
+ * proxies.
+ */
 export function clientAddress(
   header: string | null,
   peer: string,
