@@ -47,7 +47,10 @@ export interface AuthorizationServer {
 }
 
 /** Milliseconds between two sweeps of what expired. */
-const sweepInterval = 10 * 60 * 1000;
+const sweepInterval = 60 * 1000;
+
+/** Characters of a request's target. What `/auth` is asked is kept until the person answered, and anybody can ask. */
+const maxTargetLength = 8 * 1024;
 
 /** Throws invalid_request, with the option's name, where an option can't be used or oidc-provider isn't installed. */
 export async function authorizationServer(options: AuthorizationServerOptions): Promise<AuthorizationServer> {
@@ -183,6 +186,7 @@ function answerer({ settings, storage, secrets, consents }: ServerParts, provide
     const { url = '/' } = request;
     // RFC 9112 §3.2.2: the absolute form names a host, and the provider would take it for its own.
     if (!url.startsWith('/')) return refuse(response, 400);
+    if (url.length > maxTargetLength) return refuse(response, 414);
     const provider = await providers.get();
     const path = paths.within(url);
     if (path === undefined || !isExact(path)) return refuse(response, 404);

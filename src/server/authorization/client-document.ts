@@ -48,6 +48,9 @@ export interface GuardedFetch {
  * The fetch for everything that a client or its metadata names. `issuer`: what is reached on this machine, an issuer on
  * this machine may reach. `authorities`: further ones, as PEM.
  */
+/** Requests to hosts that clients named, at once: anybody can cause one. */
+const maxAtOnce = 20;
+
 export function guardedFetch(issuer: string, authorities?: string): GuardedFetch {
   const agents = new Map<Reach, Dispatcher>();
   const agentFor = (reach: Reach): Dispatcher => {
@@ -55,7 +58,7 @@ export function guardedFetch(issuer: string, authorities?: string): GuardedFetch
     agents.set(reach, known);
     return known;
   };
-  const guarded = async (url: string, init: Parameters<GuardedFetch>[1]): Promise<Response> => {
+  const fetchOne = async (url: string, init: Parameters<GuardedFetch>[1]): Promise<Response> => {
     const reach = reachOf(url, { endpoint: issuer, isConfirmed: () => false });
     const signal = AbortSignal.any([AbortSignal.timeout(timeout), ...(init.signal ? [init.signal] : [])]);
     const answer = await fetch(url, {
@@ -71,6 +74,16 @@ export function guardedFetch(issuer: string, authorities?: string): GuardedFetch
       status: answer.status,
       headers: Object.fromEntries(answer.headers),
     });
+  };
+  let running = 0;
+  const guarded: typeof fetchOne = async (url, init) => {
+    if (running >= maxAtOnce) throw refusal('too many documents are being read; try again later');
+    running += 1;
+    try {
+      return await fetchOne(url, init);
+    } finally {
+      running -= 1;
+    }
   };
   return Object.assign(guarded, {
     async close() {

@@ -5,6 +5,7 @@ import { generateKeyPair, exportJWK, SignJWT } from 'jose';
 import type { CryptoKey } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
+import { until } from '../../support/home.ts';
 import { authorizationOf, claimsOf, notes, redirectUri, signIn, startServer, tokenRequest } from './rig.ts';
 import type { Rig } from './rig.ts';
 
@@ -74,6 +75,21 @@ const register = async (to: Rig, body: unknown, headers: Record<string, string> 
 };
 
 describe('a client ID metadata document', () => {
+  it('is read beside at most nineteen others, however many strangers ask at once', async () => {
+    const held: ServerResponse[] = [];
+    const asked = Array.from({ length: 30 }, async (_, index) => {
+      const path = `/held-${index}.json`;
+      documents.set(path, (response) => void held.push(response));
+      return rig.request(authorizationOf(rig, { client_id: origin + path }).url);
+    });
+    let refused = 0;
+    for (const each of asked) void each.then(() => (refused += 1));
+    await until('ten are refused', () => refused === 10 || undefined);
+    expect(held).toHaveLength(20);
+    for (const response of held) response.writeHead(404).end();
+    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 400));
+  });
+
   it('makes its client known, with any port of a loopback redirect that names none', async () => {
     const clientId = publish('/good.json');
     const { status, body } = await signIn(rig, { client_id: clientId });

@@ -93,6 +93,11 @@ describe('an authorization request', () => {
     expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
   });
 
+  it('longer than 8 KiB is refused, since what it asks is kept', async () => {
+    const answer = await rig.request(`${authorizationOf(rig).url}&more=${'m'.repeat(8 * 1024)}`);
+    expect(answer.status).toBe(414);
+  });
+
   it('whose scope is called like something of the language gets a consent page', async () => {
     const asked = authorizationOf(rig, { scope: 'notes:read constructor' });
     expect(await walk(rig, asked)).toMatchObject({ code: expect.any(String) });
