@@ -226,7 +226,7 @@ function signInPages(env: NodeJS.ProcessEnv, owner: () => InProcessOwner): SignI
  */
 const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Finishes a rotation under way before the app ends, however and however often it was told to quit. */
+/** Finishes a rotation under way before the app ends, however and however often it was asked to quit. */
 function stopBeforeQuit(daemon: Daemon, controller: TrayController): void {
   let isDone = false;
   app.on('before-quit', (event) => {

@@ -50,7 +50,7 @@ export class Notifications {
     }
   }
 
-  /** Takes away what was told of questions that are over. */
+  /** Removes the notifications of questions that have ended. */
   keepOnly(questions: readonly Question[]): void {
     const open = new Set(questions.map(({ id }) => id));
     for (const [name, notification] of this.#shown) {

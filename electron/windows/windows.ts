@@ -45,7 +45,7 @@ export interface OpenCards {
   readonly open: readonly string[];
   /** Those that a card answers, oldest first. */
   readonly cards: readonly string[];
-  /** Of the cards, those that nobody was told of before. */
+  /** The cards that had no notification before. */
   readonly fresh: readonly string[];
 }
 

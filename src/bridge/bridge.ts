@@ -55,7 +55,7 @@ export interface BridgeOptions {
   readonly now?: () => number;
 }
 
-/** Resolves when the client is gone and the server was told. */
+/** Resolves when the client is gone and the server's session has ended. */
 export async function runBridge(options: BridgeOptions): Promise<void> {
   await new Bridge(options).run();
 }
@@ -179,7 +179,7 @@ class Bridge {
     }
   }
 
-  /** What the client isn't waiting for: a failure is told to the person alone. */
+  /** Work that the client doesn't wait for: only the person hears of a failure. */
   async #pass(sent: Promise<void>): Promise<void> {
     await sent.catch((error: unknown) => this.#told(error));
   }

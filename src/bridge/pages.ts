@@ -141,7 +141,7 @@ export class Pages implements Way {
   }
 
   #tell(answer: Answer): void {
-    // The server learns of a broken connection by itself.
+    // The server notices a broken connection by itself.
     void this.#options.server.send(answer).catch(() => undefined);
   }
 

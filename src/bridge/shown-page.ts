@@ -2,7 +2,7 @@
  * One page on its way to the person: read from the server's words, put on a card by the broker.
  *
  * Invariant: each page has a connection of its own to the broker, which ends with it: a page that nobody waits for
- * any more leaves no card behind. What goes wrong is told to the person, and to the server only as a page that was
+ * any more leaves no card behind. The person hears what goes wrong; the server hears only of a page that was
  * not opened. After that pages rest for a while, each time longer: a server that asks without end costs neither
  * connections nor lines.
  */
@@ -134,7 +134,7 @@ function tooMany(): KeyturnError {
   });
 }
 
-/** What the client is told of a request that its server refused until pages were opened. */
+/** The client's error for a request that its server refused until pages were opened. */
 export function afterPages(shown: readonly PageAnswer[]): string {
   const names = shown.map(({ url }) => nameOf(url));
   const last = shown.at(-1);

@@ -106,7 +106,7 @@ async function replayable(input: string | URL | Request, init: RequestInit = {})
   return plain(input, init) ?? read(new Request(input, init), init);
 }
 
-/** A text for a URL, whose type is told, needs no `Request` around it: that costs as much as asking the broker. */
+/** A URL as text, with a known type of body, needs no `Request`: to make one costs as much as asking the broker. */
 function plain(input: string | URL | Request, init: RequestInit): Replayable | undefined {
   const { method = 'GET', body, signal, redirect = 'follow' } = init;
   const headers = new Headers(init.headers);

@@ -2,7 +2,7 @@
  * What a client transport of the protocol's SDK takes, for one protected server. Both major versions take the same.
  *
  * Invariant: no request waits for a person so long that the SDK gives it up first. Else the call would be sent after
- * the client was told that it failed.
+ * the client got its failure.
  */
 import type { Connection } from './connection.ts';
 import { createFetch, type FetchOptions, tokenParams } from './fetch.ts';

@@ -47,7 +47,7 @@ export interface Runtime {
   /** The keys by which programs prove who they are. */
   readonly keys: Keys;
   readonly proxies: Proxies;
-  /** Connections that are told when a list changes. */
+  /** Connections that get a notice when a list changes. */
   readonly subscribers: Subscribers;
   /** Works in the background. */
   readonly revocations: RevocationQueue;

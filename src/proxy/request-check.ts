@@ -56,7 +56,7 @@ function refuseForeignHost({ headers }: IncomingMessage, { port }: ProxyEntry): 
   });
 }
 
-/** Browsers say which page asks. Programs don't; Node sends `Sec-Fetch-Mode` alone. */
+/** Browsers say which page asks. Programs don't; Node sends only `Sec-Fetch-Mode`. */
 function refusePages({ headers }: IncomingMessage): void {
   if (headers.origin === undefined && headers['sec-fetch-site'] === undefined) return;
   throw new HttpRefusal(403, 'not_permitted', 'the proxy serves no pages of a browser', {

@@ -2,7 +2,7 @@
  * Throw-away TLS certificates for servers on the loopback address.
  *
  * Invariant: the key of the authority leaves this function nowhere, so nothing else can ever be
- * signed with it; the leaf is good for this machine's own addresses and names alone.
+ * signed with it; the leaf is good only for this machine's own addresses and names.
  */
 import { generate } from 'selfsigned';
 

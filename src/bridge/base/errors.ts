@@ -1,5 +1,5 @@
 /**
- * What the client and the person are told when something goes wrong: a JSON-RPC error, and one line.
+ * What the client and the person get when something goes wrong: a JSON-RPC error, and one line.
  *
  * Invariant: says what happened, whether a call may have run, and what to do. Text of a server is quoted and bounded;
  * an error that isn't ours shows its code and nothing else.

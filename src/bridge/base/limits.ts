@@ -42,7 +42,7 @@ export const parkedFor = 600_000;
 /** Milliseconds until a server of the older transport must have named the URL that messages go to. */
 export const connectTime = 10_000;
 
-/** Subscriptions that a new session is told of again, and characters of the URI of each. */
+/** Subscriptions that are made again in a new session, and characters of the URI of each. */
 export const maxSubscriptions = 1024;
 export const maxUri = 2048;
 

@@ -203,7 +203,7 @@ export class StatelessClient implements Way {
   }
 
   #refuse(answer: Answer): void {
-    // The server learns of a broken connection by itself.
+    // The server notices a broken connection by itself.
     void this.#options.server.send(answer).catch(() => undefined);
   }
 

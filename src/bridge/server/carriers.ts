@@ -100,7 +100,7 @@ function opening(transport: StreamableHTTPClientTransport, signal: AbortSignal):
 
 /**
  * After the handshake the transport itself opens the listening stream, never again where that fails at first, and for
- * some tries later: it is told that the server has none.
+ * some tries later: the answer is that the server has none.
  */
 function withoutOwnListening(fetch: Fetch): Fetch {
   return async (url, init) => {

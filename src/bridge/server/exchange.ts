@@ -60,7 +60,7 @@ export function watchedFetch(fetch: Fetch, { ready, seen }: Hooks, limit = maxMe
   };
 }
 
-/** Of its target nothing but the origin is told: path and query may hold a secret. */
+/** Names only the origin of its target: path and query may hold a secret. */
 function redirectOrigin({ status, headers }: Response, from: string | URL): string | undefined {
   const location = headers.get('location');
   if (status < 300 || status > 399 || location === null) return undefined;

@@ -57,7 +57,7 @@ export class Questions {
     // A server that doesn't take its refusals either gets no more of them.
     if (this.#refusals >= maxQuestionRefusals || length > maxQuestionId) return;
     this.#refusals += 1;
-    // It learns of a broken connection by itself.
+    // It notices a broken connection by itself.
     await session.send(errorAnswer(id, tooManyQuestions)).catch(() => undefined);
     this.#refusals -= 1;
   }

@@ -196,7 +196,7 @@ export class Session {
     if (error instanceof InsufficientScopeError) return refusedFor(403);
     if (error instanceof SdkHttpError) return this.#refusal(error.data.status, method, exchange);
     if (error instanceof SdkError) return notTheProtocol(method);
-    // The SDK's older transport says it in a sentence alone.
+    // The SDK's older transport has only a sentence for it, and no code.
     if (exchange.status !== undefined && exchange.status >= 300)
       return this.#refusal(exchange.status, method, exchange);
     const code = networkCode(error);

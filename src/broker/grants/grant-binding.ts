@@ -115,7 +115,7 @@ export function compared(id: string, record: Grant | undefined, facts: VaultFact
     lostScope: binding.lostScope,
     state,
     signedInAt: record?.signedInAt ?? binding.signedInAt,
-    // While a revocation waits, the item may have lost the refresh token that the server was told of.
+    // While a revocation waits, the item may have lost the refresh token that the request named.
     hasRefreshToken:
       record?.state.kind === 'revoked' && state.kind === 'revoked'
         ? record.hasRefreshToken

@@ -146,7 +146,8 @@ export class TokenCache {
   }
 
   /**
-   * The grant ended: its tokens are no longer handed out, and kept until the server was told, or the vault has them.
+   * The grant ended: its tokens are no longer handed out, and kept until the server has answered their revocation, or
+   * the vault has them.
    */
   retire(grantId: string): void {
     const retired = [...this.retired(grantId), ...this.of(grantId)];

@@ -1,4 +1,4 @@
-/** Waiting for a broker that was told to stop. */
+/** Waiting for a broker that has to stop. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pollInterval, timeouts } from '../../client/takeover.ts';

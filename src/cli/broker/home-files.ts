@@ -31,7 +31,7 @@ export function isHome(paths: HomePaths): boolean {
 }
 
 /**
- * Removes them. The caller holds the home's lock, and no broker runs. `kept`: files to leave alone.
+ * Removes them. The caller holds the home's lock, and no broker runs. `kept`: files that stay.
  * Returns every file that is still there.
  */
 export function removeHomeFiles(paths: HomePaths, kept: readonly string[]): string[] {

@@ -70,7 +70,7 @@ async function openQuestions() {
 /** Milliseconds between two looks, and how many: a program that was just paired asks at once, or when it is used. */
 const [lookEvery, looks] = [200, 10] as const;
 
-/** A pairing alone gives nothing: most programs ask for access next. */
+/** A pairing by itself gives no access: most programs ask for it next. */
 async function sayNext({ client = 'the program' }: Question, before: readonly Question[]): Promise<void> {
   for (let left = looks; left > 0; left -= 1) {
     const next = (await openQuestions()).find(

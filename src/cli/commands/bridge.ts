@@ -2,7 +2,7 @@
  * `keyturn bridge URL`: lets a client that starts its servers as programs use a protected server.
  *
  * Invariant: stdout carries the protocol's messages and nothing else. The SDK is loaded here and by no other command.
- * What is refused is told to the client as well, in its protocol.
+ * The client gets each refusal too, in its protocol.
  */
 import { exitCodes, KeyturnError, reasons } from '../../base/errors.ts';
 import { endpointUrl } from '../../client/endpoint-url.ts';

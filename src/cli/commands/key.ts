@@ -14,7 +14,7 @@ import { askSecret } from '../terminal/passphrase-prompt.ts';
 import type { Input, Statement } from '../terminal/statement.ts';
 import { readStandardInput } from '../terminal/standard-input.ts';
 
-/** What `--scheme` takes for a key that stands alone. No server's scheme is called so. */
+/** The value of `--scheme` for a key without a scheme. No server's scheme has this name. */
 const noScheme = 'none';
 
 const statement = {

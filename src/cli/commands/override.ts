@@ -43,7 +43,7 @@ export const command = defineCommand(
   },
 );
 
-/** A host may be typed alone; an address of IPv6 also without its brackets. */
+/** A host may be typed without a scheme; an address of IPv6 also without its brackets. */
 function urlOfHost(text: string): string {
   if (text.includes('://')) return text;
   return `https://${isIPv6(text) ? `[${text}]` : text}`;

@@ -51,7 +51,7 @@ function absence(paths: HomePaths): Finding {
   };
 }
 
-/** Modes are told by the look at the disk already. */
+/** The check of the disk reports modes already. */
 function strangeness(error: unknown): Finding {
   return findingOf('broker.strange', error);
 }

@@ -14,7 +14,7 @@ import { maxNameLength } from '../../ipc/wire/limits.ts';
 /** Characters of the program's name in it. */
 const maxProgram = 20;
 
-/** Hexadecimal digits, 24 bits: sets apart what letters alone don't, in a name that a person can still read. */
+/** Hexadecimal digits, 24 bits: sets apart names that share their letters, in a name that a person can still read. */
 const markLength = 6;
 
 /** `notes.example-mcp-claude-3f9a1c`: host and path, the program that started us, and a mark of the whole URL. */
@@ -26,7 +26,7 @@ export function entryName({ host, pathname, href }: URL, program = parentProgram
 }
 
 /**
- * `notes.example-mcp`: for an entry that a person makes in a terminal. With a mark where host and path alone could be
+ * `notes.example-mcp`: for an entry that a person makes in a terminal. With a mark where host and path could be
  * another's.
  */
 export function nameOfServer({ protocol, host, pathname, search, href }: URL): string {

@@ -1,7 +1,7 @@
 /**
  * Headers that an entry of a client's configuration adds to its requests, as mcp-remote takes them.
  *
- * Invariants: none of them says who asks: Authorization is the broker's. They go to the endpoint alone. No message
+ * Invariants: none of them says who asks: Authorization is the broker's. They go only to the endpoint. No message
  * holds a header's value, which may be a secret.
  */
 import { readFile } from 'node:fs/promises';

@@ -33,7 +33,7 @@ export function leaveQuestion(asked: Asked, command: readonly string[]): void {
 }
 
 /**
- * Resolves when nobody is asked any longer and no refusal was told. Throws the refusal, or the signal's reason where
+ * Resolves when the question has ended without a refusal. Throws the refusal, or the signal's reason where
  * the person takes longer.
  */
 export async function untilAnswered(

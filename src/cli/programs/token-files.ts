@@ -23,7 +23,7 @@ export class TokenFiles {
     this.#folder = folder;
   }
 
-  /** Throws `file_unreadable` where there is no folder in memory that is the user's alone. */
+  /** Throws `file_unreadable` where there is no folder in memory that only the user can read. */
   static async make(runtime = process.env['XDG_RUNTIME_DIR']): Promise<TokenFiles> {
     const base = checked(runtime);
     await sweep(base);

@@ -1,4 +1,4 @@
-/** Connections that are told when a list should be read again. Only the owner's: what changed isn't said. */
+/** The owner's connections that get a notice when a list should be read again. The notice doesn't say what changed. */
 import type { notifications } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 

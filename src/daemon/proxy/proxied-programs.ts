@@ -2,7 +2,7 @@
  * The programs that come by a proxy: each pair of proxy and executable is a local client of its own.
  *
  * Invariants: such a client is made without a question, since it may do nothing: its first request for a token asks the
- * person. Its key goes to the process of the proxies alone. An executable counts only where the kernel says that the
+ * person. Only the process of the proxies gets its key. An executable counts only where the kernel says that the
  * process runs the file at this path; all other programs of a proxy are one client, "any program".
  */
 import path from 'node:path';
@@ -43,7 +43,7 @@ export class ProxiedPrograms {
   readonly #exclusive = mutex();
   /** Those that came in this run, by client; with the proxy of each. */
   readonly #came = new Map<string, string>();
-  /** By client, how it was told to connect. */
+  /** By client, the proxy and authorities of its connections when it came, as JSON. */
   readonly #routes = new Map<string, string>();
 
   constructor(parts: ProxiedProgramsParts) {

@@ -2,8 +2,8 @@
  * What the owner does with proxies: add, list, rotate, remove; and their process, which follows the list.
  *
  * Invariants: the process serves what stands in the list and nothing else. A change that fails at any step leaves the
- * proxy as it was; programs that a removal already ended stay ended. Before the list was verified it is told ports
- * and paths alone: no program gets anything before the list counts (proxied-programs.ts).
+ * proxy as it was; programs that a removal already ended stay ended. Before the list is verified, the process gets only
+ * ports and paths: no program gets anything before the list counts (proxied-programs.ts).
  */
 import { wholeSeconds } from '../../base/clock.ts';
 import { addressOf } from '../../broker/records/proxy.ts';

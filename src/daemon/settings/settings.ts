@@ -45,7 +45,7 @@ export const settingsSchema = z.object({
   noProxy: z.string().optional(),
   /** URL of our client ID metadata document. */
   clientMetadataUrl: z.string().refine(isClientMetadataUrl).optional(),
-  /** What servers of the earlier revision are told of the protocol's version (spec, Versioning 3). */
+  /** The protocol version in requests to servers of the earlier revision (spec, Versioning 3). */
   protocolVersionHeader: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]*$/)

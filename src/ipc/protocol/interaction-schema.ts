@@ -106,7 +106,7 @@ export const interaction = z.object({
   formerIssuer: url.optional(),
   /**
    * The six digits of a pairing, or the code to type at the page of a sign-in on another device. At a desk that
-   * code, and the address of a sign-in, are told to who started it and to the windows.
+   * code, and the address of a sign-in, go to the connection that started it and to the windows.
    */
   code: z.string().max(maxLength.id).optional(),
   /**

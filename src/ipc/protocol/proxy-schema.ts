@@ -25,7 +25,7 @@ export const proxy = z.object({
   name: proxyName,
   resource: url,
   port: z.int(),
-  /** What a client is configured with. Whoever of the user's programs knows it may ask. */
+  /** What a client is configured with. Any program of the user that knows it may ask. */
   url,
   state: proxyState,
   /** The programs that came by it. */

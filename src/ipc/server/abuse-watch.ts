@@ -2,7 +2,7 @@
  * Notices what a well-behaved program doesn't do again and again, so that a person can look at it.
  *
  * Invariant: at most one report a minute for each program, however much it does: a report must not
- * become the flood that it reports. Programs are told apart by their executable, for display only.
+ * become the flood that it reports. Their executable tells programs apart, for display only.
  */
 import type { PeerFacts } from '../peer/peer.ts';
 

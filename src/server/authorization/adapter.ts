@@ -64,7 +64,7 @@ export function adapterFor({ storage, errors, now, onReplay }: AdapterParts): (k
       async consume(id) {
         const key = keyOf(id);
         if (await storage.consume(kind, key, seconds())) return;
-        // RFC 9700 §4.14.2: two holders show one token. Whoever came second may be the thief, so nobody keeps it.
+        // RFC 9700 §4.14.2: two holders show one token. Either may be the thief, so nobody keeps it.
         const grantId = (await storage.get(kind, key))?.grantId;
         if (grantId !== undefined) await endGrant(storage, grantId);
         onReplay(grantId);

@@ -1,5 +1,5 @@
 /**
- * What a handler learns of the token that a request came with.
+ * What a handler gets of the token that came with a request.
  *
  * Invariant: the token itself is not in it, nor in the headers of the request that the handler gets. So a handler
  * can't pass it on (spec, Mandatory security requirements 11), not even by accident. Its digest is kept beside the

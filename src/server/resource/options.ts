@@ -1,5 +1,5 @@
 /**
- * What `protectedServer` is told, and the check of it.
+ * The options of `protectedServer`, and the check of them.
  *
  * Invariant: a server with an option that can't be right never starts. So no mistake shows up as a token that passes.
  */
@@ -27,7 +27,7 @@ export interface ProtectedServerOptions {
   /** `jwt()` or `introspection(…)`. */
   readonly tokens: TokenKind;
   readonly scopes?: {
-    /** What every request needs, and what a client without a token is told to ask for. */
+    /** What every request needs, and what the challenge asks a client without a token to request. */
     readonly required?: readonly string[];
     /** `scopes_supported` of the metadata; `required` unless given. */
     readonly supported?: readonly string[];

@@ -2,7 +2,7 @@
  * Requests to an upstream server, with a token that was issued for that server.
  *
  * Invariant: the token that a client sent here never goes further (spec, Mandatory security requirements 11). A token
- * is sent to the upstream resource alone, and a redirect is not followed.
+ * is sent only to the upstream resource, and a redirect is not followed.
  */
 import { decodeJwt } from 'jose';
 import { KeyturnError } from '../../base/errors.ts';

@@ -99,7 +99,7 @@ async function reseal(storage: Storage, ring: KeyRing): Promise<number> {
     for (const { kind, id, item } of page) {
       if (ring.isCurrent(item.payload)) continue;
       const anew = ring.seal(kind, id, ring.open(kind, id, item.payload));
-      // One that changed meanwhile was sealed under the first key by whoever changed it.
+      // An item that changed meanwhile was sealed under the first key by that change.
       if (await storage.replace(kind, id, item.payload, anew)) count += 1;
     }
     page = await storage.scan(page.at(-1));

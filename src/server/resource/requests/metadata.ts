@@ -33,7 +33,7 @@ export function resourceMetadata(content: MetadataContent): ResourceMetadata {
     resource,
     authorization_servers: content.authorizationServers,
     ...(scopesSupported.length === 0 ? {} : { scopes_supported: scopesSupported }),
-    // RFC 9728 §2: the header alone (RFC 6750 §2.1).
+    // RFC 9728 §2: only the header (RFC 6750 §2.1).
     bearer_methods_supported: ['header'],
     dpop_signing_alg_values_supported: content.dpopAlgorithms,
     ...(content.isDpopRequired ? { dpop_bound_access_tokens_required: true } : {}),

@@ -37,7 +37,7 @@ export function checkTimes({ exp, nbf, iat }: Times, now: number, tolerance: num
 /** The thumbprint, if the token is bound to a key by it. Throws a refusal for a token that is bound in another way. */
 export function thumbprintOf(cnf: z.infer<typeof confirmation> | undefined): { keyThumbprint?: string } {
   if (cnf === undefined) return {};
-  // Whoever took a token bound to a certificate for an unbound one would let a stolen one through.
+  // A token bound to a certificate is refused: without that check a stolen one would pass.
   if (cnf.jkt === undefined) throw new Refusal('token_bound');
   return { keyThumbprint: cnf.jkt };
 }
