@@ -105,7 +105,7 @@ it('`keyturn serve` with a folder keeps its certificate, readable by the user on
 });
 
 it('the configuration that docs/serve.md shows is one that `keyturn serve` takes', async () => {
-  const [shown = ''] = codeBlocks(page('docs/serve.md'), 'json');
+  const shown = codeBlocks(page('docs/serve.md'), 'json').find((each) => each.includes('"folder"')) ?? '';
   const configuration = z.record(z.string(), z.looseObject({}).or(z.string())).parse(JSON.parse(shown));
   const { authorizationServer, protectedServer } = configuration;
   const served = await serve(newHome(), {
