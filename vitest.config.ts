@@ -29,6 +29,7 @@ const common = {
   testTimeout,
   hookTimeout: testTimeout,
   expect: { poll: { timeout: pollTimeout } },
+  setupFiles: ['test/support/new-file.ts'],
 } as const;
 
 export default defineConfig({

@@ -62,6 +62,11 @@ export function keepSecret(kind: SecretKind, value: string): void {
   known.set(value, { kind, needles: needlesFor(value) });
 }
 
+/** For the next test file of the process. */
+export function forgetSecrets(): void {
+  known.clear();
+}
+
 /** How many are known. */
 export function secretsKnown(): number {
   return known.size;
