@@ -12,7 +12,7 @@ import { KeyturnError } from '../base/errors.ts';
 import type { Connection } from '../client/connection.ts';
 import { ClientSide } from './client-side.ts';
 import { Eras } from './eras/eras.ts';
-import { duplicateId, lineOf, rpcErrorOf, tooManyRequests } from './base/errors.ts';
+import { duplicateId, personLine, rpcErrorOf, tooManyRequests } from './base/errors.ts';
 import { lastWords, maxRequests, slowBytes } from './base/limits.ts';
 import {
   type Answer,
@@ -94,7 +94,7 @@ class Bridge {
       endpoint,
       fetch: authorizedFetch({ endpoint, connection: async () => this.#connect(), fetchFor }),
       onMessage: (message, about) => this.#eras.heard(message, about),
-      tell: (problem) => void this.#told(problem),
+      tell: (problem) => void this.#report(problem),
       ready: async () => this.#client.ready(),
       wait,
       now,
@@ -103,9 +103,10 @@ class Bridge {
       server: this.#upstream,
       toClient: (message) => this.#pages.heard(message),
       wait,
+      now,
     });
-    const told = (error: unknown): KeyturnError => this.#told(error);
-    const shown = new ShownPages({ endpoint, connection, told, now });
+    const report = (error: unknown): KeyturnError => this.#report(error);
+    const shown = new ShownPages({ endpoint, connection, report, now });
     this.#pages = new Pages({
       server: this.#eras,
       toClient,
@@ -175,23 +176,23 @@ class Bridge {
       const answer = await this.#pages.request(request, signal);
       return this.#options.tools?.filtered(request, answer) ?? answer;
     } catch (error) {
-      return signal.aborted ? undefined : errorAnswer(request.id, rpcErrorOf(this.#told(error)));
+      return signal.aborted ? undefined : errorAnswer(request.id, rpcErrorOf(this.#report(error)));
     }
   }
 
   /** Work that the client doesn't wait for: only the person hears of a failure. */
   async #pass(sent: Promise<void>): Promise<void> {
-    await sent.catch((error: unknown) => this.#told(error));
+    await sent.catch((error: unknown) => this.#report(error));
   }
 
-  #told(error: unknown): KeyturnError {
+  #report(error: unknown): KeyturnError {
     const known =
       error instanceof KeyturnError
         ? error
         : new KeyturnError('internal', 'The bridge failed. This is a fault of Keyturn’s; please report it.', {
             cause: error,
           });
-    this.#options.say(lineOf(known));
+    this.#options.say(personLine(known));
     return known;
   }
 

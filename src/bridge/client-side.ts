@@ -64,7 +64,7 @@ export class ClientSide {
 
   /** Resolves when it was written. A client that is gone gets nothing more. */
   async send(message: JSONRPCMessage): Promise<void> {
-    this.#write(lineOf(message));
+    this.#write(messageLine(message));
     await this.ready();
   }
 
@@ -112,7 +112,7 @@ function callIn(line: string): { readonly id: RequestId | null; readonly isCall:
 }
 
 /** Undefined: it can't be written, and nobody waits for it. */
-function lineOf(message: JSONRPCMessage): string | undefined {
+function messageLine(message: JSONRPCMessage): string | undefined {
   try {
     return serializeMessage(message);
   } catch {

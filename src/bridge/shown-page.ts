@@ -54,7 +54,7 @@ interface Parts {
   /** A new connection with each call. */
   readonly connection: () => Promise<Connection>;
   /** Tells the person of trouble. */
-  readonly told: (error: unknown) => KeyturnError;
+  readonly report: (error: unknown) => KeyturnError;
   /** Milliseconds on a clock that only goes forward. */
   readonly now: () => number;
 }
@@ -119,7 +119,7 @@ export class ShownPages {
   #failed(error: unknown): KeyturnError {
     const resting = this.#resting();
     if (resting) return resting;
-    const trouble = this.#parts.told(error);
+    const trouble = this.#parts.report(error);
     this.#inARow += 1;
     const grown = Math.min(longestRest, firstRest * 2 ** (this.#inARow - 1));
     const rest = Math.max(grown, (trouble.retryAfter ?? 0) * 1000);

@@ -18,6 +18,8 @@ import { maxLength } from '../ipc/wire/limits.ts';
 import type { Connection } from './connection.ts';
 import { endpointUrl, isWithin } from './endpoint-url.ts';
 import { operationOf } from './operation.ts';
+import { maxRedirects, redirected, redirectStatuses } from './redirects.ts';
+import { initOf, replayable, type Replayable } from './replayable.ts';
 
 export interface FetchOptions {
   /** The protected server's endpoint URL, as the person approved it. */
@@ -42,23 +44,6 @@ export interface FetchOptions {
   readonly alsoAt?: () => string | undefined;
   /** Most times one request is sent because of a 401 or 403, 1 to 5. Default 3: two answers to challenges. */
   readonly maxAttempts?: number;
-}
-
-/** The Fetch standard follows 20; within one endpoint more than 5 is a loop. */
-const maxRedirects = 5;
-
-const redirectStatuses = new Set([301, 302, 303, 307, 308]);
-
-/** A request that can be sent again. */
-interface Replayable {
-  readonly url: URL;
-  readonly method: string;
-  readonly headers: Headers;
-  readonly body: Uint8Array<ArrayBuffer> | undefined;
-  readonly signal: AbortSignal | undefined;
-  readonly redirect: NonNullable<RequestInit['redirect']>;
-  /** Settings that only the given fetch knows, e.g. `dispatcher`. */
-  readonly rest: RequestInit;
 }
 
 /**
@@ -94,51 +79,6 @@ export function tokenParams({
     ...(interaction === undefined ? {} : { interaction }),
     ...(timeout === undefined ? {} : { timeout }),
   };
-}
-
-/** Reads the request's body once, so that it can be sent after a challenge. */
-async function replayable(input: string | URL | Request, init: RequestInit = {}): Promise<Replayable> {
-  if (isStream(init.body)) {
-    throw new KeyturnError('invalid_request', 'a body that is a stream could not be sent again after a 401', {
-      hint: 'Give the body as a string, Uint8Array, Blob, URLSearchParams or FormData.',
-    });
-  }
-  return plain(input, init) ?? read(new Request(input, init), init);
-}
-
-/** A URL as text, with a known type of body, needs no `Request`: to make one costs as much as asking the broker. */
-function plain(input: string | URL | Request, init: RequestInit): Replayable | undefined {
-  const { method = 'GET', body, signal, redirect = 'follow' } = init;
-  const headers = new Headers(init.headers);
-  if (input instanceof Request || typeof body !== 'string' || !headers.has('content-type')) return undefined;
-  // Any other method is for `Request` to refuse or to spell.
-  if (method !== 'POST') return undefined;
-  const url = new URL(input);
-  if (url.username !== '' || url.password !== '') return undefined;
-  const rest = init;
-  return { url, method, headers, body: encoder.encode(body), signal: signal ?? undefined, redirect, rest };
-}
-
-const encoder = new TextEncoder();
-
-async function read(request: Request, init: RequestInit): Promise<Replayable> {
-  const body = request.body ? new Uint8Array(await request.arrayBuffer()) : undefined;
-  const { method, headers, signal, redirect } = request;
-  return {
-    url: new URL(request.url),
-    method,
-    headers: new Headers(headers),
-    body,
-    signal,
-    redirect,
-    rest: init,
-  };
-}
-
-function isStream(body: unknown): boolean {
-  if (body instanceof ReadableStream) return true;
-  // Node's fetch also takes async iterables; a Blob or FormData isn't one.
-  return typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
 }
 
 type Credential = TokenResult | KeyResult;
@@ -200,7 +140,7 @@ class AuthorizedRequest {
     for (;;) {
       const response = await this.#send(request, credential);
       this.#worked.note(credential, response);
-      const moved = redirects < maxRedirects ? this.#redirected(request, response) : undefined;
+      const moved = redirects < maxRedirects ? redirected(this.#endpoint, request, response) : undefined;
       if (moved) {
         redirects += 1;
         request = moved;
@@ -252,33 +192,10 @@ class AuthorizedRequest {
 
   async #send(request: Replayable, credential: Credential): Promise<Response> {
     const headers = new Headers(request.headers);
-    const { url, method, body, signal, redirect, rest } = request;
     if (!('kind' in credential)) headers.set('authorization', `Bearer ${credential.access_token}`);
     // A key stays within its path, whatever URL the server named (`alsoAt`).
     else if (this.#takesKey(request)) headers.set(credential.header, credential.value);
-    return this.#fetch(url.href, {
-      ...rest,
-      method,
-      headers,
-      body: body ?? null,
-      ...(signal && { signal }),
-      redirect: redirect === 'error' ? 'error' : 'manual',
-    });
-  }
-
-  /** The request that follows a redirect within the endpoint; any other redirect is the caller's to judge. */
-  #redirected(request: Replayable, response: Response): Replayable | undefined {
-    const location = response.headers.get('location');
-    if (request.redirect !== 'follow' || !redirectStatuses.has(response.status) || location === null)
-      return undefined;
-    const url = URL.parse(location, request.url.href);
-    if (!url || !isWithin(this.#endpoint, url)) return undefined;
-    // Fetch standard, HTTP-redirect fetch, step 12: these go on as GET.
-    const { status } = response;
-    const asGet =
-      (status === 303 && request.method !== 'HEAD') ||
-      ((status === 301 || status === 302) && request.method === 'POST');
-    return asGet ? { ...withoutBody(request), url } : { ...request, url };
+    return this.#fetch(request.url.href, initOf({ ...request, headers }));
   }
 
   /** A token that answers the server's challenge, or undefined where the response should stand. */
@@ -327,19 +244,6 @@ function outside({ url }: Replayable, { resource }: KeyResult): KeyturnError {
 function requireBearer(token: TokenResult): TokenResult {
   if (token.token_type.toLowerCase() === 'bearer') return token;
   throw new KeyturnError('token_invalid', 'the token is not a bearer token', { rule: 'RFC 6749 §7.1' });
-}
-
-function withoutBody(request: Replayable): Replayable {
-  const headers = new Headers(request.headers);
-  for (const name of [
-    'content-encoding',
-    'content-language',
-    'content-location',
-    'content-type',
-    'content-length',
-  ])
-    headers.delete(name);
-  return { ...request, method: 'GET', body: undefined, headers };
 }
 
 /** RFC 6750 §3.1: only `insufficient_scope` says that another token would help a 403. */

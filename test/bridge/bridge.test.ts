@@ -4,8 +4,10 @@ import { McpServer } from '@modelcontextprotocol/server';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { KeyturnError } from '../../src/base/errors.ts';
+import { enveloped } from '../../src/bridge/base/envelope.ts';
 import { freePort } from '../support/servers/port.ts';
 import { statefulServer } from '../support/servers/protocol-server.ts';
+import { type Dispatch, startTokenBroker } from '../support/token-broker.ts';
 import { bridged, exchange, startBridge, tokenConnection } from './rig.ts';
 import { addCommonTools } from './tools.ts';
 
@@ -316,6 +318,32 @@ describe('what goes wrong at the start', () => {
     server.mishap = () => (redirects-- > 0 ? { status, headers: { location: '/other' } } : undefined);
     await expect(bridged(server.url)).rejects.toThrow(/outside the URL that you allowed/);
     expect(server.count('initialize')).toBe(1);
+  });
+
+  it('sends nothing to another server that redirects there, also where the first one wants no token', async () => {
+    const [server, other] = [await statefulServer(textServer), await statefulServer(textServer)];
+    const open: Dispatch = async () => {
+      throw new KeyturnError('authorization_not_required', 'open to all');
+    };
+    const { client } = await bridged(server.url, {}, undefined, await startTokenBroker(open));
+    server.mishap = () => ({ status: 307, headers: { location: other.url.href } });
+    await expect(client.listTools()).rejects.toThrow(/follows no redirect to another server/);
+    expect(other.received).toEqual([]);
+  });
+
+  it('is named to a client of the stateless revision, and says nothing of the server’s revision: it is away', async () => {
+    const server = await statefulServer(textServer);
+    server.mishap = () => 'cut';
+    const rig = await startBridge(server.url);
+    const list = enveloped(
+      { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+      { info: { name: 'a-client', version: '1' }, capabilities: {} },
+    );
+    expect(await exchange(rig, JSON.stringify(list))).toMatchObject({
+      id: 1,
+      error: { data: { reason: 'protected_server_unreachable' } },
+    });
+    expect(server.count('initialize')).toBe(0);
   });
 
   it('is named: nobody listens', async () => {

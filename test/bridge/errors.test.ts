@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { wasNeverSent } from '../../src/base/system/connection-faults.ts';
-import { lineOf, networkCode, rpcErrorOf, unreachable } from '../../src/bridge/base/errors.ts';
+import { personLine, networkCode, rpcErrorOf, unreachable } from '../../src/bridge/base/errors.ts';
 import { openWorld } from '../support/world.ts';
 
 const hint = 'Start it again.';
@@ -12,13 +12,13 @@ it.each([
   ['The server broke.', 'The server broke. Start it again.'],
 ])('ends "%s" with one full stop before the hint', (message, told) => {
   const error = new KeyturnError('broker_unreachable', message, { hint });
-  expect(lineOf(error)).toBe(`keyturn bridge: ${told} (broker_unreachable)`);
+  expect(personLine(error)).toBe(`keyturn bridge: ${told} (broker_unreachable)`);
   expect(rpcErrorOf(error).message).toBe(`Keyturn: ${told}`);
 });
 
 it('adds nothing to a message without a hint', () => {
   const error = new KeyturnError('internal', 'this broke');
-  expect(lineOf(error)).toBe('keyturn bridge: this broke (internal)');
+  expect(personLine(error)).toBe('keyturn bridge: this broke (internal)');
 });
 
 it('names a certificate that was refused, and asks for no second try', async () => {

@@ -20,7 +20,7 @@ async function desk(answer: () => Promise<unknown>) {
       connections += 1;
       return connect();
     },
-    told: (error) => {
+    report: (error) => {
       said.push(String(error));
       return error instanceof KeyturnError ? error : new KeyturnError('internal', 'It failed.');
     },

@@ -181,7 +181,7 @@ export function rpcErrorOf(error: KeyturnError): RpcError {
 }
 
 /** A refusal as the person reads it, on one line. */
-export function lineOf(error: KeyturnError): string {
+export function personLine(error: KeyturnError): string {
   return `keyturn bridge: ${sentences(error)} (${error.reason})`;
 }
 

@@ -23,6 +23,7 @@ import {
   type JSONRPCRequest,
   type RequestId,
 } from '../base/messages.ts';
+import { NoAnswer } from '../base/errors.ts';
 import { WrongTransport } from '../server/session.ts';
 import { StatefulClient } from './stateful-client.ts';
 import { StatelessClient } from './stateless-client.ts';
@@ -32,6 +33,8 @@ export interface ErasOptions {
   readonly server: TwoWays;
   readonly toClient: (message: JSONRPCMessage) => void;
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Milliseconds on a clock that only goes forward. */
+  readonly now: () => number;
 }
 
 /** For the server's side of a stateless client. */
@@ -106,7 +109,7 @@ export class Eras implements Way {
     this.end();
     this.#between = undefined;
     await this.#giveUp();
-    const { server, toClient, wait } = this.#options;
+    const { server, toClient, wait, now } = this.#options;
     const outcome = await server.request(request, signal).catch((error: unknown) => {
       if (error instanceof WrongTransport) return error;
       throw error;
@@ -117,7 +120,7 @@ export class Eras implements Way {
     if (!discovered) {
       return outcome instanceof WrongTransport ? server.older(request, signal) : outcome;
     }
-    const between = new StatefulClient({ server, discovered, initialize: request, toClient, wait });
+    const between = new StatefulClient({ server, discovered, initialize: request, toClient, wait, now });
     this.#between = between;
     return between.welcome;
   }
@@ -183,7 +186,7 @@ function isAcknowledgement(message: JSONRPCMessage): boolean {
   return !isAnswer(message) && message.method === 'notifications/subscriptions/acknowledged';
 }
 
-/** The server answered, and not in a form of the stateless revision. */
+/** The server answered, and not in a form of the stateless revision. One that is down for now has said nothing. */
 function isRefusal(error: KeyturnError): boolean {
-  return error instanceof WrongTransport || error.reason === 'protected_server_unreachable';
+  return error instanceof WrongTransport || (error instanceof NoAnswer && !error.isPassing);
 }

@@ -9,8 +9,8 @@ import { SERVER_INFO_META_KEY, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontext
 import { randomUUID } from 'node:crypto';
 import { untilAborted } from '../../base/abort.ts';
 import { type ClientWords, enveloped, fieldsOf, type Fields, statefulRevision } from '../base/envelope.ts';
-import { tooManySubscriptions, unasked } from '../base/errors.ts';
-import { maxSubscriptions, maxUri } from '../base/limits.ts';
+import { tooManyQuestions, tooManySubscriptions, unasked } from '../base/errors.ts';
+import { maxQuestions, maxSubscriptions, maxUri } from '../base/limits.ts';
 import {
   type Answer,
   errorAnswer,
@@ -21,6 +21,7 @@ import {
   type RequestId,
 } from '../base/messages.ts';
 import type { Way } from '../base/way.ts';
+import { steady } from '../server/listening.ts';
 
 /** Rounds of questions in one request: the SDK's client has the same bound. */
 const maxRounds = 10;
@@ -38,6 +39,8 @@ export interface StatefulClientOptions {
   readonly initialize: JSONRPCRequest;
   readonly toClient: (message: JSONRPCMessage) => void;
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Milliseconds on a clock that only goes forward. */
+  readonly now: () => number;
 }
 
 export class StatefulClient implements Way {
@@ -113,6 +116,8 @@ export class StatefulClient implements Way {
       const { resultType, inputRequests, requestState, ...result } = answer.result;
       if (resultType !== 'input_required') return { ...answer, id: request.id, result };
       const questions = Object.entries(fieldsOf(inputRequests));
+      if (this.#asked.size + questions.length > maxQuestions)
+        return errorAnswer(request.id, tooManyQuestions);
       if (questions.length === 0) await this.#options.wait(putOff, signal);
       const responses = await this.#answers(questions, signal);
       if (!responses) return errorAnswer(request.id, unasked);
@@ -187,7 +192,10 @@ export class StatefulClient implements Way {
 
   /** Until it is aborted: a stream ends with a restart of the server, or when a proxy has seen enough of it. */
   async #keepListening(notifications: Fields, signal: AbortSignal): Promise<void> {
-    for (let pause = relisten.first; !signal.aborted; pause = Math.min(2 * pause, relisten.most)) {
+    const { server, wait, now } = this.#options;
+    let pause = relisten.first;
+    while (!signal.aborted) {
+      const began = now();
       const request = {
         jsonrpc: '2.0',
         id: `keyturn-listen-${randomUUID()}`,
@@ -195,11 +203,11 @@ export class StatefulClient implements Way {
         params: { notifications },
       } as const;
       // A server without such a stream says so with an error, and then there is nothing to listen to.
-      const answer = await this.#options.server
-        .request(enveloped(request, this.#words), signal)
-        .catch(() => undefined);
+      const answer = await server.request(enveloped(request, this.#words), signal).catch(() => undefined);
       if (answer && 'error' in answer) return;
-      await this.#options.wait(pause, signal);
+      if (now() - began >= steady) pause = relisten.first;
+      await wait(pause, signal);
+      pause = Math.min(2 * pause, relisten.most);
     }
   }
 }

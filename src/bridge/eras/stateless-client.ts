@@ -6,6 +6,7 @@
  * it waits for a bounded time, and so many at most wait.
  */
 import { isSpecType, SERVER_INFO_META_KEY, SUBSCRIPTION_ID_META_KEY } from '@modelcontextprotocol/client';
+import { untilAborted } from '../../base/abort.ts';
 import { bare, clientWordsOf, fieldsOf, type Fields, statelessRevision } from '../base/envelope.ts';
 import { unknownState } from '../base/errors.ts';
 import { maxParked, parkedFor } from '../base/limits.ts';
@@ -17,8 +18,10 @@ import {
   type JSONRPCNotification,
   type JSONRPCRequest,
   type RequestId,
+  type RpcError,
 } from '../base/messages.ts';
 import type { Way } from '../base/way.ts';
+import { Cancelled } from '../server/upstream.ts';
 
 export interface StatelessClientOptions {
   readonly server: Way;
@@ -40,6 +43,8 @@ const keepable: ReadonlySet<string> = new Set([
 ]);
 
 const keepNothing = { ttlMs: 0, cacheScope: 'private' } as const;
+
+const unanswered: RpcError = { code: -32_603, message: 'The client gave no answer.' };
 
 /** A request of the client that the server has not answered. */
 interface Open {
@@ -73,6 +78,8 @@ export class StatelessClient implements Way {
     const state = fieldsOf(request.params)['requestState'];
     if (typeof state === 'string') return this.#goOn(request, state, signal);
     await this.#setLevel(clientWordsOf(request).logLevel, signal);
+    // The client may have cancelled the request meanwhile: then the server never gets it.
+    signal.throwIfAborted();
     return this.#settle(request, this.#begin(request, signal), signal);
   }
 
@@ -109,8 +116,7 @@ export class StatelessClient implements Way {
 
   #begin(request: JSONRPCRequest, signal: AbortSignal): Open {
     const abort = new AbortController();
-    const cancel = (): void => abort.abort(signal.reason);
-    signal.addEventListener('abort', cancel, { once: true });
+    const unfollow = follow(signal, abort);
     // An id of the bridge's own: the client may use its id again while this request waits for its answers.
     this.#states += 1;
     const id = `keyturn-call-${this.#states}`;
@@ -125,7 +131,9 @@ export class StatelessClient implements Way {
     this.#open.set(id, open);
     const done = (): void => {
       this.#open.delete(id);
-      signal.removeEventListener('abort', cancel);
+      unfollow();
+      // What the client was not told yet waits for nothing any more.
+      for (const question of open.questions.splice(0)) this.#refuse(errorAnswer(question.id, unanswered));
     };
     void answer.catch(() => undefined).finally(done);
     return open;
@@ -133,8 +141,7 @@ export class StatelessClient implements Way {
 
   /** The server's answer, or what it asks first. */
   async #settle({ id }: JSONRPCRequest, open: Open, signal: AbortSignal): Promise<Answer> {
-    const cancel = (): void => open.abort.abort(signal.reason);
-    signal.addEventListener('abort', cancel, { once: true });
+    const unfollow = follow(signal, open.abort);
     try {
       const answer = await Promise.race([
         open.answer,
@@ -142,7 +149,7 @@ export class StatelessClient implements Way {
       ]);
       return answer ? complete(answer, id, open.method) : this.#park(id, open);
     } finally {
-      signal.removeEventListener('abort', cancel);
+      unfollow();
     }
   }
 
@@ -174,7 +181,7 @@ export class StatelessClient implements Way {
       const answer = responses[key];
       await this.#options.server.send(
         answer === undefined
-          ? errorAnswer(id, { code: -32_603, message: 'The client gave no answer.' })
+          ? errorAnswer(id, unanswered)
           : { jsonrpc: '2.0', id, result: { ...fieldsOf(answer) } },
       );
     }
@@ -187,7 +194,8 @@ export class StatelessClient implements Way {
     this.#parked.delete(state);
     clearTimeout(parked.timer);
     parked.open.answer.catch(() => undefined);
-    parked.open.abort.abort(new Error('the client has not gone on'));
+    for (const id of parked.asked.values()) this.#refuse(errorAnswer(id, unanswered));
+    parked.open.abort.abort(new Cancelled('the client has not gone on'));
   }
 
   #question(question: JSONRPCRequest, about: RequestId | undefined): void {
@@ -210,18 +218,17 @@ export class StatelessClient implements Way {
   /** Open until it is cancelled; what changes meanwhile goes to the client under its id. */
   async #listen({ id, params }: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
     const notifications = fieldsOf(fieldsOf(params)['notifications']);
-    for (const uri of urisOf(notifications)) await this.#tell('resources/subscribe', { uri }, signal);
-    this.#subscriptions.set(id, notifications);
-    const meta = { [SUBSCRIPTION_ID_META_KEY]: id };
-    this.#options.toClient({
-      jsonrpc: '2.0',
-      method: 'notifications/subscriptions/acknowledged',
-      params: { notifications, _meta: meta },
-    });
     try {
-      return await new Promise<never>((_resolve, reject) =>
-        signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
-      );
+      for (const uri of urisOf(notifications)) await this.#tell('resources/subscribe', { uri }, signal);
+      signal.throwIfAborted();
+      this.#subscriptions.set(id, notifications);
+      const meta = { [SUBSCRIPTION_ID_META_KEY]: id };
+      this.#options.toClient({
+        jsonrpc: '2.0',
+        method: 'notifications/subscriptions/acknowledged',
+        params: { notifications, _meta: meta },
+      });
+      return await untilAborted(new Promise<never>(() => undefined), signal);
     } finally {
       this.#subscriptions.delete(id);
       const still = new Set([...this.#subscriptions.values()].flatMap(urisOf));
@@ -235,8 +242,9 @@ export class StatelessClient implements Way {
   async #setLevel(level: unknown, signal: AbortSignal): Promise<void> {
     const canLog = fieldsOf(this.#options.initialized['capabilities'])['logging'] !== undefined;
     if (level === undefined || level === this.#logLevel || !canLog) return;
-    this.#logLevel = level;
     await this.#tell('logging/setLevel', { level }, signal);
+    // A level that never reached the server is sent again with the next request.
+    if (!signal.aborted) this.#logLevel = level;
   }
 
   /** A request whose answer says nothing. A server that refuses it sends less; that is all. */
@@ -245,6 +253,14 @@ export class StatelessClient implements Way {
     const id = `keyturn-own-${this.#states}`;
     await this.#options.server.request({ jsonrpc: '2.0', id, method, params }, signal).catch(() => undefined);
   }
+}
+
+/** Aborts `abort` as `signal` does, now or later. Returns what ends that. */
+function follow(signal: AbortSignal, abort: AbortController): () => void {
+  const cancel = (): void => abort.abort(signal.reason);
+  if (signal.aborted) cancel();
+  else signal.addEventListener('abort', cancel, { once: true });
+  return () => signal.removeEventListener('abort', cancel);
 }
 
 function complete(answer: Answer, id: RequestId, method: string): Answer {

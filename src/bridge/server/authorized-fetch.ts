@@ -6,6 +6,8 @@
 import { reasonOf } from '../../base/errors.ts';
 import type { Connection } from '../../client/connection.ts';
 import { createFetch } from '../../client/fetch.ts';
+import { fetchWithin } from '../../client/redirects.ts';
+import { personWait } from '../base/limits.ts';
 import { exchanges, type Fetch } from './exchange.ts';
 
 interface Parts {
@@ -14,9 +16,6 @@ interface Parts {
   readonly connection: () => Promise<Connection>;
   readonly fetchFor: (broker: Connection) => Promise<typeof globalThis.fetch>;
 }
-
-/** Seconds: the SDK's clients give up a request after 60, and should be told before what it waits for. */
-const personWait = 45;
 
 /** A fetch that connects to the broker with its first request. */
 export function authorizedFetch({ endpoint, connection, fetchFor }: Parts): Fetch {
@@ -38,7 +37,7 @@ export function authorizedFetch({ endpoint, connection, fetchFor }: Parts): Fetc
       kinds: ['token', 'key'],
       alsoAt: () => exchanges.getStore()?.named,
     } as const;
-    return withoutNeed(createFetch(broker, options), fetch);
+    return withoutNeed(createFetch(broker, options), fetchWithin(endpoint, fetch));
   };
   return async (url, init) => {
     const making = (made ??= make());
@@ -54,7 +53,7 @@ export function authorizedFetch({ endpoint, connection, fetchFor }: Parts): Fetc
   };
 }
 
-/** `authorized`, and `plain` from the moment on when the broker says that the server wants no token. */
+/** `authorized`, and `plain`, which follows the same redirects, from the moment on when the broker says that the server wants no token. */
 function withoutNeed(authorized: Fetch, plain: Fetch): Fetch {
   let isOpen = false;
   return async (url, init) => {

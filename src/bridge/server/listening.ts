@@ -10,7 +10,7 @@ export const firstPause = 500;
 const lastPause = 300_000;
 
 /** Milliseconds after which a stream counts as one that works: a proxy may end it for its age. */
-const steady = 30_000;
+export const steady = 30_000;
 
 /** How one stream ended. */
 export type Ending =

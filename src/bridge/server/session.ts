@@ -266,7 +266,7 @@ function refusedFor(status: 401 | 403): KeyturnError {
 
 function tooLarge(method: string): NoAnswer {
   return new NoAnswer(
-    `The answer to ${quoted(method)} is larger than 64 MiB, which is the most that the bridge passes on. The request has run.`,
+    `The answer to ${quoted(method)} is larger than 64 MiB, which is the most that the bridge passes on. The request may have run.`,
     'may have run',
     'Ask for less at a time.',
   );

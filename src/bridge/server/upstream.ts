@@ -19,6 +19,7 @@ import {
 import { mayReissue } from '../base/reissue.ts';
 import { type MakeCarrier, older, streamable } from './carriers.ts';
 import { ClientState, type Repeat } from './client-state.ts';
+import { renewal } from '../base/limits.ts';
 import { grown } from './listening.ts';
 import { ParamHeaders } from './param-headers.ts';
 import { Questions } from './questions.ts';
@@ -47,9 +48,6 @@ export class Cancelled extends Error {}
 /** Milliseconds before each further try of a request that broke and changes nothing: a server that restarts. */
 const pauses = [250, 1000, 3000];
 
-/** Milliseconds for a new session after the first. */
-const renewal = 30_000;
-
 export class Upstream implements TwoWays {
   readonly #options: UpstreamOptions;
   readonly #questions: Questions;
@@ -58,7 +56,7 @@ export class Upstream implements TwoWays {
   #session: Promise<Session> | undefined;
   #carrier: MakeCarrier = streamable;
   /** The client's own handshake, for the session after this one. */
-  #initialize: JSONRPCRequest | undefined;
+  #firstHandshake: JSONRPCRequest | undefined;
   #isInitialized = false;
   #ids = 0;
   readonly #end = new AbortController();
@@ -72,16 +70,21 @@ export class Upstream implements TwoWays {
   /** The server's answer under the id of `request`. Rejects with a KeyturnError, or with the signal's reason. */
   async request(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer> {
     let sent = request;
-    for (let tries = 0; ; tries += 1) {
+    let tries = 0;
+    let isInNewSession = false;
+    for (;;) {
       try {
         const options = { signal, about: request.id };
         const answer = await (request.method === 'initialize'
-          ? this.#begin(sent, options)
+          ? this.#handshake(sent, options)
           : this.#ask(sent, options));
         return { ...answer, id: request.id };
       } catch (error) {
-        const pause = this.#pauseAfter(error, request.method, tries);
+        const isLost = error instanceof SessionLost;
+        const pause = isLost && isInNewSession ? undefined : this.#pauseAfter(error, request.method, tries);
         if (pause === undefined) throw error;
+        if (isLost) isInNewSession = true;
+        else tries += 1;
         await this.#options.wait(pause, signal);
         sent = { ...request, id: this.#newId() };
       }
@@ -159,20 +162,20 @@ export class Upstream implements TwoWays {
   }
 
   /** The client's own `initialize`: its parameters are kept for the sessions to come. */
-  async #begin(request: JSONRPCRequest, options: RequestOptions): Promise<Answer> {
+  async #handshake(request: JSONRPCRequest, options: RequestOptions): Promise<Answer> {
     const old = await this.#session?.catch(() => undefined);
     if (old) await this.#drop(old);
     this.#isInitialized = false;
     this.#state.clear();
-    const { session, answer } = await this.#open(request, options);
-    this.#initialize = 'result' in answer ? request : undefined;
+    const { session, answer } = await this.#openSession(request, options);
+    this.#firstHandshake = 'result' in answer ? request : undefined;
     this.#session = Promise.resolve(session);
     return answer;
   }
 
   /** One session for all requests that wait for it. */
   async #current(): Promise<Session> {
-    const opening = (this.#session ??= this.#again());
+    const opening = (this.#session ??= this.#reopenSession());
     try {
       return await opening;
     } catch (error) {
@@ -182,20 +185,18 @@ export class Upstream implements TwoWays {
   }
 
   /** A new session with the client's own words of the first. */
-  async #again(): Promise<Session> {
+  async #reopenSession(): Promise<Session> {
     // A client that sends requests without a handshake: the server is to say what it thinks of that.
-    if (!this.#initialize) return this.#make();
-    const initialize = { ...this.#initialize, id: this.#newId() };
+    if (!this.#firstHandshake) return this.#startSession();
+    const initialize = { ...this.#firstHandshake, id: this.#newId() };
     const signal = AbortSignal.timeout(renewal);
     const options = { signal, about: initialize.id };
-    const { session, answer } = await this.#open(initialize, options);
+    const { session, answer } = await this.#openSession(initialize, options).catch((error: unknown) => {
+      throw error === signal.reason ? noSession(`within ${renewal / 1000} s`) : error;
+    });
     if ('error' in answer) {
       await session.close();
-      throw new NoAnswer(
-        'The server begins no new session. The request did not run.',
-        'did not run',
-        'Restart this server in your client.',
-      );
+      throw noSession();
     }
     if (!this.#isInitialized) return session;
     try {
@@ -212,11 +213,11 @@ export class Upstream implements TwoWays {
     return session;
   }
 
-  async #open(
+  async #openSession(
     request: JSONRPCRequest,
     options: RequestOptions,
   ): Promise<{ session: Session; answer: Answer }> {
-    const session = await this.#make();
+    const session = await this.#startSession();
     try {
       const answer = await session.request(request, options);
       const version = 'result' in answer ? answer.result['protocolVersion'] : undefined;
@@ -228,14 +229,14 @@ export class Upstream implements TwoWays {
     }
   }
 
-  async #make(): Promise<Session> {
+  async #startSession(): Promise<Session> {
     const { endpoint, fetch, ready, wait, now } = this.#options;
     const session: Session = new Session(this.#carrier, endpoint, fetch, {
       ready,
       wait,
       now,
       onMessage: (message, about) => this.#questions.heard(session, message, about),
-      onLost: () => void this.#renew(session).catch(() => undefined),
+      onLost: () => void this.#reopenForListening(session).catch(() => undefined),
     });
     try {
       await session.start();
@@ -246,7 +247,7 @@ export class Upstream implements TwoWays {
   }
 
   /** The listening stream learned that the session is gone: with the next one the server can speak again. */
-  async #renew(session: Session): Promise<void> {
+  async #reopenForListening(session: Session): Promise<void> {
     await this.#drop(session);
     for (let tries = 0; !this.#end.signal.aborted; tries += 1) {
       try {
@@ -270,7 +271,7 @@ export class Upstream implements TwoWays {
   /** Milliseconds until the next try; undefined where there is none. */
   #pauseAfter(error: unknown, method: string, tries: number): number | undefined {
     if (this.#end.signal.aborted || !(error instanceof NoAnswer)) return undefined;
-    if (error instanceof SessionLost) return tries === 0 ? 0 : undefined;
+    if (error instanceof SessionLost) return 0;
     return error.isPassing && mayReissue(method) ? pauses[tries] : undefined;
   }
 
@@ -283,4 +284,12 @@ export class Upstream implements TwoWays {
     this.#ids += 1;
     return `keyturn-${this.#ids}`;
   }
+}
+
+function noSession(within = ''): NoAnswer {
+  return new NoAnswer(
+    `The server begins no new session${within === '' ? '' : ` ${within}`}. The request did not run.`,
+    'did not run',
+    'Restart this server in your client.',
+  );
 }

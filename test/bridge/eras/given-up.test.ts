@@ -1,0 +1,164 @@
+/** A stateless client in front of a stateful server: what ends when the client gives up, at each moment. */
+import type { JSONRPCRequest } from '@modelcontextprotocol/client';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { enveloped } from '../../../src/bridge/base/envelope.ts';
+import { maxQuestions, parkedFor } from '../../../src/bridge/base/limits.ts';
+import type { Answer, JSONRPCMessage } from '../../../src/bridge/base/messages.ts';
+import { StatefulClient } from '../../../src/bridge/eras/stateful-client.ts';
+import { StatelessClient } from '../../../src/bridge/eras/stateless-client.ts';
+import { Cancelled } from '../../../src/bridge/server/upstream.ts';
+import { untilAborted } from '../../../src/base/abort.ts';
+
+type Reply = (request: JSONRPCRequest, signal: AbortSignal) => Promise<Answer>;
+
+/** A stateful server by a script, and all that reached it. */
+function scene(reply: Reply) {
+  const asked: string[] = [];
+  const sent: unknown[] = [];
+  const aborted: unknown[] = [];
+  const toClient: JSONRPCMessage[] = [];
+  const between = new StatelessClient({
+    server: {
+      request: async (request, signal) => {
+        asked.push(request.method);
+        signal.addEventListener('abort', () => aborted.push(signal.reason), { once: true });
+        return reply(request, signal);
+      },
+      send: async (message) => void sent.push(message),
+    },
+    initialized: { capabilities: { logging: {}, resources: { subscribe: true } } },
+    toClient: (message) => void toClient.push(message),
+  });
+  return { between, asked, sent, aborted, toClient };
+}
+
+const words = { info: { name: 'a-client', version: '1' }, capabilities: {}, logLevel: 'debug' };
+
+const call = enveloped(
+  { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'pay', arguments: {} } },
+  words,
+);
+
+const silence = async (signal: AbortSignal): Promise<never> =>
+  untilAborted(new Promise<never>(() => undefined), signal);
+
+const done = async ({ id }: JSONRPCRequest): Promise<Answer> => ({ jsonrpc: '2.0', id, result: {} });
+
+it('never sends a call that the client cancels while the log level is set, and sets the level again later', async () => {
+  const levels = Promise.withResolvers<void>();
+  const { between, asked } = scene(async (request, signal) => {
+    if (request.method !== 'logging/setLevel' || asked.length > 1) return done(request);
+    levels.resolve();
+    return silence(signal);
+  });
+  const cancel = new AbortController();
+  const cancelled = between.request(call, cancel.signal);
+  await levels.promise;
+  cancel.abort(new Cancelled('no'));
+  await expect(cancelled).rejects.toThrow(Cancelled);
+  expect(asked).toEqual(['logging/setLevel']);
+  await between.request({ ...call, id: 2 }, new AbortController().signal);
+  expect(asked.slice(1)).toEqual(['logging/setLevel', 'tools/call']);
+});
+
+it('ends a subscription that the client cancels while it begins, and subscribes to nothing then', async () => {
+  const subscribing = Promise.withResolvers<void>();
+  const { between, asked, toClient } = scene(async (request, signal) => {
+    if (request.method !== 'resources/subscribe') return done(request);
+    subscribing.resolve();
+    return silence(signal);
+  });
+  const listen = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'subscriptions/listen',
+    params: { notifications: { resourceSubscriptions: ['note://1'] } },
+  } as const;
+  const cancel = new AbortController();
+  const cancelled = between.request(enveloped(listen, words), cancel.signal);
+  await subscribing.promise;
+  cancel.abort(new Cancelled('no'));
+  await expect(cancelled).rejects.toThrow(Cancelled);
+  expect(toClient).toEqual([]);
+  // The server may have subscribed before it was cancelled.
+  expect(asked).toEqual(['resources/subscribe', 'resources/unsubscribe']);
+});
+
+it('answers the questions of a call that the client doesn’t go on with, and cancels it at the server', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { between, sent, aborted } = scene(async (request, signal) =>
+    request.method === 'tools/call' ? silence(signal) : done(request),
+  );
+  const asking = between.request(call, new AbortController().signal);
+  await vi.advanceTimersByTimeAsync(1);
+  between.heard({ jsonrpc: '2.0', id: 'q', method: 'elicitation/create', params: {} }, undefined);
+  expect(await asking).toMatchObject({ result: { resultType: 'input_required' } });
+  await vi.advanceTimersByTimeAsync(parkedFor);
+  expect(sent).toMatchObject([{ id: 'q', error: { message: 'The client gave no answer.' } }]);
+  expect(aborted).toEqual([expect.any(Cancelled)]);
+});
+
+const initialize = {
+  jsonrpc: '2.0',
+  id: 0,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: { elicitation: {} } },
+} as const;
+
+it('asks a stateful client no more questions at once than it keeps, and says so to the client', async () => {
+  const toClient: JSONRPCMessage[] = [];
+  const many = Array.from({ length: maxQuestions + 1 }, (_, index) => [
+    `q${index}`,
+    { method: 'elicitation/create', params: { message: '?' } },
+  ]);
+  const between = new StatefulClient({
+    server: {
+      request: async ({ id }) => ({
+        jsonrpc: '2.0',
+        id,
+        result: { resultType: 'input_required', inputRequests: Object.fromEntries(many) },
+      }),
+      send: async () => undefined,
+    },
+    discovered: { capabilities: {} },
+    initialize,
+    toClient: (message) => void toClient.push(message),
+    wait: async () => undefined,
+    now: () => 0,
+  });
+  const answer = await between.request(call, new AbortController().signal);
+  expect(answer).toMatchObject({ id: 1, error: { message: expect.stringContaining('256 questions') } });
+  expect(toClient).toEqual([]);
+});
+
+it('waits ever longer before it listens again, and begins anew after a stream that lasted', async () => {
+  const pauses: number[] = [];
+  const lasts = [0, 0, 0, 60_000, 0];
+  const end = Promise.withResolvers<void>();
+  let clock = 0;
+  const between = new StatefulClient({
+    server: {
+      request: async ({ id, method }) => {
+        expect(method).toBe('subscriptions/listen');
+        clock += lasts[pauses.length] ?? 0;
+        return { jsonrpc: '2.0', id, result: {} };
+      },
+      send: async () => undefined,
+    },
+    discovered: { capabilities: { tools: { listChanged: true } } },
+    initialize,
+    toClient: () => undefined,
+    wait: async (ms, signal) => {
+      pauses.push(ms);
+      if (pauses.length < lasts.length) return;
+      end.resolve();
+      await silence(signal);
+    },
+    now: () => clock,
+  });
+  await between.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  await end.promise;
+  between.end();
+  expect(pauses).toEqual([1000, 2000, 4000, 1000, 2000]);
+});
