@@ -2,8 +2,8 @@
  * Event streams of the older transport on their way to a program (MCP 2024-11-05, HTTP with SSE): each event called
  * `endpoint` names an address for messages, and gets another one here.
  *
- * Invariants: no `endpoint` event passes as the server wrote it, wherever in the stream it stands. What isn't one
- * passes byte for byte. The work is in proportion to the bytes, and no more than `maxAddress` bytes wait for the end
+ * Invariants: no whole `endpoint` event passes as the server wrote it, wherever in the stream it stands. What isn't one
+ * passes byte for byte. The work is in proportion to the bytes, and about `maxAddress` bytes at most wait for the end
  * of an event.
  */
 import { KeyturnError } from '../base/errors.ts';
@@ -29,7 +29,7 @@ export async function* readdressed(
     const passed = events.take(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
     if (passed.byteLength > 0) yield passed;
   }
-  // An event without an empty line behind it was never one (HTML standard, 9.2.6).
+  // The stream broke inside an event, which readers drop (HTML standard, 9.2.6): it passes as it is.
   if (events.held.byteLength > 0) yield events.held;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Which headers pass, in both directions.
  *
- * Invariant: what belongs to one connection stays on it (RFC 9110 §7.6.1). Credentials pass in neither direction:
- * the proxy's own token is the only one that reaches the server, and none reaches the client.
+ * Invariant: what belongs to one connection stays on it (RFC 9110 §7.6.1). Authorization and cookies of the client
+ * don't reach the server, and challenges and cookies of the server don't reach the client.
  */
 
 /** Of one connection, whatever `Connection` says. */

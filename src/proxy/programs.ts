@@ -29,6 +29,29 @@ export interface ProgramParts {
 /** Milliseconds that a request waits for the person. Clients give up after a minute; the question stays longer. */
 const patience = 50_000;
 
+/** What a program has open at the server, and how often its permission has ended. */
+class OpenAnswers {
+  readonly #open = new Set<AbortController>();
+  #cuts = 0;
+
+  get cuts(): number {
+    return this.#cuts;
+  }
+
+  add(answering: AbortController): void {
+    this.#open.add(answering);
+  }
+
+  remove(answering: AbortController): void {
+    this.#open.delete(answering);
+  }
+
+  cut(): void {
+    this.#cuts += 1;
+    for (const answering of this.#open) answering.abort(ended());
+  }
+}
+
 /** A program that the broker knows. */
 export class Program {
   readonly clientId: string;
@@ -39,11 +62,12 @@ export class Program {
   /** The same fetch, which takes the token to this URL of the server's origin too. */
   readonly fetchAlsoAt: (url: string) => typeof globalThis.fetch;
   readonly #connection: Connection;
-  readonly #open = new Set<AbortController>();
+  readonly #open: OpenAnswers;
 
   constructor(
     { identity, resource }: Admission,
     connection: Connection,
+    open: OpenAnswers,
     fetchAlsoAt: (url?: string) => typeof globalThis.fetch,
   ) {
     this.clientId = identity.clientId;
@@ -51,6 +75,7 @@ export class Program {
     this.fetch = fetchAlsoAt();
     this.fetchAlsoAt = fetchAlsoAt;
     this.#connection = connection;
+    this.#open = open;
   }
 
   /** A request that is at the server from now on, until its answer has passed. It ends with the permission. */
@@ -59,12 +84,12 @@ export class Program {
   }
 
   remove(answering: AbortController): void {
-    this.#open.delete(answering);
+    this.#open.remove(answering);
   }
 
   /** Ends what is at the server. A request that still waits for a token is the broker's to refuse. */
   cut(): void {
-    for (const answering of this.#open) answering.abort(ended());
+    this.#open.cut();
   }
 
   close(): void {
@@ -167,8 +192,9 @@ export class Programs {
     // Without an end: a call may take long, and a stream may be silent. The client's own patience counts.
     const dispatcher = this.#agents.get(name) ?? makeAgent(agent, { headersTimeout: 0, bodyTimeout: 0 });
     this.#agents.set(name, dispatcher);
-    const asking = this.#asking(connection, process);
-    return new Program(admission, connection, (url) =>
+    const open = new OpenAnswers();
+    const asking = this.#asking(connection, process, open);
+    return new Program(admission, connection, open, (url) =>
       createFetch(asking, {
         resource,
         fetch: sendVia(dispatcher),
@@ -180,7 +206,7 @@ export class Programs {
   }
 
   /** The connection, with the process in each request for a token and an end of its waiting. */
-  #asking(connection: Connection, process: RunningProcess | undefined): Connection {
+  #asking(connection: Connection, process: RunningProcess | undefined, open: OpenAnswers): Connection {
     const { after } = this.#parts;
     const named = process && { pid: process.pid, startTicks: process.startTicks };
     return {
@@ -190,13 +216,33 @@ export class Programs {
       capabilities: connection.capabilities,
       request: (method, params, options) => connection.request(method, params, options),
       getToken: (params, options) =>
-        within(after, connection.getToken({ ...params, ...(named && { process: named }) }, options)),
+        current(open, async () =>
+          within(after, connection.getToken({ ...params, ...(named && { process: named }) }, options)),
+        ),
       getCredential: (params, options) =>
-        within(after, connection.getCredential({ ...params, ...(named && { process: named }) }, options)),
-      rejectToken: (params, options) => connection.rejectToken(params, options),
+        current(open, async () =>
+          within(after, connection.getCredential({ ...params, ...(named && { process: named }) }, options)),
+        ),
+      async rejectToken(params, options) {
+        const { cuts } = open;
+        const { token, ...verdict } = await connection.rejectToken(params, options);
+        return token && cuts === open.cuts ? { ...verdict, token } : verdict;
+      },
       onNotification: (listener) => connection.onNotification(listener),
       close: () => connection.close(),
     };
+  }
+}
+
+/**
+ * What `ask` gives, and once more if a permission ended meanwhile: this answer may be older than that end, and would
+ * then open what nothing ends any more.
+ */
+async function current<T>(open: OpenAnswers, ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    const { cuts } = open;
+    const given = await ask();
+    if (cuts === open.cuts) return given;
   }
 }
 
