@@ -4,7 +4,7 @@
  * Invariants: the value lies in the vault only, in one item with what decides where it goes: endpoint, header and
  * scheme. Where a record says something else than its item, the key is refused. One key an endpoint. A key under
  * another header or scheme has another id, and a permission names the id, so that it never gives a later key. A value
- * is in the vault only while the vault's list (key-roster.ts) has its id, so that a broker that was killed leaves
+ * is in the vault only while the vault's list (vault-roster.ts) has its id, so that a broker that was killed leaves
  * none that nothing names.
  */
 import { randomBytes } from 'node:crypto';
@@ -15,7 +15,7 @@ import type { ChangeRules } from '../../store/narrowing.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
 import { VaultError } from '../../vault/base/trouble.ts';
 import type { Vault } from '../../vault/base/vault.ts';
-import { KeyRoster } from './key-roster.ts';
+import { keyRosterItem, type KnownIds, knownIds, VaultRoster } from './vault-roster.ts';
 
 /** Where a key goes. */
 const placeFields = {
@@ -72,7 +72,7 @@ export const shownKey = ({ header, scheme }: Pick<KeyPlace, 'header' | 'scheme'>
 export class ApiKeys {
   readonly #file: AuthorityStore<ApiKey>;
   readonly #vault: Vault;
-  readonly #roster: KeyRoster;
+  readonly #roster: VaultRoster;
   /** One change at a time: what no record names yet must not be tidied away. */
   readonly #exclusive = mutex();
   /** By id, the values that were read since the vault was opened. */
@@ -84,7 +84,7 @@ export class ApiKeys {
   constructor(file: AuthorityStore<ApiKey>, vault: Vault) {
     this.#file = file;
     this.#vault = vault;
-    this.#roster = new KeyRoster(vault);
+    this.#roster = new VaultRoster(vault, keyRosterItem);
   }
 
   /** To list: verified or not. */
@@ -125,7 +125,7 @@ export class ApiKeys {
 
   /**
    * The list in the vault has the id before the vault has the value, and the value is there before a record names it.
-   * The same place keeps its id; another one ends the key that was there.
+   * The same place keeps its id; another one ends the key that was there, whose value `tidy` removes.
    */
   async set(place: KeyPlace, value: string, more: Pick<ApiKey, 'isUnchecked' | 'setAt'>): Promise<ApiKey> {
     // Before the turn begins: the first verification tidies up, which takes a turn too.
@@ -150,42 +150,33 @@ export class ApiKeys {
       }
       // Only now: until the record is another one, a read may still bring the former value.
       this.#forget(id);
-      await this.#removeUnnamed();
+      if (before) this.#forget(before.id);
       return key;
     });
   }
 
+  /** No record names the key any more. `tidy` removes its value. */
   async remove({ id }: ApiKey): Promise<void> {
     await this.#file.verify();
     await this.#exclusive(async () => {
       await this.#roster.add(this.#ids());
       await this.#file.change((items) => items.filter((key) => key.id !== id));
-      await this.#removeUnnamed();
+      this.#forget(id);
     });
   }
 
   /**
-   * Removes the values that no record names: those of a change that a kill cut short. The records were verified. Throws
-   * `file_unreadable` and what the vault throws.
+   * Removes the values that no record names: after a change, also one that a kill cut short. The records were verified.
+   * Throws `file_unreadable` and what the vault throws.
    */
   async tidy(): Promise<void> {
     await this.#exclusive(() => this.#removeUnnamed());
   }
 
-  /**
-   * For the end of the home: the ids of all values that the vault may hold. `isWhole`: it is certain that there are no
-   * others.
-   */
-  async known(): Promise<{ readonly ids: readonly string[]; readonly isWhole: boolean }> {
-    const named = this.#file.isLoaded ? this.#file.shown.map(({ id }) => id) : [];
-    try {
-      const listed = await this.#roster.ids();
-      const isWhole = listed !== undefined || this.#file.isLoaded;
-      return { ids: [...new Set([...(listed ?? []), ...named])], isWhole };
-    } catch {
-      // A list that can't be read may name values that no record has: it isn't the same as no list.
-      return { ids: named, isWhole: false };
-    }
+  /** For the end of the home: the ids of all values that the vault may hold. */
+  async known(): Promise<KnownIds> {
+    const { isLoaded } = this.#file;
+    return knownIds(this.#roster, isLoaded ? this.#file.shown.map(({ id }) => id) : [], isLoaded);
   }
 
   /** A program says that the server refused it. True for the first time since it was set. */

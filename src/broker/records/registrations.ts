@@ -3,14 +3,16 @@
  *
  * Invariant: a registration never leaves its issuer, and it is reused across sessions rather than
  * made anew. A new one replaces another only once a sign-in with it has succeeded. The secret of a
- * registration is in the vault.
+ * registration is in the vault only while the vault's list (vault-roster.ts) has its id.
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { registrationSchema } from '../../oauth/client/registration.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
+import { mutex } from '../../base/mutex.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
+import { type KnownIds, knownIds, registrationRosterItem, VaultRoster } from './vault-roster.ts';
 
 export const registrationRecordSchema = z.object({
   id: z.string().regex(/^[0-9a-f]{16}$/),
@@ -34,10 +36,14 @@ export const registrationVaultId = (id: string): string => `registration.${id}`;
 export class Registrations {
   readonly #file: AuthorityStore<RegistrationRecord>;
   readonly #vault: Vault;
+  readonly #roster: VaultRoster;
+  /** One change of a secret at a time: what no record names yet must not be tidied away. */
+  readonly #exclusive = mutex();
 
   constructor(file: AuthorityStore<RegistrationRecord>, vault: Vault) {
     this.#file = file;
     this.#vault = vault;
+    this.#roster = new VaultRoster(vault, registrationRosterItem);
   }
 
   /** Call this before work that no request started uses a registration. Throws what the vault throws. */
@@ -105,8 +111,10 @@ export class Registrations {
     purpose: Pick<RegistrationRecord, 'grant' | 'idp'>,
   ): Promise<void> {
     const record: RegistrationRecord = { id, registration, hasSecret: secret !== undefined, ...purpose };
-    await this.#kept(id, secret, hasSecret, (items) => items.map((item) => (item.id === id ? record : item)));
-    if (hasSecret && secret === undefined) await this.#vault.remove(registrationVaultId(id));
+    const renewed = (items: readonly RegistrationRecord[]): readonly RegistrationRecord[] =>
+      items.map((item) => (item.id === id ? record : item));
+    if (hasSecret && secret === undefined) await this.#without(renewed);
+    else await this.#kept(id, secret, hasSecret, renewed);
   }
 
   /** Writes secret and record. Where no record can be written (a full disk), the vault is as before. */
@@ -117,7 +125,18 @@ export class Registrations {
     change: (items: readonly RegistrationRecord[]) => readonly RegistrationRecord[],
   ): Promise<void> {
     if (secret === undefined) return this.#file.change(change);
+    await this.#exclusive(async () => this.#keep(id, secret, hadSecret, change));
+  }
+
+  async #keep(
+    id: string,
+    secret: string,
+    hadSecret: boolean,
+    change: (items: readonly RegistrationRecord[]) => readonly RegistrationRecord[],
+  ): Promise<void> {
     const item = registrationVaultId(id);
+    await this.#tidy();
+    await this.#roster.add([...this.#ids(), id]);
     const before = hadSecret ? await this.#vault.read(item).catch(() => undefined) : undefined;
     await this.#vault.write(item, secret);
     try {
@@ -160,8 +179,45 @@ export class Registrations {
 
   /** Deletes a registration: the user enters another, or wants none. */
   async remove(record: RegistrationRecord): Promise<void> {
-    await this.#file.change((items) => items.filter(({ id }) => id !== record.id));
-    if (record.hasSecret) await this.#vault.remove(registrationVaultId(record.id));
+    const others = (items: readonly RegistrationRecord[]): readonly RegistrationRecord[] =>
+      items.filter(({ id }) => id !== record.id);
+    if (record.hasSecret) await this.#without(others);
+    else await this.#file.change(others);
+  }
+
+  /** A change after which a secret has no record any more. */
+  async #without(
+    change: (items: readonly RegistrationRecord[]) => readonly RegistrationRecord[],
+  ): Promise<void> {
+    await this.#exclusive(async () => {
+      await this.#roster.add(this.#ids());
+      await this.#file.change(change);
+      await this.#tidy();
+    });
+  }
+
+  /** Removes the secrets that no record names: after a change, also one that a kill cut short. */
+  async #tidy(): Promise<void> {
+    const named = this.#ids();
+    const unnamed = ((await this.#roster.ids()) ?? []).filter((id) => !named.includes(id));
+    if (unnamed.length === 0) return;
+    for (const id of unnamed) await this.#vault.remove(registrationVaultId(id));
+    await this.#roster.drop(unnamed);
+  }
+
+  /** For the end of the home: the ids of all secrets that the vault may hold. */
+  async known(): Promise<KnownIds> {
+    const { isLoaded } = this.#file;
+    const named = isLoaded ? this.#file.shown.filter(({ hasSecret }) => hasSecret) : [];
+    return knownIds(
+      this.#roster,
+      named.map(({ id }) => id),
+      isLoaded,
+    );
+  }
+
+  #ids(): string[] {
+    return this.#file.items.filter(({ hasSecret }) => hasSecret).map(({ id }) => id);
   }
 }
 

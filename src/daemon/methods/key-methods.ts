@@ -31,6 +31,8 @@ export const keyMethods: Pick<
     await endPermissionsFor(broker, key);
     await keys.remove(key);
     await audit.record({ event: 'key', outcome: 'removed', endpoint: key.endpoint });
+    // After the row: a vault that fails here leaves a value that nothing gives out, and the owner must know of it.
+    await keys.tidy();
     return {};
   },
 
@@ -66,6 +68,8 @@ async function setKey(broker: Broker, params: ParamsOf<'key.set'>): Promise<Resu
   if (ends) await endPermissionsFor(broker, ends);
   const outcome = `${before ? 'replaced' : 'set'}${unchecked ? ', unchecked' : ''}`;
   await audit.record({ event: 'key', outcome, endpoint: broker.canonical(resource) });
+  // The new key is set. If the vault keeps the former value for now, the next tidying removes it.
+  await keys.tidy().catch(() => undefined);
   return { replaced: before !== undefined, permissionsStay: before !== undefined && !ends };
 }
 

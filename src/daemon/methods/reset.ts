@@ -11,7 +11,7 @@ import { rosterItem } from '../../broker/grants/grant-roster.ts';
 import { grantVaultId } from '../../broker/records/grant.ts';
 import type { Grant } from '../../broker/records/grant.ts';
 import { apiKeyVaultId } from '../../broker/records/api-key.ts';
-import { keyRosterItem } from '../../broker/records/key-roster.ts';
+import { keyRosterItem, registrationRosterItem } from '../../broker/records/vault-roster.ts';
 import { registrationVaultId } from '../../broker/records/registrations.ts';
 import { abandonRevocation, isPending, revokeGrant } from '../../broker/revocation/revoker.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
@@ -124,20 +124,21 @@ async function emptyVault({
 }: ResetParts): Promise<string | undefined> {
   const { vault } = broker.parts;
   const grants = records.grants.isLoaded ? records.grants.items : [];
-  const registrations = records.registrations.isLoaded ? records.registrations.shown : [];
+  const registrations = await broker.parts.registrations.known();
   const keys = await broker.parts.keys.known();
   const ids = [
     ...new Set([...grants.map(({ id }) => id), ...broker.parts.refresher.secrets.known].map(grantVaultId)),
-    ...registrations.filter(({ hasSecret }) => hasSecret).map(({ id }) => registrationVaultId(id)),
+    ...registrations.ids.map(registrationVaultId),
     ...keys.ids.map(apiKeyVaultId),
     anchorItem,
     recordsItem,
     rosterItem,
     keyRosterItem,
+    registrationRosterItem,
     homeItem,
     masterItem,
   ];
-  const unlisted = !keys.isWhole || !records.grants.isLoaded || !records.registrations.isLoaded;
+  const unlisted = !keys.isWhole || !registrations.isWhole || !records.grants.isLoaded;
   try {
     await vault.destroy(ids);
     if (isMismatched)

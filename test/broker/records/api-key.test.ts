@@ -101,8 +101,10 @@ describe('the value of an API key', () => {
     const { vault, keys, key } = await scene();
     const next = await keys.set({ ...place, header: 'Authorization' }, 'second', { setAt: 2 });
     expect(next.id).not.toBe(key.id);
+    await keys.tidy();
     expect(await vault.find(apiKeyVaultId(key.id))).toBeUndefined();
     await keys.remove(next);
+    await keys.tidy();
     expect(await vault.find(apiKeyVaultId(next.id))).toBeUndefined();
     expect(keys.for(place.endpoint)).toBeUndefined();
   });
