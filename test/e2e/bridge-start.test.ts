@@ -149,6 +149,18 @@ describe('--connect without a name', () => {
     expect(await home.json('pending')).toEqual([]);
   });
 
+  it('--connect at a terminal ends when its questions are answered elsewhere, without a key', async () => {
+    const { home, resource } = await homeInWorld();
+    const command = [process.execPath, builtBin, 'bridge', '--connect', resource, '--as', 'an-editor'];
+    const terminal = inTerminal(home, command);
+    await terminal.shows(/asks to be paired[^]*\[y\/N\] /);
+    await answer(home, 'pair', 'yes');
+    await terminal.shows(/Answered elsewhere[^]*may "an-editor" reach [^]*\[y\/N\] /);
+    await answer(home, 'allow', 'yes');
+    await terminal.ended;
+    expect(terminal.shown()).toContain(`an-editor may use ${resource}`);
+  });
+
   it('--connect with --json prints the entry for a script, with the variables that it needs and no password of a proxy', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['list']);

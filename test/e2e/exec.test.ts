@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../support/built.ts';
-import { homeInWorld, newHome, type TestHome, until } from '../support/home.ts';
+import { homeInWorld, newHome, until } from '../support/home.ts';
 import { inTerminal } from '../support/processes/terminal.ts';
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -30,13 +30,13 @@ function runtimeFolder(): string {
 }
 
 /** The user is signed in, and \`cli\` is allowed. */
-async function signedIn(lifetime?: number): Promise<{ home: TestHome; env: string; resource: string }> {
-  const { home, resource } = await homeInWorld(
+async function signedIn(lifetime?: number) {
+  const { home, resource, world } = await homeInWorld(
     lifetime === undefined ? {} : { issuing: { accessTokenLifetime: lifetime } },
   );
   await home.ok(['allow', 'cli', resource]);
   await home.ok(['login', resource]);
-  return { home, resource, env: `NOTES_TOKEN=${resource}` };
+  return { home, resource, world, env: `NOTES_TOKEN=${resource}` };
 }
 
 describe('the environment', () => {
@@ -216,6 +216,28 @@ describe('a file', () => {
     running.signal('SIGTERM');
     expect(await running.ended).toMatchObject({ code: 143 });
     expect(readdirSync(runtime)).toEqual([]);
+  });
+
+  it('signals reach the command of keyturn exec also while its file is being replaced, and keyturn ends with it', async () => {
+    const { home, resource, world } = await signedIn(10);
+    const asked = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    const running = home.start(
+      ['exec', '--file', `AT=${resource}`, '--min-validity', '1', '--', process.execPath, '-e', listening],
+      { env: { XDG_RUNTIME_DIR: runtimeFolder() } },
+    );
+    await running.says('ready');
+    world.authorizationServer.setTokenGate(async () => {
+      asked.resolve();
+      await answered.promise;
+      return 'pass' as const;
+    });
+    await asked.promise;
+    running.signal('SIGINT');
+    await running.says('got SIGINT');
+    answered.resolve();
+    running.signal('SIGTERM');
+    expect(await running.ended).toMatchObject({ code: 9 });
   });
 
   it('a file of keyturn exec keeps the one token that the person allowed, and a line says that it is not replaced', async () => {

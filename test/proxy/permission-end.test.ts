@@ -19,7 +19,7 @@ async function protectedServer(): Promise<{ readonly resource: string; readonly 
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  onTestFinished(() => void server.close().closeAllConnections());
+  onTestFinished(() => server.close().closeAllConnections());
   const { port } = server.address() as AddressInfo;
   return { resource: `http://127.0.0.1:${port}`, tokens };
 }

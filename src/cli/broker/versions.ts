@@ -4,13 +4,13 @@
  * Invariant: a difference of versions refuses nothing. A person at a terminal reads of it, and so does
  * anybody whose command fails probably because of it. Loads no package: the lean `keyturn token` comes here too.
  */
-import { createInterface } from 'node:readline/promises';
 import type { Connection } from '../../client/connection.ts';
 import { version } from '../../daemon/system/version.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
 import { versionCapability, versionIn } from '../../ipc/wire/capabilities.ts';
 import { say } from '../terminal/output.ts';
+import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
 
 /** A request failed, and the broker is of another version. */
 export class VersionDifference extends KeyturnError {}
@@ -45,14 +45,5 @@ export function explained(error: unknown, connection: Connection): unknown {
 
 /** Asks at a terminal; false everywhere else, and for any answer but yes. */
 export async function wantsRestart(): Promise<boolean> {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) return false;
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const answer = await lines.question(
-      'keyturn: restart the broker now? Refreshes are finished first. [y/N] ',
-    );
-    return /^y(es)?$/i.test(answer.trim());
-  } finally {
-    lines.close();
-  }
+  return isAtTerminal() && confirmed('keyturn: restart the broker now? Refreshes are finished first. ');
 }

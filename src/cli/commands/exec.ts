@@ -7,7 +7,7 @@
 import { quoted } from '../../base/errors.ts';
 import { askedBy } from '../programs/asked.ts';
 import { runInPlace } from '../programs/child.ts';
-import { type Credential, credentialFor, credentialWithin } from '../programs/credential-within.ts';
+import { type Credential, credentialInBackground, credentialWithin } from '../programs/credential-within.ts';
 import { credentialsTogether, unattended } from '../programs/credentials-together.ts';
 import { keepFresh } from '../programs/fresh-files.ts';
 import { TokenFiles } from '../programs/token-files.ts';
@@ -100,7 +100,7 @@ export const command = defineCommand(statement, async ({ options, operands }) =>
       {
         name,
         token: credential,
-        ask: (minimumValidity) => credentialFor(unattended(asked, minimumValidity), refreshTimeout),
+        ask: (minimumValidity) => credentialInBackground(unattended(asked, minimumValidity), refreshTimeout),
         replace: (fresh) => void files.write(name, bare(fresh)),
         tell: say,
       },

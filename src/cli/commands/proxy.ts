@@ -7,7 +7,7 @@ import { print, printJson, printTable, say, when } from '../terminal/output.ts';
 
 type Proxy = Awaited<ReturnType<typeof ask<'proxy.list'>>>['proxies'][number];
 
-/** An action without what it is about, or with an option that it doesn't take. */
+/** The options of all actions; each takes some of them. */
 type Options = { readonly as?: string; readonly port?: string; readonly json?: boolean };
 
 export const command = defineCommand(

@@ -5,7 +5,6 @@
  * Invariant: nothing is ended or removed before the person said yes, on the terminal or by --yes.
  */
 import { existsSync } from 'node:fs';
-import { createInterface } from 'node:readline/promises';
 import { takeLock } from '../../daemon/home/single-instance.ts';
 import { exitCodes, KeyturnError } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
@@ -20,6 +19,7 @@ import { isHome, removeHomeFiles } from '../broker/home-files.ts';
 import { print, printJson } from '../terminal/output.ts';
 import { sayIfSlow } from '../terminal/progress.ts';
 import { receiptLine } from '../terminal/receipt.ts';
+import { answerTo, isAtTerminal } from '../terminal/standard-input.ts';
 
 export const command = defineCommand(
   {
@@ -75,7 +75,7 @@ async function endHome(connection: Connection, paths: HomePaths, isSure: boolean
 }
 
 async function confirm(paths: HomePaths, { grants, clients, vault }: ResultOf<'status'>): Promise<void> {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+  if (!isAtTerminal()) {
     throw new KeyturnError(
       'invalid_request',
       'reset asks before it ends anything, and nobody is here to ask.',
@@ -84,13 +84,11 @@ async function confirm(paths: HomePaths, { grants, clients, vault }: ResultOf<'s
       },
     );
   }
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const question =
     `This revokes the grants (${grants}), forgets the programs (${clients}), empties the vault (${vault}),\n` +
     `and removes Keyturn's files in ${paths.state} and ${paths.config}.\n` +
     'None of this can be undone. Type yes to go on: ';
-  const answer = await terminal.question(question).finally(() => terminal.close());
-  if (answer.trim() === 'yes') return;
+  if ((await answerTo(question)) === 'yes') return;
   throw new KeyturnError('interrupted', 'Nothing was reset: you did not say yes.');
 }
 

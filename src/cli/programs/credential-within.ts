@@ -75,12 +75,32 @@ async function asking(asked: Asked, { command, again }: Bounds, left: number): P
 }
 
 /** `left` in milliseconds. A broker that dies in the middle is started again, and asked the same. */
-export async function credentialFor({ as, params }: Asked, left: number): Promise<Credential> {
+async function credentialFor({ as, params }: Asked, left: number): Promise<Credential> {
   const timed = { ...params, timeout: Math.floor(left / 1000) };
   return throughRestart(async (reached) => {
     const connection = await connectAs(as);
     reached();
     return interruptible(connection, () => credentialOn(connection, timed));
+  });
+}
+
+/**
+ * A newer token for a program that runs already. Nobody is asked and nothing is shown, and signals stay the program's
+ * own: they must not end this process before it. `timeout` in milliseconds.
+ */
+export async function credentialInBackground({ as, params }: Asked, timeout: number): Promise<Credential> {
+  return throughRestart(async (reached) => {
+    const connection = await connectAs(as);
+    reached();
+    try {
+      return await connection.getCredential({
+        ...params,
+        interaction: 'never',
+        timeout: Math.floor(timeout / 1000),
+      });
+    } finally {
+      connection.close();
+    }
   });
 }
 

@@ -4,7 +4,6 @@
  * Invariant: a person answers each question, at this terminal where the broker asks nobody by itself, else in Keyturn's
  * window. One who was refused before is asked anew: a person started this.
  */
-import { createInterface } from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exitCodes, KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
@@ -17,6 +16,7 @@ import { call } from '../broker/request.ts';
 import { watchQuestions } from '../broker/watch.ts';
 import { keyPlaceWords } from '../terminal/key-rows.ts';
 import { say } from '../terminal/output.ts';
+import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
 import { type Asked, kinds } from './asked.ts';
 import { askPerson, maxAsking } from './asker.ts';
 import { AskingFiles } from './asking-files.ts';
@@ -33,8 +33,9 @@ export async function connectEntry({ name, resource }: Entry): Promise<void> {
   process.once('SIGTERM', interrupted);
   const files = AskingFiles.of(homePaths(), asked);
   const over = AbortSignal.timeout(maxAsking);
+  const done = new AbortController();
   try {
-    const told = tellQuestions(owner, { name, resource });
+    const told = tellQuestions(owner, { name, resource }, done.signal);
     const release = await othersDone(files, over, told.code);
     await askPerson(asked, told.code, over).finally(release);
     if (process.stderr.isTTY) say(`keyturn: ${name} may use ${resource}.`);
@@ -42,6 +43,7 @@ export async function connectEntry({ name, resource }: Entry): Promise<void> {
     if (over.aborted) throw unanswered(name);
     throw error;
   } finally {
+    done.abort();
     owner.close();
     process.off('SIGINT', interrupted);
     process.off('SIGTERM', interrupted);
@@ -75,22 +77,37 @@ async function openQuestions(owner: Connection) {
   return (await call(owner, 'interaction.list', {})).interactions;
 }
 
-/** Shows the questions of this entry as they open. `code` is to be called with the code of a pairing. */
+/**
+ * Shows the questions of this entry as they open, until `signal` aborts. `code` is to be called with the code of a
+ * pairing.
+ */
 function tellQuestions(
   owner: Connection,
   { name, resource }: Entry,
+  signal: AbortSignal,
 ): { readonly code: (code: string) => void } {
   const isDesk = owner.capabilities.includes(deskCapability);
   const endpoint = canonicalResource(resource, { allowInsecureLoopback: true });
   const codes = new Set<string>();
   const shown = new Set<string>();
+  const prompts = new Prompts(signal);
   const isOurs = ({ kind, code = '', client, resource: about }: Question): boolean =>
     kind === 'pair' ? codes.has(code) : kind === 'allow' && client === name && about === endpoint;
   const look = async (): Promise<void> => {
-    for (const question of await openQuestions(owner)) {
+    const questions = await openQuestions(owner);
+    prompts.keep(questions.map(({ id }) => id));
+    for (const question of questions) {
       if (shown.has(question.id) || !isOurs(question)) continue;
       shown.add(question.id);
-      await tell(owner, question, { name, resource }, isDesk);
+      const { id } = question;
+      const words = wordsOf(question, { name, resource });
+      if (isDesk || !isAtTerminal()) tell(question, words, isDesk);
+      else
+        prompts.ask(
+          id,
+          words,
+          (answer) => void call(owner, 'interaction.answer', { id, answer }).catch(() => undefined),
+        );
     }
   };
   const again = (): void => void look().catch(() => undefined);
@@ -107,29 +124,64 @@ function tellQuestions(
   };
 }
 
-async function tell(
-  owner: Connection,
-  { id, kind, code, key }: Question,
-  { name, resource }: Entry,
-  isDesk: boolean,
-): Promise<void> {
+function wordsOf({ kind, code, key }: Question, { name, resource }: Entry): string {
   const what =
     kind === 'pair'
       ? `${quoted(name)} asks to be paired. Its code is ${code}.`
       : key
         ? `may ${quoted(name)} have your API key for ${quoted(resource)} (${keyPlaceWords(key)})?`
         : `may ${quoted(name)} reach ${quoted(resource)}?`;
-  say(`keyturn: ${what}`);
-  if (isDesk)
-    return say(`  ${kind === 'pair' ? 'Compare the code, and answer' : 'Answer'} in Keyturn’s window.`);
-  if (!process.stdin.isTTY || !process.stderr.isTTY)
-    return say(`  Answer in another terminal: keyturn answer ${shellWord(id)} yes   (or no)`);
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const answer = /^y(es)?$/i.test((await lines.question('  [y/N] ')).trim()) ? 'yes' : 'no';
-    await call(owner, 'interaction.answer', { id, answer });
-  } finally {
-    lines.close();
+  return `keyturn: ${what}`;
+}
+
+function tell({ id, kind }: Question, words: string, isDesk: boolean): void {
+  say(words);
+  say(
+    isDesk
+      ? `  ${kind === 'pair' ? 'Compare the code, and answer' : 'Answer'} in Keyturn’s window.`
+      : `  Answer in another terminal: keyturn answer ${shellWord(id)} yes   (or no)`,
+  );
+}
+
+/** Questions at this terminal, one after the other. One that was answered elsewhere ends. */
+class Prompts {
+  readonly #signal: AbortSignal;
+  /** By the id of the question. */
+  readonly #open = new Map<string, AbortController>();
+  #last: Promise<void> = Promise.resolve();
+
+  /** All end when `signal` aborts. */
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  ask(id: string, words: string, answer: (verdict: 'yes' | 'no') => void): void {
+    const over = new AbortController();
+    this.#open.set(id, over);
+    const signal = AbortSignal.any([over.signal, this.#signal]);
+    this.#last = this.#askAfter(this.#last, async () => {
+      try {
+        if (signal.aborted) return;
+        say(words);
+        answer((await confirmed('  ', signal)) ? 'yes' : 'no');
+      } catch (error) {
+        if (!signal.aborted) throw error;
+        say(over.signal.aborted ? ' Answered elsewhere.' : '');
+      } finally {
+        this.#open.delete(id);
+      }
+    });
+    this.#last.catch(() => undefined);
+  }
+
+  async #askAfter(before: Promise<void>, ask: () => Promise<void>): Promise<void> {
+    await before.catch(() => undefined);
+    await ask();
+  }
+
+  /** `ids` of the questions that are still open. */
+  keep(ids: readonly string[]): void {
+    for (const [id, over] of this.#open) if (!ids.includes(id)) over.abort();
   }
 }
 

@@ -1,11 +1,34 @@
 /**
- * What a command reads on standard input, whole.
+ * What a command reads on standard input: all of it, or a person's answer to one question.
  *
  * Invariant: no character is lost. A text decoder would drop a byte order mark at the beginning, and with it a part
- * of a passphrase.
+ * of a passphrase. An interrupt at a question is one of the command.
  */
+import { createInterface } from 'node:readline/promises';
 import { buffer } from 'node:stream/consumers';
 
 export async function readStandardInput(): Promise<string> {
   return (await buffer(process.stdin)).toString('utf8');
+}
+
+/** Somebody can read a question and answer it. */
+export function isAtTerminal(): boolean {
+  return process.stdin.isTTY && process.stderr.isTTY;
+}
+
+/** The line that the person types. Rejects with an AbortError once the signal aborts. */
+export async function answerTo(question: string, signal?: AbortSignal): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  // readline takes Ctrl-C for itself.
+  lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+  try {
+    return (await lines.question(question, signal ? { signal } : {})).trim();
+  } finally {
+    lines.close();
+  }
+}
+
+/** Any answer but yes is no. */
+export async function confirmed(question: string, signal?: AbortSignal): Promise<boolean> {
+  return /^y(es)?$/i.test(await answerTo(`${question}[y/N] `, signal));
 }
