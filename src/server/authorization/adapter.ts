@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { Storage, StoredItem } from '../storage/storage.ts';
 import type { OidcProvider } from './base/peer.ts';
+import { registrationLifetime } from './registered-clients.ts';
 
 /** What a holder shows is the id of these. The others are named by values that give nothing. */
 const heldKinds: ReadonlySet<string> = new Set([
@@ -39,10 +40,11 @@ export function adapterFor({ storage, errors, now, onReplay }: AdapterParts): (k
     return {
       async upsert(id, payload, expiresIn) {
         const { jti, ...rest } = payload;
+        const lifetime = expiresIn ?? registrationLifetime(kind);
         const item = {
           // The id of a held item is its secret, so the payload must not repeat it.
           payload: isHeld || jti === undefined ? rest : { ...rest, jti },
-          ...(expiresIn === undefined ? {} : { expiresAt: seconds() + expiresIn }),
+          ...(lifetime === undefined ? {} : { expiresAt: seconds() + lifetime }),
           ...(payload.grantId === undefined ? {} : { grantId: payload.grantId }),
           ...(payload.uid === undefined ? {} : { uid: payload.uid }),
         };

@@ -28,6 +28,7 @@ import { loadOidcProvider } from './base/peer.ts';
 import type { OidcProvider } from './base/peer.ts';
 import { completeRequests, keepErrors, quietly, tellEvents } from './provider-hooks.ts';
 import { pathOf, providerSettings } from './provider-settings.ts';
+import { clientUsed } from './registered-clients.ts';
 import { signingKeys } from './signing-keys.ts';
 
 export interface AuthorizationServer {
@@ -48,6 +49,12 @@ export interface AuthorizationServer {
 
 /** Milliseconds between two sweeps of what expired. */
 const sweepInterval = 60 * 1000;
+
+/**
+ * Authorization requests of one address: each is kept for a quarter of an hour, and may have a client's document fetched.
+ * An office behind one address stays far below it.
+ */
+const authorizationLimit = { requests: 300, seconds: 300 } as const;
 
 /** Characters of a request's target. What `/auth` is asked is kept until the person answered, and anybody can ask. */
 const maxTargetLength = 8 * 1024;
@@ -167,6 +174,11 @@ async function build(
   completeRequests(provider, settings);
   tellEvents(provider, onEvent);
   provider.on('grant.revoked', (_ctx, grantId) => ended(grantId));
+  provider.on('grant.success', (ctx) => {
+    const { client } = ctx.oidc;
+    // Where the storage fails, the client's next token does it.
+    if (client) clientUsed(storage, client.clientId, Math.floor(now() / 1000)).catch(() => undefined);
+  });
   if (settings.assertionProviders.length > 0)
     acceptAssertions(provider, { settings, storage, fetch, errors });
   return { provider, changesAt };
@@ -174,6 +186,7 @@ async function build(
 
 function answerer({ settings, storage, secrets, consents }: ServerParts, providers: CurrentProvider) {
   const registrations = new RateLimiter(settings.registrationLimit, settings.now);
+  const authorizations = new RateLimiter(authorizationLimit, settings.now);
   const interaction = {
     settings,
     provider: () => providers.latest,
@@ -196,10 +209,13 @@ function answerer({ settings, storage, secrets, consents }: ServerParts, provide
     }
     const isOpen = settings.registration !== 'off';
     if (isOpen && /^\/reg(?:[/?]|$)/.test(path) && openRegistration(request, response)) return;
-    if (request.method === 'POST' && /^\/reg(?:\?|$)/.test(path)) {
-      const wait = registrations.take(limitKey(addressOf(request, settings.trustedProxies)));
-      if (wait !== undefined) return refuse(response, 429, wait);
-    }
+    const limiter = /^\/auth(?:\?|$)/.test(path)
+      ? authorizations
+      : request.method === 'POST' && /^\/reg(?:\?|$)/.test(path)
+        ? registrations
+        : undefined;
+    const wait = limiter?.take(limitKey(addressOf(request, settings.trustedProxies)));
+    if (wait !== undefined) return refuse(response, 429, wait);
     // The provider finds its mount path by comparing the two.
     Object.assign(request, { originalUrl: paths.prefix + path, url: path });
     asIssuer(request, settings.issuer);

@@ -74,8 +74,8 @@ async function forward(step: Step, forwarding: Forwarding): Promise<void> {
   const parameters = requestParameters.parse(interaction.params);
   const client = await step.provider().Client.find(parameters.client_id);
   const resource = resourceOf(settings, parameters);
-  if (!client || !resource)
-    return send(response, 400, errorPage('invalid_client', 'The app is no longer known here.'));
+  if (!client || !resource) return send(response, 400, unknownClient);
+  if (!client.redirectUriAllowed(parameters.redirect_uri)) return send(response, 400, droppedRedirect);
   await answerForwarded({
     settings,
     storage,
@@ -153,8 +153,8 @@ async function consent(step: Step): Promise<void> {
   const facts = { clientId: parameters.client_id, account };
   const client = await step.provider().Client.find(parameters.client_id);
   const resource = resourceOf(settings, parameters);
-  if (!client || !resource)
-    return send(step.response, 400, errorPage('invalid_client', 'The app is no longer known here.'));
+  if (!client || !resource) return send(step.response, 400, unknownClient);
+  if (!client.redirectUriAllowed(parameters.redirect_uri)) return send(step.response, 400, droppedRedirect);
   const asked = askedConsent(resource, client, parameters);
   if (form?.['decision'] === 'deny') {
     await step.consents.forget(account, asked);
@@ -170,6 +170,14 @@ async function consent(step: Step): Promise<void> {
   }
 }
 
+const unknownClient = errorPage('invalid_client', 'The app is no longer known here.');
+
+/** The client's document or registration was read again since the request, and may have changed. */
+const droppedRedirect = errorPage(
+  'invalid_request',
+  'The app no longer takes answers at the address that it named.',
+);
+
 interface Question {
   /** Undefined: the person signs in afterwards, at `nextHost`. */
   readonly account: string | undefined;
@@ -183,6 +191,7 @@ async function showConsent(step: Step, question: Question): Promise<void> {
   const { account, nextHost, client, resource, asked } = question;
   const { settings, response, interaction } = step;
   const documentHost = documentHostOf(client);
+  const isRenewed = client.grantTypeAllowed('refresh_token');
   const scopes = asked.scope === undefined ? defaultScopesOf(resource) : scopesOf(asked);
   send(
     response,
@@ -198,6 +207,8 @@ async function showConsent(step: Step, question: Question): Promise<void> {
       redirectHost: new URL(asked.redirect_uri).host,
       isThisMachine: isLocal(asked.redirect_uri),
       isLocalOnly: (client.redirectUris ?? []).every(isLocal),
+      lasts: isRenewed ? settings.lifetimes.refreshToken : settings.lifetimes.accessToken,
+      isRenewed,
       resource: resource.name ?? new URL(resource.resource).host,
       resourceUri: resource.resource,
       scopes: scopes.map((scope) => ({

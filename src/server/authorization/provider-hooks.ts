@@ -4,7 +4,7 @@
  * Invariant: an event holds no token, code or secret.
  */
 import type { Provider } from 'oidc-provider';
-import type { AuthorizationEvent, AuthorizationServerOptions, Settings } from './options.ts';
+import type { AuthorizationEvent, AuthorizationServerOptions, ResourceOptions, Settings } from './options.ts';
 import { unasked } from './consent-policy.ts';
 import { errorPage, pageHeaders } from './base/pages.ts';
 import { defaultScopesOf } from './provider-settings.ts';
@@ -24,6 +24,11 @@ export function completeRequests(provider: Provider, { resources }: Settings): v
         return showError(ctx, 'invalid_request', 'This server answers in the query only.');
       const known = resources.find(({ resource }) => resource === query.get('resource')) ?? resources[0];
       if (!query.get('scope') && known) query.set('scope', defaultScopesOf(known).join(' '));
+      // RFC 6749 §3.3: it may ignore some of them. The page and the code then name what the token gets.
+      const scopes = query.get('scope')?.split(' ') ?? [];
+      const servable = scopes.filter((scope) => isServable(scope, known));
+      if (servable.length > 0) query.set('scope', servable.join(' '));
+      else if (known) return showError(ctx, 'invalid_scope', noScope);
       const isOffline = query.get('scope')?.split(' ').includes('offline_access') ?? false;
       query.delete(unasked);
       if (isOffline && !query.has('prompt')) {
@@ -35,6 +40,15 @@ export function completeRequests(provider: Provider, { resources }: Settings): v
     await next();
   });
 }
+
+function isServable(scope: string, resource: ResourceOptions | undefined): boolean {
+  return ownScopes.includes(scope) || (resource !== undefined && Object.hasOwn(resource.scopes, scope));
+}
+
+/** Scopes that every server has. */
+const ownScopes = ['openid', 'offline_access'];
+
+const noScope = 'The app asks for nothing that this server knows.';
 
 const oneResource = 'The app asks for several servers at once. This server issues a token for one.';
 

@@ -5,7 +5,7 @@
  * JWT (RFC 9068); every refresh token is used once. Each callback that the provider would warn about on the terminal
  * has its own implementation.
  */
-import type { ClientMetadata, Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import type { ClientMetadata, Configuration, Grant, KoaContextWithOIDC } from 'oidc-provider';
 import type { JsonWebKey } from 'node:crypto';
 import { z } from 'zod';
 import { consentPolicy, grantOf, unasked } from './consent-policy.ts';
@@ -70,7 +70,7 @@ export function providerSettings(parts: ProviderParts): Configuration {
 
 /** Who a client is, and how it shows that. */
 function clientRules(parts: ProviderParts): Configuration {
-  const { settings, fetch } = parts;
+  const { settings, fetch, errors } = parts;
   return {
     clients: settings.clients.map((client) => enteredClient(client, settings.assertionProviders.length > 0)),
     clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
@@ -79,6 +79,11 @@ function clientRules(parts: ProviderParts): Configuration {
       application_type: 'native',
       grant_types: ['authorization_code', 'refresh_token'],
       id_token_signed_response_alg: 'ES256',
+    },
+    assertJwtClientAuthClaimsAndHeader: async (_ctx, { aud }) => {
+      // RFC 7523 §3 lets an assertion name several servers. Each of them could use it here.
+      const named = Array.isArray(aud) ? aud : [aud];
+      if (named.length !== 1) throw new errors.InvalidClientAuth('the assertion must name this server only');
     },
     // Runs for every client, however it became known. The property itself is never there.
     extraClientMetadata: {
@@ -113,15 +118,25 @@ function grantRules({ settings, consents, errors, interactionPolicy }: ProviderP
     },
     extraParams: [unasked],
     // Spec, Mandatory security requirements 4.
-    rotateRefreshToken: ({ oidc }) => {
+    rotateRefreshToken: async ({ oidc }) => {
       // The provider compares it only after the token is used up, and a mistake must not cost the sign-in.
       if (!namesGranted(oidc)) throw new errors.InvalidTarget();
+      await prolong(oidc.entities.Grant, settings);
       return true;
     },
     issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     expiresWithSession: () => false,
     loadExistingGrant: async (ctx) => grantOf(ctx, settings, consents),
   };
+}
+
+/** A grant lives as long as its newest refresh token: it must not end one that is in use. Each tenth of its life costs a write. */
+async function prolong(grant: Grant | undefined, { lifetimes, now }: Settings): Promise<void> {
+  if (grant?.exp === undefined) return;
+  const end = Math.floor(now() / 1000) + lifetimes.refreshToken;
+  if (grant.exp > end - lifetimes.refreshToken / 10) return;
+  grant.exp = end;
+  await grant.save();
 }
 
 /** RFC 8707 §2.2: a refresh names no resource, or the one that its token was granted for. */

@@ -26,6 +26,10 @@ export function memoryStorage(): Storage {
     get: async (kind, id) => itemsOf(kind).get(id),
     getByUid: async (kind, uid) => named(itemsOf(kind)).find(({ item }) => item.uid === uid),
     replace: async (kind, id, before, after) => replace(itemsOf(kind), id, before, after),
+    async extend(kind, id, expiresAt) {
+      const item = itemsOf(kind).get(id);
+      if (item) itemsOf(kind).set(id, { ...item, expiresAt });
+    },
     async consume(kind, id, at) {
       const item = itemsOf(kind).get(id);
       if (!item || item.consumedAt !== undefined) return false;

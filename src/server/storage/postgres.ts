@@ -39,6 +39,7 @@ const statements = {
   get: `select ${columns} from keyturn_items where kind = $1 and id = $2`,
   byUid: `select ${columns} from keyturn_items where kind = $1 and uid = $2 limit 1`,
   replace: 'update keyturn_items set payload = $3 where kind = $1 and id = $2 and payload = $4',
+  extend: 'update keyturn_items set expires_at = $3 where kind = $1 and id = $2',
   consume: 'update keyturn_items set consumed_at = $3 where kind = $1 and id = $2 and consumed_at is null',
   remove: 'delete from keyturn_items where kind = $1 and id = $2',
   removeGrant: 'delete from keyturn_items where kind = $1 and grant_id = $2',
@@ -75,6 +76,9 @@ export async function postgresStorage(url: string): Promise<Storage> {
     getByUid: async (kind, uid) => (await rows(statements.byUid, kind, uid))[0],
     replace: async (kind, id, before, after) =>
       changes(statements.replace, kind, id, textOf(after), textOf(before)),
+    async extend(kind, id, expiresAt) {
+      await pool.query(statements.extend, [kind, id, expiresAt]);
+    },
     consume: async (kind, id, at) => changes(statements.consume, kind, id, at),
     async remove(kind, id) {
       await pool.query(statements.remove, [kind, id]);

@@ -79,6 +79,7 @@ export function sealedStorage(storage: Storage, keys: readonly SealingKey[]): Se
       if (!item || !isSame(ring.open(kind, id, item.payload), before)) return false;
       return storage.replace(kind, id, item.payload, ring.seal(kind, id, after));
     },
+    extend: async (kind, id, expiresAt) => storage.extend(kind, id, expiresAt),
     consume: async (kind, id, at) => storage.consume(kind, id, at),
     remove: async (kind, id) => storage.remove(kind, id),
     removeGrant: async (kind, grantId) => storage.removeGrant(kind, grantId),

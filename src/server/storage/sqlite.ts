@@ -40,6 +40,7 @@ export function sqliteStorage(path: string): Storage {
     get: database.prepare(`select ${columns} from items where kind = ? and id = ?`),
     byUid: database.prepare(`select ${columns} from items where uid = ? and kind = ?`),
     replace: database.prepare('update items set payload = ? where kind = ? and id = ? and payload = ?'),
+    extend: database.prepare('update items set expires_at = ? where kind = ? and id = ?'),
     consume: database.prepare(
       'update items set consumed_at = ? where kind = ? and id = ? and consumed_at is null',
     ),
@@ -61,6 +62,9 @@ export function sqliteStorage(path: string): Storage {
     getByUid: async (kind, uid) => one(statements.byUid, uid, kind),
     replace: async (kind, id, before, after) =>
       statements.replace.run(textOf(after), kind, id, textOf(before)).changes === 1,
+    async extend(kind, id, expiresAt) {
+      statements.extend.run(expiresAt, kind, id);
+    },
     consume: async (kind, id, at) => statements.consume.run(at, kind, id).changes === 1,
     async remove(kind, id) {
       statements.remove.run(kind, id);

@@ -47,6 +47,8 @@ export interface Storage {
     before: StoredItem['payload'],
     after: StoredItem['payload'],
   ): Promise<boolean>;
+  /** Moves its end, in seconds since the epoch. Nothing where it is gone. */
+  extend(kind: string, id: string, expiresAt: number): Promise<void>;
   /** True for the first call only. */
   consume(kind: string, id: string, at: number): Promise<boolean>;
   remove(kind: string, id: string): Promise<void>;

@@ -312,18 +312,19 @@ describe('dynamic registration', () => {
 });
 
 describe('a machine client', () => {
-  it('gets a token by private_key_jwt, and none by another key or an assertion that was used', async () => {
+  it('gets a token by private_key_jwt, and none by another key, or by an assertion that was used or names another server', async () => {
     const own = await generateKeyPair('ES256', { extractable: true });
     const foreign = await generateKeyPair('ES256');
     const jwk = { ...(await exportJWK(own.publicKey)), kid: 'machine', alg: 'ES256', use: 'sig' };
     const machines = await startServer({ clients: [{ clientId: 'robot', keys: [jwk], isMachine: true }] });
     try {
-      const assertionBy = async (key: CryptoKey) =>
+      const { issuer } = machines;
+      const assertionBy = async (key: CryptoKey, audience: string | string[] = issuer) =>
         new SignJWT({ jti: crypto.randomUUID() })
           .setProtectedHeader({ alg: 'ES256', kid: 'machine' })
           .setIssuer('robot')
           .setSubject('robot')
-          .setAudience(machines.issuer)
+          .setAudience(audience)
           .setIssuedAt()
           .setExpirationTime('1m')
           .sign(key);
@@ -346,6 +347,13 @@ describe('a machine client', () => {
       });
       expect((await ask(good)).body['error']).toBe('invalid_client');
       expect((await ask(await assertionBy(foreign.privateKey))).body['error']).toBe('invalid_client');
+      const other = 'https://other.example';
+      for (const audience of [other, [issuer, other], `${issuer}/other`, issuer.toUpperCase(), [], '']) {
+        const answer = await ask(await assertionBy(own.privateKey, audience));
+        expect([audience, answer.body['error']]).toEqual([audience, 'invalid_client']);
+      }
+      for (const audience of [[issuer], `${issuer}/token`])
+        expect((await ask(await assertionBy(own.privateKey, audience))).status).toBe(200);
     } finally {
       await machines.close();
     }

@@ -86,6 +86,7 @@ describe('the consent page', () => {
       'https://notes.example/mcp',
       'Read your notes',
       'Change your notes',
+      'keeps this access while you are away, until 30 days after its last use',
     ]) {
       expect(said).toContain(words);
     }
@@ -105,6 +106,30 @@ describe('the consent page', () => {
     expect((await atConsent({ client_id, redirect_uri: 'https://app.example/callback' })).body).not.toContain(
       'Take care',
     );
+  });
+
+  it('sends no answer to an address that the client has dropped since it asked', async () => {
+    const uri = 'https://app.example/callback';
+    const headers = { 'content-type': 'application/json' };
+    const metadata = { redirect_uris: [uri, redirectUri], token_endpoint_auth_method: 'none' };
+    const registered = await rig.request('/reg', {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(metadata),
+    });
+    const client = (await registered.json()) as Record<string, string>;
+    const { client_id = '', registration_client_uri = '', registration_access_token = '' } = client;
+    const visitor = await atConsent({ client_id, redirect_uri: uri });
+    expect(visitor.body).toContain('app.example');
+    const changed = await rig.request(registration_client_uri, {
+      method: 'PUT',
+      headers: { ...headers, authorization: `Bearer ${registration_access_token}` },
+      body: JSON.stringify({ ...metadata, client_id, redirect_uris: [redirectUri] }),
+    });
+    expect(changed.status).toBe(200);
+    const answer = await visitor.post({ decision: 'allow' });
+    expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
+    expect(visitor.body).toContain('no longer takes answers');
   });
 
   it('shows a hostile name as text, without a direction that turns the page around', async () => {

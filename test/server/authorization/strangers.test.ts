@@ -7,7 +7,7 @@ import { authorizationServer, developmentLogin } from '../../../src/server/autho
 import { discoverAuthorizationServerMetadata, registerClient } from '@modelcontextprotocol/client';
 import { trustingFetch } from '../../../src/serve/trusting-fetch.ts';
 import { freePort } from '../../support/servers/port.ts';
-import { authorizationOf, claimsOf, editor, notes, redirectUri, signIn, startServer, walk } from './rig.ts';
+import { authorizationOf, claimsOf, editor, notes, redirectUri, signIn, startServer } from './rig.ts';
 import type { Rig } from './rig.ts';
 
 /** As long as a shared secret has to be. */
@@ -98,9 +98,30 @@ describe('an authorization request', () => {
     expect(answer.status).toBe(414);
   });
 
-  it('whose scope is called like something of the language gets a consent page', async () => {
-    const asked = authorizationOf(rig, { scope: 'notes:read constructor' });
-    expect(await walk(rig, asked)).toMatchObject({ code: expect.any(String) });
+  it('names scopes that nobody knows, and gets the others only: on the page, in the code and in the token', async () => {
+    const { status, body } = await signIn(rig, { scope: 'notes:read constructor files:read' });
+    expect([status, body['scope']]).toEqual([200, 'notes:read']);
+    expect(claimsOf(body['access_token'])['scope']).toBe('notes:read');
+  });
+
+  it('that names nothing but such scopes gets a page, before anybody signs in', async () => {
+    const answer = await rig.request(authorizationOf(rig, { scope: 'constructor' }).url);
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('invalid_scope')]);
+  });
+
+  it('comes from one address a bounded number of times in five minutes, and is then told when to come back', async () => {
+    const at = Date.now();
+    const flooded = await startServer({ now: () => at });
+    onTestFinished(() => flooded.close());
+    const asked = authorizationOf(flooded, { client_id: 'nobody' }).url;
+    const statuses: number[] = [];
+    for (let sent = 0; sent < 300; sent += 50) {
+      const answers = await Promise.all(Array.from({ length: 50 }, async () => flooded.request(asked)));
+      statuses.push(...answers.map(({ status }) => status));
+    }
+    expect(new Set(statuses)).toEqual(new Set([400]));
+    const refused = await flooded.request(asked);
+    expect([refused.status, Number(refused.headers.get('retry-after'))]).toEqual([429, 1]);
   });
 
   it('is not kept by an endpoint that anybody could fill: there are no pushed requests', async () => {

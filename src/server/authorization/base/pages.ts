@@ -45,6 +45,9 @@ export interface ConsentQuestion extends Form {
   readonly isLocalOnly: boolean;
   readonly resource: string;
   readonly resourceUri: string;
+  /** Seconds that the access lasts, and whether the client may renew it until then. */
+  readonly lasts: number;
+  readonly isRenewed: boolean;
   readonly scopes: readonly { readonly scope: string; readonly words: string }[];
 }
 
@@ -75,11 +78,30 @@ ${nameNote(question)}
 ${question.isLocalOnly ? '<p role="note"><b>Take care:</b> this app runs on a computer, so this server can’t check which program it is. Allow it only if you started it yourself just now.</p>' : ''}
 <h2>It may use ${escaped(resource)} <small>(${escaped(resourceUri)})</small> to:</h2>
 ${scopes.length === 0 ? '<p>nothing in particular</p>' : `<ul>${scopes.map(({ scope, words }) => `<li>${escaped(words)} <code>${escaped(scope)}</code></li>`).join('')}</ul>`}
+<p>${lastsNote(question)}</p>
 ${formStart(question)}
 <p><button name="decision" value="deny">Deny</button>
 <button name="decision" value="allow">Allow</button></p>
 </form>`,
   );
+}
+
+function lastsNote({ lasts, isRenewed }: ConsentQuestion): string {
+  return isRenewed
+    ? `It keeps this access while you are away, until ${timeOf(lasts)} after its last use.`
+    : `This access ends after ${timeOf(lasts)}.`;
+}
+
+/** In words. `seconds` is rounded up. */
+function timeOf(seconds: number): string {
+  const [count, unit] =
+    seconds >= 2 * 86_400
+      ? [seconds / 86_400, 'day']
+      : seconds >= 7200
+        ? [seconds / 3600, 'hour']
+        : [seconds / 60, 'minute'];
+  const whole = Math.ceil(count);
+  return `${whole} ${unit}${whole === 1 ? '' : 's'}`;
 }
 
 function whoNote({ account, nextHost = '' }: ConsentQuestion): string {

@@ -1,0 +1,67 @@
+/** How long grants and registrations live at the authorization server. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { memoryStorage } from '../../../src/server/authorization/index.ts';
+import { authorizationOf, editor, redirectUri, signIn, startServer, tokenRequest } from './rig.ts';
+import type { Rig } from './rig.ts';
+
+const storage = memoryStorage();
+let rig: Rig;
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  rig = await startServer({ storage, lifetimes: { refreshToken: 1000, accessToken: 60 } });
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await rig.close();
+});
+
+const pass = (seconds: number): void => void vi.setSystemTime(Date.now() + seconds * 1000);
+
+describe('a sign-in', () => {
+  it('that is used goes on for longer than a refresh token lives, and one that is not used ends with it', async () => {
+    let { body } = await signIn(rig);
+    const refresh = async () => {
+      const form = { grant_type: 'refresh_token', client_id: editor };
+      return tokenRequest(rig, { ...form, refresh_token: String(body['refresh_token']) });
+    };
+    for (const seconds of [600, 600, 950]) {
+      pass(seconds);
+      const answer = await refresh();
+      expect(answer.status).toBe(200);
+      body = answer.body;
+    }
+    pass(1001);
+    expect((await refresh()).body['error']).toBe('invalid_grant');
+  });
+});
+
+describe('a registration', () => {
+  const register = async (): Promise<string> => {
+    const response = await rig.request('/reg', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' }),
+    });
+    return ((await response.json()) as { client_id: string }).client_id;
+  };
+  const isKnown = async (clientId: string): Promise<boolean> => {
+    await storage.sweep(Math.floor(Date.now() / 1000));
+    return (await rig.request(authorizationOf(rig, { client_id: clientId }).url)).status === 303;
+  };
+
+  it('ends after a day without a token, and a year after the last one', async () => {
+    const day = 24 * 60 * 60;
+    const [unused, used] = [await register(), await register()];
+    await signIn(rig, { client_id: used });
+    pass(day - 60);
+    expect([await isKnown(unused), await isKnown(used)]).toEqual([true, true]);
+    pass(120);
+    expect([await isKnown(unused), await isKnown(used)]).toEqual([false, true]);
+    pass(200 * day);
+    await signIn(rig, { client_id: used });
+    pass(200 * day);
+    expect(await isKnown(used)).toBe(true);
+    pass(200 * day);
+    expect(await isKnown(used)).toBe(false);
+  });
+});
