@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { Storage, StoredItem } from '../storage/storage.ts';
 import type { OidcProvider } from './base/peer.ts';
-import { registrationLifetime } from './registered-clients.ts';
+import { registrationLifetime } from './clients/registered-clients.ts';
 
 /** What a holder shows is the id of these. The others are named by values that give nothing. */
 const heldKinds: ReadonlySet<string> = new Set([

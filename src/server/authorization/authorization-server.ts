@@ -15,11 +15,11 @@ import { clientAddress } from '../resource/requests/transport.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import type { Storage } from '../storage/storage.ts';
 import { adapterFor } from './adapter.ts';
-import { openRegistration } from './browser-access.ts';
+import { openRegistration } from './clients/browser-access.ts';
 import { Consents } from './consents.ts';
 import type { Consent } from './consents.ts';
-import { guardedFetch } from './client-document.ts';
-import type { GuardedFetch } from './client-document.ts';
+import { guardedFetch } from './clients/client-document.ts';
+import type { GuardedFetch } from './clients/client-document.ts';
 import { acceptAssertions } from './identity-assertion.ts';
 import { answerInteraction } from './interactions.ts';
 import { readAuthorizationOptions } from './options.ts';
@@ -28,7 +28,7 @@ import { loadOidcProvider } from './base/peer.ts';
 import type { OidcProvider } from './base/peer.ts';
 import { completeRequests, keepErrors, quietly, tellEvents } from './provider-hooks.ts';
 import { pathOf, providerSettings } from './provider-settings.ts';
-import { clientUsed } from './registered-clients.ts';
+import { clientUsed } from './clients/registered-clients.ts';
 import { signingKeys } from './signing-keys.ts';
 
 export interface AuthorizationServer {

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
 import type { Storage } from '../storage/storage.ts';
-import { isLocal } from './redirect.ts';
+import { isLocal } from './clients/redirect.ts';
 
 /** What a page asks, or asked. */
 export interface AskedConsent {

@@ -10,7 +10,7 @@ import type { JWTPayload } from 'jose';
 import type { Provider } from 'oidc-provider';
 import { z } from 'zod';
 import type { Storage } from '../storage/storage.ts';
-import type { GuardedFetch } from './client-document.ts';
+import type { GuardedFetch } from './clients/client-document.ts';
 import type { AssertionProvider, Settings } from './options.ts';
 import { defaultScopesOf, jwtBearer } from './provider-settings.ts';
 import type { OidcProvider } from './base/peer.ts';

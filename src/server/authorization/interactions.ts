@@ -17,7 +17,7 @@ import type { Consents } from './consents.ts';
 import { consentPage, errorPage, pageHeaders } from './base/pages.ts';
 import { answerForwarded } from './forwarded-sign-in.ts';
 import { defaultScopesOf, pathOf } from './provider-settings.ts';
-import { isLocal } from './redirect.ts';
+import { isLocal } from './clients/redirect.ts';
 
 /** Bytes. A form of ours holds a few short fields. */
 const maxFormLength = 8192;

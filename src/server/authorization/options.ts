@@ -10,7 +10,7 @@ import { isAddressOrRange } from '../resource/base/address.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Accounts } from './accounts/accounts.ts';
 import { invalidOption } from './base/invalid-option.ts';
-import { redirectProblem } from './redirect.ts';
+import { redirectProblem } from './clients/redirect.ts';
 
 /** A protected server that tokens can be issued for. */
 export interface ResourceOptions {

@@ -10,13 +10,13 @@ import type { JsonWebKey } from 'node:crypto';
 import { z } from 'zod';
 import { consentPolicy, grantOf, unasked } from './consent-policy.ts';
 import type { Consents } from './consents.ts';
-import { isOriginOf } from './browser-access.ts';
-import { isTrustedHost, readDocument } from './client-document.ts';
-import type { GuardedFetch } from './client-document.ts';
+import { isOriginOf } from './clients/browser-access.ts';
+import { isTrustedHost, readDocument } from './clients/client-document.ts';
+import type { GuardedFetch } from './clients/client-document.ts';
 import type { ClientOptions, ResourceOptions, Settings } from './options.ts';
 import { errorPage, pageHeaders } from './base/pages.ts';
 import type { OidcProvider } from './base/peer.ts';
-import { redirectProblem } from './redirect.ts';
+import { redirectProblem } from './clients/redirect.ts';
 import { forwardingPolicy, isGrantLive, sessionClaim } from './forwarded-grants.ts';
 
 /** Seconds. RFC 6749 §4.1.2 allows ten minutes at most; the exchange follows at once. */

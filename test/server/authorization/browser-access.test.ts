@@ -1,6 +1,6 @@
 /** What reaches the authorization server through a proxy, and from pages in a browser. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isOriginOf } from '../../../src/server/authorization/browser-access.ts';
+import { isOriginOf } from '../../../src/server/authorization/clients/browser-access.ts';
 import { redirectUri, startServer } from './rig.ts';
 import type { Rig } from './rig.ts';
 

@@ -21,6 +21,8 @@ export const rooms: Readonly<Record<string, string>> = {
   'src/server/authorization/base':
     'what a person sees of every step, and what an operator reads of a wrong option',
   'src/server/authorization/accounts': 'who signs in doesn’t depend on what is asked for',
+  'src/server/authorization/clients':
+    'who a client is and where its answers go doesn’t depend on who signs in',
   'src/server/authorization': 'issues what the protected server checks, and counts requests as that does',
   'src/server/third-party': 'the authorization server whose people sign in at another one',
   'src/server': 'the doors: one file for each kind of server',

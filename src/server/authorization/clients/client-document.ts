@@ -10,11 +10,11 @@
 import { fetch } from 'undici';
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
-import { reachOf } from '../../base/addresses.ts';
-import type { Reach } from '../../base/addresses.ts';
-import { KeyturnError } from '../../base/errors.ts';
-import { makeAgent } from '../../base/system/https-agent.ts';
-import { boundedText } from './base/bounded-text.ts';
+import { reachOf } from '../../../base/addresses.ts';
+import type { Reach } from '../../../base/addresses.ts';
+import { KeyturnError } from '../../../base/errors.ts';
+import { makeAgent } from '../../../base/system/https-agent.ts';
+import { boundedText } from '../base/bounded-text.ts';
 
 /** Bytes. The draft recommends 5 KB as a bound; some documents carry keys. */
 export const maxDocumentLength = 16 * 1024;

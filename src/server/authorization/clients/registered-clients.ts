@@ -4,7 +4,7 @@
  * Invariant: anybody may register, so each registration has an end. One that leads to tokens is kept from one use to the
  * next, and one that never does is gone after a day.
  */
-import type { Storage } from '../storage/storage.ts';
+import type { Storage } from '../../storage/storage.ts';
 
 /** The provider's names for a registration, and for the token that manages it (RFC 7592). */
 const clientKind = 'Client';

@@ -5,7 +5,7 @@
  * is ever registered, and the provider compares what a request names with what was registered, character by
  * character; the port of a loopback address is free (RFC 8252 §7.3).
  */
-import { isLoopbackHost } from '../../oauth/base/secure-url.ts';
+import { isLoopbackHost } from '../../../oauth/base/secure-url.ts';
 
 /** What is wrong with a redirect URI, as the end of a sentence; undefined: it may be used. */
 export function redirectProblem(text: string): string | undefined {
