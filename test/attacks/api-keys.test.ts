@@ -76,6 +76,7 @@ describe('another program’s version', () => {
     await broker.permissions.endAllFor(keySubject(key));
     await keys.remove(key);
     const later = await keys.set({ ...place, header: 'Authorization' }, 'ak_a-later-one', { setAt: now });
+    await keys.tidy();
     expect(await vault.find(apiKeyVaultId(key.id))).toBeUndefined();
     attacker.restores('keys.json', 'permissions.json');
     const next = await restart();

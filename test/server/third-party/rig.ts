@@ -148,8 +148,8 @@ export async function startFlow(
   const upstream = await startUpstream(certificates);
   const listener = await listenOnLoopback(certificates, 0);
   const issuer = listener.origin;
-  const clock = { ahead: 0 };
-  const now = (): number => Date.now() + clock.ahead * 1000;
+  const clock = { stoppedAt: Date.now(), ahead: 0 };
+  const now = (): number => clock.stoppedAt + clock.ahead * 1000;
   const events: {
     readonly kind: string;
     readonly session?: string;

@@ -1,5 +1,5 @@
 /** Sessions of the third-party flow: how the upstream's tokens stand, time-outs, renewals, revocations. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { memoryStorage, thirdPartyServer } from '../../../src/server/third-party/index.ts';
 import { signIn, startFlow } from './rig.ts';
 import type { Bend, Flow } from './rig.ts';
@@ -10,6 +10,9 @@ beforeAll(async () => {
   flow = await startFlow({ session: { idle: 3600, absolute: 7200 } });
 });
 afterAll(async () => flow.close());
+beforeEach(() => {
+  flow.clock.stoppedAt = Date.now();
+});
 afterEach(() => {
   flow.upstream.state.bend = {};
   flow.upstream.state.requests.length = 0;
