@@ -27,6 +27,11 @@ export class BrokerHome {
   };
   readonly #children: ChildProcess[] = [];
 
+  /** Process ids of what `start` started, in its order. */
+  get pids(): readonly number[] {
+    return this.#children.flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
+  }
+
   /** PEM text of the authority that every process started from here on trusts. */
   trust(ca: string): void {
     writeFileSync(this.#caFile, ca);
@@ -69,7 +74,9 @@ export class BrokerHome {
   }
 
   async close(): Promise<void> {
-    await this.keyturn('daemon', '--stop');
+    // Where no broker runs the command says so, which is nothing to show.
+    const stop = spawn(process.execPath, [bin, 'daemon', '--stop'], { env: this.env, stdio: 'ignore' });
+    await once(stop, 'close');
     for (const child of this.#children) child.kill();
     rmSync(this.folder, { recursive: true, force: true });
   }

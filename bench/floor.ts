@@ -1,6 +1,6 @@
 /**
- * The peer of bench/hot-path.ts: a broker that does nothing. Reads JSON lines from a Unix socket and
- * answers each with the same line of the same length as a token answer.
+ * The floor of `npm run bench`: what a Node server on a Unix socket costs that does nothing else. Reads JSON lines and
+ * answers each with a line of the same length as a token's answer. It authenticates nobody.
  */
 import net from 'node:net';
 import process from 'node:process';

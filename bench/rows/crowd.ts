@@ -1,0 +1,51 @@
+/** Requests a second of many kept connections at once. Not pinned: throughput may use what the machine has. */
+import { inTurn, type Measurement } from '../row.ts';
+
+export function crowd(size: number): Measurement {
+  const name = `crowd-${size}`;
+  return {
+    name,
+    async measure({ world, isSmoke }) {
+      const { ours, floor, peer, resource } = await world();
+      const connections = isSmoke ? 8 : size;
+      const [turns, rounds] = isSmoke ? [1, 2] : [5, Math.ceil(10_000 / size)];
+      const [a, b, c] = [
+        await many(connections, ours),
+        await many(connections, floor),
+        peer ? await many(connections, peer) : [],
+      ];
+      const rates = await inTurn(turns, {
+        ours: async () => rateOf(a, rounds, async (connection) => connection.getToken({ resource })),
+        floor: async () => rateOf(b, rounds, async (connection) => connection.ask()),
+        peer: async () => rateOf(c, rounds, async (connection) => connection.ask()),
+      });
+      for (const connection of [...a, ...b, ...c]) connection.close();
+      return {
+        name,
+        what: `token.get, ${size} kept connections at once`,
+        unit: '/s',
+        ...rates,
+        peerName: 'ssh-agent',
+        goal: { of: 'floor', atLeast: 0.7 },
+      };
+    },
+  };
+}
+
+/** One after the other: the broker bounds how many of one process may be in their handshake. */
+async function many<T>(count: number, open: () => Promise<T>): Promise<T[]> {
+  const opened: T[] = [];
+  while (opened.length < count) opened.push(await open());
+  return opened;
+}
+
+/** NaN for no connections. */
+async function rateOf<T>(connections: readonly T[], rounds: number, ask: (of: T) => Promise<unknown>) {
+  const from = performance.now();
+  await Promise.all(
+    connections.map(async (connection) => {
+      for (let round = 0; round < rounds; round += 1) await ask(connection);
+    }),
+  );
+  return (connections.length * rounds * 1000) / (performance.now() - from) || Number.NaN;
+}

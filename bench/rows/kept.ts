@@ -1,0 +1,28 @@
+/** `token.get` on a kept connection, one request at a time, all on one processor. */
+import { pinned } from '../pinned.ts';
+import { inTurn, type Measurement, timeOf } from '../row.ts';
+
+export const kept: Measurement = {
+  name: 'kept',
+  async measure({ world, isSmoke }) {
+    const { ours, floor, peer, pids, resource } = await world();
+    const [turns, rounds] = isSmoke ? [1, 50] : [7, 4000];
+    const [a, b, c] = [await ours(), await floor(), await peer?.()];
+    const times = await pinned(pids, async () =>
+      inTurn(turns, {
+        ours: async () => 1000 * (await timeOf(rounds, async () => a.getToken({ resource }))),
+        floor: async () => 1000 * (await timeOf(rounds, async () => b.ask())),
+        peer: async () => (c ? 1000 * (await timeOf(rounds, async () => c.ask())) : Number.NaN),
+      }),
+    );
+    for (const connection of [a, b, c]) connection?.close();
+    return {
+      name: 'kept',
+      what: 'token.get, kept connection, one at a time',
+      unit: 'µs',
+      ...times,
+      peerName: 'ssh-agent',
+      goal: { of: 'floor', atMost: 1.3 },
+    };
+  },
+};

@@ -1,0 +1,46 @@
+/** Resident memory of a broker that was just started and has nothing to do, beside a Node server that listens. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BrokerHome, bin } from '../broker-home.ts';
+import { inTurn, type Measurement } from '../row.ts';
+
+/** Milliseconds after which a start's leftovers are swept up or stay. */
+const settling = 2000;
+
+export const memory: Measurement = {
+  name: 'memory',
+  async measure({ isSmoke }) {
+    const resident = async (...args: string[]): Promise<number> => {
+      const home = new BrokerHome();
+      try {
+        home.trust('');
+        await home.start(...args.map((arg) => arg.replace('HOME', home.folder)));
+        await sleep(isSmoke ? 0 : settling);
+        return residentOf(home.pids[0]);
+      } finally {
+        await home.close();
+      }
+    };
+    const figures = await inTurn(isSmoke ? 1 : 5, {
+      ours: async () => resident(bin, 'daemon', '--auto-started'),
+      floor: async () =>
+        resident(path.join(import.meta.dirname, '..', 'floor.ts'), 'HOME/floor.sock', '1500'),
+    });
+    return {
+      name: 'memory',
+      what: 'memory of a broker at rest',
+      unit: 'MB',
+      ...figures,
+      goal: { of: 'floor', atMost: 1.4 },
+    };
+  },
+};
+
+/** In megabytes; NaN where the system has no /proc. */
+function residentOf(pid: number | undefined): number {
+  if (process.platform !== 'linux' || pid === undefined) return Number.NaN;
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kilobytes) / 1024;
+}

@@ -1,0 +1,101 @@
+/**
+ * `npm run bench`: builds, measures what is ours beside a floor and a peer, and prints one table.
+ *
+ *   --only NAME   one row
+ *   --json        the rows as JSON
+ *   --smoke       few rounds and the build that is there: shows only that everything runs
+ *
+ * Asserts nothing, and exits 0 if goals are missed: the figures are the machine's. Progress goes to standard error.
+ */
+import { execFileSync } from 'node:child_process';
+import { cpus, loadavg } from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import { canPin } from './pinned.ts';
+import { goalText, isMet, type Measurement, type Row } from './row.ts';
+import { anew } from './rows/anew.ts';
+import { cold } from './rows/cold.ts';
+import { crowd } from './rows/crowd.ts';
+import { clientImport } from './rows/import.ts';
+import { kept } from './rows/kept.ts';
+import { memory } from './rows/memory.ts';
+import { type BenchWorld, openWorld } from './world.ts';
+
+const measurements: readonly Measurement[] = [kept, anew, crowd(64), crowd(256), cold, clientImport, memory];
+
+const { values: options } = parseArgs({
+  options: { only: { type: 'string' }, json: { type: 'boolean' }, smoke: { type: 'boolean' } },
+});
+
+function say(text: string): void {
+  process.stderr.write(`bench: ${text}\n`);
+}
+
+function chosen(): readonly Measurement[] {
+  const { only } = options;
+  const found = measurements.filter(({ name }) => only === undefined || name === only);
+  if (found.length > 0) return found;
+  const names = measurements.map(({ name }) => name).join(', ');
+  throw new Error(`there is no row ${String(only)}; there are ${names}`);
+}
+
+async function measure(): Promise<readonly Row[]> {
+  let opened: Promise<BenchWorld> | undefined;
+  const stage = {
+    isSmoke: options.smoke ?? false,
+    world: async () => (opened ??= openWorld()),
+  };
+  const rows: Row[] = [];
+  try {
+    for (const { name, measure: run } of chosen()) {
+      const from = performance.now();
+      rows.push(await run(stage));
+      say(`${name}: ${((performance.now() - from) / 1000).toFixed(0)} s`);
+    }
+  } finally {
+    await (await opened)?.close();
+  }
+  return rows;
+}
+
+function figure(value: number | undefined, unit: string): string {
+  if (value === undefined) return '–';
+  if (Number.isNaN(value)) return 'missing';
+  return unit === '/s' ? `${Math.round(value)} /s` : `${value.toFixed(1)} ${unit}`;
+}
+
+function table(rows: readonly Row[]): string {
+  const lines = rows.map((row) => {
+    const { name, what, unit, ours, peer, peerName, floor, ratio } = row;
+    const beside = peerName === undefined ? '–' : `${figure(peer, unit)} (${peerName})`;
+    const met = options.smoke
+      ? '–'
+      : { true: 'met', false: 'missed', undefined: 'not known' }[String(isMet(row)) as 'true'];
+    const times = ratio === undefined ? '–' : `× ${ratio.toFixed(2)}`;
+    return [name, what, figure(ours, unit), beside, figure(floor, unit), times, goalText(row), met];
+  });
+  const head = ['row', 'what', 'ours', 'peer', 'floor', 'ratio', 'goal', 'result'];
+  return [head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+/** What figures depend on. Load 1 on two processors means that half of the machine was busy before. */
+function machine(): string {
+  const load = (loadavg()[0] ?? 0).toFixed(1);
+  const pin = canPin ? '' : ', not pinned to one processor (no taskset)';
+  return `${cpus().length} processors, ${process.platform} ${process.arch}, Node ${process.versions.node}, load ${load}${pin}`;
+}
+
+const at = machine();
+if (!options.smoke) {
+  say('builds');
+  const build = path.join(import.meta.dirname, '..', 'scripts', 'build.mjs');
+  execFileSync(process.execPath, [build], { stdio: ['ignore', 2, 2] });
+}
+const rows = await measure();
+if (options.json) {
+  const found = rows.map((row) => ({ ...row, isMet: isMet(row) ?? null }));
+  process.stdout.write(`${JSON.stringify({ machine: at, rows: found }, undefined, 2)}\n`);
+} else {
+  process.stdout.write(`${at}\n\n${table(rows)}\n`);
+}

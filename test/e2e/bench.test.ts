@@ -1,0 +1,21 @@
+/** `npm run bench` runs from the build to its last row. Its figures are not looked at: they are the machine's. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+
+const Printed = z.object({ rows: z.array(z.object({ name: z.string(), ours: z.number().positive() })) });
+
+it('npm run bench measures every row in its smoke form', { timeout: 60_000 }, async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, ['bench/run.ts', '--smoke', '--json']);
+  const { rows } = Printed.parse(JSON.parse(stdout));
+  expect(rows.map(({ name }) => name)).toEqual([
+    'kept',
+    'anew',
+    'crowd-64',
+    'crowd-256',
+    'cold',
+    'import',
+    'memory',
+  ]);
+});
