@@ -43,6 +43,8 @@ const schema = z.strictObject({
         .default('/mcp'),
     })
     .prefault({}),
+  /** Third-party mode: people sign in at the service behind the protected server, where the notes lie. */
+  upstream: z.strictObject({ port: port.default(4713) }).exactOptional(),
 });
 
 export type ServeConfiguration = z.infer<typeof schema>;

@@ -1,10 +1,11 @@
 /**
  * What the protected server of `keyturn serve` protects: one notebook for each account.
  *
- * Invariant: a tool sees the notebook of the token's subject and no other. Notes live as long as the process.
+ * Invariant: a tool sees the notebook that came with its request, and no other.
  */
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { maxNoteLength, type Notes } from './notes.ts';
 
 /** The scopes of the notebook, each with its sentence for the consent page. */
 export const notebookScopes = {
@@ -15,23 +16,21 @@ export const notebookScopes = {
 /** The scopes that each tool needs. */
 export const toolScopes = { 'list-notes': ['notes:read'], 'add-note': ['notes:write'] } as const;
 
-/** Longest note, in characters, and how many an account may have: this is a trial, not a store. */
-const maxNoteLength = 1000;
-const maxNotes = 100;
+/** What a request brings to its tool, beside the claims of its token. */
+const withNotes = z.object({
+  notes: z.custom<Notes>((value) => typeof value === 'object' && value !== null),
+});
 
-const subject = z.object({ sub: z.string() });
-
-/** Answers the protocol's messages, in either era. */
+/** Answers the protocol's messages, in either era. A request brings its `Notes` in `authInfo.extra.notes`. */
 export function notebook(): ReturnType<typeof createMcpHandler> {
-  const notes = new Map<string, readonly string[]>();
   return createMcpHandler(() => {
     const server = new McpServer({ name: 'keyturn-notebook', version: '1.0.0' });
     server.registerTool(
       'list-notes',
       { description: 'Lists the notes of the signed-in account.' },
-      ({ http }) => {
-        const account = accountOf(http?.authInfo?.extra);
-        return text({ account, notes: notes.get(account) ?? [] });
+      async ({ http }) => {
+        const { notes } = withNotes.parse(http?.authInfo?.extra);
+        return text({ account: notes.account, notes: await notes.list() });
       },
     );
     server.registerTool(
@@ -40,19 +39,13 @@ export function notebook(): ReturnType<typeof createMcpHandler> {
         description: 'Adds a note for the signed-in account.',
         inputSchema: z.object({ note: z.string().max(maxNoteLength) }),
       },
-      ({ note }, { http }) => {
-        const account = accountOf(http?.authInfo?.extra);
-        const kept = [...(notes.get(account) ?? []), note].slice(-maxNotes);
-        notes.set(account, kept);
-        return text({ account, notes: kept });
+      async ({ note }, { http }) => {
+        const { notes } = withNotes.parse(http?.authInfo?.extra);
+        return text({ account: notes.account, notes: await notes.add(note) });
       },
     );
     return server;
   });
-}
-
-function accountOf(extra: unknown): string {
-  return subject.parse(extra).sub;
 }
 
 function text(value: unknown) {

@@ -1,31 +1,40 @@
 /**
- * The two servers of `keyturn serve`: an authorization server, and a protected server that takes its tokens.
+ * The servers of `keyturn serve`: an authorization server, a protected server that takes its tokens, and in third-party
+ * mode the service behind them.
  *
- * Invariant: both listen on 127.0.0.1 with TLS and nowhere else. After `close` neither of them listens, and what was
- * not to be kept is gone.
+ * Invariant: all listen on 127.0.0.1 with TLS and nowhere else. After `close` none of them listens, and what was not to
+ * be kept is gone.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { authorizationServer, developmentLogin, sqliteStorage } from '../server/authorization/index.ts';
-import type { AuthorizationEvent, ResourceOptions } from '../server/authorization/index.ts';
+import type { AuthorizationEvent, ResourceOptions, Storage } from '../server/authorization/index.ts';
 import { jwt, protectedServer } from '../server/index.ts';
-import type { ServerEvent } from '../server/index.ts';
+import type { Access, ServerEvent, SessionState, VerifiedToken } from '../server/index.ts';
 import { fetchListener } from '../server/node.ts';
+import { sealedStorage, thirdPartyServer } from '../server/third-party/index.ts';
+import type { SessionEvent } from '../server/third-party/index.ts';
 import type { ServeConfiguration } from './configuration.ts';
-import { certificatesIn, type KeptCertificates } from './kept-certificate.ts';
+import { certificatesIn } from './kept-certificate.ts';
 import { notebook, notebookScopes, toolScopes } from './notebook.ts';
+import { keptNotes, type Notes } from './notes.ts';
 import { listenOnLoopback, type TlsListener } from './tls-listener.ts';
 import { trustingFetch } from './trusting-fetch.ts';
+import { notesAt, serveUpstream, upstreamScopes } from './upstream.ts';
 
 export type ServeEvent =
-  | { readonly server: 'authorization'; readonly event: AuthorizationEvent }
-  | { readonly server: 'protected'; readonly event: ServerEvent };
+  | { readonly server: 'authorization'; readonly event: AuthorizationEvent | SessionEvent }
+  | { readonly server: 'protected'; readonly event: ServerEvent }
+  | { readonly server: 'upstream'; readonly event: AuthorizationEvent };
 
 export interface Servers {
   readonly issuer: string;
   /** The endpoint of the protected server, which is its `resource` as well. */
   readonly resource: string;
+  /** The issuer that people sign in at, in third-party mode. */
+  readonly upstream?: string;
   /** PEM file of the authority that clients have to trust. */
   readonly authorityFile: string;
   close(): Promise<void>;
@@ -47,51 +56,63 @@ export async function startServers(
     for (const each of open.toReversed()) await each.close();
     if (configuration.folder === undefined) rmSync(folder, { recursive: true, force: true });
   };
+  const opened = <T extends { close(): unknown }>(part: T): T => {
+    open.push(part);
+    return part;
+  };
   try {
-    const kept = await certificatesIn(folder);
-    const listen = async (port: number): Promise<TlsListener> => {
-      const listener = await listenOnLoopback(kept.certificates, port);
-      open.push(listener);
-      return listener;
-    };
+    const { certificates, authorityFile } = await certificatesIn(folder);
+    const listen = async (port: number): Promise<TlsListener> =>
+      opened(await listenOnLoopback(certificates, port));
     const login = await listen(configuration.authorizationServer.port);
     const endpoint = await listen(configuration.protectedServer.port);
+    const { fetch } = opened(trustingFetch(certificates.ca));
     const resource = endpoint.origin + configuration.protectedServer.path;
-    open.push(await serveLogin(login, { configuration, folder, resource, onEvent }));
-    open.push(serveNotebook(endpoint, { issuer: login.origin, resource, kept, onEvent }));
-    return { issuer: login.origin, resource, authorityFile: kept.authorityFile, close };
+    const parts = { configuration, folder, resource, onEvent, fetch, authorities: certificates.ca };
+    const { upstream } = configuration;
+    const source =
+      upstream === undefined
+        ? opened(await serveLogin(login, parts))
+        : opened(await serveThirdParty(login, await listen(upstream.port), parts));
+    serveNotebook(endpoint, login.origin, source, parts);
+    const shown = source.upstream === undefined ? {} : { upstream: source.upstream };
+    return { issuer: login.origin, resource, ...shown, authorityFile, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-interface Told {
-  readonly onEvent: (event: ServeEvent) => void;
-}
-
-interface LoginParts extends Told {
+interface Parts {
   readonly configuration: ServeConfiguration;
   readonly folder: string;
   readonly resource: string;
+  readonly onEvent: (event: ServeEvent) => void;
+  /** Trusts the servers of this trial. */
+  readonly fetch: typeof globalThis.fetch;
+  /** PEM. */
+  readonly authorities: string;
+}
+
+/** Where the notes of a request come from. */
+interface Source {
+  /** The issuer of the upstream, if there is one. */
+  readonly upstream?: string;
+  readonly checkSession?: (token: VerifiedToken) => Promise<SessionState>;
+  notesFor(access: Access): Promise<Notes>;
+  close(): Promise<void>;
 }
 
 async function serveLogin(
   listener: TlsListener,
-  { configuration, folder, resource, onEvent }: LoginParts,
-): Promise<{ close(): Promise<void> }> {
+  { configuration, folder, resource, onEvent }: Parts,
+): Promise<Source> {
   const { accounts, registration, clientDocuments, clients, accessTokenSeconds } =
     configuration.authorizationServer;
   const storage = sqliteStorage(path.join(folder, 'login.db'));
-  const notes: ResourceOptions = {
-    resource,
-    name: 'Notes',
-    scopes: notebookScopes,
-    defaultScopes: basicScopes,
-  };
   const server = await authorizationServer({
     issuer: listener.origin,
-    resources: [notes],
+    resources: [notesOf(resource)],
     accounts: developmentLogin(accounts),
     storage,
     registration,
@@ -101,7 +122,9 @@ async function serveLogin(
     onEvent: (event) => onEvent({ server: 'authorization', event }),
   });
   listener.serve(server.handler);
+  const kept = keptNotes();
   return {
+    notesFor: async ({ subject }) => kept(subject),
     async close() {
       await server.close();
       await storage.close();
@@ -109,33 +132,92 @@ async function serveLogin(
   };
 }
 
-interface NotebookParts extends Told {
-  readonly issuer: string;
-  readonly resource: string;
-  readonly kept: KeptCertificates;
+/** The same for our clients, but people sign in at the upstream, where the notes lie. */
+async function serveThirdParty(
+  listener: TlsListener,
+  behind: TlsListener,
+  { configuration, folder, resource, onEvent, fetch, authorities }: Parts,
+): Promise<Source> {
+  const { accounts, registration, clientDocuments, clients, accessTokenSeconds } =
+    configuration.authorizationServer;
+  const issuer = listener.origin;
+  const stores = [storageIn(folder, 'upstream.db'), storageIn(folder, 'sessions.db')] as const;
+  const upstream = await serveUpstream(behind, {
+    accounts,
+    storage: stores[0],
+    redirectUri: `${issuer}/login/callback`,
+    fetch,
+    onEvent: (event) => onEvent({ server: 'upstream', event }),
+  });
+  const { clientId, clientSecret } = upstream;
+  const flow = await thirdPartyServer({
+    issuer,
+    resource: notesOf(resource),
+    upstream: {
+      issuer: upstream.issuer,
+      clientId,
+      clientSecret,
+      resource: upstream.resource,
+      scopes: upstreamScopes,
+      extraScopes: ['openid', 'offline_access'],
+      authorities,
+    },
+    session: { accessToken: accessTokenSeconds },
+    storage: stores[1],
+    registration,
+    clientDocuments,
+    clients,
+    onEvent: (event) => onEvent({ server: 'authorization', event }),
+  });
+  listener.serve(flow.handler);
+  return {
+    upstream: upstream.issuer,
+    checkSession: flow.checkSession,
+    notesFor: async (access) =>
+      notesAt(upstream.resource, access.subject, await flow.upstream(access, fetch)),
+    async close() {
+      await flow.close();
+      await upstream.close();
+      for (const store of stores) await store.close();
+    },
+  };
+}
+
+/** Upstream tokens are kept sealed. In a trial the key lies beside them. */
+function storageIn(folder: string, name: string): Storage {
+  const file = path.join(folder, 'sealing.key');
+  if (!existsSync(file)) writeFileSync(file, randomBytes(32), { mode: 0o600, flag: 'wx' });
+  return sealedStorage(sqliteStorage(path.join(folder, name)), [{ id: 'trial', key: readFileSync(file) }]);
+}
+
+function notesOf(resource: string): ResourceOptions {
+  return { resource, name: 'Notes', scopes: notebookScopes, defaultScopes: basicScopes };
 }
 
 function serveNotebook(
   listener: TlsListener,
-  { issuer, resource, kept, onEvent }: NotebookParts,
-): { close(): Promise<void> } {
-  const trusting = trustingFetch(kept.certificates.ca);
+  issuer: string,
+  source: Source,
+  { resource, onEvent, fetch }: Parts,
+): void {
   const guard = protectedServer({
     resource,
     name: 'Notes',
     authorizationServers: [issuer],
     tokens: jwt({ clockToleranceSeconds: 0 }),
-    fetch: trusting.fetch,
+    fetch,
     scopes: { required: basicScopes },
     operations: { tools: toolScopes },
     rateLimit: { failedTokens: manyFailures },
+    ...(source.checkSession ? { checkSession: source.checkSession } : {}),
     onEvent: (event) => onEvent({ server: 'protected', event }),
   });
   const handler = notebook();
   listener.serve(
-    fetchListener(guard, (request, { authInfo, body }) =>
-      handler.fetch(request, { authInfo, parsedBody: body }),
-    ),
+    fetchListener(guard, async (request, access) => {
+      const { authInfo, body } = access;
+      const extra = { ...authInfo.extra, notes: await source.notesFor(access) };
+      return handler.fetch(request, { authInfo: { ...authInfo, extra }, parsedBody: body });
+    }),
   );
-  return trusting;
 }

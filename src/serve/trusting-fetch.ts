@@ -18,7 +18,13 @@ export function trustingFetch(ca: string): TrustingFetch {
   // undici's types and the global ones describe the same objects under two names.
   const untyped = undiciFetch as unknown as (input: unknown, init: object) => Promise<Response>;
   return {
-    fetch: async (input, init) => untyped(input, { ...init, dispatcher }),
+    fetch: async (input, init) => {
+      // A `Request` of Node's is none to undici, which would take it for a URL.
+      if (!(input instanceof Request)) return untyped(input, { ...init, dispatcher });
+      const { url, method, headers, signal, redirect } = input;
+      const body = input.body ? await input.arrayBuffer() : undefined;
+      return untyped(url, { method, headers: [...headers], body, signal, redirect, ...init, dispatcher });
+    },
     close: async () => agent.destroy(),
   };
 }

@@ -9,7 +9,12 @@ import { codeBlocks, page, root } from '../docs/pages.ts';
 import { newHome, type Running, type TestHome } from '../support/home.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const addresses = z.strictObject({ issuer: z.url(), resource: z.url(), authorities: z.string() });
+const addresses = z.strictObject({
+  issuer: z.url(),
+  resource: z.url(),
+  upstream: z.url().optional(),
+  authorities: z.string(),
+});
 
 type Served = z.infer<typeof addresses> & { readonly running: Running };
 
@@ -102,6 +107,46 @@ it('`keyturn serve` with a folder keeps its certificate, readable by the user on
   expect(statSync(path.join(folder, 'certificate.json')).mode & 0o777).toBe(0o600);
   again.running.signal('SIGTERM');
   expect((await again.running.ended).stderr).not.toContain('signed_in');
+});
+
+it('the broker signs in at `keyturn serve` in third-party mode: at the service behind it, whose tokens no client sees, and a restart goes on', async () => {
+  const place = newHome();
+  const kept = { folder: path.join(temporaryFolder(), 'trial') };
+  const first = await serve(place, { ...kept, upstream: { port: 0 } });
+  const home = homeAt(first);
+  const scope = 'notes:read notes:write';
+  await home.ok(['allow', 'cli', first.resource, '--scope', scope]);
+  const token = (await home.ok(['token', first.resource, '--scope', scope])).trim();
+  const writer = await clientOf(first, token);
+  const account = `${first.upstream}#alice`;
+  const noted = { content: [{ text: JSON.stringify({ account, notes: ['one'] }) }] };
+  expect(await writer.callTool({ name: 'add-note', arguments: { note: 'one' } })).toMatchObject(noted);
+  expect(await writer.callTool({ name: 'list-notes' })).toMatchObject(noted);
+  await writer.close();
+  // The token of the client is no token of the service.
+  const api = new URL('/api', first.upstream);
+  const { fetch } = trustingFetch(readFileSync(first.authorities, 'utf8'));
+  expect((await fetch(api, { headers: { authorization: `Bearer ${token}` } })).status).toBe(401);
+  first.running.signal('SIGTERM');
+  const { stderr } = await first.running.ended;
+  expect(stderr).toContain('{"server":"upstream","event":{"kind":"signed_in"');
+
+  const again = await serve(place, {
+    ...kept,
+    authorizationServer: { port: Number(new URL(first.issuer).port) },
+    protectedServer: { port: Number(new URL(first.resource).port) },
+    upstream: { port: Number(api.port) },
+  });
+  const reader = await clientOf(again, token);
+  expect(await reader.callTool({ name: 'list-notes' })).toMatchObject({
+    content: [{ text: JSON.stringify({ account, notes: [] }) }],
+  });
+  await reader.close();
+  // A session ends with its refresh token, at both servers.
+  await home.ok(['revoke', first.resource]);
+  expect((await fetch(again.resource, { headers: { authorization: `Bearer ${token}` } })).status).toBe(401);
+  again.running.signal('SIGTERM');
+  expect((await again.running.ended).stderr).toContain('"kind":"upstream_revoked"');
 });
 
 it('the configuration that docs/serve.md shows is one that `keyturn serve` takes', async () => {

@@ -59,14 +59,18 @@ async function interrupted(): Promise<void> {
   });
 }
 
-function addresses({ issuer, resource, authorityFile }: Servers) {
-  return { issuer, resource, authorities: authorityFile };
+function addresses({ issuer, resource, upstream, authorityFile }: Servers) {
+  return { issuer, resource, ...(upstream === undefined ? {} : { upstream }), authorities: authorityFile };
 }
 
-function guide({ issuer, resource, authorityFile }: Servers, accounts: readonly string[]): string[] {
+function guide(
+  { issuer, resource, upstream, authorityFile }: Servers,
+  accounts: readonly string[],
+): string[] {
   return [
     `Authorization server  ${issuer}`,
     `Protected server      ${resource}`,
+    ...(upstream === undefined ? [] : [`Upstream issuer       ${upstream}`]),
     `Accounts              ${accounts.join(', ')} (without a password)`,
     `Authority             ${authorityFile}`,
     '',

@@ -41,17 +41,19 @@ export function adapterFor({ storage, errors, now, onReplay }: AdapterParts): (k
       async upsert(id, payload, expiresIn) {
         const { jti, ...rest } = payload;
         const lifetime = expiresIn ?? registrationLifetime(kind);
+        // A client that changes its registration keeps the later end.
+        const before = expiresIn === undefined ? (await storage.get(kind, keyOf(id)))?.expiresAt : undefined;
         const item = {
           // The id of a held item is its secret, so the payload must not repeat it.
           payload: isHeld || jti === undefined ? rest : { ...rest, jti },
-          ...(lifetime === undefined ? {} : { expiresAt: seconds() + lifetime }),
+          ...(lifetime === undefined ? {} : { expiresAt: Math.max(seconds() + lifetime, before ?? 0) }),
           ...(payload.grantId === undefined ? {} : { grantId: payload.grantId }),
           ...(payload.uid === undefined ? {} : { uid: payload.uid }),
         };
         if (kind !== 'ReplayDetection') return storage.put(kind, keyOf(id), item);
         // RFC 7523 §3. The provider looked for it before; another request may have brought it since then.
         if (!(await storage.add(kind, keyOf(id), item)))
-          throw new errors.InvalidClientAuth('the client assertion was used already');
+          throw new errors.InvalidClientAuth('the assertion or proof was used already');
       },
       async find(id) {
         const item = await storage.get(kind, keyOf(id));

@@ -204,7 +204,7 @@ export function readAuthorizationOptions(options: AuthorizationServerOptions): S
   if (new Set(data.resources.map(({ resource }) => resource)).size < data.resources.length)
     invalidOption('resources.resource', 'two entries name the same one');
   for (const client of data.clients) requireClient(client);
-  for (const { jwksUri } of data.assertionProviders) requireKeySet(jwksUri, isLoopback);
+  for (const provider of data.assertionProviders) requireProvider(provider, isLoopback);
   requireHosts(data.clientDocuments);
   data.accounts.requireUsableAt?.(data.issuer);
   if (!isLoopback && options.storage?.atRest === 'readable') {
@@ -225,13 +225,20 @@ export function readAuthorizationOptions(options: AuthorizationServerOptions): S
 
 /** RFC 8414 §2: an https URL without query or fragment. True for a loopback host. */
 function requireIssuer(issuer: string): boolean {
+  const url = secureUrl('issuer', issuer, true);
+  if (issuer.includes('?')) return invalidOption('issuer', 'it has a query');
+  if (issuer.endsWith('/')) return invalidOption('issuer', 'it ends with a slash');
+  // Clients compare it as text, and another spelling names the same server.
+  const canonical = url.pathname === '/' ? url.origin : url.href;
+  if (issuer !== canonical) return invalidOption('issuer', `write it in its canonical form, ${canonical}`);
+  return isLoopbackHost(url.hostname);
+}
+
+function secureUrl(option: string, text: string, allowInsecureLoopback: boolean): URL {
   try {
-    const url = requireSecureUrl(issuer, 'the issuer', { allowInsecureLoopback: true });
-    if (url.search !== '') return invalidOption('issuer', 'it has a query');
-    if (issuer.endsWith('/')) return invalidOption('issuer', 'it ends with a slash');
-    return isLoopbackHost(url.hostname);
+    return requireSecureUrl(text, 'it', { allowInsecureLoopback });
   } catch (error) {
-    return invalidOption('issuer', error instanceof Error ? error.message : 'it is not a URL');
+    return invalidOption(option, error instanceof Error ? error.message : 'it is not a URL');
   }
 }
 
@@ -247,12 +254,13 @@ function requireClient({ isMachine, clientSecret, keys, redirectUris }: Settings
   if (problem !== undefined) invalidOption('clients.redirectUris', problem);
 }
 
-function requireKeySet(jwksUri: string, isLoopback: boolean): void {
-  try {
-    requireSecureUrl(jwksUri, 'the key set', { allowInsecureLoopback: isLoopback });
-  } catch (error) {
-    invalidOption('assertionProviders.jwksUri', error instanceof Error ? error.message : 'it is not a URL');
-  }
+/** The provider spells its own issuer, which an assertion must repeat byte for byte. */
+function requireProvider(
+  { issuer, jwksUri }: { issuer: string; jwksUri: string },
+  isLoopback: boolean,
+): void {
+  secureUrl('assertionProviders.issuer', issuer, isLoopback);
+  secureUrl('assertionProviders.jwksUri', jwksUri, isLoopback);
 }
 
 /** Entries are compared with the host of a URL, so one in another form would never match. */

@@ -7,13 +7,13 @@ import type { Provider } from 'oidc-provider';
 import type { AuthorizationEvent, AuthorizationServerOptions, ResourceOptions, Settings } from './options.ts';
 import { unasked } from './consent-policy.ts';
 import { errorPage, pageHeaders } from './base/pages.ts';
-import { defaultScopesOf } from './provider-settings.ts';
+import { defaultScopesOf, pathOf } from './provider-settings.ts';
 
 /**
  * Fills what a request may leave out. The provider by itself refuses a request without scope, and drops
  * `offline_access` unless `prompt=consent` comes with it.
  */
-export function completeRequests(provider: Provider, { resources }: Settings): void {
+export function completeRequests(provider: Provider, { resources, issuer }: Settings): void {
   provider.use(async (ctx, next) => {
     if (ctx.method === 'GET' && ctx.path === '/auth') {
       const query = new URLSearchParams(ctx.querystring);
@@ -36,6 +36,8 @@ export function completeRequests(provider: Provider, { resources }: Settings): v
         query.set(unasked, '1');
       }
       ctx.querystring = query.toString();
+      // The provider finds its own path by comparing the two.
+      Object.assign(ctx.req, { originalUrl: pathOf(issuer) + ctx.url });
     }
     await next();
   });

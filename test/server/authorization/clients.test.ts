@@ -76,16 +76,22 @@ const register = async (to: Rig, body: unknown, headers: Record<string, string> 
 
 describe('a client ID metadata document', () => {
   it('is read beside at most nineteen others, however many strangers ask at once', async () => {
-    const held: ServerResponse[] = [];
+    const held = new Set<ServerResponse>();
+    let most = 0;
     const asked = Array.from({ length: 30 }, async (_, index) => {
       const path = `/held-${index}.json`;
-      documents.set(path, (response) => void held.push(response));
+      documents.set(path, (response) => {
+        held.add(response);
+        most = Math.max(most, held.size);
+        // The server's own time-out ends one that was asked for long ago.
+        response.once('close', () => held.delete(response));
+      });
       return rig.request(authorizationOf(rig, { client_id: origin + path }).url);
     });
     let refused = 0;
     for (const each of asked) void each.then(() => (refused += 1));
-    await until('ten are refused', () => refused === 10 || undefined);
-    expect(held).toHaveLength(20);
+    await until('ten are refused', () => refused >= 10 || undefined);
+    expect(most).toBe(20);
     for (const response of held) response.writeHead(404).end();
     expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 400));
   });

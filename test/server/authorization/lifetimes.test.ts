@@ -36,13 +36,17 @@ describe('a sign-in', () => {
 });
 
 describe('a registration', () => {
-  const register = async (): Promise<string> => {
+  const metadata = { redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' };
+  const register = async () => {
     const response = await rig.request('/reg', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' }),
+      body: JSON.stringify(metadata),
     });
-    return ((await response.json()) as { client_id: string }).client_id;
+    return (await response.json()) as Record<
+      'client_id' | 'registration_client_uri' | 'registration_access_token',
+      string
+    >;
   };
   const isKnown = async (clientId: string): Promise<boolean> => {
     await storage.sweep(Math.floor(Date.now() / 1000));
@@ -51,8 +55,19 @@ describe('a registration', () => {
 
   it('ends after a day without a token, and a year after the last one', async () => {
     const day = 24 * 60 * 60;
-    const [unused, used] = [await register(), await register()];
+    const { client_id: unused } = await register();
+    const { client_id: used, ...management } = await register();
     await signIn(rig, { client_id: used });
+    // What it changes in its registration doesn't shorten it.
+    const changed = await rig.request(management.registration_client_uri, {
+      method: 'PUT',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${management.registration_access_token}`,
+      },
+      body: JSON.stringify({ ...metadata, client_id: used, client_name: 'Renamed' }),
+    });
+    expect(changed.status).toBe(200);
     pass(day - 60);
     expect([await isKnown(unused), await isKnown(used)]).toEqual([true, true]);
     pass(120);

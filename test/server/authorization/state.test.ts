@@ -200,7 +200,20 @@ describe('an authorization server', () => {
 
   it.each<[string, string, object]>([
     ['a plain http issuer', 'issuer', { issuer: 'http://login.example' }],
-    ['an issuer that ends with a slash', 'issuer', { issuer: 'https://127.0.0.1:4712/' }],
+    ...[
+      'https://127.0.0.1:4712/',
+      'https://127.0.0.1:443',
+      'HTTPS://127.0.0.1:4712',
+      'https://LOCALHOST:4712',
+      'https://localhost/a/../b',
+      'https://localhost/%61/',
+      'https://127.1:4712',
+      'https://localhost?',
+    ].map((issuer): [string, string, Record<string, unknown>] => [
+      `the issuer in another spelling, ${issuer}`,
+      'issuer',
+      { issuer },
+    ]),
     ['no resource', 'resources', { resources: [] }],
     [
       'a resource in another spelling',

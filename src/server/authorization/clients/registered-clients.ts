@@ -28,6 +28,7 @@ export function registrationLifetime(kind: string): number | undefined {
 /** A registered client got a token. `now` in seconds since the epoch. */
 export async function clientUsed(storage: Storage, clientId: string, now: number): Promise<void> {
   const item = await storage.get(clientKind, clientId);
-  if (item?.expiresAt === undefined || item.expiresAt > now + kept - step) return;
+  // A client that the operator entered isn't there.
+  if (!item || (item.expiresAt ?? 0) > now + kept - step) return;
   await storage.extend(clientKind, clientId, now + kept);
 }
