@@ -72,12 +72,17 @@ function MainWindow({ tab }: { readonly tab: Tab }) {
 }
 
 function Announcement() {
-  const text = useAnnouncement();
+  const { text, undo } = useAnnouncement();
   return (
     <div class="announcement" data-empty={text === ''}>
       <p role="status" aria-live="polite">
         {text}
       </p>
+      {undo && (
+        <button type="button" class="quiet" onClick={() => void undo()}>
+          {strings.undo}
+        </button>
+      )}
       {text !== '' && (
         <button type="button" class="quiet" onClick={() => announce('')}>
           {strings.close}

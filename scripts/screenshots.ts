@@ -61,7 +61,7 @@ const screens: readonly Screen[] = [
   { name: 'programs', hash: 'programs', sign: 'article', isWhole: true },
   { name: 'activity', hash: 'activity', sign: '.entry' },
   { name: 'settings', hash: 'settings', sign: '#broker-title', size: { width: 960, height: 1240 } },
-  { name: 'welcome', hash: 'welcome', sign: '.steps', isWhole: true },
+  { name: 'welcome', hash: 'welcome', sign: '.steps', size: { width: 960, height: 860 } },
   { name: 'waiting', hash: 'servers', sign: '.waiting', answer: locked },
   {
     name: 'explain',

@@ -4,7 +4,7 @@
  *
  * Invariant: a widening answer from a window counts only if the question's card was on the screen of a
  * visible, focused window for 500 ms without interruption, and a press of key, button or finger reached
- * that window after those 500 ms and just now. One press pays for one answer. Window and press are what the
+ * that window after those 500 ms and just now; a key only after 1,000 ms, and not one that is held down. One press pays for one answer. Window and press are what the
  * main process sees; that a card is on the screen is what the page says, which only makes it stricter. Time is
  * passed in.
  */
@@ -12,6 +12,12 @@ import { KeyturnError } from '../../src/base/errors.ts';
 
 /** Milliseconds. Shorter than anybody reads; longer than a click that was meant for something else. */
 export const minViewTime = 500;
+
+/**
+ * Milliseconds before a key counts on a card. A desktop may give a new window the focus while somebody types
+ * elsewhere (Wayland has no way to show one without it), and typing goes on for longer than a click.
+ */
+export const minKeyTime = 1000;
 
 /** Milliseconds between the press and the answer that the page makes of it: far more than a message takes. */
 export const maxPressAge = 2000;
@@ -25,6 +31,8 @@ const presses: ReadonlySet<string> = new Set([
   'gestureTap',
 ]);
 
+const keyPresses: ReadonlySet<string> = new Set(['rawKeyDown', 'keyDown']);
+
 /** Told by windows.ts what happens to one window, asked by channel-handlers.ts before an answer counts. */
 export class CardGuard {
   /** Milliseconds since some moment; must not jump. */
@@ -32,7 +40,7 @@ export class CardGuard {
   /** Since when the window is visible and focused. */
   #attentiveSince: number | undefined;
   #card: { readonly id: string; readonly since: number } | undefined;
-  #pressedAt: number | undefined;
+  #press: { readonly at: number; readonly isKey: boolean } | undefined;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -46,7 +54,8 @@ export class CardGuard {
 
   /** An input event of Electron's arrived at the window. A key that is held down is no new press. */
   input(type: string, modifiers: readonly string[] = []): void {
-    if (presses.has(type) && !modifiers.includes('isautorepeat')) this.#pressedAt = this.#now();
+    if (!presses.has(type) || modifiers.includes('isautorepeat')) return;
+    this.#press = { at: this.#now(), isKey: keyPresses.has(type) };
   }
 
   /**
@@ -59,32 +68,36 @@ export class CardGuard {
   /** Another document: nothing is on the screen any more. */
   pageChanged(): void {
     this.#card = undefined;
-    this.#pressedAt = undefined;
+    this.#press = undefined;
   }
 
   /** Uses up the press. Throws `not_permitted` where a yes to this question doesn't count. */
   approveCard(id: string): void {
     if (this.#card?.id !== id) throw notApproved('The card of this question was not on the screen.');
-    this.#approveSince(this.#card.since);
+    this.#approveSince(this.#card.since, minKeyTime);
   }
 
   /** For what widens without a question. Uses up the press. Throws `not_permitted`. */
   approve(): void {
-    this.#approveSince(Number.NEGATIVE_INFINITY);
+    this.#approveSince(Number.NEGATIVE_INFINITY, minViewTime);
   }
 
-  #approveSince(shown: number): void {
+  /** `keyTime`: milliseconds before a key counts. */
+  #approveSince(shown: number, keyTime: number): void {
     if (this.#attentiveSince === undefined) throw notApproved('The window was not in front.');
-    const ready = Math.max(this.#attentiveSince, shown) + minViewTime;
-    if (this.#now() < ready) throw notApproved('The window was in front for too short a time.');
-    const pressed = this.#pressedAt;
-    if (pressed === undefined || pressed < ready || this.#now() - pressed > maxPressAge) {
+    const seenSince = Math.max(this.#attentiveSince, shown);
+    if (this.#now() < seenSince + minViewTime) {
+      throw notApproved('The window was in front for too short a time.');
+    }
+    const press = this.#press;
+    const ready = seenSince + (press?.isKey === true ? keyTime : minViewTime);
+    if (press === undefined || press.at < ready || this.#now() - press.at > maxPressAge) {
       throw notApproved(
         'No key or button was pressed in this window just now.',
         'Press with the mouse, a finger or the space bar. A click that a screen reader makes by itself can’t be told from a script’s: let it pass the key on (focus mode).',
       );
     }
-    this.#pressedAt = undefined;
+    this.#press = undefined;
   }
 }
 

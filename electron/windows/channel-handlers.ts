@@ -134,10 +134,11 @@ function guardedHandlers({ owner, signInPages, windows }: HandlerParts): Handler
   return {
     'interaction.answer': async ({ guard }, params) => {
       if (params.answer === 'yes') guard.approveCard(params.id);
-      // Said first: the broker tells that the question is over before it answers us.
-      windows.noteAnswer(params.id);
-      if (params.answer !== 'yes') return owner.call('interaction.answer', params);
       const question = await findQuestion(owner, params.id);
+      // Said first: the broker tells that the question is over before it answers us. After a denial that is
+      // remembered the window stays: it offers to undo it.
+      if (params.answer !== 'no' || question?.kind !== 'allow') windows.noteAnswer(params.id);
+      if (params.answer !== 'yes') return owner.call('interaction.answer', params);
       // The broker takes any answer to a sign-in for "call it off"; a yes is about its page.
       if (question?.url !== undefined && !isCard(question)) {
         await signInPages.open(params.id);

@@ -14,6 +14,7 @@ export const strings = {
   appName: 'Keyturn',
   bridgeUnavailable: 'The app did not answer. Close this window and open it again.',
   close: 'Close',
+  undo: 'Undo',
   cancel: 'Cancel',
   done: 'Done',
   save: 'Save',
@@ -715,15 +716,18 @@ export const strings = {
     },
     asked: 'Requested',
     deny: 'Deny',
+    denyAlways: 'Always deny',
     allow: 'Allow',
     pair: 'Connect',
     later: 'Not now',
-    help: 'Enter denies. Deny blocks future requests until you undo it; “Not now” does not. Allow with a click or the space bar.',
-    helpPair: 'Enter denies. Connect with a click or the space bar, only if the digits are the same.',
+    help: 'Enter means “Not now”. “Always deny” blocks future requests, too. Allow with a click or the space bar.',
+    helpPair:
+      'Enter means “Not now”. Connect with a click or the space bar, only if the digits are the same.',
     digits: 'Check that the app shows these digits',
     allowed: (program: string) => `${program} has access.`,
     paired: (program: string) => `${program} is connected.`,
     denied: (program: string) => `${program} was denied.`,
+    deniedAlways: (program: string) => `Requests of ${program} for this server are denied from now on.`,
     postponed: notDecided,
   },
 
@@ -792,7 +796,7 @@ export const strings = {
     until: 'Until',
     anyScope: 'every permission that you grant there, now or later',
     account: 'As the account',
-    help: 'Enter denies. Nothing is remembered; the command may ask again.',
+    help: 'Enter means “Not now”. Nothing is remembered; the command may ask again.',
     confirm: 'Allow',
     answered: {
       yes: 'The command was allowed.',
@@ -804,7 +808,7 @@ export const strings = {
   /** The card about a sign-in that came back as another account. */
   otherAccount: {
     title: 'Keep another account?',
-    help: 'Enter denies. Keyturn then keeps nothing and revokes the new tokens.',
+    help: 'Enter means “Not now”. Keyturn then keeps nothing and revokes the new tokens.',
     confirm: 'Keep it',
     signedIn: 'Signed in now',
     unnamed: 'The server did not say who',
@@ -820,7 +824,7 @@ export const strings = {
   /** The card about an address that a server wants opened. */
   page: {
     title: 'Open this page?',
-    help: 'Enter opens nothing. Open the page with a click or the space bar.',
+    help: 'Enter means “Not now” and opens nothing. Open the page with a click or the space bar.',
     confirm: 'Open',
     deny: 'Don’t open',
     host: 'The page is at',
@@ -840,7 +844,7 @@ export const strings = {
   /** The card about settings that were written outside Keyturn. */
   unconfirmed: {
     title: 'Apply these settings?',
-    help: 'Enter denies. Keyturn then shows them in its Settings and does not ask again.',
+    help: 'Enter means “Not now”. After “Deny” Keyturn shows them in its Settings and does not ask again.',
     what: 'They were written to Keyturn’s settings file, and you have not confirmed them. Until you do, they have no effect.',
     danger:
       'A proxy, an authority or a browser that another program chose could read your sign-ins. Apply only settings that you know.',

@@ -4,6 +4,9 @@
  * Invariant: every word of the program or the server is shown as untrusted text.
  */
 import { useState } from 'preact/hooks';
+import { announce } from '../state/announcement.ts';
+import { call } from '../state/bridge.ts';
+import { rereadAll } from '../state/store.ts';
 import { emptyContext, useAccessContext } from './access-context.ts';
 import type { AccessContext } from './access-context.ts';
 import { ConsentForm } from './consent-form.tsx';
@@ -42,6 +45,8 @@ export function AccessCard({ question, onDone }: CardProps) {
       words={wordsFor(question)}
       content={content}
       approvalParams={() => leaseParams(chosen, permission)}
+      // With a permission from before it would end that too.
+      undo={asker && !permission ? () => undoDenial(question, asker.clientId) : undefined}
     >
       <div class="parties">
         <RequestingProgram
@@ -75,15 +80,24 @@ export function AccessCard({ question, onDone }: CardProps) {
   );
 }
 
+async function undoDenial({ client = '', resource = '', key }: Question, clientId: string): Promise<void> {
+  const method = key ? 'key.permission.end' : 'permission.end';
+  const answer = await call(method, { client: clientId, resource });
+  const { undone } = strings.programs;
+  announce(answer.ok ? undone(sanitizeLabel(client), sanitizeLabel(resource)) : answer.refusal.message);
+  rereadAll();
+}
+
 function wordsFor({ client = '', key }: Question): ConsentWords {
   const name = sanitizeLabel(client);
   return {
     title: key ? words.titleKey : words.titleAllow,
     help: words.help,
     confirm: words.allow,
+    deny: words.denyAlways,
     answered: {
       yes: key ? words.keyGiven(name) : words.allowed(name),
-      no: words.denied(name),
+      no: words.deniedAlways(name),
       later: words.postponed,
     },
   };

@@ -11,7 +11,7 @@ import type { LocalClient, Permission, Question, Refusal } from '../base/views.t
 
 export interface AccessContext {
   /** The paired program of that name; undefined where the name tells nobody. */
-  readonly asker: Pick<LocalClient, 'executable'> | undefined;
+  readonly asker: Pick<LocalClient, 'clientId' | 'executable'> | undefined;
   /** What it may do there already. */
   readonly permission: Permission | undefined;
   readonly leases: readonly LeaseChoice[];
@@ -50,7 +50,7 @@ export function useAccessContext(question: Question): {
     .map((grant) => grant.issuer);
   return {
     context: {
-      asker: asker && { executable: asker.executable },
+      asker: asker && { clientId: asker.clientId, executable: asker.executable },
       permission,
       leases,
       first: defaultChoice(leases, settings.value.settings['defaultLease']),

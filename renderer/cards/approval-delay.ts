@@ -4,13 +4,16 @@
  * Invariant: only after the whole card was on the screen and its window focused for half a second without
  * a break, counted from the moment when the main process knew of it; a break starts it anew, and so does a
  * change of what the card says. The main process keeps a guard of its own; this one keeps the button from
- * promising what that would refuse.
+ * promising what that would refuse. A key counts later than a click: only after the card was there for a whole second.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call } from '../state/bridge.ts';
 
 /** Milliseconds: longer than somebody needs to finish a click or a key meant for what was there before. */
 const minViewTime = 500;
+
+/** Milliseconds before a key counts: somebody who types needs longer to notice that the focus moved. */
+const minKeyTime = 1000;
 
 /** `content`: all that the card says, as text; undefined until that is complete. */
 export function useApprovalDelay(questionId: string, content: string | undefined): boolean {
@@ -32,17 +35,31 @@ export function useHasChanged(content: string | undefined): boolean {
   return hasChanged.current;
 }
 
-/** Tells whether the window is before the person for half a second: a key from before was meant for something else. */
-export function useWindowSettled(): () => boolean {
-  const since = useRef<number | undefined>(undefined);
+/**
+ * Whether keys count on a card: its window was in front, and the card the same, for a second. Where a new window takes
+ * the focus while somebody types, the next keys were meant for another window. `content`: as for `useApprovalDelay`.
+ */
+export function useTakesKeys(content: string | undefined): boolean {
+  const [takesKeys, set] = useState(false);
   useEffect(() => {
     const over = new AbortController();
-    const look = (): void => void (since.current = isSeen() ? performance.now() : undefined);
-    watchSight(over.signal, look, look);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const lost = (): void => {
+      clearTimeout(timer);
+      set(false);
+    };
+    const look = (): void => {
+      lost();
+      if (isSeen()) timer = setTimeout(() => set(isSeen()), minKeyTime);
+    };
+    watchSight(over.signal, look, lost);
     look();
-    return () => over.abort();
-  }, []);
-  return () => since.current !== undefined && performance.now() - since.current >= minViewTime;
+    return () => {
+      over.abort();
+      clearTimeout(timer);
+    };
+  }, [content]);
+  return takesKeys;
 }
 
 function watch(id: string, set: (canApprove: boolean) => void): () => void {

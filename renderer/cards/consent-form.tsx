@@ -1,15 +1,16 @@
 /**
  * The form of every card that asks for approval: deny, not now, and an approval that takes a real press.
  *
- * Invariants: deny is the default: Enter presses it wherever the focus is, once the window was there for half a
- * second, and neither Enter nor Escape ever approves. Approval takes a trusted click or the space bar on a card that
- * may be approved (approval-delay.ts): it has said all that it has to say. One that says something else later says
- * so.
+ * Invariants: "Not now" is the default: Enter presses it wherever the focus is, and so does Escape in the card's own
+ * window. No key counts in a card's first second, nor one that was down before: it was meant for another window.
+ * Neither Enter nor Escape ever approves or denies. Approval takes a trusted click or the space bar on a card that may
+ * be approved (approval-delay.ts): it has said all that it has to say. One that says something else later says so.
  */
 import type { ComponentChildren } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { announce } from '../state/announcement.ts';
-import { useApprovalDelay, useWindowSettled } from './approval-delay.ts';
+import type { Undo } from '../state/announcement.ts';
+import { useApprovalDelay, useTakesKeys } from './approval-delay.ts';
 import { ChangedNotice } from './changed-notice.tsx';
 import { useAction } from '../state/action.ts';
 import { Refused } from '../parts/refused.tsx';
@@ -54,6 +55,8 @@ interface ConsentFormProps extends QuestionFormProps {
    * What goes with a yes; answers undefined where nothing may be approved. Nothing goes with it where this is left out.
    */
   readonly approvalParams?: () => object | undefined;
+  /** Takes back a denial that is remembered. */
+  readonly undo?: Undo | undefined;
 }
 
 const noParams = (): object => ({});
@@ -64,15 +67,17 @@ export function ConsentForm({
   words,
   content,
   approvalParams = noParams,
+  undo,
   children,
 }: ConsentFormProps) {
-  const isWindowSettled = useWindowSettled();
+  const takesKeys = useTakesKeys(content);
   const action = useAction();
   const give = async (answer: Answer, params = {}): Promise<void> => {
     if (!(await action.run('interaction.answer', { id, answer, ...params }))) return;
-    announce(words.answered[answer]);
+    announce(words.answered[answer], answer === 'no' ? undo : undefined);
     onDone();
   };
+  useEscape(takesKeys, () => void give('later'));
   const approve = (): void => {
     const params = approvalParams();
     if (params) void give('yes', params);
@@ -80,13 +85,14 @@ export function ConsentForm({
   return (
     <form
       class="question"
+      data-takes-keys={takesKeys}
       onKeyDown={(event) => {
-        // The card may have come up while somebody typed elsewhere: that Enter, or one held down, is no answer.
-        if (event.key === 'Enter' && (!isWindowSettled() || event.repeat)) event.preventDefault();
+        const isAnswer = event.key === 'Enter' || event.key === ' ';
+        if (isAnswer && (!takesKeys || event.repeat)) event.preventDefault();
       }}
       onSubmit={(event) => {
         event.preventDefault();
-        void give('no');
+        void give('later');
       }}
     >
       <h3>{words.title}</h3>
@@ -103,7 +109,7 @@ export function ConsentForm({
           deny={words.deny ?? strings.card.deny}
           content={content}
           isBusy={action.isBusy}
-          onLater={() => void give('later')}
+          onDeny={() => void give('no')}
           onApprove={approve}
         />
       </footer>
@@ -111,27 +117,43 @@ export function ConsentForm({
   );
 }
 
+/** Where a dialog is open, Escape closes that, and the question waits on. */
+function useEscape(takesKeys: boolean, onEscape: () => void): void {
+  useEffect(() => {
+    const over = new AbortController();
+    window.addEventListener(
+      'keydown',
+      ({ key, repeat }) => {
+        if (key !== 'Escape' || repeat || !takesKeys) return;
+        if (document.querySelector('dialog[open]') === null) onEscape();
+      },
+      { signal: over.signal },
+    );
+    return () => over.abort();
+  });
+}
+
 interface AnswersProps extends Pick<ConsentFormProps, 'content'> {
   readonly id: string;
   readonly confirm: string;
   readonly deny: string;
   readonly isBusy: boolean;
-  readonly onLater: () => void;
+  readonly onDeny: () => void;
   readonly onApprove: () => void;
 }
 
-function Answers({ id, confirm, deny: denial, content, isBusy, onLater, onApprove }: AnswersProps) {
+function Answers({ id, confirm, deny, content, isBusy, onDeny, onApprove }: AnswersProps) {
   const canApprove = useApprovalDelay(id, content);
-  const deny = useRef<HTMLButtonElement>(null);
+  const later = useRef<HTMLButtonElement>(null);
   // In the moment it is drawn: a later focus could take it from where the person went meanwhile. Without scrolling: a
   // card that is longer than its window is read from its beginning.
-  useLayoutEffect(() => deny.current?.focus({ preventScroll: true }), [id]);
+  useLayoutEffect(() => later.current?.focus({ preventScroll: true }), [id]);
   return (
     <div class="actions" aria-busy={isBusy}>
-      <button type="submit" class="danger" ref={deny} aria-describedby="card-help">
-        {denial}
+      <button type="button" class="danger" aria-describedby="card-help" onClick={onDeny}>
+        {deny}
       </button>
-      <button type="button" onClick={onLater}>
+      <button type="submit" ref={later} aria-describedby="card-help">
         {strings.card.later}
       </button>
       <button

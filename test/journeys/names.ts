@@ -27,7 +27,8 @@ export const names = {
   card: {
     allow: 'Allow',
     pair: 'Connect',
-    deny: 'Deny',
+    deny: 'Always deny',
+    undo: 'Undo',
     later: 'Not now',
     hour: '1 hour',
     session: 'This session',

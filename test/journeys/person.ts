@@ -93,13 +93,13 @@ export async function lookAt(page: Page): Promise<void> {
 export const button = (page: Page, name: string | RegExp) =>
   page.getByRole('button', typeof name === 'string' ? { name, exact: true } : { name });
 
-/** The card window, opened by a click on the notification with these words. `deny`: what stands on its button. */
-export async function openCard({ app }: Seat, words: string, deny: string = names.card.deny): Promise<Page> {
+/** The card window, opened by a click on the notification with these words. */
+export async function openCard({ app }: Seat, words: string): Promise<Page> {
   await app.clickNotification(words);
   const page = await until('the card window', async () =>
     (await app.pages()).find((open) => open.url().includes('#card/')),
   );
-  await button(page, deny).waitFor();
+  await button(page, names.card.later).waitFor();
   return page;
 }
 
@@ -108,6 +108,12 @@ export async function answerCard(card: Page, answer: string): Promise<void> {
   const here = card.url();
   await button(card, answer).click();
   await until('the card goes', () => card.isClosed() || card.url() !== here);
+}
+
+/** Denies it for good; the window stays, and offers to undo that. */
+export async function deny(card: Page): Promise<void> {
+  await button(card, names.card.deny).click();
+  await button(card, names.card.undo).waitFor();
 }
 
 /** Pairs a program by its card, once the digits on it are those that the program shows. `by`: how it asks. */

@@ -11,6 +11,7 @@ import { openWorld, type TestWorld } from '../support/world.ts';
 import { names } from './names.ts';
 import {
   answerCard,
+  deny,
   lookAt,
   button,
   newDesk,
@@ -91,7 +92,7 @@ describe('a program', () => {
     await pairs(seat, 'editor');
     const program = await programOf(seat, 'editor');
     const asking = asks(program, { resource });
-    await answerCard(await openCard(seat, names.notice.asking), names.card.deny);
+    await deny(await openCard(seat, names.notice.asking));
     await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
     await expect(asks(program, { resource })).rejects.toMatchObject({ reason: 'consent_denied' });
     await iconShows(seat.app, names.icon.fine);
@@ -124,7 +125,7 @@ describe('a program', () => {
     const next = await programOf(seat, 'editor');
     await expect(next.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
     const again = asks(next, { resource });
-    await answerCard(await openCard(seat, names.notice.asking), names.card.deny);
+    await deny(await openCard(seat, names.notice.asking));
     await expect(again).rejects.toMatchObject({ reason: 'consent_denied' });
   });
 

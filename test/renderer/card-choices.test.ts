@@ -11,6 +11,7 @@ import {
   idle,
   overflowing,
   releaseTimers,
+  takesKeys,
   timerHeld,
   windowsOfOneBrowser,
 } from './page-window.ts';
@@ -303,15 +304,17 @@ describe('how long it is allowed', () => {
     await page.getByRole('alert').getByText('The programs can not be read.').waitFor();
     expect(await page.locator('.segments').count()).toBe(0);
     expect(await button(page, 'Allow').isDisabled()).toBe(true);
-    expect(await button(page, 'Deny').isDisabled()).toBe(false);
+    expect(await button(page, 'Not now').isDisabled()).toBe(false);
   });
 
   it('is chosen and answered by the keyboard alone', async () => {
     const { page, answers } = await cardOf({});
+    await takesKeys(page);
+    await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('ArrowLeft');
     expect(await page.getByLabel('This session').isChecked()).toBe(true);
-    for (const name of ['Deny', 'Not now', 'Allow']) {
+    for (const name of ['Always deny', 'Not now', 'Allow']) {
       await page.keyboard.press('Tab');
       expect(await button(page, name).evaluate((element) => element.matches(':focus-visible'))).toBe(true);
     }
@@ -321,6 +324,6 @@ describe('how long it is allowed', () => {
     await idle(page);
     await page.getByLabel('Once').focus();
     await page.keyboard.press('Enter');
-    await expect.poll(() => answers.at(-1)).toEqual({ id: 'q1', answer: 'no' });
+    await expect.poll(() => answers.at(-1)).toEqual({ id: 'q1', answer: 'later' });
   });
 });

@@ -30,12 +30,18 @@ export const button = (page: Page, name: string) => page.getByRole('button', { n
 /** Waits until the card may be approved. */
 export const approvable = (page: Page): Promise<void> => page.locator('button.primary:enabled').waitFor();
 
+/** Waits until keys count on the card. */
+export const takesKeys = (page: Page): Promise<void> =>
+  page.locator('.question[data-takes-keys=true]').waitFor();
+
 /** Waits until no answer is under way: meanwhile another press counts for nothing. */
 export const idle = (page: Page): Promise<void> => page.locator('.actions[aria-busy=false]').waitFor();
 
-/** Waits until the half second is about to run. The policy lets no text be run in the page, so it is asked from here. */
+/** Waits until the half second of a card is about to run. The policy lets no text be run in the page, so it is asked from here. */
 export const timerHeld = (page: Page): Promise<void> =>
-  expect.poll(() => page.evaluate<number>('window.heldTimers.length')).toBeGreaterThan(0);
+  expect
+    .poll(() => page.evaluate<boolean>('window.heldTimers.some(({ delay }) => delay === 500)'))
+    .toBe(true);
 
 /** Lets held timers run; answers how long each would have taken, in milliseconds. */
 export async function releaseTimers(page: Page): Promise<number[]> {

@@ -1,0 +1,82 @@
+/** How cards and first screens are drawn in the size that their windows have: nothing stretched, empty, or cut. */
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { exampleAnswer, exampleNow, exampleQuestions } from '../support/homes/example-desk.ts';
+import { windowsOfOneBrowser } from './page-window.ts';
+
+const openWindow = windowsOfOneBrowser();
+
+/** As electron/windows/windows.ts opens them. */
+const cardSize = { width: 480, height: 640 };
+const mainSize = { width: 960, height: 680 };
+
+const signIn = {
+  id: 'q1',
+  resource: 'https://notes.example/mcp',
+  issuer: 'https://login.example',
+  url: 'https://login.example/authorize?client_id=keyturn',
+  createdAt: exampleNow,
+  state: 'open',
+};
+
+const { asker } = exampleQuestions.command;
+
+/** Controls that are higher than a line and its edges, or lower or narrower than a finger needs (WCAG 2.2, 2.5.8). */
+const oddControls = (page: Page): Promise<string[]> =>
+  page.evaluate<
+    string[]
+  >(`[...document.querySelectorAll('button, input:not([type=radio], [type=checkbox]), select, label:has(input)')]
+    .map((control) => [control, control.getBoundingClientRect()])
+    .filter(([control, { width, height }]) => width > 0 && !control.matches('.field label') &&
+      (height < 24 || width < 24 || (control.matches('button, input') && height > 48)))
+    .map(([control, { width, height }]) => control.outerHTML.slice(0, 80) + ' ' + width + ' x ' + height)`);
+
+/** Parts of the card that take room and say nothing. */
+const emptyParts = (page: Page): Promise<string[]> =>
+  page.evaluate<string[]>(`[...document.querySelectorAll('.parties > *, .notice, .question > *')]
+    .filter((part) => part.getBoundingClientRect().height > 0 && part.textContent.trim() === '')
+    .map((part) => part.outerHTML)`);
+
+describe('a card in its window', () => {
+  it.each([
+    ['of a sign-in', { ...signIn, kind: 'login' as const }],
+    ['of a sign-in with a code', { ...signIn, kind: 'device' as const, code: 'WDJB-MJHT' }],
+    [
+      'of a command that unlocks the vault',
+      {
+        id: 'q1',
+        kind: 'command' as const,
+        command: 'unlock' as const,
+        asker,
+        createdAt: exampleNow,
+        state: 'open',
+      },
+    ],
+    ['of an app that asks for access', exampleQuestions.allow],
+    ['of an app that connects', exampleQuestions.pair],
+  ])('%s stretches no control and has no empty part', async (_name, question) => {
+    const answer = exampleAnswer({ 'interaction.list': { interactions: [question] } });
+    const { page } = await openWindow({ answer, hash: 'card', ...cardSize });
+    await page.locator('.question button.primary:enabled').waitFor();
+    expect(await oddControls(page)).toEqual([]);
+    expect(await emptyParts(page)).toEqual([]);
+  });
+});
+
+it('a card in the main window keeps the name of a scope beside its words', async () => {
+  const answer = exampleAnswer({ 'interaction.list': { interactions: [exampleQuestions.allow] } });
+  const { page } = await openWindow({ answer, hash: 'servers', ...mainSize });
+  await page.locator('.waiting button').first().click();
+  await page.locator('dialog .scopes .meaning').first().waitFor();
+  const gap = await page.evaluate<number>(`(() => {
+    const [words, name] = document.querySelector('dialog .scopes li:has(.meaning)').querySelectorAll('.meaning, code');
+    return name.getBoundingClientRect().left - words.getBoundingClientRect().right;
+  })()`);
+  expect(gap).toBeLessThan(16);
+});
+
+it('the first screen shows its main button without scrolling', async () => {
+  const { page } = await openWindow({ answer: exampleAnswer(), hash: 'welcome', ...mainSize });
+  const box = await page.locator('.welcome .actions .primary').boundingBox();
+  expect((box?.y ?? Infinity) + (box?.height ?? 0)).toBeLessThanOrEqual(mainSize.height);
+});
