@@ -57,7 +57,7 @@ describe('the first start', () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['list']);
     const headers = (scope: string) =>
-      home.start(['headers', resource, '--as', 'an-editor', '--scope', scope]);
+      home.start(['headers', resource, '--as', 'an-editor', '--scope', scope, '--timeout', '60']);
     const [reading, writing] = [headers('notes:read'), headers('notes:write')];
     await until('both ask', () => home.askers().length === 2);
     await answer(home, 'pair', 'yes');

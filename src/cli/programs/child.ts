@@ -6,7 +6,6 @@
  * whole group is not passed on: the command has it already.
  */
 import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { quoted } from '../../base/errors.ts';
@@ -28,8 +27,9 @@ export async function runInPlace(
   env: NodeJS.ProcessEnv,
 ): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>();
+  // Before the command begins: a signal that comes with its first step must not end this process and leave it behind.
+  const endSignals = passSignals((signal) => void child.kill(signal));
   const child = spawn(command, args, { stdio: 'inherit', env });
-  const endSignals = passSignals(child);
   child.once('error', (error) => {
     const code = systemCode(error);
     const isMissing = code === 'ENOENT';
@@ -42,10 +42,9 @@ export async function runInPlace(
   return promise.finally(endSignals);
 }
 
-function passSignals(child: ChildProcess): () => void {
-  const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
+function passSignals(pass: (signal: NodeJS.Signals) => void): () => void {
   const passUnlessTerminal = (signal: NodeJS.Signals): void => {
-    if (!isInForeground()) child.kill(signal);
+    if (!isInForeground()) pass(signal);
   };
   const suspend = (signal: NodeJS.Signals): void => {
     passUnlessTerminal(signal);
