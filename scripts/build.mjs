@@ -44,6 +44,21 @@ async function buildApp() {
 const packagesOutside = ['keytar', 'koffi', 'oidc-provider'];
 
 /**
+ * What every `keyturn token` loads, in one file: a cold process pays for each file. None of it imports a package, which
+ * test/package.test.ts checks.
+ */
+const lean = [
+  'base/{abort,errors,paths,private-file,private-folder,system-error}',
+  'oauth/base/{resource,scope,secure-url}',
+  'ipc/wire/*',
+  'client/{channel,connect,connection,hello,key-file,takeover}',
+  'cli/main',
+  'cli/broker/{connection,desktop-session,no-broker,watch-later}',
+  'cli/terminal/{arguments,command,output,rule-label,standard-input,token-options}',
+  'cli/commands/token',
+].map((pattern) => path.join(root, 'src', `${pattern}.ts`));
+
+/**
  * The command, the broker and their child processes, with the packages they use, in one folder: a program of few files
  * starts in half the time. One build for all, so that an error has the same class in each.
  *
@@ -86,7 +101,19 @@ async function bundleProgram() {
             { test: /./, sideEffects: false },
           ],
         },
-        output: { entryFileNames: '[name].js', chunkFileNames: '[name].js' },
+        output: {
+          entryFileNames: '[name].js',
+          chunkFileNames: '[name].js',
+          codeSplitting: {
+            groups: [
+              {
+                name: 'lean',
+                test: (id) => lean.some((pattern) => path.matchesGlob(id, pattern)),
+                includeDependenciesRecursively: false,
+              },
+            ],
+          },
+        },
       },
     },
   });

@@ -97,6 +97,13 @@ describe('the tarball', () => {
     expect([...built.keys()].filter((file) => !loaded.has(file))).toEqual([]);
   });
 
+  it('holds what every `keyturn token` loads in one file, which imports nothing but modules of Node', () => {
+    const built = readTree(path.join(installed, 'dist', 'cli'), ['.js']);
+    const targets = (built.get('lean.js')?.imports ?? []).filter(({ kind }) => kind === 'static');
+    expect(targets).not.toEqual([]);
+    expect(targets.filter(({ target }) => !isBuiltin(target))).toEqual([]);
+  });
+
   it('is what publint and attw expect of a package', async () => {
     // Both exit with a failure where they find something.
     await run(process.execPath, [binOf('publint'), '--strict', tarball], { cwd: folder });

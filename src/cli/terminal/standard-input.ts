@@ -4,10 +4,10 @@
  * Invariant: no character is lost. A text decoder would drop a byte order mark at the beginning, and with it a part
  * of a passphrase. An interrupt at a question is one of the command.
  */
-import { createInterface } from 'node:readline/promises';
-import { buffer } from 'node:stream/consumers';
 
+/** What reads is loaded only here: most commands read nothing, and a cold process would wait for it. */
 export async function readStandardInput(): Promise<string> {
+  const { buffer } = await import('node:stream/consumers');
   return (await buffer(process.stdin)).toString('utf8');
 }
 
@@ -18,6 +18,7 @@ export function isAtTerminal(): boolean {
 
 /** The line that the person types. Rejects with an AbortError once the signal aborts. */
 export async function answerTo(question: string, signal?: AbortSignal): Promise<string> {
+  const { createInterface } = await import('node:readline/promises');
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   // readline takes Ctrl-C for itself.
   lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
