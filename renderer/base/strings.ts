@@ -717,6 +717,7 @@ export const strings = {
     asked: 'Requested',
     deny: 'Deny',
     denyAlways: 'Always deny',
+    unseenScopes: 'Scroll through all permissions first: you can allow this once each of them was in view.',
     allow: 'Allow',
     pair: 'Connect',
     later: 'Not now',

@@ -6,6 +6,7 @@
  * change of what the card says. The main process keeps a guard of its own; this one keeps the button from
  * promising what that would refuse. A key counts later than a click: only after the card was there for a whole second.
  */
+import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call } from '../state/bridge.ts';
 
@@ -14,6 +15,12 @@ const minViewTime = 500;
 
 /** Milliseconds before a key counts: somebody who types needs longer to notice that the focus moved. */
 const minKeyTime = 1000;
+
+/** The end of each scope on a card (`parts/scopes.tsx`): a long name may be taller than the window. */
+const scopeEnds = '.scopes .end';
+
+/** The part of it that has to be in view: a whole one is not always measured as such. */
+const nearlyWhole = 0.9;
 
 /** `content`: all that the card says, as text; undefined until that is complete. */
 export function useApprovalDelay(questionId: string, content: string | undefined): boolean {
@@ -60,6 +67,34 @@ export function useTakesKeys(content: string | undefined): boolean {
     };
   }, [content]);
   return takesKeys;
+}
+
+/**
+ * A ref of a card, and whether the end of each of its scopes was in view since the card says this: a long list may hide
+ * the one that matters below the window's edge.
+ */
+export function useScopesSeen(content: string | undefined): {
+  readonly card: RefObject<HTMLFormElement | null>;
+  readonly isSeen: boolean;
+} {
+  const card = useRef<HTMLFormElement>(null);
+  const [seenContent, set] = useState<string>();
+  useEffect(() => {
+    if (content === undefined || card.current === null) return undefined;
+    const left = new Set<Element>(card.current.querySelectorAll(scopeEnds));
+    if (left.size === 0) return set(content);
+    const observer = new IntersectionObserver(
+      (entries) => {
+        for (const { intersectionRatio, target } of entries)
+          if (intersectionRatio >= nearlyWhole) left.delete(target);
+        if (left.size === 0) set(content);
+      },
+      { threshold: nearlyWhole },
+    );
+    for (const end of left) observer.observe(end);
+    return () => observer.disconnect();
+  }, [content]);
+  return { card, isSeen: content !== undefined && seenContent === content };
 }
 
 function watch(id: string, set: (canApprove: boolean) => void): () => void {

@@ -10,7 +10,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { announce } from '../state/announcement.ts';
 import type { Undo } from '../state/announcement.ts';
-import { useApprovalDelay, useTakesKeys } from './approval-delay.ts';
+import { useApprovalDelay, useScopesSeen, useTakesKeys } from './approval-delay.ts';
 import { ChangedNotice } from './changed-notice.tsx';
 import { useAction } from '../state/action.ts';
 import { Refused } from '../parts/refused.tsx';
@@ -71,6 +71,7 @@ export function ConsentForm({
   children,
 }: ConsentFormProps) {
   const takesKeys = useTakesKeys(content);
+  const scopes = useScopesSeen(content);
   const action = useAction();
   const give = async (answer: Answer, params = {}): Promise<void> => {
     if (!(await action.run('interaction.answer', { id, answer, ...params }))) return;
@@ -85,6 +86,7 @@ export function ConsentForm({
   return (
     <form
       class="question"
+      ref={scopes.card}
       data-takes-keys={takesKeys}
       onKeyDown={(event) => {
         const isAnswer = event.key === 'Enter' || event.key === ' ';
@@ -101,13 +103,13 @@ export function ConsentForm({
       <Refused refusal={action.refusal} />
       <footer>
         <p class="dim small" id="card-help">
-          {words.help}
+          {content === undefined || scopes.isSeen ? words.help : strings.card.unseenScopes}
         </p>
         <Answers
           id={id}
           confirm={words.confirm}
           deny={words.deny ?? strings.card.deny}
-          content={content}
+          content={scopes.isSeen ? content : undefined}
           isBusy={action.isBusy}
           onDeny={() => void give('no')}
           onApprove={approve}

@@ -19,7 +19,8 @@ interface ScopesProps {
 }
 
 export function Scopes({ names, fresh = [] }: ScopesProps) {
-  const most = useContext(OnCard) ? names.length : maxShown;
+  const isOnCard = useContext(OnCard);
+  const most = isOnCard ? names.length : maxShown;
   if (names.length === 0) return <span class="dim">{strings.servers.noScopes}</span>;
   const more = names.length - most;
   return (
@@ -28,6 +29,7 @@ export function Scopes({ names, fresh = [] }: ScopesProps) {
         <li key={name}>
           <Scope name={name} />
           {fresh.includes(name) && <span class="tag">{strings.card.newScope}</span>}
+          {isOnCard && <span class="end" />}
         </li>
       ))}
       {more > 0 && <li class="dim">+{more}</li>}

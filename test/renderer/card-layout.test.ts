@@ -80,3 +80,28 @@ it('the first screen shows its main button without scrolling', async () => {
   const box = await page.locator('.welcome .actions .primary').boundingBox();
   expect((box?.y ?? Infinity) + (box?.height ?? 0)).toBeLessThanOrEqual(mainSize.height);
 });
+
+it('a card of 60 scopes can be allowed only after the last of them was in view', async () => {
+  const scope = Array.from(
+    { length: 60 },
+    (_, at) => `notes.part${at}:${at === 59 ? 'delete' : 'read'}`,
+  ).join(' ');
+  const answer = exampleAnswer({
+    'interaction.list': { interactions: [{ ...exampleQuestions.allow, scope }] },
+  });
+  const { page } = await openWindow({ answer, hash: 'card', ...cardSize });
+  await page.getByText('Scroll through all permissions first').waitFor();
+  const allow = page.locator('.question button.primary');
+  const last = page.locator('.scopes li').last();
+  await page.locator('.question[data-takes-keys=true]').waitFor();
+  expect(await allow.isDisabled()).toBe(true);
+  // From end to end: a jump leaves out what lies between.
+  await page.evaluate('scrollTo(0, document.body.scrollHeight)');
+  expect(await allow.isDisabled()).toBe(true);
+  for (const row of await page.locator('.scopes .end').all()) {
+    await row.scrollIntoViewIfNeeded();
+    await page.evaluate('new Promise(requestAnimationFrame)');
+  }
+  expect(await last.innerText()).toContain('delete');
+  await page.locator('.question button.primary:enabled').waitFor();
+});

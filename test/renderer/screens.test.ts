@@ -61,6 +61,11 @@ const widths = [320, 800, 1440];
 async function goTo(page: Page, hash: string, sign: string, opener?: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
   if (opener !== undefined) await page.locator(opener).first().click();
+  // "Allow" waits until each scope was in view.
+  if (sign.includes(':enabled')) {
+    await page.locator('.question button.primary').first().waitFor();
+    for (const end of await page.locator('.question .scopes .end').all()) await end.scrollIntoViewIfNeeded();
+  }
   await page.locator(sign).first().waitFor();
   await page.evaluate(`document.querySelectorAll('details').forEach((details) => (details.open = true))`);
 }
