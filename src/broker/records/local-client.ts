@@ -204,6 +204,11 @@ export class LocalClients {
     this.#lastUsed.set(id, now);
   }
 
+  /** When this client last got a token or an API key (milliseconds); undefined if it got none in this run. */
+  lastUseOf(id: string): number | undefined {
+    return this.#lastUsed.get(id);
+  }
+
   /** Writes the times of last use; called when the broker stops. Doesn't touch the vault if no paired program came. */
   async flush(): Promise<void> {
     if (!this.#file.isLoaded || !this.#file.shown.some(({ id }) => this.#lastUsed.has(id))) return;

@@ -43,6 +43,8 @@ export class ProxiedPrograms {
   readonly #exclusive = mutex();
   /** Those that came in this run, by client; with the proxy of each. */
   readonly #came = new Map<string, string>();
+  /** By client, the last use that a cut ended. */
+  readonly #ended = new Map<string, number | undefined>();
   /** By client, the proxy and authorities of its connections when it came, as JSON. */
   readonly #routes = new Map<string, string>();
 
@@ -75,15 +77,19 @@ export class ProxiedPrograms {
     });
   }
 
-  /** Programs that came in this run, and have no permission now. */
+  /**
+   * Programs that lost their permission since this was last asked. A program that only waits for an answer is not
+   * among them: its request would ask the person twice.
+   */
   withoutPermission(): string[] {
-    const { leases } = this.#parts.parts;
-    return (
-      [...this.#came]
-        // One that was allowed once goes on with what it got, until the user decides otherwise.
-        .filter(([id, proxy]) => !this.#isAllowed(id, proxy) && !leases.hasUsedUp(id))
-        .map(([id]) => id)
-    );
+    const { clients, leases } = this.#parts.parts;
+    const lost = [...this.#came]
+      // One that was allowed once goes on with what it got, until the user decides otherwise.
+      .filter(([id, proxy]) => !this.#isAllowed(id, proxy) && !leases.hasUsedUp(id))
+      .map(([id]) => id)
+      .filter((id) => clients.lastUseOf(id) !== this.#ended.get(id));
+    for (const id of lost) this.#ended.set(id, clients.lastUseOf(id));
+    return lost;
   }
 
   /** Programs that would connect in another way by now: a setting or an override changed since they came. */
