@@ -17,7 +17,7 @@ describe('the example of a third-party flow', () => {
   beforeAll(async () => {
     origin = `http://127.0.0.1:${await freePort()}`;
     program = await runPrinted(subpath, {
-      words: [origin, 'https://login.example', '{folder}/sessions.db'],
+      words: [origin, 'https://login.example', 'https://api.example', '{folder}/sessions.db'],
       url: origin,
       env: { SEALING_KEY: randomBytes(32).toString('base64'), UPSTREAM_SECRET: 'of-this-test' },
     });

@@ -3,9 +3,9 @@
  * That the broker keeps to it is question-card.test.ts's.
  */
 import { describe, expect, it } from 'vitest';
+import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import { exampleAnswer, exampleNow } from '../support/homes/example-desk.ts';
 import {
-  accessibilityFaults,
   approvable,
   button,
   idle,

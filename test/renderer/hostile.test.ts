@@ -6,15 +6,10 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { Envelope } from '../../electron/bridge/channels.ts';
+import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import { attestedEditor, differingIndex, hostileAsker } from '../support/homes/example-desk.ts';
 import { emptyStatus as status, examplePreferences } from '../support/homes/example-desk.ts';
-import {
-  accessibilityFaults,
-  type Answer,
-  overflowing,
-  type PageWindow,
-  windowsOfOneBrowser,
-} from './page-window.ts';
+import { type Answer, overflowing, type PageWindow, windowsOfOneBrowser } from './page-window.ts';
 
 const openWindow = windowsOfOneBrowser();
 

@@ -1,6 +1,4 @@
 /** Windows of a test: closed with it, and asked what is wrong with them. */
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { type BrowserProfile, openBrowserProfile } from '../support/browsers/browser.ts';
@@ -8,8 +6,6 @@ import { openPage } from '../support/electron/window-page.ts';
 import type { PageWindow, WindowOptions } from '../support/electron/window-page.ts';
 
 export type { Answer, PageWindow, WindowOptions } from '../support/electron/window-page.ts';
-
-const root = path.join(import.meta.dirname, '..', '..');
 
 /** At the top of a file: one browser for its tests. Opens a window in it, which ends with the test. */
 export function windowsOfOneBrowser(): (options: WindowOptions) => Promise<PageWindow> {
@@ -66,17 +62,6 @@ export async function noteDialogFocus(page: Page): Promise<() => Promise<string[
     }).observe(document.body, { childList: true, subtree: true });
   }`);
   return () => page.evaluate<string[]>('window.dialogFocus');
-}
-
-const axe = await readFile(path.join(root, 'node_modules', 'axe-core', 'axe.min.js'), 'utf8');
-
-/** What axe-core finds, as sentences. */
-export async function accessibilityFaults(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
-  return page.evaluate<string[]>(
-    `axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary)))`,
-  );
 }
 
 /** What is wider than the window, or cut: nobody should have to scroll sideways. */

@@ -1,7 +1,8 @@
 /** What the window shows of proxies and does with them, over a real broker. */
 import { expect, it } from 'vitest';
+import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import { questionId, startPageBroker } from './page-broker.ts';
-import { accessibilityFaults, button, windowsOfOneBrowser } from './page-window.ts';
+import { button, windowsOfOneBrowser } from './page-window.ts';
 
 const openWindow = windowsOfOneBrowser();
 

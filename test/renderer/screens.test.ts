@@ -4,8 +4,9 @@
  */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import { exampleAnswer, exampleNow, exampleQuestions, exampleStatus } from '../support/homes/example-desk.ts';
-import { accessibilityFaults, overflowing, type PageWindow, windowsOfOneBrowser } from './page-window.ts';
+import { overflowing, type PageWindow, windowsOfOneBrowser } from './page-window.ts';
 
 const openWindow = windowsOfOneBrowser();
 

@@ -49,13 +49,16 @@ export class UpstreamServer {
     this.#now = now;
   }
 
-  /** Where the browser goes, and what to keep. `scopes`: of the upstream. */
+  /** Where the browser goes, and what to keep. `scopes`: of the upstream. Throws where it can't be asked by PKCE. */
   async start(
     redirectUri: string,
     state: string,
     scopes: readonly string[],
   ): Promise<{ url: string; started: StartedSignIn }> {
     const configuration = await this.#configuration.get();
+    const { code_challenge_methods_supported: methods } = configuration.serverMetadata();
+    // RFC 9700 §2.1.1. A server that names none may support it all the same (RFC 8414 §2), and is always sent one.
+    if (methods?.includes('S256') === false) throw new TypeError('the upstream has no S256');
     const scope = scopes.join(' ');
     const started = { state, nonce: openid.randomNonce(), verifier: openid.randomPKCECodeVerifier(), scope };
     const url = openid.buildAuthorizationUrl(configuration, {

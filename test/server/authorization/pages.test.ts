@@ -1,8 +1,7 @@
 /** The pages that a person sees at the authorization server, and who may answer them. */
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import type { Response } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { accessibilityFaults } from '../../support/browsers/accessibility.ts';
 import { openBrowserProfile } from '../../support/browsers/browser.ts';
 import { authorizationOf, editor, redirectUri, startServer } from './rig.ts';
 import type { Asked, Rig } from './rig.ts';
@@ -207,28 +206,18 @@ describe('the consent page', () => {
 
 describe('the pages in a real browser', () => {
   it('have no fault that axe finds, and bring a person with a keyboard to the end', async () => {
-    const axe = await readFile(
-      path.join(import.meta.dirname, '../../../node_modules/axe-core/axe.min.js'),
-      'utf8',
-    );
     const profile = await openBrowserProfile({ ca: rig.certificates.ca, origins: [rig.origin] });
     const { page } = profile;
-    const faults = async (): Promise<unknown> => {
-      await page.evaluate(axe);
-      return page.evaluate(
-        "axe.run().then(({ violations }) => violations.map(({ id, help }) => id + ': ' + help))",
-      );
-    };
     try {
       await page.goto(authorizationOf(rig, { client_id: editor }).url);
-      expect(await faults()).toEqual([]);
+      expect(await accessibilityFaults(page)).toEqual([]);
       await page.getByLabel('Account').focus();
       await page.keyboard.type('alice');
       // Enter in the field would take what the list beside it suggests.
       await page.keyboard.press('Tab');
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { name: 'Allow Editor to use Notes?' }).waitFor();
-      expect(await faults()).toEqual([]);
+      expect(await accessibilityFaults(page)).toEqual([]);
       const back = page.waitForRequest((request) => request.url().startsWith(redirectUri));
       await page.getByRole('button', { name: 'Allow' }).focus();
       await page.keyboard.press('Enter');

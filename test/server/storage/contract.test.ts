@@ -11,6 +11,8 @@ import { sealedStorage } from '../../../src/server/storage/sealing.ts';
 import { sqliteStorage } from '../../../src/server/storage/sqlite.ts';
 import { postgresPrograms, startPostgres } from '../../support/servers/postgres.ts';
 import type { Storage } from '../../../src/server/storage/storage.ts';
+import { thirdPartyServer } from '../../../src/server/third-party/index.ts';
+import { signIn as signInUpstream, startFlow } from '../third-party/rig.ts';
 import {
   authorizationOf,
   editor,
@@ -137,9 +139,45 @@ describe.each(shared)('two processes on one storage in %s', (kind, place) => {
   });
 });
 
+describe.each(shared)('sessions of the third-party flow, sealed in %s', (kind, place) => {
+  const open = async (): Promise<Storage> =>
+    sealedStorage(kind === 'SQLite' ? sqliteStorage(place) : await postgresStorage(place), keys);
+
+  it('go on in another process of the server, which ends them for both', async () => {
+    const storages = [await open(), await open()] as const;
+    const flow = await startFlow({ storage: storages[0] });
+    const second = await thirdPartyServer({ ...flow.options, storage: storages[1] });
+    try {
+      const { access, refresh, session, claims } = await signInUpstream(flow);
+      const token = {
+        issuer: flow.issuer,
+        subject: String(claims['sub']),
+        clientId: 'editor',
+        scopes: ['notes:read'],
+        expiresAt: 0,
+        claims,
+      };
+      expect(await second.checkSession(token)).toBe('valid');
+      expect(await flow.call(access)).toBe(200);
+      expect(await second.endSession(session)).toBe('confirmed');
+      expect(await flow.call(access)).toBe(401);
+      const form = { grant_type: 'refresh_token', refresh_token: refresh, client_id: 'editor' };
+      expect((await flow.post('/token', form)).body['error']).toBe('invalid_grant');
+      expect(await flow.server.receipt(session)).toBe('confirmed');
+    } finally {
+      await second.close();
+      await flow.close();
+      await Promise.all(storages.map(async (storage) => storage.close()));
+    }
+  });
+});
+
 describe.runIf(postgres)('two authorization servers on one PostgreSQL database', () => {
   it('take a code and a refresh token once, whichever of them is asked', async () => {
-    const storages = await Promise.all([1, 2].map(async () => postgresStorage(postgres?.url ?? '')));
+    // The database was sealed by the test before.
+    const storages = await Promise.all(
+      [1, 2].map(async () => sealedStorage(await postgresStorage(postgres?.url ?? ''), keys)),
+    );
     const rigs = await Promise.all(storages.map(async (storage) => startServer({ storage })));
     try {
       const [rig] = rigs;

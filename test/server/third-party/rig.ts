@@ -50,7 +50,7 @@ export async function startUpstream(certificates: Awaited<ReturnType<typeof thro
   const jwk = { ...(await exportJWK(publicKey)), kid: 'k', alg: 'ES256', use: 'sig' };
   const state = {
     bend: {} as Bend,
-    offers: { introspection: true, revocation: true },
+    offers: { introspection: true, revocation: true, challengeMethods: ['S256'] },
     requests: [] as UpstreamRequest[],
     asked: new URLSearchParams(),
     count: 0,
@@ -68,6 +68,9 @@ export async function startUpstream(certificates: Awaited<ReturnType<typeof thro
       .setIssuedAt()
       .setExpirationTime('5m')
       .sign(privateKey);
+  const isSignIn = (form: URLSearchParams): boolean =>
+    form.get('grant_type') === 'authorization_code' &&
+    (state.asked.get('scope') ?? '').split(' ').includes('openid');
   const token = async (form: URLSearchParams): Promise<object> => {
     await state.gate;
     state.count += 1;
@@ -76,7 +79,7 @@ export async function startUpstream(certificates: Awaited<ReturnType<typeof thro
       refresh_token: `upstream-refresh-${state.count}`,
       token_type: 'bearer',
       expires_in: 600,
-      ...(form.get('grant_type') === 'authorization_code' ? { id_token: await idToken() } : {}),
+      ...(isSignIn(form) ? { id_token: await idToken() } : {}),
       ...state.bend.token,
     };
   };
@@ -88,7 +91,7 @@ export async function startUpstream(certificates: Awaited<ReturnType<typeof thro
       jwks_uri: `${issuer}/keys`,
       response_types_supported: ['code'],
       id_token_signing_alg_values_supported: ['ES256'],
-      code_challenge_methods_supported: ['S256'],
+      code_challenge_methods_supported: state.offers.challengeMethods,
       authorization_response_iss_parameter_supported: true,
       ...(state.offers.introspection ? { introspection_endpoint: `${issuer}/introspect` } : {}),
       ...(state.offers.revocation ? { revocation_endpoint: `${issuer}/revoke` } : {}),
@@ -208,6 +211,7 @@ export async function startFlow(
   const dispatcher = new Agent({ connect: { ca: certificates.ca } });
   return {
     issuer,
+    ca: certificates.ca,
     server,
     upstream,
     options: full,

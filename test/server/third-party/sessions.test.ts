@@ -188,7 +188,7 @@ describe('a revocation', () => {
 describe('an upstream with neither introspection nor revocation', () => {
   it('decides by a renewal every five minutes, and the receipt says that no revocation is offered', async () => {
     const plain = await startFlow();
-    plain.upstream.state.offers = { introspection: false, revocation: false };
+    Object.assign(plain.upstream.state.offers, { introspection: false, revocation: false });
     try {
       const { access, session } = await signIn(plain);
       const renewals = () =>

@@ -1,6 +1,8 @@
 /** Sign-ins of the third-party flow: consent before anything is forwarded, and upstreams right and hostile. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { authorizationUrl, authorize, newVerifier, notes, signIn, startFlow } from './rig.ts';
+import { accessibilityFaults } from '../../support/browsers/accessibility.ts';
+import { openBrowserProfile } from '../../support/browsers/browser.ts';
+import { authorizationUrl, authorize, newVerifier, notes, redirectUri, signIn, startFlow } from './rig.ts';
 import type { Bend, Flow } from './rig.ts';
 
 let flow: Flow;
@@ -70,6 +72,47 @@ describe('a sign-in by way of an upstream', () => {
     expect(text).toContain('UpstreamSession');
     for (const secret of ['upstream-access', 'upstream-refresh', 'notes:read'])
       expect(text).not.toContain(secret);
+  });
+});
+
+describe('a sign-in by way of an upstream that issues no ID token', () => {
+  it('takes the person’s name from the operator’s call, whose token goes to the upstream’s API only', async () => {
+    const asked: string[] = [];
+    let names: string[] = [];
+    const plain = await startFlow(
+      {},
+      {
+        extraScopes: [],
+        subjectOf: async (call) => {
+          await expect(call('https://elsewhere.example/me')).rejects.toThrow();
+          asked.push(typeof call);
+          return names.shift() ?? '';
+        },
+      },
+    );
+    try {
+      names = ['carol'];
+      const { claims } = await signIn(plain);
+      expect(claims['sub']).toBe(`${plain.upstream.issuer}#carol`);
+      const { back } = await authorize(plain);
+      expect([back.get('error'), back.get('code')]).toEqual(['server_error', null]);
+      const revoked = plain.upstream.state.requests.filter(({ path }) => path === '/revoke');
+      expect(revoked.map(({ form }) => form.get('token'))).toContain('upstream-refresh-2');
+      expect(asked).toHaveLength(2);
+    } finally {
+      await plain.close();
+    }
+  });
+
+  it('starts nowhere if the upstream names methods for PKCE, and S256 is not one of them', async () => {
+    const old = await startFlow();
+    old.upstream.state.offers.challengeMethods = ['plain'];
+    try {
+      const { back } = await authorize(old);
+      expect([back.get('error'), old.upstream.state.asked.size]).toEqual(['temporarily_unavailable', 0]);
+    } finally {
+      await old.close();
+    }
   });
 });
 
@@ -156,6 +199,30 @@ describe('consent, before anything is forwarded', () => {
     await victim.open(authorizationUrl(flow, newVerifier()));
     expect((await victim.open(thief.sentTo)).status).toBe(400);
     expect(requestsTo('/token')).toHaveLength(0);
+  });
+});
+
+describe('consent in a real browser', () => {
+  it('has no fault that axe finds, and leads by the upstream back to the client', async () => {
+    const profile = await openBrowserProfile({
+      ca: flow.ca,
+      origins: [flow.issuer, flow.upstream.issuer],
+    });
+    try {
+      const { page } = profile;
+      await page.goto(authorizationUrl(flow, newVerifier()));
+      await page.getByRole('heading', { name: 'Allow Editor to use Notes?' }).waitFor();
+      expect(await accessibilityFaults(page)).toEqual([]);
+      const back = page.waitForRequest((request) => request.url().startsWith(redirectUri));
+      await page.getByRole('button', { name: 'Allow' }).click();
+      expect([...new URL((await back).url()).searchParams.keys()].toSorted()).toEqual([
+        'code',
+        'iss',
+        'state',
+      ]);
+    } finally {
+      await profile.close();
+    }
   });
 });
 

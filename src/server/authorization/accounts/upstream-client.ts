@@ -8,8 +8,8 @@ import * as openid from 'openid-client';
 import { fetch } from 'undici';
 import { hostOf, reachOf } from '../../../base/addresses.ts';
 import type { Reach } from '../../../base/addresses.ts';
-import { makeAgent } from '../../../base/system/https-agent.ts';
 import { boundedText } from '../base/bounded-text.ts';
+import { operatorAgent } from '../base/operator-agent.ts';
 
 export interface UpstreamClient {
   readonly issuer: string;
@@ -103,11 +103,11 @@ export class UpstreamConfiguration {
  * is.
  */
 function upstreamFetch({ issuer, authorities }: UpstreamClient): openid.CustomFetch {
-  const agents = new Map<Reach, ReturnType<typeof makeAgent>>();
+  const agents = new Map<Reach, ReturnType<typeof operatorAgent>>();
   return async (url, { method, headers, body, signal }) => {
     const isConfirmed = (each: string): boolean => hostOf(each) === hostOf(issuer);
     const reach = reachOf(url, { endpoint: issuer, isConfirmed });
-    const dispatcher = agents.get(reach) ?? makeAgent({ reach, authorities });
+    const dispatcher = agents.get(reach) ?? operatorAgent(reach, authorities);
     agents.set(reach, dispatcher);
     const answer = await fetch(url, {
       method,

@@ -13,7 +13,7 @@ import { z } from 'zod';
 import { reachOf } from '../../../base/addresses.ts';
 import type { Reach } from '../../../base/addresses.ts';
 import { KeyturnError } from '../../../base/errors.ts';
-import { makeAgent } from '../../../base/system/https-agent.ts';
+import { operatorAgent } from '../base/operator-agent.ts';
 import { boundedText } from '../base/bounded-text.ts';
 
 /** Bytes. The draft recommends 5 KB as a bound; some documents carry keys. */
@@ -44,17 +44,17 @@ export interface GuardedFetch {
   close(): Promise<void>;
 }
 
+/** Requests to hosts that clients named, at once: anybody can cause one. */
+const maxAtOnce = 20;
+
 /**
  * The fetch for everything that a client or its metadata names. `issuer`: what is reached on this machine, an issuer on
  * this machine may reach. `authorities`: further ones, as PEM.
  */
-/** Requests to hosts that clients named, at once: anybody can cause one. */
-const maxAtOnce = 20;
-
 export function guardedFetch(issuer: string, authorities?: string): GuardedFetch {
   const agents = new Map<Reach, Dispatcher>();
   const agentFor = (reach: Reach): Dispatcher => {
-    const known = agents.get(reach) ?? makeAgent({ reach, authorities });
+    const known = agents.get(reach) ?? operatorAgent(reach, authorities);
     agents.set(reach, known);
     return known;
   };

@@ -1,0 +1,15 @@
+/**
+ * The agent for what a server here fetches: documents, key sets, an upstream.
+ *
+ * Invariant: beside Node's and the system's authorities it trusts those that the operator named, by an option or by
+ * NODE_EXTRA_CA_CERTS.
+ */
+import { getCACertificates } from 'node:tls';
+import type { Dispatcher } from 'undici';
+import type { Reach } from '../../../base/addresses.ts';
+import { makeAgent } from '../../../base/system/https-agent.ts';
+
+/** `authorities`: further ones, as PEM. */
+export function operatorAgent(reach: Reach, authorities = ''): Dispatcher {
+  return makeAgent({ reach, authorities: [...getCACertificates('extra'), authorities].join('\n') });
+}
