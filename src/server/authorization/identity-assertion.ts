@@ -12,7 +12,8 @@ import { z } from 'zod';
 import type { Storage } from '../storage/storage.ts';
 import type { GuardedFetch } from './clients/client-document.ts';
 import type { AssertionProvider, Settings } from './options.ts';
-import { defaultScopesOf, jwtBearer } from './provider-settings.ts';
+import { jwtBearer } from './base/grant-types.ts';
+import { defaultScopesOf } from './provider-settings.ts';
 import type { OidcProvider } from './base/peer.ts';
 
 /** Asymmetric ones only: a shared secret could sign for anybody who knows it. */
