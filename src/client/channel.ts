@@ -31,14 +31,14 @@ export class Channel {
   readonly #listeners = new Set<NotificationListener>();
   #lastId = 0;
   #trusted = false;
-  #ended: KeyturnError | undefined;
+  #ended: (() => KeyturnError) | undefined;
 
   constructor(socket: Socket) {
     this.#socket = socket;
     socket.on('data', (chunk) => this.#read(chunk));
     // The reason doesn't matter: 'close' follows.
     socket.on('error', () => {});
-    socket.on('close', () => this.fail(gone()));
+    socket.on('close', () => this.end(gone));
   }
 
   get isOpen(): boolean {
@@ -51,9 +51,15 @@ export class Channel {
     this.#reader.limit = frameLimit;
   }
 
+  /** What is sent before the event loop goes round leaves in one write. */
+  sendTogether(): void {
+    this.#socket.cork();
+    setImmediate(() => this.#socket.uncork());
+  }
+
   /** Sends a request. `line` is its frame as sent, for the transcript. Throws `frame_invalid` if too long. */
   start(method: string, params: object): { readonly line: Buffer; readonly answer: Promise<unknown> } {
-    if (this.#ended) throw this.#ended;
+    if (this.#ended) throw this.#ended();
     const id = (this.#lastId += 1);
     const line = encodeFrame({ jsonrpc: '2.0', id, method, params });
     const { promise: answer, resolve, reject } = Promise.withResolvers<unknown>();
@@ -73,12 +79,17 @@ export class Channel {
     };
   }
 
-  /** Ends the socket; open requests are refused with `error`. */
+  /** Ends the socket; open requests and later ones are refused with `error`. */
   fail(error: KeyturnError): void {
+    this.end(() => error);
+  }
+
+  /** As `fail`; `refusal` makes the error where a request gets it. Most connections end without one. */
+  end(refusal: () => KeyturnError): void {
     if (this.#ended) return;
-    this.#ended = error;
+    this.#ended = refusal;
     this.#socket.destroy();
-    for (const { reject } of this.#waiting.values()) reject(error);
+    for (const { reject } of this.#waiting.values()) reject(refusal());
     this.#waiting.clear();
     this.#listeners.clear();
   }

@@ -89,7 +89,7 @@ export async function openConnection(options: OpenOptions): Promise<Connection> 
 export async function checkHandshake(options: OpenOptions): Promise<void> {
   const { channel, proven } = await openChannel(options);
   await proven;
-  channel.fail(closedHere());
+  channel.end(closedHere);
 }
 
 /** A request that three brokers in a row died of, or hung up on, is not sent to a fourth. */
@@ -174,7 +174,7 @@ class BrokerConnection implements Connection {
 
   close(): void {
     this.#closed = true;
-    this.#channel.fail(closedHere());
+    this.#channel.end(closedHere);
   }
 
   async #open(): Promise<void> {
@@ -206,7 +206,7 @@ class BrokerConnection implements Connection {
     } finally {
       this.#opening = undefined;
     }
-    if (this.#closed) this.#channel.fail(closedHere());
+    if (this.#closed) this.#channel.end(closedHere);
   }
 }
 

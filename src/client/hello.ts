@@ -68,6 +68,7 @@ async function prove(
     throw refusal('it did not prove that it holds the key of this pairing', 'The key was kept.');
   }
   channel.trust();
+  channel.sendTogether();
   const last = channel.start('prove', { proof: clientProof(key, t, offer.proof) });
   return { capabilities: offer.capabilities, answer: inTime(channel, last.answer, after) };
 }

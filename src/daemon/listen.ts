@@ -9,6 +9,7 @@ import type { BrokerServer, ServerDeps, ServerEvent } from '../ipc/server/server
 import { deskCapability, versionCapability } from '../ipc/wire/capabilities.ts';
 import { clock } from './runtime.ts';
 import type { Runtime } from './runtime.ts';
+import { isWritten } from './system/log.ts';
 import type { Level } from './system/log.ts';
 import { version } from './system/version.ts';
 
@@ -36,7 +37,11 @@ export async function listen(
     confirmPaired: (clientId) => keys.confirm(clientId),
     dispatch,
     now: clock.now,
-    log: (event) => options.log.write(JSON.stringify(event), eventLevels[event.event]),
+    log: (event) => {
+      const level = eventLevels[event.event];
+      // Most events of a busy socket are for a search of a fault: no text is made for nobody.
+      if (isWritten(level, options.log.level)) options.log.write(JSON.stringify(event), level);
+    },
   });
   return { socket, server };
 }

@@ -40,7 +40,8 @@ const maxBytes = 1024 * 1024;
 /** Full files kept beside the growing one, as daemon.log.1 (the newest) to .3. */
 const maxFiles = 3;
 
-function isWritten(level: Level, least: Level): boolean {
+/** True if a log whose least important level is `least` writes lines of `level`. */
+export function isWritten(level: Level, least: Level): boolean {
   return levels.indexOf(level) <= levels.indexOf(least);
 }
 

@@ -28,17 +28,28 @@ export function deriveClientKey(
   clientId: string,
   generation: number,
 ): KeyObject {
-  return createSecretKey(hmac(master, `keyturn/1 key\n${homeId}\n${clientId}\n${generation}`));
+  return derivedOnce(master, `keyturn/1 key\n${homeId}\n${clientId}\n${generation}`);
 }
 
 /** KB: only the broker proves with it. */
 export function brokerKey(key: KeyObject): KeyObject {
-  return createSecretKey(hmac(key, 'keyturn/1 broker'));
+  return derivedOnce(key, 'keyturn/1 broker');
 }
 
 /** KC: only the client proves with it. */
 export function clientKey(key: KeyObject): KeyObject {
-  return createSecretKey(hmac(key, 'keyturn/1 client'));
+  return derivedOnce(key, 'keyturn/1 client');
+}
+
+/** Keys that were derived from another, by their text. They are forgotten with the key that they come from. */
+const derived = new WeakMap<KeyObject, Map<string, KeyObject>>();
+
+function derivedOnce(from: KeyObject, text: string): KeyObject {
+  const known = derived.get(from) ?? new Map<string, KeyObject>();
+  derived.set(from, known);
+  const key = known.get(text) ?? createSecretKey(hmac(from, text));
+  known.set(text, key);
+  return key;
 }
 
 export interface TranscriptParts {
