@@ -80,6 +80,7 @@ export const channels = {
   },
   /** Gives the home free for brokers without a window, or takes that back. No method of the wire does so. */
   'home.release': { params: z.object({ isReleased: z.boolean() }), result: empty },
+  'audit.activity': methods['audit.activity'],
   'audit.tail': methods['audit.tail'],
   'audit.verify': methods['audit.verify'],
   'vault.lock': methods['vault.lock'],

@@ -73,6 +73,7 @@ export const strings = {
 
   state: {
     active: 'Signed in',
+    noNewToken: 'No new token',
     refreshing: 'Refreshing',
     expired: 'Expired',
     loginRequired: 'Sign-in needed',
@@ -111,7 +112,7 @@ export const strings = {
       other: 'another server too: this server could use it there',
     },
     why: 'Sign in again:',
-    trouble: (reason: string) => `No new token: ${reason}.`,
+    trouble: (reason: string) => `Keyturn gets no new token: ${reason}.`,
     troubleSince: 'It first failed',
     nextTry: 'next try',
     troubles: {
@@ -141,7 +142,7 @@ export const strings = {
     now: 'Now',
     expires: 'Expires',
     next: 'Next token',
-    signedIn: 'Signed in',
+    signedIn: 'Date of sign-in',
     clock: 'Clock',
     refused: 'Refused tokens',
     refusedOf: 'The server refused several tokens of',
@@ -236,8 +237,7 @@ export const strings = {
     },
     paired: 'Connected',
     lastUsed: 'Last used',
-    review: 'Review',
-    reviewWhat: 'Not used for 90 days',
+    idle: 'Not used for 90 days',
     mayReach: 'Has access to',
     nothing: 'Nothing: it has no access.',
     allowed: 'Allowed',
@@ -257,6 +257,7 @@ export const strings = {
     endAt: (program: string, server: string) => `Revoke access of ${program} to ${server}`,
     ended: (program: string, server: string) =>
       `${program} gets no further tokens for ${server}. It may ask again.`,
+    restored: (program: string, server: string) => `${program} has its access to ${server} again.`,
     undo: 'Undo denial',
     undoAt: (program: string, server: string) => `Undo denial of ${server} for ${program}`,
     undone: (program: string, server: string) => `${program} may ask for ${server} again.`,
@@ -298,14 +299,15 @@ export const strings = {
     verified: (rows: string) => `The log is complete and unchanged: ${rows}.`,
     broken: (row: string, what: string) => `The log was changed at row ${row}: ${what}`,
     newest: (rows: string) => `The newest ${rows}; the export has all of them.`,
-    chart: 'Requests and refreshes in the last 24 hours',
-    chartHour: (hour: string, requests: string, refreshes: string) =>
-      `${hour}: requests ${requests}, refreshes ${refreshes}`,
-    chartText: (requests: string, refreshes: string) => `${requests} and ${refreshes} in the last 24 hours.`,
-    chartTable: 'The same as a table',
-    hour: 'Hour',
-    requests: 'Requests',
-    refreshes: 'Refreshes',
+    chart: 'The last 24 hours',
+    chartHour: (hour: string, counts: string) => `${hour}: ${counts}`,
+    chartText: (counts: string) => `In the last 24 hours: ${counts}.`,
+    bad: 'Refused or failed',
+    failedRefresh: 'Failed refresh',
+    chartList: 'The same as a list',
+    chartNothing: 'nothing',
+    handedOut: 'Handed out',
+    refreshed: 'Refreshes',
     outcomes: {
       allow: 'allowed',
       deny: 'denied',
@@ -894,7 +896,7 @@ export const strings = {
     loginWhat: 'You can change it in Settings.',
     program: 'Give a first program access',
     programWhat:
-      'Allow the command to use a server for 8 hours, and ask for a token; your browser opens once:',
+      'Allow the command to use a server for 8 hours, and ask for a token. If you are not signed in there, your browser opens:',
     programOwn:
       'An app that uses keyturn/client connects by itself: it shows six digits, and a card here shows the same.',
     done: 'Show my servers',
@@ -908,8 +910,10 @@ export const strings = {
 /** Singular and plural, chosen by Intl.PluralRules. */
 export const plurals = {
   rows: { one: 'row', other: 'rows' },
-  requests: { one: 'request', other: 'requests' },
-  refreshes: { one: 'refresh', other: 'refreshes' },
+  handedOut: { one: 'token or key handed out', other: 'tokens and keys handed out' },
+  refused: { one: 'request refused', other: 'requests refused' },
+  refreshed: { one: 'refresh', other: 'refreshes' },
+  failed: { one: 'refresh failed', other: 'refreshes failed' },
   grants: { one: 'server', other: 'servers' },
   programs: { one: 'app', other: 'apps' },
   questions: { one: 'question', other: 'questions' },

@@ -27,6 +27,7 @@ export type ClientProcess = NonNullable<Question['asker']>;
 export type Registered = ResultOn<'registration.list'>['registrations'][number];
 export type Status = ResultOn<'status'>;
 export type VaultState = Status['vaultState'];
+export type ActiveHour = ResultOn<'audit.activity'>['hours'][number];
 export type AuditRow = ResultOn<'audit.tail'>['rows'][number];
 export type Settings = ResultOn<'settings.get'>['settings'];
 /** What the window may set. */

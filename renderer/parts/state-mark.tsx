@@ -31,8 +31,18 @@ const grantStates: Readonly<Record<string, readonly [Tone, IconName] | undefined
   revoked: ['calm', 'ended'],
 };
 
-/** A state that this page doesn't know is shown as the broker names it. */
-export function GrantState({ state }: { readonly state: string }) {
+/**
+ * A state that this page doesn't know is shown as the broker names it. `isTroubled`: the last refresh failed, and the
+ * next will be tried; then the grant is no longer simply good.
+ */
+export function GrantState({ state, isTroubled }: { readonly state: string; readonly isTroubled: boolean }) {
+  if (isTroubled && state !== 'loginRequired' && state !== 'revoked') {
+    return (
+      <Mark tone="warn" icon="warn">
+        {strings.state['noNewToken']}
+      </Mark>
+    );
+  }
   const known = Object.hasOwn(grantStates, state) ? grantStates[state] : undefined;
   const [tone, icon] = known ?? ['calm', 'ask'];
   return (

@@ -12,9 +12,26 @@ interface Announcement {
 let current: Announcement = { text: '' };
 const listeners = new Set<(announcement: Announcement) => void>();
 
+/** Milliseconds that `undo` is offered for, where it ends by itself. */
+const undoFor = 10_000;
+
 /** Empty takes the sentence away. */
 export function announce(text: string, undo?: Undo): void {
-  current = { text, undo };
+  tell({ text, undo });
+}
+
+/** The same, and the way back is gone after ten seconds. */
+export function announceBriefly(text: string, undo: Undo): void {
+  const announcement: Announcement = { text, undo };
+  tell(announcement);
+  setTimeout(() => {
+    // Something newer may have been said since.
+    if (current === announcement) tell({ text });
+  }, undoFor);
+}
+
+function tell(announcement: Announcement): void {
+  current = announcement;
   for (const listener of listeners) listener(current);
 }
 

@@ -17,6 +17,7 @@ const listParams = {
   'client.list': {},
   'interaction.list': {},
   'audit.tail': { count: 1000 },
+  'audit.activity': { hours: 24 },
   'registration.list': {},
   'settings.get': {},
   'preferences.get': {},

@@ -1,6 +1,7 @@
 /** The files of the audit log: rotated by size, bounded in number, read back whole. */
 import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { activityOf } from '../../src/audit/audit-activity.ts';
 import { exportAudit, tailAudit } from '../../src/audit/audit-export.ts';
 import { auditRig, recordRows } from './audit-rig.ts';
 import type { AuditRig } from './audit-rig.ts';
@@ -131,5 +132,40 @@ describe('reading back', () => {
     expect(lines[2]).toContain('"2","2027-01-15T08:00:00.000Z","pair","say ""yes""","\'=cmd()"');
     expect(lines[2]).toContain('"a b"');
     expect(lines).toHaveLength(4);
+  });
+});
+
+describe('counting by the hour', () => {
+  it('the audit log counts the hours over all of its files, repeats included, and tells what failed', async () => {
+    const rig = auditRig();
+    const hour = 3_600_000;
+    const start = Math.floor(rig.clock.time / hour) * hour;
+    const audit = rig.run({ limits: { fileSize: 2000, files: 50 } });
+    const note = (at: number, event: 'token' | 'refused' | 'refresh' | 'key', outcome: string) => {
+      rig.clock.time = start + at;
+      audit.note({ event, outcome, client: 'editor' });
+    };
+    // The hour before the first that is asked for.
+    note(-1, 'token', 'ok');
+    await audit.flush();
+    for (let minute = 0; minute < 40; minute += 1) {
+      // The repeats of a minute share a row, which counts them.
+      for (let second = 0; second < 5; second += 1) note(minute * 60_000 + second, 'token', 'ok');
+      await audit.flush();
+    }
+    note(hour, 'refused', 'consent_required');
+    note(hour + 1, 'key', 'given');
+    note(hour + 2, 'key', 'set');
+    note(hour + 3, 'refresh', 'ok');
+    note(hour + 4, 'refresh', 'login_required');
+    await audit.flush();
+    expect(rig.files().length).toBeGreaterThan(3);
+    expect(await activityOf(rig.folder, start + hour + 5, 2)).toEqual([
+      { at: start, handedOut: 200, refused: 0, refreshed: 0, failed: 0 },
+      { at: start + hour, handedOut: 1, refused: 1, refreshed: 1, failed: 1 },
+    ]);
+    expect(await activityOf(auditRig().folder, start, 1)).toEqual([
+      { at: start, handedOut: 0, refused: 0, refreshed: 0, failed: 0 },
+    ]);
   });
 });

@@ -24,6 +24,7 @@ const nothing: Lists = {
   'grant.list': { grants: [] },
   'client.list': { clients: [] },
   'interaction.list': { interactions: [] },
+  'audit.activity': { hours: [] },
   'audit.tail': { rows: [] },
   'key.list': { keys: [] },
   'registration.list': { registrations: [] },
@@ -241,6 +242,11 @@ const troubled: Lists = {
         liveUntil: inHours(20),
         endedAt: now - 60,
       }),
+      grant({
+        id: 'a5',
+        state: 'active',
+        trouble: { reason: 'client_rejected', since: now - hour, nextTryAt: inHours(1) },
+      }),
       grant({ id: 'a3', state: 'revoked', receipt: 'notOffered' }),
       grant({ id: 'a4', state: 'revoked', receipt: 'abandoned' }),
     ],
@@ -299,6 +305,9 @@ describe('what is out of the ordinary', () => {
       expect(servers).toContain(part);
     }
     expect(await page.getByRole('button', { name: 'Retry revocation…' }).count()).toBe(1);
+    // Nothing is green beside a trouble.
+    const marks = page.locator('article', { hasText: 'refuses Keyturn’s client' }).locator('.mark');
+    expect(await marks.allInnerTexts()).toEqual(['No new token']);
     await page.evaluate('location.hash = "programs"');
     await page.getByText('For this session of the app (process 4711), at the latest in 2 hours').waitFor();
     // Nothing on the wire narrows a permission for one run without making it a lasting one.

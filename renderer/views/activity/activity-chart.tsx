@@ -1,18 +1,16 @@
 /**
- * Requests and refreshes of the last day, hour by hour: bars for the eye, a table for everybody.
+ * What happened in the last day, hour by hour: bars for the eye, a list for everybody.
  *
- * Invariant: what the bars show stands in the table as numbers.
+ * Invariant: what the bars show stands in the list as numbers. The broker counts, over all rows of the log.
  */
-import { useNow } from '../../state/now.ts';
 import { strings } from '../../base/strings.ts';
-import type { AuditRow } from '../../base/views.ts';
-import { formatCount, formatHour, formatNumber, formatTime } from '../../base/format.ts';
+import { useList } from '../../state/store.ts';
+import type { ActiveHour } from '../../base/views.ts';
+import { formatCount, formatHour, formatList, formatNumber, formatTime } from '../../base/format.ts';
+import { Refused } from '../../parts/refused.tsx';
 
 const words = strings.activity;
 
-/** Seconds. */
-const hour = 3600;
-const hoursShown = 24;
 /** Hours between two marks of the axis. */
 const axisStep = 6;
 
@@ -21,117 +19,116 @@ const height = 60;
 const slot = 10;
 const barWidth = 4;
 
-interface Bucket {
-  /** Seconds since 1970. */
-  readonly at: number;
-  readonly requests: number;
-  readonly refreshes: number;
-}
+/** What is counted: two bars, each with its failures on top. */
+const bars = [
+  { x: 0, good: 'handedOut', bad: 'refused' },
+  { x: barWidth, good: 'refreshed', bad: 'failed' },
+] as const;
 
-export function bucketsOf(rows: readonly AuditRow[], now: number): Bucket[] {
-  const first = (Math.floor(now / hour) - hoursShown + 1) * hour;
-  const buckets = Array.from({ length: hoursShown }, (_, index) => ({
-    at: first + index * hour,
-    requests: 0,
-    refreshes: 0,
-  }));
-  for (const { event, time, count = 1 } of rows) {
-    const bucket = buckets[Math.floor((time / 1000 - first) / hour)];
-    if (bucket === undefined) continue;
-    if (event === 'refresh') bucket.refreshes += count;
-    if (event === 'token' || event === 'refused') bucket.requests += count;
-  }
-  return buckets;
-}
+const columns = ['handedOut', 'refused', 'refreshed', 'failed'] as const;
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, value) => total + value, 0);
 
-export function ActivityChart({ rows }: { readonly rows: readonly AuditRow[] }) {
-  const thisHour = useNow((now) => Math.floor(now / hour));
-  const buckets = bucketsOf(rows, thisHour * hour);
-  const text = words.chartText(
-    formatCount(sum(buckets.map(({ requests }) => requests)), 'requests'),
-    formatCount(sum(buckets.map(({ refreshes }) => refreshes)), 'refreshes'),
-  );
+export function ActivityChart() {
+  const { value, refusal } = useList('audit.activity');
+  const hours = value?.hours ?? [];
+  const total = (column: (typeof columns)[number]): string =>
+    formatCount(sum(hours.map((hour) => hour[column])), column);
+  const text = words.chartText(formatList(columns.map(total)));
   return (
     <figure class="card chart">
       <figcaption>
         <h3>{words.chart}</h3>
         <p class="legend dim">
-          <span class="key requests" aria-hidden="true" /> {words.requests}
-          <span class="key refreshes" aria-hidden="true" /> {words.refreshes}
+          <span class="key handedOut" aria-hidden="true" /> {words.handedOut}
+          <span class="key refreshed" aria-hidden="true" /> {words.refreshed}
+          <span class="key failed" aria-hidden="true" /> {words.bad}
         </p>
       </figcaption>
-      <Bars buckets={buckets} label={text} />
-      <Axis buckets={buckets} />
+      <Refused refusal={refusal} />
+      <Bars hours={hours} label={text} />
+      <Axis hours={hours} />
       <p class="dim small">{text}</p>
       <details class="disclosure">
-        <summary>{words.chartTable}</summary>
-        <Table buckets={buckets} />
+        <summary>{words.chartList}</summary>
+        <List hours={hours} />
       </details>
     </figure>
   );
 }
 
-function Bars({ buckets, label }: { readonly buckets: readonly Bucket[]; readonly label: string }) {
-  const top = Math.max(1, ...buckets.flatMap(({ requests, refreshes }) => [requests, refreshes]));
-  const bar = (value: number, x: number, kind: string) => {
-    const size = (value / top) * height;
-    return <rect class={kind} x={x} y={height - size} width={barWidth} height={size} />;
-  };
+interface HoursProps {
+  readonly hours: readonly ActiveHour[];
+}
+
+function Bars({ hours, label }: HoursProps & { readonly label: string }) {
+  const top = Math.max(1, ...hours.flatMap((hour) => bars.map(({ good, bad }) => hour[good] + hour[bad])));
+  const sizeOf = (value: number): number => (value / top) * height;
   return (
-    <svg
-      role="img"
-      aria-label={label}
-      viewBox={`0 0 ${slot * hoursShown} ${height + 1}`}
-      preserveAspectRatio="none"
-    >
-      {buckets.map(({ at, requests, refreshes }, index) => (
-        <g key={at}>
-          <title>{words.chartHour(formatHour(at), formatNumber(requests), formatNumber(refreshes))}</title>
-          {/* So that an hour of low bars, or of none, is as easy to point at. */}
-          <rect class="slot" x={index * slot} y={0} width={slot} height={height} />
-          {bar(requests, index * slot, 'requests')}
-          {bar(refreshes, index * slot + barWidth, 'refreshes')}
-        </g>
-      ))}
-      <rect class="ground" x={0} y={height} width={slot * hoursShown} height={1} />
-    </svg>
+    <div class="plot">
+      {/* The highest bar; the ground line is nothing. */}
+      <span class="dim small" aria-hidden="true">
+        {formatNumber(top)}
+      </span>
+      <svg
+        role="img"
+        aria-label={label}
+        viewBox={`0 0 ${slot * Math.max(1, hours.length)} ${height + 1}`}
+        preserveAspectRatio="none"
+      >
+        {hours.map((hour, index) => (
+          <g key={hour.at}>
+            <title>{textOf(hour)}</title>
+            {/* So that an hour of low bars, or of none, is as easy to point at. */}
+            <rect class="slot" x={index * slot} y={0} width={slot} height={height} />
+            {bars.flatMap(({ x, good, bad }) => {
+              const below = sizeOf(hour[good]);
+              const above = sizeOf(hour[bad]);
+              const place = { x: index * slot + x, width: barWidth };
+              return [
+                <rect key={good} class={good} {...place} y={height - below} height={below} />,
+                <rect key={bad} class={bad} {...place} y={height - below - above} height={above} />,
+              ];
+            })}
+          </g>
+        ))}
+        <rect class="ground" x={0} y={height} width={slot * hours.length} height={1} />
+      </svg>
+    </div>
   );
 }
 
-/** When the hours were, every sixth; the table has them all. */
-function Axis({ buckets }: { readonly buckets: readonly Bucket[] }) {
+/** When the hours were, every sixth; the list has those in which something happened. */
+function Axis({ hours }: HoursProps) {
   return (
     <div class="axis dim small" aria-hidden="true">
-      {buckets
+      {hours
         .filter((_, index) => index % axisStep === 0)
         .map(({ at }) => (
-          <span key={at}>{formatTime(at)}</span>
+          <span key={at}>{formatTime(at / 1000)}</span>
         ))}
     </div>
   );
 }
 
-function Table({ buckets }: { readonly buckets: readonly Bucket[] }) {
+function List({ hours }: HoursProps) {
+  const busy = hours.filter((hour) => columns.some((column) => hour[column] > 0));
+  if (busy.length === 0) return <p class="dim small">{words.chartNothing}</p>;
   return (
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">{words.hour}</th>
-          <th scope="col">{words.requests}</th>
-          <th scope="col">{words.refreshes}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {buckets.map(({ at, requests, refreshes }) => (
-          <tr key={at}>
-            <th scope="row">{formatHour(at)}</th>
-            <td>{formatNumber(requests)}</td>
-            <td>{formatNumber(refreshes)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <ul class="hours">
+      {busy.map((hour) => (
+        <li key={hour.at}>{textOf(hour)}</li>
+      ))}
+    </ul>
+  );
+}
+
+/** One hour with what happened in it. */
+function textOf(hour: ActiveHour): string {
+  const happened = columns.filter((column) => hour[column] > 0);
+  const counts = happened.map((column) => formatCount(hour[column], column));
+  return words.chartHour(
+    formatHour(hour.at / 1000),
+    counts.length === 0 ? words.chartNothing : formatList(counts),
   );
 }

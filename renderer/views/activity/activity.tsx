@@ -37,7 +37,7 @@ export function Activity() {
         emptyTitle={words.emptyTitle}
         empty={words.empty}
       >
-        <ActivityChart rows={rows} />
+        <ActivityChart />
         <ActivityFilter choices={choices} filter={filter} onFilter={setFilter} />
         <div class="rows-head">
           <p class="dim small" role="status">

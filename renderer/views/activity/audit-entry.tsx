@@ -16,10 +16,11 @@ const maxScopes = 12;
 
 export function AuditEntry({ row }: { readonly row: AuditRow }) {
   const { event, outcome = plainOutcome, client, endpoint, issuer, scope = [], count = 1, time } = row;
+  const hasFailed = event === 'refresh' && outcome !== plainOutcome;
   return (
-    <div class="entry">
+    <div class={hasFailed || event === 'refused' ? 'entry bad' : 'entry'}>
       <p class="entry-head">
-        <strong>{kindWords(event)}</strong>
+        <strong>{hasFailed ? words.failedRefresh : kindWords(event)}</strong>
         <Outcome outcome={outcome} />
         {count > 1 && <span class="dim">{words.times(formatNumber(count))}</span>}
       </p>

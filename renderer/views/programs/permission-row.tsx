@@ -1,6 +1,7 @@
 /** One permission or denial of a program: what, until when; narrow it, end it, undo it. */
 import { useState } from 'preact/hooks';
-import { announce } from '../../state/announcement.ts';
+import { announce, announceBriefly } from '../../state/announcement.ts';
+import { call } from '../../state/bridge.ts';
 import { useAction } from '../../state/action.ts';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
@@ -9,7 +10,7 @@ import { ReduceAccessDialog } from './reduce-access-dialog.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { scopeNames, Scopes } from '../../parts/scopes.tsx';
 import { Mark } from '../../parts/state-mark.tsx';
-import { useList } from '../../state/store.ts';
+import { rereadAll, useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
 import type { Grant, LocalClient, Permission } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
@@ -105,7 +106,9 @@ function PermissionActions({ program, permission }: PermissionRowProps) {
     const { clientId: client } = program;
     const method = permission.key ? 'key.permission.end' : 'permission.end';
     if (!(await action.run(method, { client, resource: permission.resource }))) return;
-    announce(isDenied ? words.undone(name, server) : words.ended(name, server));
+    if (isDenied) announce(words.undone(name, server));
+    else if (!canBeSetAnew(permission)) announce(words.ended(name, server));
+    else announceBriefly(words.ended(name, server), () => setAnew(program, permission));
   };
   return (
     <>
@@ -135,6 +138,29 @@ function PermissionActions({ program, permission }: PermissionRowProps) {
       )}
     </>
   );
+}
+
+/**
+ * A permission for one run or for several accounts has no other form on the wire, and a window sets none for an API
+ * key.
+ */
+function canBeSetAnew({ run, key, accounts = [] }: Permission): boolean {
+  return run === undefined && !key && accounts.length <= 1;
+}
+
+/** The permission as it was before it ended. */
+async function setAnew({ clientId: client, name }: LocalClient, permission: Permission): Promise<void> {
+  const { resource, scope, until, accounts: [account] = [] } = permission;
+  const answer = await call('permission.set', {
+    client,
+    resource,
+    decision: 'allow',
+    ...(scope === undefined ? {} : { scope }),
+    ...(until === undefined ? {} : { until }),
+    ...(account === undefined ? {} : { account }),
+  });
+  announce(answer.ok ? words.restored(sanitizeLabel(name), sanitizeLabel(resource)) : answer.refusal.message);
+  rereadAll();
 }
 
 /** The scopes that can be taken away. A permission for any scope reaches what was granted there. */

@@ -14,8 +14,8 @@ import { When } from '../../parts/when.tsx';
 
 const words = strings.programs;
 
-/** Seconds without use after which a person should look whether a program is still needed (90 days). */
-const reviewAfter = 90 * 86_400;
+/** Seconds without use after which a person may no longer need a program (90 days). */
+const idleAfter = 90 * 86_400;
 
 /** Drawn anew only for another program: a list of hundreds is read at every change. */
 export function ProgramCard({ program }: { readonly program: LocalClient }) {
@@ -35,7 +35,7 @@ function Card({ program }: { readonly program: LocalClient }) {
           {isCommand ? <p class="dim">{words.cli}</p> : <File program={program} />}
           {!isCommand && <Times program={program} />}
         </div>
-        <ReviewMark program={program} />
+        <IdleMark program={program} />
         {!isCommand && <Removal program={program} />}
       </header>
       <h4>{words.mayReach}</h4>
@@ -55,17 +55,16 @@ function Card({ program }: { readonly program: LocalClient }) {
   );
 }
 
-function ReviewMark({ program: { name, pairedAt, lastUsedAt } }: { readonly program: LocalClient }) {
+function IdleMark({ program: { name, pairedAt, lastUsedAt } }: { readonly program: LocalClient }) {
   // The command was never paired, so nothing tells since when it lies idle.
   const isIdle = useNow((now) => {
     const since = lastUsedAt ?? (name === commandName ? now : pairedAt);
-    return now - since > reviewAfter;
+    return now - since > idleAfter;
   });
   if (!isIdle) return null;
   return (
-    <Mark tone="warn" icon="clock" title={words.reviewWhat}>
-      {words.review}
-      <span class="visually-hidden">: {words.reviewWhat}</span>
+    <Mark tone="warn" icon="clock">
+      {words.idle}
     </Mark>
   );
 }

@@ -71,7 +71,7 @@ function ExplanationFacts({ explanation }: { readonly explanation: Explanation }
       <GrantNotices grant={grant} />
       <Facts>
         <Fact name={words.now}>
-          <GrantState state={grant.state} />
+          <GrantState state={grant.state} isTroubled={grant.trouble !== undefined} />
         </Fact>
         {refresh && (
           <Fact name={words.expires}>

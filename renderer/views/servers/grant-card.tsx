@@ -28,7 +28,7 @@ export function GrantCard({ grant }: { readonly grant: Grant }) {
 }
 
 function Card({ grant }: { readonly grant: Grant }) {
-  const { endpoint, resource, issuer, scope, state } = grant;
+  const { endpoint, resource, issuer, scope, state, trouble } = grant;
   return (
     <article class={state === 'revoked' ? 'card over' : 'card'}>
       <header>
@@ -45,7 +45,7 @@ function Card({ grant }: { readonly grant: Grant }) {
             </p>
           )}
         </div>
-        <GrantState state={state} />
+        <GrantState state={state} isTroubled={trouble !== undefined} />
       </header>
       <GrantNotices grant={grant} />
       <Facts isGrid>

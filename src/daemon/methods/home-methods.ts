@@ -10,6 +10,7 @@ export const homeMethods: Pick<
   | 'override.set'
   | 'settings.get'
   | 'settings.set'
+  | 'audit.activity'
   | 'audit.tail'
   | 'audit.verify'
   | 'status'
@@ -35,6 +36,8 @@ export const homeMethods: Pick<
   'settings.set': (services, _caller, { name, value }) => services.changeSetting(name, value),
 
   'audit.tail': ({ trail }, _caller, { count }) => trail.tail(count),
+
+  'audit.activity': ({ trail }, _caller, { hours }) => trail.activity(hours),
 
   'audit.verify': ({ trail }) => trail.verify(),
 

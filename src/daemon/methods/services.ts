@@ -25,7 +25,7 @@ export interface Services {
   readonly processes: ClientProcesses;
   readonly signIns: SignInAccess;
   readonly vaultLock: Pick<VaultLock, 'admit' | 'lock' | 'unlock' | 'changePassphrase'>;
-  readonly trail: Pick<AuditTrail, 'tail' | 'verify' | 'about'>;
+  readonly trail: Pick<AuditTrail, 'about' | 'activity' | 'tail' | 'verify'>;
   readonly homeCheck: Pick<HomeCheck, 'verify' | 'refuseMismatch' | 'requireOpen'>;
   /** Verifies the records of the home; a memory vault has none to verify. */
   readonly authority: { verify(): Promise<void> };

@@ -5,6 +5,7 @@
  * opened it. The memory vault seals nothing, since its master secret is new at each start.
  */
 import path from 'node:path';
+import { activityOf } from '../../audit/audit-activity.ts';
 import { auditKeys } from '../../audit/audit-chain.ts';
 import { exportAudit, tailAudit } from '../../audit/audit-export.ts';
 import type { StoredRow } from '../../audit/audit-row.ts';
@@ -81,6 +82,13 @@ export class AuditTrail {
   async tail(count: number): Promise<ResultOf<'audit.tail'>> {
     await this.file.flush();
     return { rows: [...(await tailAudit(this.#parts.folder, count))] };
+  }
+
+  /** The last hours, oldest first. */
+  async activity(hours: number): Promise<ResultOf<'audit.activity'>> {
+    await this.file.flush();
+    const found = await activityOf(this.#parts.folder, this.#parts.now(), hours);
+    return { hours: [...found] };
   }
 
   /** The last rows that are about one grant, oldest first. */

@@ -20,6 +20,15 @@ export const auditRow = z.looseObject({
   fingerprint: z.string().optional(),
 });
 
+/** What happened within one hour. `at`: its beginning in milliseconds, as times stand in the log. */
+export const activeHour = z.object({
+  at: z.number(),
+  handedOut: instant,
+  refused: instant,
+  refreshed: instant,
+  failed: instant,
+});
+
 export const auditVerdict = z.object({
   ok: z.boolean(),
   rows: instant,

@@ -8,7 +8,7 @@
  */
 import * as z from 'zod';
 
-import { auditRow, auditVerdict } from './audit-schema.ts';
+import { activeHour, auditRow, auditVerdict } from './audit-schema.ts';
 import { localClient, permission } from './client-schema.ts';
 import { explanation, grant, grantNamed, receipt, reset } from './grant-schema.ts';
 import { interaction, interactionAnswer, loginAnswer, loginStart } from './interaction-schema.ts';
@@ -321,6 +321,16 @@ export const methods = {
     params: z.object({ count: z.int().min(1).max(1000) }),
     /** Oldest first; times in milliseconds, as they stand in the log. */
     result: z.object({ rows: z.array(auditRow) }),
+  },
+  'audit.activity': {
+    who: 'owner',
+    effect: 'reads',
+    isPolled: true,
+    inMismatchedHome: true,
+    /** A week at most. */
+    params: z.object({ hours: z.int().min(1).max(168) }),
+    /** Oldest first; the last one is not over. */
+    result: z.object({ hours: z.array(activeHour) }),
   },
   'audit.verify': {
     who: 'owner',

@@ -287,6 +287,16 @@ const settings = Object.fromEntries(
   details.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const])),
 );
 
+/** A day at the desk: nothing at night, a server that could not be reached in the afternoon. */
+const hours: ResultOn<'audit.activity'>['hours'] = Array.from({ length: 24 }, (_, index) => ({
+  at: (Math.floor(exampleNow / hour) - 23 + index) * hour * 1000,
+  handedOut:
+    index < 14 ? ([31, 24, 11, 4, 0, 0, 0, 0, 0, 0, 2, 9, 18, 27][index] ?? 0) : 20 + ((index * 7) % 19),
+  refused: index % 9 === 4 ? 3 : 0,
+  refreshed: index < 4 || index > 10 ? 2 + (index % 3) : 0,
+  failed: index > 20 ? 2 : 0,
+}));
+
 const explanation: ResultOn<'grant.explain'> = {
   grants: [
     {
@@ -387,6 +397,7 @@ const answers: { readonly [C in ChannelName]?: ResultOn<C> } = {
   'grant.explain': explanation,
   'client.list': { clients },
   'interaction.list': { interactions: [] },
+  'audit.activity': { hours },
   'audit.tail': { rows },
   'key.list': { keys: [] },
   'registration.list': { registrations },
