@@ -114,6 +114,7 @@ _CLASSES = {
     "login_required": PersonNeeded,
     "login_pending": PersonNeeded,
     "locked": PersonNeeded,
+    "paused": PersonNeeded,
 }
 
 

@@ -95,6 +95,8 @@ function commandWords(question: Question): string {
       return `add a security exception for ${serverName(server)}`;
     case 'settings':
       return `change the setting ${quotedName(setting?.name ?? '')}`;
+    case 'resume':
+      return 'resume all access';
     case 'passphrase':
       return 'change the vault’s passphrase';
     default:

@@ -25,6 +25,8 @@ export interface AuditRow {
     | 'proxy'
     | 'settings'
     | 'vault'
+    /** The owner paused all access, or resumed it; or a pause came to its end. */
+    | 'pause'
     /** The owner's answer to a command that widens. */
     | 'command'
     /** The owner's answer to an address that a protected server wants opened. */

@@ -71,6 +71,7 @@ export const reasons = {
   rate_limited: { code: -32052, exit: exitCodes.unreachable },
 
   locked: { code: -32060, exit: exitCodes.locked },
+  paused: { code: -32066, exit: exitCodes.locked },
   vault_unreadable: { code: -32061, exit: exitCodes.locked },
   vault_unavailable: { code: -32062, exit: exitCodes.locked },
   file_unreadable: { code: -32063, exit: exitCodes.locked },

@@ -96,8 +96,12 @@ export class Broker {
     return this.#requests.answer(request);
   }
 
-  /** A protected server asks the person to open an address. Throws as `ShownUrls.show`, and `invalid_resource`. */
+  /**
+   * A protected server asks the person to open an address. Throws as `ShownUrls.show`, `paused`, and
+   * `invalid_resource`.
+   */
   async showUrl(request: UrlRequest): Promise<UrlAction> {
+    this.parts.pause.refuse();
     return this.#shownUrls.show(request, this.canonical(request.resource));
   }
 

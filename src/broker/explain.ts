@@ -33,6 +33,8 @@ export interface Explanation {
 /** What brings the next access token, and not before when (milliseconds, wall clock). */
 export type NextRefresh =
   | { readonly by: 'underWay' | 'signIn' }
+  /** All access is paused. */
+  | { readonly by: 'resume'; readonly after?: number }
   | { readonly by: 'request'; readonly after?: number }
   | { readonly by: 'itself'; readonly after: number };
 
@@ -107,7 +109,7 @@ function active(parts: BrokerParts, grant: Grant): Sentences {
     ? `a token is in memory, good until ${moment(toWall(clock, token.expiresAt))}`
     : 'no token is in memory';
   const trouble = refresher.backoff.trouble(grant.id);
-  if (trouble) {
+  if (trouble && !parts.pause.current) {
     const after = toWall(clock, trouble.nextTryAt);
     const since = `Its issuer has given no token since ${moment(toWall(clock, trouble.since))}; ${inMemory}.`;
     const refusal = refresher.refusalOf(grant.id);
@@ -119,7 +121,7 @@ function active(parts: BrokerParts, grant: Grant): Sentences {
   }
   const refresh = nextRefresh(parts, grant, isAlive ? token : undefined);
   const { issuer, lostScope = [] } = grant;
-  if (lostScope.length > 0) {
+  if (lostScope.length > 0 && refresh.by !== 'resume') {
     const next = 'The next request that needs them opens a sign-in; other requests are served.';
     return { now: `${scopesLost(issuer, lostScope)}; ${inMemory}.`, next, refresh };
   }
@@ -129,7 +131,13 @@ function active(parts: BrokerParts, grant: Grant): Sentences {
   return { now: `${standing}; ${inMemory}.`, next: refreshSentence(refresh), refresh };
 }
 
-function nextRefresh({ clock }: BrokerParts, grant: Grant, token: AccessToken | undefined): NextRefresh {
+function nextRefresh(
+  { clock, pause }: BrokerParts,
+  grant: Grant,
+  token: AccessToken | undefined,
+): NextRefresh {
+  const { current } = pause;
+  if (current) return { by: 'resume', ...(current.until === undefined ? {} : { after: current.until }) };
   if (!grant.hasRefreshToken) return { by: 'signIn' };
   if (!token) return { by: 'request' };
   const left = (margin: number): number => toWall(clock, token.expiresAt - margin);
@@ -143,6 +151,10 @@ function refreshSentence(refresh: NextRefresh): string {
   switch (refresh.by) {
     case 'underWay':
       return refreshing.next;
+    case 'resume':
+      return refresh.after === undefined
+        ? 'You paused all access: no program gets a token until you resume it with: keyturn resume'
+        : `You paused all access: no program gets a token until ${moment(refresh.after)}, unless you resume it sooner with: keyturn resume`;
     case 'signIn':
       return 'The issuer gave no refresh token: when the access token expires, a new sign-in is needed.';
     case 'request':

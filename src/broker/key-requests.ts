@@ -67,8 +67,10 @@ export class KeyRequests {
   /** Each turn waits for a person or for the vault, so that it never spins. */
   async #serve(asked: KeyRequest): Promise<HandedKey> {
     const { endpoint, request, deadline } = asked;
-    const { keys } = this.#parts;
+    const { keys, pause } = this.#parts;
     for (;;) {
+      // First, and again after each wait: the owner may have paused meanwhile.
+      pause.refuse();
       // Read anew each time: the owner may have set another one meanwhile, or removed it.
       const key = keys.for(endpoint);
       if (!key) throw noKey(endpoint);

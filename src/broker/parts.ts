@@ -1,5 +1,6 @@
 /** Everything the broker stands on, put together by the composition root and passed in. */
 import type { UrlPolicy } from '../oauth/base/secure-url.ts';
+import type { AccessPause } from './refusals/access-pause.ts';
 import type { ApiKeys } from './records/api-key.ts';
 import type { LocalClients } from './records/local-client.ts';
 import type { Leases } from './consent/lease.ts';
@@ -13,6 +14,8 @@ export interface BrokerParts extends Omit<SignInParts, 'refusedPrompts'> {
   readonly keys: ApiKeys;
   readonly permissions: Permissions;
   readonly leases: Leases;
+  /** Whether the owner paused all access. */
+  readonly pause: AccessPause;
   /** A person sits at windows of the broker's own: a yes counts there only, and refusals say so. */
   readonly isDesk: boolean;
 }

@@ -74,6 +74,8 @@ export class TokenRequests {
       interaction,
     };
     try {
+      // Before anything else: during a pause nobody is asked, and no page opens.
+      this.#parts.pause.refuse();
       return await this.#withConsent({ request, endpoint, access, deadline, hasSignedIn: false });
     } catch (error) {
       const refusal =
@@ -129,7 +131,9 @@ export class TokenRequests {
     known: Covering = this.#current.requireCovering(pending.access),
   ): Promise<Token | undefined> {
     const { access, endpoint, deadline } = pending;
-    const { grants, refresher } = this.#parts;
+    const { grants, pause, refresher } = this.#parts;
+    // Race: the owner may have paused while a card was open. No sign-in begins then.
+    pause.refuse();
     const comparison = refresher.secrets.comparison;
     let permissions = known;
     let there = grants.forEndpoint(endpoint);
@@ -220,7 +224,7 @@ export class TokenRequests {
     token: AccessToken,
   ): Promise<Token | undefined> {
     const { request, endpoint } = pending;
-    const { cache, clients, clock, leases } = this.#parts;
+    const { cache, clients, clock, leases, pause } = this.#parts;
     requireEndpoint(grant, endpoint);
     if (!isWithin(access.scope, token.scope)) throw refusals.notGranted(endpoint, access.scope, grant);
     let bound = permission;
@@ -233,6 +237,8 @@ export class TokenRequests {
     // Invariant 10: literal sets, checked on what the server really granted.
     if (bound.scope && !isWithin(withoutOfflineAccess(token.scope), bound.scope))
       throw refusals.notNarrowed(bound, grant);
+    // Race: the owner may have paused while this request waited.
+    pause.refuse();
     leases.used(bound);
     token.handedTo.add(access.clientId);
     clients.used(access.clientId, clock.wall());

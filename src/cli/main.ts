@@ -31,6 +31,8 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   override: () => import('./commands/override.ts'),
   'client-metadata': () => import('./commands/client-metadata.ts'),
   audit: () => import('./commands/audit.ts'),
+  pause: () => import('./commands/pause.ts'),
+  resume: () => import('./commands/resume.ts'),
   lock: () => import('./commands/lock.ts'),
   unlock: () => import('./commands/unlock.ts'),
   passphrase: () => import('./commands/passphrase.ts'),

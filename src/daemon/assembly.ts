@@ -18,6 +18,7 @@ import { localClientRules, LocalClients, localClientSchema } from '../broker/rec
 import type { Loopback } from '../broker/loopback/loopback.ts';
 import { OverrideBook, overrideSchema } from '../broker/records/override.ts';
 import type { BrokerParts } from '../broker/parts.ts';
+import type { AccessPause } from '../broker/refusals/access-pause.ts';
 import { permissionRules, Permissions, permissionSchema } from '../broker/records/permission.ts';
 import type { Records } from '../broker/records/records.ts';
 import { proxyRules, proxySchema } from '../broker/records/proxy.ts';
@@ -83,6 +84,7 @@ export interface AssemblyInput {
   readonly loopback: Loopback;
   readonly records: Records;
   readonly audit: Audit;
+  readonly pause: AccessPause;
   readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
   readonly isDesk: boolean;
   /** Gets lines for the broker's log. */
@@ -102,17 +104,14 @@ export function assemble({
   vault,
   net,
   deadline,
-  cache,
-  loopback,
   records,
-  audit,
   openBrowser,
-  isDesk,
   log,
   settled,
   mayAsk,
   questionsChanged,
   grantsChanged,
+  ...given
 }: AssemblyInput): BrokerParts {
   // `settings` changes once the vault has said which settings count: read at each use.
   const urlPolicy = {
@@ -126,7 +125,7 @@ export function assemble({
   const registrations = new Registrations(records.registrations, vault);
   const servers = new AuthorizationServers({ network, overrides });
   const gated = settledFirst(vault, settled);
-  const shared = { network, clock, overrides, vault: gated, grants, registrations, servers, cache, audit };
+  const shared = { ...given, network, clock, overrides, vault: gated, grants, registrations, servers };
   return {
     ...shared,
     urlPolicy,
@@ -136,12 +135,10 @@ export function assemble({
     rests: new ServerRests(() => clock.now()),
     refresher: new Refresher({ ...shared, report: log }),
     interactions: new Interactions(() => clock.wall(), questionsChanged, mayAsk),
-    loopback,
     clients: new LocalClients(records.clients),
     keys: new ApiKeys(records.keys, gated),
     permissions: new Permissions(records.permissions),
     leases: new Leases(),
-    isDesk,
     openBrowser: async (url) => {
       await settled();
       await openBrowser(url, settings.browser);

@@ -80,8 +80,12 @@ async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
   if (opened.mismatch === undefined) proxies.desk.follow();
 
   void repeatEvery(clock, lookPeriod, () => revocations.look(), runtime.stopping.signal);
-  // Nothing tells that a permission's time is over.
-  void repeatEvery(clock, recheckPeriod, async () => proxies.desk.recheck(), runtime.stopping.signal);
+  // Nothing tells that the time of a permission or of a pause is over.
+  const recheck = async (): Promise<void> => {
+    runtime.pause.look();
+    proxies.desk.recheck();
+  };
+  void repeatEvery(clock, recheckPeriod, recheck, runtime.stopping.signal);
   upkeep.start();
   options.log.write(`started: version ${version}, pid ${process.pid}, vault ${opened.book.current.vault}`);
   return {

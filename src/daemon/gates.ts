@@ -5,6 +5,7 @@
  * confirmed or refused the settings that were written outside Keyturn.
  */
 import type { BrokerParts } from '../broker/parts.ts';
+import { AccessPause } from '../broker/refusals/access-pause.ts';
 import { readAuthorities } from './system/authorities.ts';
 import type { Difference } from './settings/confirmed-settings.ts';
 import { daemonFetch } from './system/fetch.ts';
@@ -15,8 +16,10 @@ import type { SettingsVerdict } from './settings/settings-card.ts';
 import type { Secrets } from './vault/secrets.ts';
 import { askAboutSettings } from './settings/settings-question.ts';
 
-export interface GateParts extends Omit<HomeCheckParts, 'vault' | 'master' | 'ask'> {
+export interface GateParts extends Omit<HomeCheckParts, 'vault' | 'master' | 'ask' | 'pause'> {
   readonly secrets: Pick<Secrets, 'vault' | 'master'>;
+  /** Milliseconds since 1970. */
+  readonly wall: () => number;
   readonly proxyFor: ProxyFor | undefined;
   /** What asks the person; there is nothing before the broker is put together. */
   readonly parts: () => BrokerParts | undefined;
@@ -29,13 +32,14 @@ export interface Gates {
   readonly net: DaemonFetch;
   readonly gates: {
     readonly settled: () => Promise<void>;
+    readonly pause: AccessPause;
     /** Where nobody sits at this broker. */
     readonly mayAsk?: () => Promise<void>;
   };
 }
 
 /** Throws `file_unreadable` where the authorities that count at a headless broker can't be read. */
-export function openGates({ secrets, proxyFor, parts, over, ...rest }: GateParts): Gates {
+export function openGates({ secrets, wall, proxyFor, parts, over, ...rest }: GateParts): Gates {
   const { book, isDesk } = rest;
   const { vault, master } = secrets;
   const { extraAuthorities } = book.written;
@@ -44,7 +48,8 @@ export function openGates({ secrets, proxyFor, parts, over, ...rest }: GateParts
     const asking = parts();
     return asking ? askAboutSettings(asking, different, over, answered) : 'later';
   };
-  const homeCheck = new HomeCheck({ ...rest, ask, vault, master: () => master.key() });
+  const pause = new AccessPause(wall);
+  const homeCheck = new HomeCheck({ ...rest, ask, pause, vault, master: () => master.key() });
   const settled = (): Promise<void> => homeCheck.settled();
   const net = daemonFetch(async () => {
     await settled();
@@ -52,5 +57,9 @@ export function openGates({ secrets, proxyFor, parts, over, ...rest }: GateParts
     const ignoresEnvironment = isDesk || homeCheck.isClosed;
     return { authorities: homeCheck.authorities, httpsProxy, noProxy, proxyFor, ignoresEnvironment };
   });
-  return { homeCheck, net, gates: { settled, ...(isDesk ? {} : { mayAsk: () => homeCheck.requireOpen() }) } };
+  return {
+    homeCheck,
+    net,
+    gates: { settled, pause, ...(isDesk ? {} : { mayAsk: () => homeCheck.requireOpen() }) },
+  };
 }

@@ -26,7 +26,7 @@ export interface ListeningParts {
 /** What a request over the socket needs. */
 export function servicesOf(runtime: Runtime, shutdown: Shutdown, listening: ListeningParts): Services {
   const { server, proxies } = listening;
-  const { options, opened, broker, records, authority, subscribers, vaultLock, homeCheck } = runtime;
+  const { options, opened, broker, records, authority, subscribers, vaultLock, homeCheck, pause } = runtime;
   const { log } = options;
   const { home, book, unshielded } = opened;
   const { trail } = runtime.secrets;
@@ -34,6 +34,7 @@ export function servicesOf(runtime: Runtime, shutdown: Shutdown, listening: List
   return {
     broker,
     vaultLock,
+    pause,
     trail,
     settings: book,
     processes: new ClientProcesses((ended) => broker.consent.endRun(ended)),

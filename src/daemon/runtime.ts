@@ -23,6 +23,7 @@ import type { Gates } from './gates.ts';
 import type { OpenedHome } from './opened-home.ts';
 import type { DaemonOptions } from './options.ts';
 import type { HomeCheck } from './home/home-check.ts';
+import { KeptPause } from './home/kept-pause.ts';
 import { startRecords } from './start-records.ts';
 import type { DaemonFetch } from './system/fetch.ts';
 import { machineClock } from './system/machine-clock.ts';
@@ -41,6 +42,7 @@ export interface Runtime {
   readonly records: Records;
   readonly authority: Authority;
   readonly homeCheck: HomeCheck;
+  readonly pause: KeptPause;
   readonly net: DaemonFetch;
   readonly broker: Broker;
   readonly vaultLock: VaultLock;
@@ -87,6 +89,7 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
     secrets,
     isDesk,
     proxyFor,
+    wall: clock.wall,
     changed: statusChanged,
     log: log.write,
     renewAuthority: () => authority.renew(),
@@ -115,9 +118,10 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
   homeCheck.begin();
   const broker = new Broker(parts);
   const keys = new Keys({ home, master, ...parts });
+  const pause = new KeptPause({ ...assembled, homeCheck, ended: statusChanged });
   const proxies = new Proxies(records.proxies);
   const before = { options, opened, secrets, records, authority, net, proxies, subscribers, stopping };
-  return { ...before, ...background, homeCheck, broker, vaultLock, keys };
+  return { ...before, ...background, homeCheck, pause, broker, vaultLock, keys };
 }
 
 /** What the first verification does besides, in this order. */

@@ -2,6 +2,7 @@
 import type { BrokerParts } from '../broker/parts.ts';
 import type { ResultOf } from '../ipc/protocol/methods.ts';
 import { clocksAnswer } from './methods/answers.ts';
+import { pauseAnswer } from './methods/vault-methods.ts';
 import { storesOf } from '../broker/records/records.ts';
 import type { Records } from '../broker/records/records.ts';
 import type { AuditTrail } from './vault/audit-trail.ts';
@@ -44,6 +45,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     vault: settings.vault,
     ...(settings.vault === 'sealed-file' ? { vaultKey: settings.vaultKey } : {}),
     vaultState: vaultLock.state(),
+    ...(parts.pause.current && { pause: pauseAnswer(parts.pause.current) }),
     ...(settings.browser === undefined ? {} : { browser: settings.browser }),
     insecureLoopback: settings.insecureLoopback,
     grants: records.grants.isLoaded ? records.grants.items.length : 0,

@@ -43,6 +43,7 @@ const statuses: Partial<Record<Reason, number>> = {
   login_pending: 503,
   interrupted: 503,
   locked: 503,
+  paused: 503,
   vault_unavailable: 503,
   vault_unreadable: 503,
   file_unreadable: 503,

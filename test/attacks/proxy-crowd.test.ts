@@ -1,5 +1,6 @@
 /** Many programs that know a proxy's address, and one that stays for long. */
 import { describe, expect, it } from 'vitest';
+import { AccessPause } from '../../src/broker/refusals/access-pause.ts';
 import { Leases } from '../../src/broker/consent/lease.ts';
 import { Proxies } from '../../src/broker/records/proxy.ts';
 import { daemonFetch } from '../../src/daemon/system/fetch.ts';
@@ -19,10 +20,11 @@ async function crowded() {
     await clients.addToProxy(id, { name: `notes: p${number}`, executable: `/p${number}`, now });
   const leases = new Leases();
   const removed: string[] = [];
+  const pause = new AccessPause(() => now);
   const clock = { wall: () => now, now: () => now, awake: () => now, sleep: async () => undefined };
   const programs = new ProxiedPrograms({
     proxies,
-    parts: { clients, permissions, leases, overrides, clock },
+    parts: { clients, permissions, leases, overrides, clock, pause },
     keys: { identityOf: async (client) => ({ clientId: client.id, key: 'k', brokerId: 'b' }) },
     net: daemonFetch(async () => ({})),
     verify: async () => undefined,
@@ -36,7 +38,16 @@ async function crowded() {
   const [first] = clients.ofProxy(id);
   if (!first) throw new Error('nobody came');
   const permission = { clientId: first.id, endpoint, decision: 'allow', createdAt: now } as const;
-  return { leases, permission, overrides, programs, removed, comes: () => programs.admit(id, undefined) };
+  return {
+    clients,
+    leases,
+    pause,
+    permission,
+    overrides,
+    programs,
+    removed,
+    comes: () => programs.admit(id, undefined),
+  };
 }
 
 describe('one more program than a proxy serves', () => {
@@ -59,6 +70,16 @@ describe('one more program than a proxy serves', () => {
 });
 
 describe('a program that came', () => {
+  it('loses what it has open when its person pauses all access, though it stays allowed', async () => {
+    const { clients, comes, programs, leases, pause, permission } = await crowded();
+    const { clientId } = (await comes()).identity;
+    leases.set({ permission: { ...permission, clientId } });
+    clients.used(clientId, now);
+    expect(programs.withoutPermission()).toEqual([]);
+    pause.begin({ since: now });
+    expect([programs.withoutPermission(), programs.withoutPermission()]).toEqual([[clientId], []]);
+  });
+
   it('connects to private addresses no longer than its person allows that host', async () => {
     const { comes, programs, overrides } = await crowded();
     const reaches = async (): Promise<string> => (await comes()).agent.reach;

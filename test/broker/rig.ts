@@ -16,6 +16,7 @@ import type { LoginRequest } from '../../src/broker/broker.ts';
 import type { Grant } from '../../src/broker/records/grant.ts';
 import type { Interaction, Question } from '../../src/broker/questions/interaction.ts';
 import { anyPort } from '../../src/broker/loopback/port-listener.ts';
+import { AccessPause } from '../../src/broker/refusals/access-pause.ts';
 import { Loopback } from '../../src/broker/loopback/loopback.ts';
 import type { BrokerParts } from '../../src/broker/parts.ts';
 import { TokenCache } from '../../src/broker/tokens/token-cache.ts';
@@ -261,6 +262,7 @@ async function partsOn(stage: Stage): Promise<BrokerParts> {
     // Rigs of other test files run at the same time.
     loopback: new Loopback({ fixedPort: anyPort() }),
     records,
+    pause: new AccessPause(() => clock.wall()),
     audit: new AuditFile(path.join(folder, 'audit.jsonl'), () => clock.wall()),
     openBrowser: stage.openBrowser,
     isDesk: options.isDesk ?? false,

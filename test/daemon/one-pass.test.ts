@@ -75,6 +75,7 @@ const calledByName = {
   'daemon/shutdown.ts': 'a guard: nothing begins once the broker stops',
   'daemon/home/home-check.ts': 'a guard: nothing is served in a home of another vault',
   'daemon/vault/vault-lock.ts': 'a guard: nothing is served while the vault is locked',
+  'broker/refusals/access-pause.ts': 'a guard: nothing is handed out while the owner paused all access',
   'daemon/clients/client-processes.ts': 'which process asks',
   'daemon/system/machine-clock.ts': 'the time',
   'broker/broker.ts': 'the entry to the room: hands the request on',

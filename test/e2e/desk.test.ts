@@ -167,6 +167,7 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
     { name: 'httpsProxy', value: 'http://me:aProxyPassword-4711@proxy.example:3128' },
     { command: 'settings', setting: { name: 'httpsProxy', value: 'http://me:***@proxy.example:3128/' } },
   ],
+  'access.resume': [{}, { command: 'resume' }],
   'vault.unlock': [{ passphrase: 'aPassphrase-1234' }, { command: 'unlock' }],
   'vault.passphrase': [
     { current: 'aPassphrase-1234', next: 'anotherPassphrase-5678' },
@@ -185,6 +186,7 @@ describe('the owner’s key at a desk', () => {
     const key = { resource: denied, header: 'x-api-key', value: 'anApiKey-3141', unchecked: true } as const;
     await owner.call('key.set', key);
     await owner.call('key.permission.set', { client: 'cli', resource: denied, decision: 'deny' });
+    await line.request('access.pause');
     const before = await line.request('settings.get');
     for (const [method, [params, shown]] of Object.entries(widening)) {
       const asking = line.request(method, params).catch((error: { reason: string }) => error.reason);

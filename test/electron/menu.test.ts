@@ -158,6 +158,7 @@ describe('the menu', () => {
     [{ command: 'settings', setting: { name: 'browser' } }, 'change the setting "browser"'],
     [{ command: 'unlock' }, 'unlock the vault'],
     [{ command: 'passphrase' }, 'change the vault’s passphrase'],
+    [{ command: 'resume' }, 'resume all access'],
   ] as const)('says of %s what the command wants', (fields, wanted) => {
     const [row] = menuRows({ ...fine, questions: [{ ...question('command'), ...fields }] });
     expect(row).toMatchObject({ action: { type: 'card', id: 'q1' } });

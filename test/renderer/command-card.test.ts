@@ -142,6 +142,7 @@ describe('the card of a command', () => {
     [{ command: 'settings', setting: { name: 'browser' } }, ['not set: the default applies again']],
     [{ command: 'unlock' }, ['Let a command unlock the vault']],
     [{ command: 'passphrase' }, ['Let a command change the passphrase']],
+    [{ command: 'resume' }, ['Let a command resume all access', 'The pause would end']],
   ] as const;
 
   // The first part is waited for: no card before it may say the same.

@@ -114,12 +114,19 @@ function RefusedTokens({ client, operation, until }: RefusedTokensProps) {
   );
 }
 
+type NextBy = NonNullable<Explanation['refresh']>['by'];
+
+function aheadWords(by: NextBy): string {
+  if (by === 'request') return words.nextBy.requestAfter;
+  return by === 'resume' ? words.nextBy.resumeAfter : words.nextBy[by];
+}
+
 function NextToken({ by, after }: NonNullable<Explanation['refresh']>) {
   const isAhead = useNow((now) => after !== undefined && after > now);
   if (after === undefined || !isAhead) return <>{words.nextBy[by === 'itself' ? 'request' : by]}</>;
   return (
     <>
-      {by === 'request' ? words.nextBy.requestAfter : words.nextBy[by]} <When at={after} />
+      {aheadWords(by)} <When at={after} />
     </>
   );
 }

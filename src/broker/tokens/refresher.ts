@@ -14,6 +14,7 @@ import { refresh } from '../../oauth/grants/token.ts';
 import type { RefreshRequest, TokenResponse } from '../../oauth/grants/token.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import type { Audit } from '../../audit/audit.ts';
+import type { AccessPause } from '../refusals/access-pause.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
 import { Backoff } from '../../base/backoff.ts';
 import { toWall } from '../../base/clock.ts';
@@ -62,6 +63,7 @@ export interface RefresherParts {
   readonly servers: AuthorizationServers;
   readonly cache: TokenCache;
   readonly audit: Audit;
+  readonly pause: Pick<AccessPause, 'refuse'>;
   /** Gets lines for the broker's log. */
   readonly report?: (line: string) => void;
 }
@@ -130,7 +132,7 @@ export class Refresher {
   /**
    * A fresh access token, with the grant's scopes or, given `scope`, with just those (RFC 6749 §6).
    * Throws `login_required` when the refresh token is dead, `Unreachable` when nobody knows,
-   * `conflict` when the grant was ended meanwhile, and the vault's own errors. The caller may stop
+   * `conflict` when the grant was ended meanwhile, `paused`, and the vault's own errors. The caller may stop
    * waiting; the refresh goes on.
    */
   async refresh(
@@ -185,7 +187,8 @@ export class Refresher {
   }
 
   async #run(grantId: string, scope: readonly string[] | undefined): Promise<AccessToken> {
-    const { grants, audit } = this.#parts;
+    const { grants, audit, pause } = this.#parts;
+    pause.refuse();
     const read = activeGrant(grants, grantId);
     this.#obeyBackoff(read.id, read);
     if (scope !== undefined) this.#obeyBackoff(keyOfSet(grantId, scope), read);

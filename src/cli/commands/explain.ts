@@ -6,7 +6,7 @@ import { withGrant } from '../broker/named-grant.ts';
 import { keyPlaceWords } from '../terminal/key-rows.ts';
 import type { ListedKey } from '../terminal/key-rows.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
-import { print, printJson, printTable, when } from '../terminal/output.ts';
+import { pauseEnd, print, printJson, printTable, when } from '../terminal/output.ts';
 
 type Explanation = Awaited<ReturnType<typeof ask<'grant.explain'>>>['grants'][number];
 
@@ -25,7 +25,7 @@ export const command = defineCommand(
   },
   async ({ options, operands: [name] }) => {
     const key = options.account === undefined ? await keyAt(name) : undefined;
-    if (key && !options.json) showKey(key);
+    if (key && !options.json) await showKey(key);
     const grants = await explained(name, options.account, key !== undefined);
     if (options.json) printJson([...(key ? [key] : []), ...grants]);
     else for (const explanation of grants) show(explanation);
@@ -114,7 +114,7 @@ async function timelineOf({ resource }: ListedKey): Promise<ExplainedKey['timeli
   );
 }
 
-function showKey({ key, timeline }: ExplainedKey): void {
+async function showKey({ key, timeline }: ExplainedKey): Promise<void> {
   const { resource, setAt, refusedAt, unchecked, clients } = key;
   print(`API key    ${resource}`);
   print(
@@ -127,6 +127,8 @@ function showKey({ key, timeline }: ExplainedKey): void {
       ? 'now        Programs that may have it get it. It has no end that Keyturn knows of.'
       : `refused    The server refused it ${when(refusedAt)}. Make a new one there, and set it: keyturn key set`,
   );
+  const { pause } = await ask('status', {});
+  if (pause) print(`paused     You paused all access ${pauseEnd(pause)}.`);
   showTimeline(timeline);
 }
 

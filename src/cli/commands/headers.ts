@@ -51,7 +51,7 @@ export const command = defineCommand(
       4: 'denied',
       5: 'sign-in failed or refused by a rule',
       6: 'server unreachable',
-      7: 'locked',
+      7: 'locked or paused',
       8: 'no broker',
       130: 'interrupted',
     },

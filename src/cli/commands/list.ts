@@ -3,7 +3,7 @@ import { exitCodes } from '../../base/errors.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { showKeys } from '../terminal/key-rows.ts';
-import { print, printJson, printTable, say, when } from '../terminal/output.ts';
+import { pauseEnd, print, printJson, printTable, say, when } from '../terminal/output.ts';
 import { receiptNotes } from '../terminal/receipt.ts';
 
 type Grant = Awaited<ReturnType<typeof ask<'grant.list'>>>['grants'][number];
@@ -41,6 +41,8 @@ export const command = defineCommand(
       printJson(grants);
       return exitCodes.ok;
     }
+    const { pause } = await ask('status', {});
+    if (pause) say(`keyturn: all access is paused ${pauseEnd(pause)}.`);
     const { keys } = await ask('key.list', {});
     if (grants.length === 0 && keys.length === 0) say('No grants yet. Sign in with: keyturn login RESOURCE');
     else if (grants.length > 0) {

@@ -4,7 +4,7 @@ import { homePaths } from '../../base/paths.ts';
 import { call } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { connectIfRunning } from '../broker/connection.ts';
-import { hostOf, print, printJson, when } from '../terminal/output.ts';
+import { hostOf, pauseEnd, print, printJson, when } from '../terminal/output.ts';
 
 export const command = defineCommand(
   {
@@ -49,6 +49,7 @@ function lines(status: Status): string[] {
     `home       ${status.home}`,
     `vault      ${status.vault}${vaultNote(status)}`,
     ...vaultLines(status.vaultState),
+    ...(status.pause ? [`PAUSED     all access, ${pauseEnd(status.pause)}`] : []),
     `browser    ${status.browser ?? "the system's own"}`,
     ...Object.entries(status.settings)
       .filter(([name]) => !['vault', 'browser', 'insecureLoopback'].includes(name))

@@ -47,7 +47,7 @@ const statement = {
     4: 'denied',
     5: 'sign-in failed or refused by a rule',
     6: 'server unreachable',
-    7: 'locked',
+    7: 'locked or paused',
     8: 'no broker',
     130: 'interrupted',
   },

@@ -7,6 +7,7 @@ import { KeyturnError, shellWord } from '../../base/errors.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import { connectAsOwner } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
+import { pauseEnd } from '../terminal/output.ts';
 import { lockHolder } from '../broker/lock-holder.ts';
 import { isAbsent } from '../broker/no-broker.ts';
 import { call } from '../broker/request.ts';
@@ -156,9 +157,18 @@ function recordFindings({ homeState, unreadable, audit, log, clocks }: Status): 
 }
 
 function ruleFindings(status: Status): Finding[] {
-  const { homeState, unshielded } = status;
+  const { homeState, pause, unshielded } = status;
   const names = homeState.differing.map(({ name }) => name).join(', ');
   return [
+    ...(pause
+      ? [
+          {
+            kind: 'access.paused' as const,
+            what: `You paused all access ${pauseEnd(pause)}.`,
+            mend: 'keyturn resume',
+          },
+        ]
+      : []),
     ...found(
       homeState.isWaiting || names !== '',
       'settings.waiting',

@@ -52,6 +52,7 @@ export const kinds = {
   'authorities.expired': warning('A certificate of the further authorities is out of date.'),
   'registration.replaced': warning('A registration is not used any more.'),
   'process.unshielded': warning('The broker could not shield its process completely.'),
+  'access.paused': note('All access is paused.'),
   'vault.locked': note('The vault is locked.'),
   'keychain.locked': note('The keychain is locked.'),
   'keychain.asleep': note('The keychain does not run yet. Its first use starts it.'),

@@ -125,6 +125,12 @@ export function when(seconds: number): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
+/** The end of the sentence "all access is paused …". `until` in seconds since the epoch; absent: without an end. */
+export function pauseEnd({ until }: { readonly until?: number | undefined }): string {
+  if (until === undefined) return 'until you resume it (keyturn resume)';
+  return `until ${when(until)} (keyturn resume ends it sooner)`;
+}
+
 /** The host of a URL as it is typed: an address of IPv6 without its brackets. */
 export function hostOf(url: string): string {
   return URL.parse(url)?.hostname.replace(/^\[|\]$/g, '') ?? url;

@@ -2,14 +2,16 @@
  * Compares a home with what its vault keeps about it: whose home it is, whether it is a desk's, and which settings
  * count.
  *
- * Invariants: the vault's item is read once, at the vault's first use, and never at start-up. At a desk, and in a
+ * Invariants: the vault's item is read at the vault's first use and before each change, never at start-up. At a desk, and in a
  * desk's home, a setting of the table `standing` counts as the vault has it, even if the file says otherwise. If the
  * person at a desk was never asked about what the file says, nothing goes to the network until they answer the card.
  * The vault is written before the file. So a crash in between loses no yes, and nothing counts that nobody said yes
- * to. One change of the item at a time: each starts from what the one before it wrote.
+ * to. One change of the item at a time: each starts from what the vault has by then. A pause of all access that the
+ * vault has begins with the first look at the item.
  */
 import { KeyturnError } from '../../base/errors.ts';
 import { mutex } from '../../base/mutex.ts';
+import type { AccessPause, Pause } from '../../broker/refusals/access-pause.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import { readAuthorities } from '../system/authorities.ts';
 import type { AuthoritiesFile } from '../system/authorities.ts';
@@ -52,6 +54,8 @@ export interface HomeCheckParts {
   /** Why nothing is served, where the files don't belong together. */
   readonly mismatch: KeyturnError | undefined;
   readonly ask: AskAboutSettings;
+  /** What the broker goes by. A pause that the vault has begins here. */
+  readonly pause: Pick<AccessPause, 'begin'>;
   /** Makes earlier copies of the files of authority invalid. */
   readonly renewAuthority: () => Promise<void>;
   /** What `state` answers changed, or the settings in force. */
@@ -202,8 +206,14 @@ export class HomeCheck {
     this.#parts.changed();
   }
 
+  /** The owner paused all access, or resumed it. Throws what the vault throws. */
+  async keepPause(pause: Pause | undefined): Promise<void> {
+    await this.verify();
+    await this.#change((item) => ({ ...item, pause }));
+  }
+
   async #learn(): Promise<void> {
-    const { home, book, vault, master, isDesk, changed } = this.#parts;
+    const { home, book, vault, master, isDesk, pause, changed } = this.#parts;
     const before = JSON.stringify(this.state);
     if (vault.kind !== 'memory') {
       await master();
@@ -217,10 +227,11 @@ export class HomeCheck {
       throw this.#mismatch;
     }
     const item = found ?? { version: 1, homeId: home.homeId, desk: 'none' };
+    if (item.pause) pause.begin(item.pause);
     if (isDesk) await this.#learnAtDesk(item);
     else if (item.desk === 'marked') this.#governBy(item);
     else await this.#learnHeadless(item);
-    if (JSON.stringify(this.state) !== before) changed();
+    if (item.pause || JSON.stringify(this.state) !== before) changed();
   }
 
   /** An app may have opened the vault since: this broker may run on a copy of its home. */
@@ -291,10 +302,13 @@ export class HomeCheck {
 
   /**
    * For an item that is known. Two callers at once would otherwise each start from the same item, and one would be
-   * lost.
+   * lost. The vault is read again, since a broker on a copy of this home may have written meanwhile: a pause, for one.
    */
   #change(change: (item: HomeItem) => HomeItem): Promise<void> {
-    return this.#inTurn(() => this.#write(change(this.#known())));
+    return this.#inTurn(async () => {
+      const newest = (await readHomeItem(this.#parts.vault)) ?? this.#known();
+      await this.#write(change(newest));
+    });
   }
 
   async #write(item: HomeItem): Promise<void> {

@@ -173,6 +173,7 @@ function requestAnswer(request: ApprovalRequest): Partial<InteractionAnswer> {
     }
     case 'unlock':
     case 'passphrase':
+    case 'resume':
       return { command };
   }
 }

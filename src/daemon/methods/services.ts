@@ -6,6 +6,7 @@ import type { ClientProcesses } from '../clients/client-processes.ts';
 import type { AuditTrail } from '../vault/audit-trail.ts';
 import type { VaultLock } from '../vault/vault-lock.ts';
 import type { HomeCheck } from '../home/home-check.ts';
+import type { KeptPause } from '../home/kept-pause.ts';
 import type { SettingsBook } from '../settings/settings-book.ts';
 import type { SignInAccess } from '../clients/sign-in-access.ts';
 import type { PermissionChange } from '../clients/widening.ts';
@@ -25,6 +26,7 @@ export interface Services {
   readonly processes: ClientProcesses;
   readonly signIns: SignInAccess;
   readonly vaultLock: Pick<VaultLock, 'admit' | 'lock' | 'unlock' | 'changePassphrase'>;
+  readonly pause: Pick<KeptPause, 'begin' | 'end'>;
   readonly trail: Pick<AuditTrail, 'about' | 'activity' | 'tail' | 'verify'>;
   readonly homeCheck: Pick<HomeCheck, 'verify' | 'refuseMismatch' | 'requireOpen'>;
   /** Verifies the records of the home; a memory vault has none to verify. */

@@ -1,7 +1,13 @@
-/** The owner's methods about the vault's lock. */
+/** The owner's methods about what stops all programs: the vault's lock, and the pause of all access. */
+import { wholeSeconds } from '../../base/clock.ts';
+import type { Pause } from '../../broker/refusals/access-pause.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Handlers } from './services.ts';
 
-export const vaultMethods: Pick<Handlers, 'vault.lock' | 'vault.unlock' | 'vault.passphrase'> = {
+export const vaultMethods: Pick<
+  Handlers,
+  'vault.lock' | 'vault.unlock' | 'vault.passphrase' | 'access.pause' | 'access.resume'
+> = {
   'vault.lock': async ({ vaultLock }) => {
     await vaultLock.lock('locked');
     return {};
@@ -16,4 +22,16 @@ export const vaultMethods: Pick<Handlers, 'vault.lock' | 'vault.unlock' | 'vault
     await vaultLock.changePassphrase(current, next);
     return {};
   },
+
+  'access.pause': async ({ pause }, _caller, { until }) =>
+    pauseAnswer(await pause.begin(until === undefined ? undefined : until * 1000)),
+
+  'access.resume': async ({ pause }) => {
+    await pause.end();
+    return {};
+  },
 };
+
+export function pauseAnswer({ since, until }: Pause): ResultOf<'access.pause'> {
+  return { since: wholeSeconds(since), ...(until === undefined ? {} : { until: wholeSeconds(until) }) };
+}

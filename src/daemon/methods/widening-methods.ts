@@ -161,6 +161,11 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
 
   'vault.passphrase': { request: () => ({ command: 'passphrase' }), widensAtClosedDesk: always },
 
+  'access.resume': {
+    request: ({ broker }) => (broker.parts.pause.current ? { command: 'resume' } : undefined),
+    widensAtClosedDesk: (broker) => broker.parts.pause.current !== undefined,
+  },
+
   'interaction.answer': {
     request: ({ broker }, { id, answer }) => {
       const kind = broker.parts.interactions.find(id)?.question.kind;

@@ -21,7 +21,7 @@ export interface ProxiedProgramsParts {
   readonly proxies: Proxies;
   readonly keys: Pick<Keys, 'identityOf'>;
   readonly net: Pick<DaemonFetch, 'agentFor'>;
-  readonly parts: Pick<BrokerParts, 'clients' | 'clock' | 'leases' | 'overrides' | 'permissions'>;
+  readonly parts: Pick<BrokerParts, 'clients' | 'clock' | 'leases' | 'overrides' | 'pause' | 'permissions'>;
   /** Before records or keys are used. Throws what the vault throws. */
   readonly verify: () => Promise<void>;
   /** The broker's socket. */
@@ -78,14 +78,15 @@ export class ProxiedPrograms {
   }
 
   /**
-   * Programs that lost their permission since this was last asked. A program that only waits for an answer is not
+   * Programs that lost their permission since this was last asked; during a pause of all access, all of them. A program that only waits for an answer is not
    * among them: its request would ask the person twice.
    */
   withoutPermission(): string[] {
-    const { clients, leases } = this.#parts.parts;
+    const { clients, leases, pause } = this.#parts.parts;
+    const isPaused = pause.current !== undefined;
     const lost = [...this.#came]
       // One that was allowed once goes on with what it got, until the user decides otherwise.
-      .filter(([id, proxy]) => !this.#isAllowed(id, proxy) && !leases.hasUsedUp(id))
+      .filter(([id, proxy]) => isPaused || (!this.#isAllowed(id, proxy) && !leases.hasUsedUp(id)))
       .map(([id]) => id)
       .filter((id) => clients.lastUseOf(id) !== this.#ended.get(id));
     for (const id of lost) this.#ended.set(id, clients.lastUseOf(id));

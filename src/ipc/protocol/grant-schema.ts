@@ -78,7 +78,11 @@ export const explanation = z.object({
     .optional(),
   /** What brings the next access token, and not before when; absent for a grant that is over. */
   refresh: z
-    .object({ by: z.literal(['underWay', 'itself', 'request', 'signIn']), after: instant.optional() })
+
+    .object({
+      by: z.literal(['underWay', 'itself', 'request', 'signIn', 'resume']),
+      after: instant.optional(),
+    })
     .optional(),
   /** What the audit log has about it, oldest first; a local client sees what is its own. */
   timeline: z.array(

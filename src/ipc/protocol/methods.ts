@@ -17,6 +17,7 @@ import { proxy, proxyAdd, proxyNamed } from './proxy-schema.ts';
 import { clientIdentifier, registered, registration } from './registration-schema.ts';
 import { deskState, setting, settingName, settingValue } from './settings-schema.ts';
 import { keyListed, keySet } from './key-schema.ts';
+import { pause } from './pause-schema.ts';
 import { status } from './status-schema.ts';
 import {
   keyResult,
@@ -28,7 +29,7 @@ import {
   urlShow,
   urlShowResult,
 } from './token-schema.ts';
-import { account, empty, name, overrideName, url } from './values.ts';
+import { account, empty, instant, name, overrideName, url } from './values.ts';
 import { desktopSession, passphrase } from './vault-schema.ts';
 
 /** Who may call a method. `any`: the owner and local clients, each seeing what is theirs. */
@@ -352,6 +353,25 @@ export const methods = {
     who: 'owner',
     effect: 'widens',
     params: z.object({ current: passphrase, next: passphrase }),
+    result: empty,
+  },
+
+  // The pause of all access
+  /** Never shortens a pause. The answer: the pause that stands now, which may be an earlier one that ends later. */
+  'access.pause': {
+    who: 'owner',
+    effect: 'narrows',
+    mayPrompt: true,
+    params: z.object({ until: instant.optional() }),
+    result: pause,
+  },
+  'access.resume': {
+    who: 'owner',
+    effect: 'widens',
+    // The records are verified first: by then the vault has said whether a pause stands.
+    usesRecords: true,
+    mayPrompt: true,
+    params: empty,
     result: empty,
   },
 

@@ -6,6 +6,7 @@
 import * as z from 'zod';
 
 import { deskState, settingName, settingText, settingValue, unconfirmed } from './settings-schema.ts';
+import { pause } from './pause-schema.ts';
 import { proxyStanding } from './proxy-schema.ts';
 import { overrideName, url } from './values.ts';
 import { vaultState } from './vault-schema.ts';
@@ -21,6 +22,8 @@ export const status = z.object({
   /** Of a `sealed-file` vault. */
   vaultKey: z.literal(['passphrase', 'keychain']).optional(),
   vaultState,
+  /** All access is paused. Before the vault was asked (`homeState` is `unchecked`) this isn't known. */
+  pause: pause.optional(),
   /** The user's own command; absent: the system's browser. */
   browser: settingText.optional(),
   insecureLoopback: z.boolean(),

@@ -61,6 +61,7 @@ function desk(write: () => Promise<void>): Desk {
     changed: () => {
       if (!check.state.isWaiting) closed.resolve();
     },
+    pause: { begin: (pause) => pause },
     log: () => undefined,
   });
   return {

@@ -1,0 +1,69 @@
+/**
+ * Whether the owner paused all access, and the refusal of what is asked meanwhile.
+ *
+ * Invariants: while a pause stands, no program gets a token or an API key, and nothing is refreshed. A pause is never
+ * shortened: of two, the later end counts. Only `end`, or its own end, is the end of it. This object is what the running
+ * broker goes by; the vault keeps the pause (daemon/home/kept-pause.ts).
+ */
+import { KeyturnError } from '../../base/errors.ts';
+
+/** Times in milliseconds since 1970, by the wall clock. */
+export interface Pause {
+  readonly since: number;
+  /** Absent: until the owner resumes. */
+  readonly until?: number | undefined;
+}
+
+export class AccessPause {
+  readonly #wall: () => number;
+  #pause: Pause | undefined;
+
+  constructor(wall: () => number) {
+    this.#wall = wall;
+  }
+
+  /** Undefined where no pause stands. */
+  get current(): Pause | undefined {
+    return this.#isOver ? undefined : this.#pause;
+  }
+
+  /** Takes effect at once. Returns the pause that stands now: of two, the one that ends later. */
+  begin(pause: Pause): Pause {
+    const before = this.current;
+    const longer = before && endOf(before) >= endOf(pause) ? before : pause;
+    this.#pause = before ? { ...longer, since: before.since } : longer;
+    return this.#pause;
+  }
+
+  end(): void {
+    this.#pause = undefined;
+  }
+
+  /** True once for each pause that came to its own end. */
+  takeEnded(): boolean {
+    const isOver = this.#isOver;
+    if (isOver) this.#pause = undefined;
+    return isOver;
+  }
+
+  /** Throws `paused` while a pause stands. */
+  refuse(): void {
+    const pause = this.current;
+    if (pause) throw paused(pause, this.#wall());
+  }
+
+  get #isOver(): boolean {
+    return this.#pause !== undefined && endOf(this.#pause) <= this.#wall();
+  }
+}
+
+const endOf = ({ until = Number.POSITIVE_INFINITY }: Pause): number => until;
+
+function paused({ until }: Pause, wall: number): KeyturnError {
+  const when = until === undefined ? 'until you resume it' : `until ${new Date(until).toISOString()}`;
+  return new KeyturnError('paused', `You paused all access ${when}.`, {
+    rule: 'During a pause no program gets a token or an API key, and nothing is refreshed',
+    hint: until === undefined ? 'Resume with: keyturn resume' : 'Wait, or resume with: keyturn resume',
+    ...(until === undefined ? {} : { retryAfter: Math.ceil((until - wall) / 1000) }),
+  });
+}

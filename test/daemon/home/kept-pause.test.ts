@@ -1,0 +1,95 @@
+/** A pause of all access in the vault and in the audit log, also where these fail. */
+import { describe, expect, it } from 'vitest';
+import { KeyturnError } from '../../../src/base/errors.ts';
+import { AccessPause } from '../../../src/broker/refusals/access-pause.ts';
+import type { Pause } from '../../../src/broker/refusals/access-pause.ts';
+import { KeptPause } from '../../../src/daemon/home/kept-pause.ts';
+import { VaultError } from '../../../src/vault/base/trouble.ts';
+
+interface Stage {
+  readonly pause: AccessPause;
+  readonly kept: KeptPause;
+  /** What the vault got, in order. */
+  readonly held: (Pause | undefined)[];
+  readonly rows: string[];
+  now: number;
+  trouble: KeyturnError | undefined;
+  ends: number;
+}
+
+function stage(): Stage {
+  const pause = new AccessPause(() => scene.now);
+  const note = (row: { outcome: string }): void => void scene.rows.push(row.outcome);
+  const kept = new KeptPause({
+    pause,
+    homeCheck: {
+      keepPause: async (standing) => {
+        if (scene.trouble) throw scene.trouble;
+        scene.held.push(standing);
+      },
+    },
+    audit: { note, record: async (row) => note(row) },
+    clock: { wall: () => scene.now },
+    ended: () => void (scene.ends += 1),
+  });
+  const scene: Stage = { pause, kept, held: [], rows: [], now: 1000, trouble: undefined, ends: 0 };
+  return scene;
+}
+
+describe('a pause that the owner begins', () => {
+  it('is kept by the vault and noted, and so is its end', async () => {
+    const { kept, pause, held, rows } = stage();
+    const begun = kept.begin(61_000);
+    // At once, before the vault has it.
+    expect(pause.current).toBeDefined();
+    expect(await begun).toEqual({ since: 1000, until: 61_000 });
+    await kept.end();
+    expect(pause.current).toBeUndefined();
+    expect(held).toEqual([{ since: 1000, until: 61_000 }, undefined]);
+    expect(rows).toEqual(['paused until 1970-01-01T00:01:01.000Z', 'resumed']);
+  });
+
+  it('stands though the vault can’t keep it, and says how long', async () => {
+    const scene = stage();
+    scene.trouble = new VaultError('locked', 'the vault is locked');
+    await expect(scene.kept.begin()).rejects.toMatchObject({
+      reason: 'locked',
+      message:
+        'Access is paused until this broker ends. The vault could not keep the pause: the vault is locked.',
+      hint: '`keyturn unlock`, then pause again.',
+    });
+    expect(scene.pause.current).toEqual({ since: 1000 });
+  });
+
+  it('stands on where the vault can’t take its end', async () => {
+    const scene = stage();
+    await scene.kept.begin();
+    scene.trouble = new VaultError('locked', 'the vault is locked');
+    await expect(scene.kept.end()).rejects.toMatchObject({ reason: 'locked' });
+    expect(scene.pause.current).toEqual({ since: 1000 });
+  });
+
+  it('stands in vault and broker if it begins while an earlier one is ended', async () => {
+    const { kept, pause, held } = stage();
+    await kept.begin();
+    await Promise.all([kept.end(), kept.begin()]);
+    expect([pause.current, held.at(-1)]).toEqual([{ since: 1000 }, { since: 1000 }]);
+  });
+
+  it('is refused with an end in the past', async () => {
+    const { kept, pause } = stage();
+    await expect(kept.begin(1000)).rejects.toMatchObject({ reason: 'invalid_request' });
+    expect(pause.current).toBeUndefined();
+  });
+
+  it('leaves one row when its time is over, and the windows are told', async () => {
+    const scene = stage();
+    await scene.kept.begin(2000);
+    scene.kept.look();
+    expect(scene.ends).toBe(0);
+    scene.now = 2000;
+    scene.kept.look();
+    scene.kept.look();
+    expect([scene.ends, scene.rows.at(-1), scene.rows.length]).toEqual([1, 'over', 2]);
+  });
+});
