@@ -52,6 +52,8 @@ export class TrayController {
   readonly #notifications: Notifications;
   readonly #timer: NodeJS.Timeout;
   #last = nothing;
+  /** Ids of the questions that had a card at the last look. */
+  #raised: ReadonlySet<string> = new Set();
   readonly #refreshing = new RepeatedWork(() => this.#showNewest());
 
   constructor(parts: TrayControllerParts) {
@@ -90,10 +92,15 @@ export class TrayController {
     const changes = changesSince(before, summary);
     if (this.#wantsNotifications()) this.#notifications.show(changes);
     if (summary.isOnline && !before.isOnline) this.#parts.online();
-    await this.#parts.windows.updateCard({
+    // A sign-in whose page opens after a click that was made already needs no card.
+    const { signInPages, windows } = this.#parts;
+    const cards = summary.questions.filter((question) => isCard(question) || signInPages.waits(question));
+    const fresh = cards.filter(({ id }) => !this.#raised.has(id));
+    this.#raised = new Set(cards.map(({ id }) => id));
+    await windows.updateCard({
       open: summary.questions.map(({ id }) => id),
-      cards: summary.questions.filter(isCard).map(({ id }) => id),
-      fresh: changes.questions.filter(isCard).map(({ id }) => id),
+      cards: cards.map(({ id }) => id),
+      fresh: fresh.map(({ id }) => id),
     });
   }
 
@@ -122,6 +129,7 @@ export class TrayController {
       case 'card':
         return windows.show(`card/${action.id}`);
       case 'page':
+        windows.noteAnswer(action.id);
         return signInPages.open(action.id);
       case 'signIn':
         await signInPages.withPage(action.server, () =>

@@ -34,6 +34,8 @@ export class SignInPages {
   readonly #allowed = new Map<string, number>();
   /** By resource: sign-ins that the person started, and whose page hasn't opened yet. */
   readonly #started = new Map<string, number>();
+  /** Ids of the sign-ins whose page has opened. */
+  readonly #opened = new Set<string>();
   /** Addresses that the person said yes to on their own cards. */
   readonly #addresses = new Map<string, number>();
 
@@ -68,7 +70,15 @@ export class SignInPages {
     const question = (await this.#parts.questions()).find((open) => open.startUrl === url);
     if (question?.resource === undefined) return;
     const name = nameOf(question.resource);
-    if (this.#takeStart(name) || this.#takeAllowed(name)) await this.#open(url);
+    if (this.#takeStart(name) || this.#takeAllowed(name)) await this.#openPage(question, url);
+  }
+
+  /** Whether this sign-in waits for a click: its page is not open, and no click so far leads to it. */
+  waits({ id, kind, resource = '', startedBy }: Question): boolean {
+    if ((kind !== 'login' && kind !== 'device') || startedBy === 'window' || this.#opened.has(id))
+      return false;
+    const name = nameOf(resource);
+    return !this.#started.has(name) && !this.#isAllowed(name);
   }
 
   /** The person clicked this very question. Throws `not_found` where it is no sign-in, or over. */
@@ -79,7 +89,7 @@ export class SignInPages {
         hint: 'Sign in again from the list.',
       });
     }
-    await this.#open(question.startUrl ?? question.url);
+    await this.#openPage(question, question.startUrl ?? question.url);
   }
 
   /** Opens the page of a sign-in that waits and that a window started for the same. */
@@ -105,6 +115,16 @@ export class SignInPages {
     return takeRecent(this.#allowed, name, this.#parts.now());
   }
 
+  #isAllowed(name: string): boolean {
+    const at = this.#allowed.get(name);
+    return at !== undefined && isRecent(at, this.#parts.now());
+  }
+
+  async #openPage({ id }: Question, url: string): Promise<void> {
+    await this.#open(url);
+    this.#opened.add(id);
+  }
+
   async #open(url: string): Promise<void> {
     const parsed = URL.parse(url);
     const isSafe =
@@ -123,8 +143,10 @@ export class SignInPages {
 function takeRecent(clicks: Map<string, number>, name: string, now: number): boolean {
   const at = clicks.get(name);
   clicks.delete(name);
-  return at !== undefined && now - at <= maxClickAge;
+  return at !== undefined && isRecent(at, now);
 }
+
+const isRecent = (at: number, now: number): boolean => now - at <= maxClickAge;
 
 /** One name for the spellings of one resource. What is no resource the broker refuses. */
 function nameOf(resource: string): string {

@@ -45,7 +45,7 @@ export interface OpenCards {
   readonly open: readonly string[];
   /** Those that a card answers, oldest first. */
   readonly cards: readonly string[];
-  /** The cards that had no notification before. */
+  /** Those that had no card before. */
   readonly fresh: readonly string[];
 }
 

@@ -55,8 +55,7 @@ describe('a command that widens something, or waits for a sign-in', () => {
   it('is carried out after a press on its card, and after a "no" isn’t', async () => {
     const home = newHome();
     const resource = 'https://notes.example/mcp';
-    const opened = await openApp(home);
-    const page = await onlyPage(opened);
+    const page = await onlyPage(await openApp(home));
     const permissions = async () => valueOf(await ask(page, 'client.list', {})).clients[0]?.permissions;
     const allowing = home.start(['allow', 'cli', resource, '--scope', 'notes:read']);
     const card = await cardPage('A command wants to give "cli" access to "notes.example/mcp"');
@@ -77,7 +76,6 @@ describe('a command that widens something, or waits for a sign-in', () => {
     expect(await approve(card)).toEqual({ ok: true, value: {} });
     expect(await allowing.ended).toMatchObject({ code: 0, stdout: '' });
     expect(await permissions()).toMatchObject([{ resource, scope: 'notes:read', decision: 'allow' }]);
-
     const widening = home.start(['allow', 'cli', resource]);
     const second = await cardPage('A command wants to', card.id);
     valueOf(await ask(second.page, 'interaction.answer', { id: second.id, answer: 'no' }));
@@ -104,7 +102,7 @@ describe('a command that widens something, or waits for a sign-in', () => {
     expect(await ask(page, 'permission.set', denied)).toMatchObject({ ok: true });
   });
 
-  it('leaves its sign-in to a click in the tray, and says so', async () => {
+  it('leaves its sign-in to a click, says so, and shows it on a card until it is over', async () => {
     const { home, world, resource } = await homeInWorld();
     const opened = await openApp(home, ['--hidden']);
     expect(double.windows).toEqual([]);
@@ -113,9 +111,12 @@ describe('a command that widens something, or waits for a sign-in', () => {
     await iconShows(opened, 'waiting');
     await asking.says('open the question in Keyturn’s window.');
     expect(world.counts().authorizationServer.signIns).toBe(0);
+    const { webContents } = await until('the card', () => double.windows.find((open) => open.isVisible()));
+    await (await webContents.page).getByRole('button', { name: 'Cancel sign-in' }).waitFor();
     await opened.choose('Sign in to');
     expect(await asking.ended).toMatchObject({ code: 0 });
     expect(world.counts().authorizationServer.signIns).toBe(1);
+    await until('the card is closed', () => double.windows.length === 0);
     await iconShows(opened, 'fine');
   });
 });

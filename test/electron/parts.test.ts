@@ -220,7 +220,7 @@ describe('a sign-in’s page', () => {
       open: (address) => Promise.resolve(void opened.push(address)),
       now: () => now,
     });
-    return { pages, opened, pass: (milliseconds: number) => void (now += milliseconds) };
+    return { pages, opened, question, pass: (milliseconds: number) => void (now += milliseconds) };
   };
 
   it('waits for a click', async () => {
@@ -229,6 +229,21 @@ describe('a sign-in’s page', () => {
     expect(opened).toEqual([]);
     await pages.open('q1');
     expect(opened).toEqual([url]);
+  });
+
+  it('needs a card of its own only if no click leads to it', async () => {
+    const { pages, question, pass } = setUp();
+    const signIn = { ...question, startedBy: undefined };
+    expect(pages.waits(signIn)).toBe(true);
+    expect(pages.waits(question)).toBe(false);
+    expect(pages.waits({ ...signIn, kind: 'allow' })).toBe(false);
+    pages.allowPage(resource);
+    expect(pages.waits(signIn)).toBe(false);
+    pass(60_001);
+    expect(pages.waits(signIn)).toBe(true);
+    expect(await pages.withPage(resource, async () => pages.waits(signIn))).toBe(false);
+    await pages.open('q1');
+    expect(pages.waits(signIn)).toBe(false);
   });
 
   it('opens again where the window starts an equal sign-in, and for no other', async () => {
