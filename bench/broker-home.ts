@@ -9,6 +9,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { nodeFlags } from '../src/cli/broker/auto-start.ts';
 import { pair } from '../src/client/index.ts';
 
 const root = path.join(import.meta.dirname, '..');
@@ -57,9 +58,14 @@ export class BrokerHome {
     return text;
   }
 
+  /** Starts the broker as a command does that finds none. */
+  async startBroker(): Promise<void> {
+    await this.start(...nodeFlags, bin, 'daemon', '--auto-started');
+  }
+
   /** Starts the broker, signs in, and pairs and allows the program `bench`. */
   async prepare(resource: string): Promise<void> {
-    await this.start(bin, 'daemon', '--auto-started');
+    await this.startBroker();
     await this.keyturn('login', resource);
     const pairing = pair({ name: 'bench', env: this.env, onCode: () => undefined });
     let cards: { id: string }[] = [];

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { type Connection, connect } from '../src/client/index.ts';
 import { startWorld } from '../test/support/world/servers.ts';
 import { BrokerHome } from './broker-home.ts';
+import { floorProgram } from './floor-program.ts';
 import { type Asking, floorConnection, sshAgentConnection, startSshAgent } from './socket-peers.ts';
 
 export interface BenchWorld {
@@ -30,7 +31,7 @@ export async function openWorld(): Promise<BenchWorld> {
   const size = JSON.stringify(await first.getToken({ resource })).length;
   first.close();
   const socket = path.join(home.folder, 'floor.sock');
-  await home.start(path.join(import.meta.dirname, 'floor.ts'), socket, String(size));
+  await home.start(floorProgram(home.folder), socket, String(size));
   const agent = await startSshAgent(home.folder);
   return {
     home,

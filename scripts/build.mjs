@@ -102,6 +102,9 @@ async function bundleProgram() {
           ],
         },
         output: {
+          // Node keeps the text of what it loads: with one character beyond Latin-1, each takes two bytes.
+          comments: { annotation: false, jsdoc: false, legal: true },
+          minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
           entryFileNames: '[name].js',
           chunkFileNames: '[name].js',
           codeSplitting: {

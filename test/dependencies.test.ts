@@ -137,6 +137,14 @@ describe('the layers', () => {
     expect(loaded).toContain('ipc/wire/json-rpc.ts');
     expect(loaded).not.toContain('ipc/protocol/methods.ts');
   });
+
+  it('keep what only the network needs out of a broker that has asked no server yet: it takes 35 MB', () => {
+    const loaded = staticClosure(tree, 'daemon/daemon.ts');
+    expect(loaded).toContain('daemon/system/fetch.ts');
+    // As modules, Node's http and https bring Node's own fetch along.
+    for (const heavy of ['undici', 'node:http', 'node:https', 'node:tls', 'base/system/https-agent.ts'])
+      expect(loaded).not.toContain(heavy);
+  });
 });
 
 describe('the protected server', () => {

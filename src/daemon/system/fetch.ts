@@ -1,14 +1,13 @@
 /**
- * The one fetch of the daemon: undici's own, with its own agent.
+ * The one fetch of the daemon: undici's own, with its own agent. Both are loaded by the first request: they take
+ * 20 MB, and a broker that answers from memory sends none.
  *
  * Invariant: each request goes only as far as addresses.ts lets it, and a connection is used again only by requests of
  * the same reach. What a connection trusts is in https-agent.ts.
  */
-import { fetch } from 'undici';
 import type { Dispatcher } from 'undici';
 import { reachOf } from '../../base/addresses.ts';
 import type { Reach, Trust } from '../../base/addresses.ts';
-import { makeAgent } from '../../base/system/https-agent.ts';
 import type { AgentOptions } from '../../base/system/https-agent.ts';
 import type { Fetch } from '../../oauth/base/http.ts';
 import type { AuthoritiesFile } from './authorities.ts';
@@ -42,6 +41,7 @@ export function daemonFetch(inForce: () => Promise<FetchOptions>): DaemonFetch {
   const agent = async (reach: Reach, url: string): Promise<Dispatcher> => {
     const { hash, ...options } = await agentOptions(await inForce(), reach, url);
     const name = JSON.stringify([reach, options.httpsProxy, options.noProxy, hash]);
+    const { makeAgent } = await import('../../base/system/https-agent.ts');
     const known = agents.get(name) ?? makeAgent(options);
     agents.set(name, known);
     return known;
@@ -50,7 +50,9 @@ export function daemonFetch(inForce: () => Promise<FetchOptions>): DaemonFetch {
     fetchFor(endpoint, isConfirmed = () => false) {
       return async (url, init) => {
         const reach = reachOf(url, { endpoint, isConfirmed });
-        return fetch(url, { ...init, dispatcher: await agent(reach, url) });
+        const dispatcher = await agent(reach, url);
+        const { fetch } = await import('undici');
+        return fetch(url, { ...init, dispatcher });
       };
     },
     async agentFor(endpoint, isConfirmed = () => false) {
