@@ -42,6 +42,7 @@ const nothing: Summary = {
   questions: [],
   servers: [],
   isLocked: false,
+  rows: [],
   needsPassphrase: false,
   isOnline: true,
 };
@@ -144,6 +145,8 @@ export class TrayController {
         return this.lock();
       case 'unlock':
         return this.#unlock();
+      case 'pause':
+        return this.#pause(action.seconds);
       case 'open':
         return windows.show('');
       case 'quit':
@@ -154,6 +157,16 @@ export class TrayController {
   async lock(): Promise<void> {
     await this.#parts.owner.call('vault.lock', {});
     await this.refresh();
+  }
+
+  /** Resuming needs a press in the window. */
+  async #pause(seconds: number | undefined): Promise<void> {
+    const until = seconds === undefined ? {} : { until: Math.floor(Date.now() / 1000) + seconds };
+    try {
+      await this.#parts.owner.call('access.pause', until);
+    } finally {
+      await this.refresh();
+    }
   }
 
   /** A passphrase is typed in the window; a keyring asks by itself. */

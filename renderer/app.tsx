@@ -12,6 +12,7 @@ import { Settings } from './views/settings/settings.tsx';
 import { useList } from './state/store.ts';
 import { strings } from './base/strings.ts';
 import { TabBar } from './views/tab-bar.tsx';
+import { PauseBanner } from './views/vault/pause-banner.tsx';
 import { VaultBanner } from './views/vault/vault-banner.tsx';
 import { OpenQuestions } from './views/open-questions.tsx';
 import { Welcome } from './views/welcome.tsx';
@@ -62,6 +63,7 @@ function MainWindow({ tab }: { readonly tab: Tab }) {
       <TabBar tab={tab} onChoose={goTo} />
       <main tabIndex={-1}>
         <VaultBanner />
+        <PauseBanner />
         <OpenQuestions />
         <div id="view" role="tabpanel" aria-labelledby={`tab-${tab}`}>
           <View />

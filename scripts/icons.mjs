@@ -8,7 +8,7 @@ import { chromium } from 'playwright-core';
 const assets = path.join(import.meta.dirname, '..', 'assets');
 const svg = readFileSync(path.join(assets, 'keyturn.svg'), 'utf8');
 
-const trayStates = ['fine', 'waiting', 'signedOut', 'locked', 'offline'];
+const trayShapes = ['fine', 'waiting', 'held', 'trouble'];
 /** Pixels of a tray icon: what Linux panels and macOS show; both take a second one for dense screens. */
 const traySize = 22;
 const linuxSizes = [16, 24, 32, 48, 64, 128, 256, 512];
@@ -82,15 +82,15 @@ for (const folder of ['tray', 'icons']) {
   rmSync(path.join(assets, folder), { recursive: true, force: true });
   mkdirSync(path.join(assets, folder));
 }
-for (const state of trayStates) {
+for (const shape of trayShapes) {
   for (const [theme, color] of [
     ['Template', '#000'],
     ['White', '#fff'],
   ]) {
-    writeFileSync(path.join(assets, 'tray', `${state}${theme}.png`), await draw(state, color, traySize));
+    writeFileSync(path.join(assets, 'tray', `${shape}${theme}.png`), await draw(shape, color, traySize));
     writeFileSync(
-      path.join(assets, 'tray', `${state}${theme}@2x.png`),
-      await draw(state, color, 2 * traySize),
+      path.join(assets, 'tray', `${shape}${theme}@2x.png`),
+      await draw(shape, color, 2 * traySize),
     );
   }
 }

@@ -5,7 +5,7 @@
  * never from the working folder or the environment.
  */
 import path from 'node:path';
-import type { TrayState } from './summary.ts';
+import type { TrayShape } from './summary.ts';
 
 const here = import.meta.dirname;
 
@@ -22,6 +22,6 @@ export const preloadFile = path.join(root, 'dist', 'app', 'electron', 'preload.c
 export const windowIcon = path.join(root, 'assets', 'icons', '256x256.png');
 
 /** `light`: for a light panel, so it is black. macOS takes any name that ends in Template as a mask. */
-export function trayIcon(state: TrayState, theme: 'light' | 'dark'): string {
-  return path.join(root, 'assets', 'tray', `${state}${theme === 'light' ? 'Template' : 'White'}.png`);
+export function trayIcon(shape: TrayShape, theme: 'light' | 'dark'): string {
+  return path.join(root, 'assets', 'tray', `${shape}${theme === 'light' ? 'Template' : 'White'}.png`);
 }

@@ -10,9 +10,12 @@ import { methods } from '../../src/ipc/protocol/methods.ts';
 
 const grants = methods['grant.list'].result;
 const interactions = methods['interaction.list'].result;
+const audit = methods['audit.tail'].result;
 
 export type Question = z.output<typeof interactions>['interactions'][number];
 export type Server = z.output<typeof grants>['grants'][number];
+export type Row = z.output<typeof audit>['rows'][number];
+export type Pause = NonNullable<z.output<typeof methods.status.result>['pause']>;
 
 /** By us, by the system's keyring, or because nobody has chosen a passphrase yet. */
 const lockedStates: ReadonlySet<string> = new Set(['new', 'locked', 'keychainLocked']);
@@ -22,23 +25,33 @@ export interface Summary {
   /** Without those that were revoked. */
   readonly servers: readonly Server[];
   readonly isLocked: boolean;
+  /** All access is paused. */
+  readonly pause?: Pause | undefined;
+  /** Newest rows of the audit log, the newest first. */
+  readonly rows: readonly Row[];
   /** What opens the vault is typed by the person. */
   readonly needsPassphrase: boolean;
   readonly isOnline: boolean;
 }
 
+/** Rows of the log that are read: refreshes and the like stand between those that the menu shows. */
+const maxRows = 40;
+
 /** `isOnline`: what the system says of the network. Throws what the broker throws. */
 export async function readSummary(owner: Pick<InProcessOwner, 'call'>, isOnline: boolean): Promise<Summary> {
-  const [listed, open, status] = await Promise.all([
+  const [listed, open, status, tail] = await Promise.all([
     owner.call('grant.list', {}),
     owner.call('interaction.list', {}),
     owner.call('status', {}),
+    owner.call('audit.tail', { count: maxRows }),
   ]);
-  const { vaultState, vaultKey } = methods.status.result.parse(status);
+  const { vaultState, vaultKey, pause } = methods.status.result.parse(status);
   return {
     questions: interactions.parse(open).interactions,
     servers: grants.parse(listed).grants.filter(({ state }) => state !== 'revoked'),
     isLocked: lockedStates.has(vaultState.state),
+    pause,
+    rows: audit.parse(tail).rows.toReversed(),
     needsPassphrase: vaultKey === 'passphrase',
     isOnline,
   };
@@ -54,13 +67,28 @@ export function isSignedOut({ state }: Server): boolean {
   return state === 'loginRequired';
 }
 
-/** One word for the whole, the most pressing first: what the icon shows. */
-export const trayStates = ['waiting', 'locked', 'offline', 'signedOut', 'fine'] as const;
+/** One word for the whole, the most pressing first. */
+export const trayStates = ['waiting', 'locked', 'paused', 'offline', 'signedOut', 'fine'] as const;
 export type TrayState = (typeof trayStates)[number];
 
-export function trayState({ questions, servers, isLocked, isOnline }: Summary): TrayState {
+/** What the icon shows: few enough shapes that they differ at 16 pixels. The tooltip has the word. */
+const trayShapes = {
+  waiting: 'waiting',
+  locked: 'held',
+  paused: 'held',
+  offline: 'trouble',
+  signedOut: 'trouble',
+  fine: 'fine',
+} as const satisfies Readonly<Record<TrayState, string>>;
+
+export type TrayShape = (typeof trayShapes)[TrayState];
+
+export const trayShape = (summary: Summary): TrayShape => trayShapes[trayState(summary)];
+
+export function trayState({ questions, servers, isLocked, pause, isOnline }: Summary): TrayState {
   if (questions.length > 0) return 'waiting';
   if (isLocked) return 'locked';
+  if (pause) return 'paused';
   if (!isOnline) return 'offline';
   return servers.some(isSignedOut) ? 'signedOut' : 'fine';
 }

@@ -1,17 +1,35 @@
 /**
  * The desktop's own English: menu, tray and notifications. The windows' words are the page's.
  *
- * Invariant: text from servers and programs is quoted and bounded before it stands in a sentence, a menu
+ * Invariant: text from servers and programs is bounded before it stands in a sentence, and in quotation marks if it
+ * could pass for words of ours. What can't be seen in it is written out. A menu
  * never takes a character of it for a mnemonic, and a notification none for markup.
  */
-import { quoted } from '../../src/base/errors.ts';
-import type { Question, Server, TrayState } from './summary.ts';
+import type { Pause, Question, Row, Server, TrayState } from './summary.ts';
 
 /** A menu is read at a glance: a longer name is cut and ends with an ellipsis. */
 const maxNameLength = 60;
 
+/** One word that reads as a name or an address, and as nothing else. */
+const plainName = /^[\p{L}\p{N}][\p{L}\p{N}._@+:/-]*$/u;
+
+/** Controls, formats (bidi, zero width), surrogates, private use, unassigned; all spaces but the plain one. */
+const unseen = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
+
+/** Marks on one letter: a pile of them covers the lines above. */
+const piledMarks = /(\p{M}{2})\p{M}+/gu;
+
 function quotedName(text: string): string {
-  return quoted(text.length > maxNameLength ? `${text.slice(0, maxNameLength)}…` : text);
+  const characters = Array.from(text.slice(0, maxNameLength * 2));
+  const isCut = characters.length > maxNameLength || text.length > maxNameLength * 2;
+  const kept = characters.slice(0, maxNameLength).join('');
+  if (!isCut && plainName.test(kept)) return kept;
+  const seen = kept.replace(unseen, written).replace(piledMarks, '$1…').replace(/[“”]/g, '"');
+  return `“${seen}${isCut ? '…' : ''}”`;
+}
+
+function written(character: string): string {
+  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }
 
 /** A server by the address that the person typed. */
@@ -40,6 +58,7 @@ export const trayWords: Readonly<Record<TrayState, string>> = {
   waiting: 'Keyturn: a request waits for you',
   signedOut: 'Keyturn: a server needs a sign-in',
   locked: 'Keyturn: locked',
+  paused: 'Keyturn: all access is paused',
   offline: 'Keyturn: offline',
 };
 
@@ -72,6 +91,52 @@ export function questionWords(question: Question): string {
       return `${quotedName(client)} wants to connect`;
     default:
       return `Sign in to ${serverName(resource)} at ${serverName(issuer)}${account === undefined ? '' : ` as ${quotedName(account)}`}`;
+  }
+}
+
+/** A time of today by the clock of the person's locale; of another day with its date. */
+function clockTime(milliseconds: number, now = Date.now()): string {
+  const date = new Date(milliseconds);
+  const isToday = date.toDateString() === new Date(now).toDateString();
+  const time = { hour: '2-digit', minute: '2-digit' } as const;
+  return date.toLocaleString([], isToday ? time : { ...time, day: 'numeric', month: 'short' });
+}
+
+export function pauseWords({ until }: Pause): string {
+  return until === undefined
+    ? 'All access is paused until you resume'
+    : `All access is paused until ${clockTime(until * 1000)}`;
+}
+
+/** What happened, for the menu. Undefined for what isn't about access. */
+export function activityWords({
+  event,
+  outcome = 'ok',
+  client = '',
+  endpoint = '',
+  count,
+  time,
+}: Row): string | undefined {
+  const what = activityOf(event, outcome, quotedName(client), serverName(endpoint));
+  if (what === undefined) return undefined;
+  return `${clockTime(time)}  ${what}${count === undefined ? '' : ` (${count} times)`}`;
+}
+
+function activityOf(event: string, outcome: string, app: string, server: string): string | undefined {
+  switch (event) {
+    case 'token':
+      return `${app} got a token for ${server}`;
+    case 'key':
+      return outcome === 'given' ? `${app} got the API key for ${server}` : undefined;
+    case 'refused':
+      return `${app} was refused at ${server}`;
+    case 'login':
+      return outcome === 'ok' ? `You signed in to ${server}` : undefined;
+    case 'pause':
+      if (outcome === 'resumed') return 'You resumed all access';
+      return outcome === 'over' ? 'The pause of all access ended' : 'You paused all access';
+    default:
+      return undefined;
   }
 }
 
@@ -109,6 +174,12 @@ export const words = {
   noServers: 'No servers yet',
   lock: 'Lock',
   unlock: 'Unlock',
+  pause: 'Pause all access',
+  pauseForHour: 'For 1 hour',
+  pauseForGood: 'Until I resume',
+  resume: 'Resume…',
+  recent: 'Recent activity',
+  nothingRecent: 'Nothing yet',
   open: 'Open Keyturn',
   startAtLogin: 'Start at login',
   quit: 'Quit',

@@ -83,6 +83,8 @@ export const channels = {
   'audit.activity': methods['audit.activity'],
   'audit.tail': methods['audit.tail'],
   'audit.verify': methods['audit.verify'],
+  'access.pause': methods['access.pause'],
+  'access.resume': methods['access.resume'],
   'vault.lock': methods['vault.lock'],
   'vault.unlock': methods['vault.unlock'],
   'vault.passphrase': methods['vault.passphrase'],

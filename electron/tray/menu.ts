@@ -4,8 +4,16 @@
  * Invariant: a pure function of the state. Questions come first. No row approves anything: it opens the card.
  */
 import { isCard, isSignedOut } from '../base/summary.ts';
-import type { Question, Server, Summary } from '../base/summary.ts';
-import { inMenu, questionWords, serverName, serverState, words } from '../base/words.ts';
+import type { Pause, Question, Row, Server, Summary } from '../base/summary.ts';
+import {
+  activityWords,
+  inMenu,
+  pauseWords,
+  questionWords,
+  serverName,
+  serverState,
+  words,
+} from '../base/words.ts';
 
 export type TrayAction =
   | { readonly type: 'card'; readonly id: string }
@@ -13,6 +21,8 @@ export type TrayAction =
   | { readonly type: 'page'; readonly id: string }
   | { readonly type: 'signIn'; readonly server: string }
   | { readonly type: 'startAtLogin'; readonly isOn: boolean }
+  /** Seconds; absent: until the person resumes. */
+  | { readonly type: 'pause'; readonly seconds?: number }
   | { readonly type: 'lock' | 'unlock' | 'open' | 'quit' };
 
 export type MenuRow =
@@ -35,6 +45,11 @@ const line: MenuRow = { kind: 'line' };
 /** More than a screen's height helps nobody: the window shows all. */
 const maxServers = 20;
 
+/** The window has the rest. */
+const maxActivities = 6;
+
+const hour = 3600;
+
 export function menuRows(state: MenuState): readonly MenuRow[] {
   const questions = state.questions.map(questionRow);
   return [
@@ -42,6 +57,8 @@ export function menuRows(state: MenuState): readonly MenuRow[] {
     ...(questions.length > 0 ? [line] : []),
     ...serverRows(state.servers),
     line,
+    { kind: 'group', label: words.recent, rows: activityRows(state.rows) },
+    ...pauseRows(state.pause),
     state.isLocked ? actionRow(words.unlock, { type: 'unlock' }) : actionRow(words.lock, { type: 'lock' }),
     actionRow(words.open, { type: 'open' }),
     {
@@ -68,6 +85,24 @@ function serverRows(servers: readonly Server[]): readonly MenuRow[] {
       actionRow(words.signInAgain, { type: 'signIn', server: server.endpoint }),
     ],
   }));
+}
+
+function activityRows(rows: readonly Row[]): readonly MenuRow[] {
+  const told = rows.flatMap((row) => activityWords(row) ?? []).slice(0, maxActivities);
+  return (told.length === 0 ? [words.nothingRecent] : told).map((label) => ({
+    kind: 'text',
+    label: inMenu(label),
+  }));
+}
+
+/** Resuming gives more: it is pressed in the window. */
+function pauseRows(pause: Pause | undefined): readonly MenuRow[] {
+  if (pause) return [{ kind: 'text', label: pauseWords(pause) }, actionRow(words.resume, { type: 'open' })];
+  const rows = [
+    actionRow(words.pauseForHour, { type: 'pause', seconds: hour }),
+    actionRow(words.pauseForGood, { type: 'pause' }),
+  ];
+  return [{ kind: 'group', label: words.pause, rows }];
 }
 
 function actionRow(label: string, action: TrayAction): MenuRow & { readonly kind: 'action' } {

@@ -8,7 +8,7 @@ import type { MenuItemConstructorOptions, NativeTheme } from 'electron';
 import { trayIcon } from '../base/files.ts';
 import { menuRows } from './menu.ts';
 import type { TrayAction, MenuState, MenuRow } from './menu.ts';
-import { trayState } from '../base/summary.ts';
+import { trayShape, trayState } from '../base/summary.ts';
 import { trayWords } from '../base/words.ts';
 
 /** Desktops whose panel is dark whatever the windows' theme is. */
@@ -68,7 +68,7 @@ export class TrayIcon {
 
   #icon(): string {
     return trayIcon(
-      trayState(this.#state),
+      trayShape(this.#state),
       isPanelDark(process.platform, process.env, nativeTheme) ? 'dark' : 'light',
     );
   }

@@ -52,6 +52,7 @@ const alwaysPressed: ReadonlySet<ChannelName> = new Set<ChannelName>([
   'proxy.copy',
   'vault.unlock',
   'vault.passphrase',
+  'access.resume',
   'login.start',
   'text.copy',
 ]);

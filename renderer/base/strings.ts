@@ -170,6 +170,29 @@ export const strings = {
     none: 'It was revoked already.',
   },
 
+  pause: {
+    title: 'All access',
+    pause: 'Pause all access',
+    what: 'Apps get no tokens and no API keys. A token that an app already has works until it expires.',
+    forHour: 'Pause for 1 hour',
+    untilIResume: 'Pause until I resume',
+    paused: 'All access is paused. Apps get no tokens and no API keys.',
+    until: 'It ends by itself:',
+    untilResumed: 'Until you resume it. Restarting doesn’t end it.',
+    resume: 'Resume',
+    resumed: 'Access is resumed.',
+    revokeAll: 'Revoke all access',
+    revokeAllWhat: 'At every server where you are signed in. You can sign in again later.',
+    revokeAllButton: 'Revoke all…',
+    revokeAllTitle: 'Revoke all access?',
+    revokeAllConsequence:
+      'Keyturn revokes it here at once and asks the sign-in providers to revoke the tokens. Apps are refused until you sign in again. API keys stay: remove them under Servers.',
+    cutOff: 'Apps that are cut off',
+    nobody: 'None: no app may use these servers.',
+    servers: 'Servers',
+    revokedAll: 'All access is revoked here. Servers shows what each sign-in provider answered.',
+  },
+
   receipts: {
     confirmed: 'The sign-in provider confirmed that it revoked the tokens.',
     pending: 'Pending: the sign-in provider could not be reached yet. Keyturn tries again automatically.',

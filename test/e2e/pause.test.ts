@@ -1,10 +1,24 @@
 /** `keyturn pause` and `keyturn resume` with real processes: who gets nothing meanwhile, and where it shows. */
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { homeInBentWorld } from '../support/bent/home.ts';
+import { builtBin } from '../support/built.ts';
+import type { TestHome } from '../support/home.ts';
 import { pairedProgram } from '../support/processes/program.ts';
 import { openKeyServer } from '../support/servers/key-server.ts';
 
 const kinds = ['token', 'key'] as const;
+
+/** What a terminal shows of the command, by script(1). */
+async function atTerminal(home: TestHome, command: string, typed: string): Promise<string> {
+  const typescript = path.join(home.folder, '..', 'typescript');
+  const shell = `${process.execPath} ${builtBin} ${command}; true`;
+  const running = promisify(execFile)('script', ['-qec', shell, typescript], { env: home.env });
+  running.child.stdin?.end(`${typed}\n`);
+  return (await running).stdout;
+}
 
 it('keyturn pause keeps tokens and API keys from every program over a restart, shows everywhere, and ends with keyturn resume', async () => {
   const { home, url: resource } = await homeInBentWorld({ vault: 'keychain' });
@@ -44,6 +58,17 @@ it('keyturn pause keeps tokens and API keys from every program over a restart, s
   await home.ok(['resume']);
   await home.ok(['resume']);
   await home.ok(['token', resource]);
+  const asking = await home.keyturn(['revoke', '--all']);
+  expect(asking).toMatchObject({ code: 2, stdout: '' });
+  expect(asking.stderr).toContain(
+    'hint: To revoke every grant without a question: keyturn revoke --all --yes',
+  );
+  expect(await atTerminal(home, 'revoke --all', 'no')).toMatch(
+    /grants \(1\) for:[^]*mcp"[^]*cut off:[^]*"cli"[^]*Nothing was revoked/,
+  );
+  await home.ok(['token', resource]);
+  expect(await home.ok(['revoke', '--all', '--yes'])).toContain('confirmed');
+  expect(await home.json<{ state: string }[]>('list')).toMatchObject([{ state: 'revoked' }]);
   const rows = await home.ok(['audit', 'tail']);
   for (const outcome of [/pause +paused until /, /pause +paused +-/, /pause +resumed/, /refused +paused/])
     expect(rows).toMatch(outcome);

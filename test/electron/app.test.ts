@@ -58,7 +58,7 @@ describe('a command that widens something, or waits for a sign-in', () => {
     const page = await onlyPage(await openApp(home));
     const permissions = async () => valueOf(await ask(page, 'client.list', {})).clients[0]?.permissions;
     const allowing = home.start(['allow', 'cli', resource, '--scope', 'notes:read']);
-    const card = await cardPage('A command wants to give "cli" access to "notes.example/mcp"');
+    const card = await cardPage('A command wants to give cli access to notes.example/mcp');
     expect(valueOf(await ask(card.page, 'interaction.list', {})).interactions).toMatchObject([
       {
         id: card.id,
@@ -310,7 +310,7 @@ describe('the host', () => {
     await iconShows(opened, 'fine');
     double.isOnline = false;
     double.power.emit('resume');
-    await iconShows(opened, 'offline');
+    await iconShows(opened, 'trouble');
     double.isOnline = true;
     double.power.emit('resume');
     await iconShows(opened, 'fine');
@@ -336,7 +336,7 @@ describe('the host', () => {
     valueOf(await ask(page, 'preferences.set', { lockWithScreen: true }));
     say('org.gnome.ScreenSaver', false);
     say('org.gnome.ScreenSaver', true);
-    await iconShows(opened, 'locked');
+    await iconShows(opened, 'held');
     // The page alone can't end it; the main process saw no press.
     expect(await ask(page, 'preferences.set', { lockWithScreen: false })).toMatchObject({
       refusal: { reason: 'not_permitted' },
@@ -372,7 +372,7 @@ describe('the host', () => {
     double.isOnline = false;
     double.power.emit('resume');
     await until('it is tried again', () => tries() > before);
-    await iconShows(opened, 'offline');
+    await iconShows(opened, 'trouble');
     back();
     double.isOnline = true;
     // Any look of the desk's own notices that; here the one after another preference.
@@ -391,7 +391,7 @@ describe('the host', () => {
     writeFileSync(path.join(home.paths.config, 'preferences.json'), '{ damaged', { mode: 0o600 });
     await until('the lock of the screen is heard', () => {
       say('org.freedesktop.ScreenSaver', true);
-      return opened.tray().then(({ picture }) => picture.startsWith('locked'));
+      return opened.tray().then(({ picture }) => picture.startsWith('held'));
     });
     await opened.choose('Open Keyturn');
     await until('the window', () => double.windows[0]?.isVisible());

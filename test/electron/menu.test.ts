@@ -1,6 +1,7 @@
 /** What the tray shows for each state, and the words in it. */
 import { describe, expect, it } from 'vitest';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { type Picture, pixelsOf } from '../../scripts/small-png.ts';
 import { trayIcon } from '../../electron/base/files.ts';
 import { Notifications } from '../../electron/tray/notifications.ts';
 import { isPanelDark, TrayIcon } from '../../electron/tray/tray.ts';
@@ -11,8 +12,8 @@ import {
   changesSince,
   type Question,
   type Server,
+  trayShape,
   trayState,
-  trayStates,
 } from '../../electron/base/summary.ts';
 
 const server = (state: string, endpoint = 'https://notes.example/mcp'): Server => ({
@@ -40,6 +41,7 @@ const fine: MenuState = {
   questions: [],
   servers: [server('active')],
   isLocked: false,
+  rows: [],
   isOnline: true,
   needsPassphrase: false,
   startsAtLogin: false,
@@ -52,18 +54,61 @@ describe('the icon', () => {
     ['fine', {}],
     ['signedOut', { servers: [server('active'), server('loginRequired')] }],
     ['offline', { isOnline: false, servers: [server('loginRequired')] }],
-    ['locked', { isLocked: true, isOnline: false }],
+    ['paused', { pause: { since: 1 }, isOnline: false }],
+    ['locked', { isLocked: true, pause: { since: 1 }, isOnline: false }],
     ['waiting', { questions: [question('allow')], isLocked: true, isOnline: false }],
   ] as const)('shows %s, the most pressing first', (state, change) => {
     expect(trayState({ ...fine, ...change })).toBe(state);
   });
 
-  it('has a picture for every state, for light and dark panels', () => {
-    const files = trayStates.flatMap((state) => [trayIcon(state, 'light'), trayIcon(state, 'dark')]);
-    expect(files.filter((file) => !existsSync(file))).toEqual([]);
-    expect(files.filter((file) => !existsSync(file.replace('.png', '@2x.png')))).toEqual([]);
+  it('has four shapes, for light and dark panels, that differ at 16 pixels without any colour', () => {
+    const shapes = ['fine', 'waiting', 'held', 'trouble'] as const;
+    for (const theme of ['light', 'dark'] as const) {
+      const files = shapes.map((shape) => trayIcon(shape, theme));
+      expect(files.filter((file) => !existsSync(file.replace('.png', '@2x.png')))).toEqual([]);
+      const drawn = files.map((file) => pixelsOf(readFileSync(file)));
+      const colours = drawn.flatMap(({ pixels }) =>
+        pixels
+          .filter(([, , , alpha]) => alpha === 255)
+          .map(([red, green, blue]) => `${red} ${green} ${blue}`),
+      );
+      expect(new Set(colours)).toEqual(new Set([theme === 'light' ? '0 0 0' : '255 255 255']));
+      const covers = drawn.map((picture) => coverAt(16, picture));
+      for (const [at, one] of covers.entries())
+        for (const other of covers.slice(at + 1)) expect(difference(one, other)).toBeGreaterThan(0.15);
+    }
+  });
+
+  it('shows one of them for each state', () => {
+    const shown = ['active', 'loginRequired'].map((state) =>
+      trayShape({ ...fine, servers: [server(state)] }),
+    );
+    expect([
+      ...shown,
+      trayShape({ ...fine, pause: { since: 1 } }),
+      trayShape({ ...fine, isLocked: true }),
+    ]).toEqual(['fine', 'trouble', 'held', 'held']);
   });
 });
+
+/** How much of each pixel is covered, 0 to 1, with the picture drawn at this size. */
+function coverAt(size: number, { width, pixels }: Picture): number[] {
+  const cover = Array.from({ length: size * size }, () => 0);
+  const scale = width / size;
+  for (let y = 0; y < size * 4; y += 1) {
+    for (let x = 0; x < size * 4; x += 1) {
+      const at = Math.floor(((y + 0.5) / 4) * scale) * width + Math.floor(((x + 0.5) / 4) * scale);
+      const cell = Math.floor(y / 4) * size + Math.floor(x / 4);
+      cover[cell] = (cover[cell] ?? 0) + (pixels[at]?.[3] ?? 0) / 255 / 16;
+    }
+  }
+  return cover;
+}
+
+/** The share of the area by which they differ. */
+function difference(one: readonly number[], other: readonly number[]): number {
+  return one.reduce((sum, cover, at) => sum + Math.abs(cover - (other[at] ?? 0)), 0) / one.length;
+}
 
 describe('the colour of the icon', () => {
   const theme = (windows: boolean, taskbar = windows) => ({
@@ -106,7 +151,7 @@ describe('a notification', () => {
     const shown = new Notifications(() => undefined);
     shown.show({ questions: [{ ...question('pair'), client: '<b>editor</b>' }], signedOut: [] });
     const [{ options } = {}] = double.notifications;
-    expect(options?.body).toBe(inNotification('"<b>editor</b>" wants to connect'));
+    expect(options?.body).toBe(inNotification('“<b>editor</b>” wants to connect'));
     // It waits as long as its question.
     expect(options?.timeoutType).toBe('never');
     shown.keepOnly([]);
@@ -122,13 +167,15 @@ describe('the menu', () => {
       servers: [server('active'), server('loginRequired', 'https://mail.example')],
     });
     expect(labels(rows)).toEqual([
-      '"editor" wants access to "notes.example/mcp"',
-      '"editor" wants to connect',
-      'Sign in to "notes.example/mcp" at "login.example"',
+      'editor wants access to notes.example/mcp',
+      'editor wants to connect',
+      'Sign in to notes.example/mcp at login.example',
       '-',
-      '"mail.example": signed out',
-      '"notes.example/mcp": signed in',
+      'mail.example: signed out',
+      'notes.example/mcp: signed in',
       '-',
+      'Recent activity',
+      'Pause all access',
       'Lock',
       'Open Keyturn',
       'Start at login',
@@ -147,15 +194,15 @@ describe('the menu', () => {
   });
 
   it.each([
-    [{ command: 'allow' }, 'give "editor" access to "notes.example/mcp"'],
-    [{ command: 'endDenial' }, 'undo the denial of "editor" at "notes.example/mcp"'],
-    [{ command: 'register' }, 'add an OAuth client for "login.example"'],
-    [{ command: 'login' }, 'sign in to "notes.example/mcp"'],
+    [{ command: 'allow' }, 'give editor access to notes.example/mcp'],
+    [{ command: 'endDenial' }, 'undo the denial of editor at notes.example/mcp'],
+    [{ command: 'register' }, 'add an OAuth client for login.example'],
+    [{ command: 'login' }, 'sign in to notes.example/mcp'],
     [
       { command: 'override', server: 'https://notes.example/mcp' },
-      'add a security exception for "notes.example/mcp"',
+      'add a security exception for notes.example/mcp',
     ],
-    [{ command: 'settings', setting: { name: 'browser' } }, 'change the setting "browser"'],
+    [{ command: 'settings', setting: { name: 'browser' } }, 'change the setting browser'],
     [{ command: 'unlock' }, 'unlock the vault'],
     [{ command: 'passphrase' }, 'change the vault’s passphrase'],
     [{ command: 'resume' }, 'resume all access'],
@@ -170,7 +217,7 @@ describe('the menu', () => {
     expect(group).toMatchObject({
       kind: 'group',
       rows: [
-        { kind: 'text', label: '"login.example"' },
+        { kind: 'text', label: 'login.example' },
         { label: 'Sign in again', action: { type: 'signIn', server: 'https://notes.example/mcp' } },
       ],
     });
@@ -178,6 +225,51 @@ describe('the menu', () => {
 
   it('says so where there is no server', () => {
     expect(labels(menuRows({ ...fine, servers: [] }))[0]).toBe('No servers yet');
+  });
+
+  it('pauses for an hour or for good, and leaves resuming to the window', () => {
+    const groupOf = (state: MenuState): MenuRow | undefined =>
+      menuRows(state).find((row) => 'label' in row && /pause/i.test(row.label));
+    expect(groupOf(fine)).toMatchObject({
+      rows: [
+        { label: 'For 1 hour', action: { type: 'pause', seconds: 3600 } },
+        { label: 'Until I resume', action: { type: 'pause' } },
+      ],
+    });
+    const paused = menuRows({ ...fine, pause: { since: 1 } });
+    const at = paused.findIndex(
+      (row) => 'label' in row && row.label === 'All access is paused until you resume',
+    );
+    expect(paused[at]).toMatchObject({ kind: 'text' });
+    expect(paused[at + 1]).toMatchObject({ label: 'Resume…', action: { type: 'open' } });
+    expect(JSON.stringify(paused)).not.toContain('access.resume');
+  });
+
+  it('shows what happened last, the newest first, and of each only who and where', () => {
+    const row = (event: string, more: object = {}) => ({ event, time: 1, outcome: 'ok', ...more });
+    const client = 'editor';
+    const endpoint = 'https://notes.example/mcp';
+    const rows = [
+      row('token', { client, endpoint, count: 3 }),
+      row('refresh', { endpoint }),
+      row('refused', { client: 'a & b', endpoint, outcome: 'paused' }),
+      row('key', { client, endpoint, outcome: 'given' }),
+      row('login', { endpoint }),
+      row('pause', { outcome: 'resumed' }),
+    ];
+    const recent = menuRows({ ...fine, rows }).find(
+      (one) => 'label' in one && one.label === 'Recent activity',
+    );
+    const told = recent?.kind === 'group' ? labels(recent.rows) : [];
+    expect(told.map((label) => label.split('  ')[1])).toEqual([
+      'editor got a token for notes.example/mcp (3 times)',
+      '“a && b” was refused at notes.example/mcp',
+      'editor got the API key for notes.example/mcp',
+      'You signed in to notes.example/mcp',
+      'You resumed all access',
+    ]);
+    const empty = menuRows(fine).find((one) => 'label' in one && one.label === 'Recent activity');
+    expect(empty).toMatchObject({ rows: [{ kind: 'text', label: 'Nothing yet' }] });
   });
 
   it('offers to lock what is open, and to unlock what is locked', () => {
@@ -193,7 +285,8 @@ describe('the menu', () => {
     const [label = ''] = labels(rows);
     expect(label.length).toBeLessThan(200);
     expect(label).toContain('&&File');
-    expect(label).toContain('\\u202e');
+    expect(label).toContain('\\u{202e}');
+    expect(label).toMatch(/^“.*…” wants access/);
     expect(label).not.toContain('\u202e');
   });
 });

@@ -10,7 +10,7 @@ export const names = {
     signInAgain: 'Sign in again',
   },
   /** Pictures of the tray. */
-  icon: { fine: 'fine', waiting: 'waiting', signedOut: 'signedOut', locked: 'locked' },
+  icon: { fine: 'fine', waiting: 'waiting', signedOut: 'trouble', locked: 'held' },
   /** Parts of the notifications' sentences. */
   notice: {
     pairing: 'wants to connect',

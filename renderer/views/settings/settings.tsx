@@ -1,6 +1,7 @@
 /**
- * What can be set, each where it belongs: the app, the vault, the cards, clients, proxies, waived rules, the broker.
+ * What can be set, each where it belongs: the app, all access, the vault, the cards, clients, proxies, waived rules, the broker.
  */
+import { AllAccess } from './all-access.tsx';
 import { announce } from '../../state/announcement.ts';
 import { BrokerFacts } from './broker-facts.tsx';
 import { ClientSettings } from './client-settings.tsx';
@@ -33,6 +34,7 @@ export function Settings() {
         <Refused refusal={settings.refusal} />
         {status.value && (
           <>
+            <AllAccess status={status.value} />
             <VaultSettings status={status.value} details={details} />
             <QuestionSettings details={details} />
             <ClientSettings details={details} />

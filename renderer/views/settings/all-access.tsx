@@ -1,0 +1,113 @@
+/** What stops every app at once: the pause of all access, and the end of all of it. */
+import { useState } from 'preact/hooks';
+import { announce } from '../../state/announcement.ts';
+import { useAction } from '../../state/action.ts';
+import { ConfirmActions, Dialog } from '../../parts/dialog.tsx';
+import { Fact, Facts } from '../../parts/facts.tsx';
+import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
+import { Refused } from '../../parts/refused.tsx';
+import { useList } from '../../state/store.ts';
+import { strings } from '../../base/strings.ts';
+import type { Grant, Status } from '../../base/views.ts';
+
+const words = strings.pause;
+
+const hour = 3600;
+
+export function AllAccess({ status }: { readonly status: Status }) {
+  return (
+    <section class="card" aria-labelledby="all-access-title">
+      <h3 id="all-access-title">{words.title}</h3>
+      {status.pause === undefined && <PauseSetting />}
+      <RevokeAll />
+    </section>
+  );
+}
+
+function PauseSetting() {
+  const action = useAction();
+  const pause = async (seconds?: number): Promise<void> => {
+    const until = seconds === undefined ? {} : { until: Math.floor(Date.now() / 1000) + seconds };
+    if (await action.run('access.pause', until)) announce(words.paused);
+  };
+  return (
+    <div class="setting">
+      <div>
+        <p>{words.pause}</p>
+        <p class="dim small">{words.what}</p>
+        <Refused refusal={action.refusal} />
+      </div>
+      <button type="button" aria-disabled={action.isBusy} onClick={() => void pause(hour)}>
+        {words.forHour}
+      </button>
+      <button type="button" aria-disabled={action.isBusy} onClick={() => void pause()}>
+        {words.untilIResume}
+      </button>
+    </div>
+  );
+}
+
+function RevokeAll() {
+  const { value } = useList('grant.list');
+  const [isAsking, ask] = useState(false);
+  const grants = (value?.grants ?? []).filter(({ state }) => state !== 'revoked');
+  if (grants.length === 0) return null;
+  return (
+    <div class="setting">
+      <div>
+        <p>{words.revokeAll}</p>
+        <p class="dim small">{words.revokeAllWhat}</p>
+      </div>
+      <button type="button" class="danger" onClick={() => ask(true)}>
+        {words.revokeAllButton}
+      </button>
+      {isAsking && <RevokeAllDialog grants={grants} onClose={() => ask(false)} />}
+    </div>
+  );
+}
+
+interface RevokeAllDialogProps {
+  readonly grants: readonly Grant[];
+  readonly onClose: () => void;
+}
+
+function RevokeAllDialog({ grants, onClose }: RevokeAllDialogProps) {
+  const action = useAction();
+  const apps = [...new Set(grants.flatMap(({ clients }) => clients))];
+  const revoke = async (): Promise<void> => {
+    for (const { id } of grants) {
+      if (!(await action.run('grant.revoke', { grant: id }))) return;
+    }
+    onClose();
+    announce(words.revokedAll);
+  };
+  return (
+    <Dialog title={words.revokeAllTitle} onClose={onClose}>
+      <Facts>
+        <Fact name={words.cutOff}>
+          {apps.length === 0 && words.nobody}
+          {apps.map((app) => (
+            <p key={app}>
+              <UntrustedText text={app} />
+            </p>
+          ))}
+        </Fact>
+        <Fact name={words.servers}>
+          {grants.map(({ id, endpoint }) => (
+            <p key={id}>
+              <Address url={endpoint} />
+            </p>
+          ))}
+        </Fact>
+      </Facts>
+      <p>{words.revokeAllConsequence}</p>
+      <Refused refusal={action.refusal} />
+      <ConfirmActions
+        confirm={words.revokeAll}
+        isBusy={action.isBusy}
+        onCancel={onClose}
+        onConfirm={revoke}
+      />
+    </Dialog>
+  );
+}

@@ -1,0 +1,56 @@
+/** What stops every app at once, in the settings: the pause, and the end of all access. */
+import { expect, it } from 'vitest';
+import type { Answer } from './page-window.ts';
+import { exampleAnswer, exampleStatus } from '../support/homes/example-desk.ts';
+import { button, windowsOfOneBrowser } from './page-window.ts';
+
+const openWindow = windowsOfOneBrowser();
+
+const taking = ['access.pause', 'access.resume', 'grant.revoke'];
+
+/** What the page asked of the broker that takes away or gives back. */
+function noting(asked: unknown[], other: Parameters<typeof exampleAnswer>[0] = {}): Answer {
+  const example = exampleAnswer({ 'access.pause': { since: 1 }, 'grant.revoke': { revoked: [] }, ...other });
+  return async (channel, params) => {
+    if (taking.includes(String(channel))) asked.push([channel, params]);
+    return example(channel, params);
+  };
+}
+
+it('the settings pause all access for an hour or until it is resumed', async () => {
+  const asked: unknown[] = [];
+  const { page } = await openWindow({ hash: 'settings', answer: noting(asked) });
+  await button(page, 'Pause until I resume').click();
+  await expect.poll(() => asked).toEqual([['access.pause', {}]]);
+  await button(page, 'Pause for 1 hour').click();
+  await expect.poll(() => asked[1]).toMatchObject(['access.pause', { until: expect.any(Number) }]);
+});
+
+it('a paused window says so above every view, and offers to resume', async () => {
+  const asked: unknown[] = [];
+  const status = { ...exampleStatus, pause: { since: 1 } };
+  const { page } = await openWindow({ hash: 'programs', answer: noting(asked, { status }) });
+  await page.getByText('All access is paused. Apps get no tokens and no API keys.').waitFor();
+  await button(page, 'Resume').click();
+  await expect.poll(() => asked).toEqual([['access.resume', {}]]);
+});
+
+it('revoking all access names the apps and servers that it cuts off, and revokes each grant only after a confirmation', async () => {
+  const asked: unknown[] = [];
+  const answer = noting(asked);
+  const listed = await exampleAnswer()('grant.list', {});
+  const { grants } = (
+    listed as { value: { grants: { id: string; state: string; endpoint: string; clients: string[] }[] } }
+  ).value;
+  const live = grants.filter(({ state }) => state !== 'revoked');
+  const { page } = await openWindow({ hash: 'settings', answer });
+  await button(page, 'Revoke all…').click();
+  const dialog = page.getByRole('dialog');
+  const text = await dialog.innerText();
+  for (const app of live.flatMap(({ clients }) => clients)) expect(text).toContain(app);
+  expect(live.flatMap(({ clients }) => clients)).not.toEqual([]);
+  expect(asked).toEqual([]);
+  await button(page, 'Revoke all access').click();
+  await dialog.waitFor({ state: 'detached' });
+  expect(asked).toEqual(live.map(({ id }) => ['grant.revoke', { grant: id }]));
+});
