@@ -1,8 +1,8 @@
-// Bundles the program into dist/cli/; compiles the libraries into dist/, the desktop host into dist/app/, and the windows'
+// Bundles the program into dist/cli/ and the client library into one file; compiles the libraries into dist/, the desktop host into dist/app/, and the windows'
 // page into dist/renderer/.
 // Starts from an empty dist/, so that nothing stale is packed.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { build } from 'vite';
@@ -39,6 +39,12 @@ async function buildApp() {
     },
   });
 }
+
+/** Node keeps the text of what it loads: with one character beyond Latin-1, each takes two bytes. */
+const plainText = {
+  comments: { annotation: false, jsdoc: false, legal: true },
+  minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
+};
 
 /** Packages that stay beside the program: those with native code, and one that only `keyturn serve` wants. */
 const packagesOutside = ['keytar', 'koffi', 'oidc-provider'];
@@ -102,9 +108,7 @@ async function bundleProgram() {
           ],
         },
         output: {
-          // Node keeps the text of what it loads: with one character beyond Latin-1, each takes two bytes.
-          comments: { annotation: false, jsdoc: false, legal: true },
-          minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
+          ...plainText,
           entryFileNames: '[name].js',
           chunkFileNames: '[name].js',
           codeSplitting: {
@@ -122,6 +126,44 @@ async function bundleProgram() {
   });
 }
 
+/**
+ * The client library in one file, in place of those that the compiler wrote: programs pay for each file when they import it.
+ * The errors stay in theirs, since a program may import other libraries of ours and compare classes.
+ */
+async function bundleClient() {
+  for (const folder of ['client', 'ipc']) {
+    for (const name of readdirSync(path.join(dist, folder), { recursive: true }))
+      if (name.endsWith('.js')) rmSync(path.join(dist, folder, name));
+  }
+  await build({
+    configFile: false,
+    logLevel: 'warn',
+    root,
+    plugins: [
+      {
+        name: 'errors-outside',
+        enforce: 'pre',
+        resolveId: (id) =>
+          id.endsWith('base/errors.ts') || id === './errors.ts'
+            ? { id: '../base/errors.js', external: true }
+            : undefined,
+      },
+    ],
+    ssr: { noExternal: true, target: 'node' },
+    build: {
+      ssr: true,
+      outDir: path.join(dist, 'client'),
+      emptyOutDir: false,
+      minify: false,
+      target: 'node22',
+      rolldownOptions: {
+        input: { index: path.join(root, 'src', 'client', 'index.ts') },
+        output: { ...plainText, entryFileNames: '[name].js' },
+      },
+    },
+  });
+}
+
 async function buildRenderer() {
   const configFile = path.join(root, 'renderer', 'vite.config.ts');
   if (existsSync(configFile)) await build({ configFile, logLevel: 'warn' });
@@ -129,6 +171,7 @@ async function buildRenderer() {
 
 rmSync(dist, { recursive: true, force: true });
 compile('tsconfig.build.json');
+await bundleClient();
 await bundleProgram();
 // npm marks a package's commands as executable when it installs them; `npx keyturn` here runs ours in place.
 chmodSync(path.join(dist, 'cli', 'bin.js'), 0o755);

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { homeInWorld, newHome } from './support/home.ts';
-import { readTree } from './support/source/imports.ts';
+import { readTree, staticClosure } from './support/source/imports.ts';
 import { verdictOn } from './support/servers/notebook.ts';
 
 const run = promisify(execFile);
@@ -102,6 +102,16 @@ describe('the tarball', () => {
     const targets = (built.get('lean.js')?.imports ?? []).filter(({ kind }) => kind === 'static');
     expect(targets).not.toEqual([]);
     expect(targets.filter(({ target }) => !isBuiltin(target))).toEqual([]);
+  });
+
+  it('holds the client library in one file, beside the errors that all libraries share', () => {
+    const built = readTree(path.join(installed, 'dist'), ['.js']);
+    const loaded = staticClosure(built, 'client/index.js');
+    expect([...loaded].filter((target) => !isBuiltin(target)).toSorted()).toEqual([
+      'base/errors.js',
+      'client/index.js',
+    ]);
+    expect([...built.keys()].filter((file) => /^(client|ipc)\//.test(file))).toEqual(['client/index.js']);
   });
 
   it('is what publint and attw expect of a package', async () => {
