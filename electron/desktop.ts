@@ -27,6 +27,7 @@ import { hardenApp, hardenSession } from './windows/hardening.ts';
 import { answerWindows } from './windows/ipc.ts';
 import { spawnKeychainChild, spawnProxyChild } from './system/children.ts';
 import { loginItem } from './system/login-item.ts';
+import { commandOf, noteCommand } from './system/own-command.ts';
 import { pageScheme, pageSchemeName, servePage } from './windows/page.ts';
 import { watchPower } from './system/power.ts';
 import { PreferenceFile } from './system/preferences.ts';
@@ -126,6 +127,9 @@ async function open(options: DesktopOptions, paths: HomePaths): Promise<TrayCont
     await daemon.stop();
     throw error;
   }
+  const command = commandOf({ env: options.env, isPackaged: app.isPackaged });
+  // Without it the command line says that the app doesn't run, and can't offer to start it.
+  await noteCommand(paths, command).catch(() => log.write('desk: its own command could not be noted'));
   if (!startsHidden(options.args)) await controller.perform({ type: 'open' });
   return controller;
 }

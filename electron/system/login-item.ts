@@ -8,6 +8,8 @@ import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { replaceFile } from '../../src/base/private-file.ts';
 import { hiddenSwitch } from '../base/switches.ts';
+import { commandOf } from './own-command.ts';
+import type { CommandOptions } from './own-command.ts';
 
 export interface LoginItem {
   isOn(): Promise<boolean>;
@@ -20,15 +22,8 @@ interface SystemLoginItem {
   setLoginItemSettings(settings: { openAtLogin: boolean; args: string[] }): void;
 }
 
-export interface LoginItemOptions {
-  readonly env: Readonly<Record<string, string | undefined>>;
+export interface LoginItemOptions extends CommandOptions {
   readonly platform?: NodeJS.Platform;
-  /** Whether the app is packed: else the program is Electron itself, which gets the file to run as an argument. */
-  readonly isPackaged: boolean;
-  /** The program that runs. */
-  readonly program?: string;
-  /** The file that Electron runs where the app isn't packed. */
-  readonly script?: string | undefined;
 }
 
 /** A desktop's own list of autostarts may leave the file there and mark it: by the specification, or in GNOME's way. */
@@ -42,21 +37,6 @@ export function loginItem(app: SystemLoginItem, options: LoginItemOptions): Logi
     isOn: () => Promise.resolve(app.getLoginItemSettings({ args }).openAtLogin),
     set: (openAtLogin) => Promise.resolve(app.setLoginItemSettings({ openAtLogin, args })),
   };
-}
-
-/** The command that starts this app: a program, and the script that it runs. */
-function commandOf({
-  env,
-  isPackaged,
-  program = process.execPath,
-  script = process.argv[1],
-}: LoginItemOptions): readonly string[] {
-  if (!isPackaged) return script === undefined ? [program] : [program, path.resolve(script)];
-  const { APPIMAGE: image, APPDIR: mount } = env;
-  // Its mount goes away with it, so the image is what starts. Both names may be another AppImage's, from
-  // whose terminal we were started: only that counts in which this program lies.
-  const isImage = image !== undefined && mount !== undefined && program.startsWith(`${mount}/`);
-  return [isImage ? image : program];
 }
 
 function autostartFile(env: LoginItemOptions['env'], command: readonly string[]): LoginItem {

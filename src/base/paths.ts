@@ -19,6 +19,9 @@ export interface HomePaths {
   readonly run: string;
 }
 
+/** The command that starts the app of this home, as the app noted it: a JSON list of one or two absolute paths. */
+export const deskCommandFile = ({ state }: HomePaths): string => path.join(state, 'desktop', 'command.json');
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A relative KEYTURN_HOME counts from the working folder. Throws `invalid_request` if there is no home folder. */

@@ -3,7 +3,7 @@
  *
  * Invariant: only the command that was asked for is loaded; all of them where something is said of all.
  */
-import { exitCodes, KeyturnError, quoted } from '../base/errors.ts';
+import { exitCodes, KeyturnError, quoted, reasonOf } from '../base/errors.ts';
 import type { Command } from './terminal/command.ts';
 import { refuse } from './terminal/output.ts';
 import type { Statement } from './terminal/statement.ts';
@@ -49,8 +49,15 @@ export async function main(name: string | undefined, args: string[]): Promise<nu
   try {
     return await dispatch(name, args);
   } catch (error) {
-    return refuse(error);
+    const exitCode = refuse(error);
+    if (reasonOf(error) === 'not_permitted') await offerIfClosed(error);
+    return exitCode;
   }
+}
+
+async function offerIfClosed(error: unknown): Promise<void> {
+  const { isClosedDesk, offerDesk } = await import('./open-desk.ts');
+  if (isClosedDesk(error)) await offerDesk(process.env);
 }
 
 async function dispatch(name: string | undefined, args: string[]): Promise<number> {

@@ -1,0 +1,39 @@
+/**
+ * The command that starts this app, for the login item, and for `keyturn` to offer it where the app doesn't run.
+ *
+ * Invariant: it confers nothing. `keyturn` shows it and asks before it starts it.
+ */
+import path from 'node:path';
+import { replaceFile } from '../../src/base/private-file.ts';
+import { deskCommandFile } from '../../src/base/paths.ts';
+import type { HomePaths } from '../../src/base/paths.ts';
+
+export interface CommandOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether the app is packed: else the program is Electron itself, which gets the file to run as an argument. */
+  readonly isPackaged: boolean;
+  /** The program that runs. */
+  readonly program?: string;
+  /** The file that Electron runs where the app isn't packed. */
+  readonly script?: string | undefined;
+}
+
+/** A program, and the script that it runs. */
+export function commandOf({
+  env,
+  isPackaged,
+  program = process.execPath,
+  script = process.argv[1],
+}: CommandOptions): readonly string[] {
+  if (!isPackaged) return script === undefined ? [program] : [program, path.resolve(script)];
+  const { APPIMAGE: image, APPDIR: mount } = env;
+  // Its mount goes away with it, so the image is what starts. Both names may be another AppImage's, from
+  // whose terminal we were started: only that counts in which this program lies.
+  const isImage = image !== undefined && mount !== undefined && program.startsWith(`${mount}/`);
+  return [isImage ? image : program];
+}
+
+/** Throws `file_unreadable`. */
+export async function noteCommand(paths: HomePaths, command: readonly string[]): Promise<void> {
+  await replaceFile(deskCommandFile(paths), `${JSON.stringify(command)}\n`);
+}

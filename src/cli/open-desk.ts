@@ -1,0 +1,59 @@
+/**
+ * A command was refused because this home's desk is closed: offers to open it.
+ *
+ * Invariant: only a person at a terminal of a desktop session is asked. The question shows which program would start,
+ * since any program of the user can write the file that names it. The refusal stands, and nothing is run again.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { KeyturnError, shellWord } from '../base/errors.ts';
+import { deskCommandFile, homePaths } from '../base/paths.ts';
+import { readPrivate } from '../base/private-file.ts';
+import { closedDeskRule } from '../daemon/home/closed-desk.ts';
+import { say } from './terminal/output.ts';
+import { confirmed, isAtTerminal } from './terminal/standard-input.ts';
+
+export function isClosedDesk(error: unknown): boolean {
+  return error instanceof KeyturnError && error.rule === closedDeskRule;
+}
+
+/** After the refusal was shown. */
+export async function offerDesk(env: NodeJS.ProcessEnv): Promise<void> {
+  if (!isAtTerminal() || !hasScreen(env)) return;
+  const [program, ...script] = (await ownCommand(env)) ?? [];
+  if (program === undefined) return;
+  const shown = [program, ...script].map(shellWord).join(' ');
+  if (!(await confirmed(`Open the app of this home now, by ${shown}? `))) return;
+  const child = spawn(program, script, { detached: true, stdio: 'ignore', env });
+  try {
+    await once(child, 'spawn');
+  } catch {
+    return say('keyturn: it could not be started. Start the app yourself.');
+  }
+  child.unref();
+  say('keyturn: the app starts. Run the command again once its window is there.');
+}
+
+/** Undefined where the app never ran here, or where the file isn't what the app writes. */
+async function ownCommand(env: NodeJS.ProcessEnv): Promise<readonly string[] | undefined> {
+  try {
+    const command: unknown = JSON.parse(String(await readPrivate(deskCommandFile(homePaths(env)))));
+    return isCommand(command) ? command : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A program, and the file that it runs where the app isn't packed. */
+function isCommand(value: unknown): value is readonly string[] {
+  return (
+    Array.isArray(value) &&
+    [1, 2].includes(value.length) &&
+    value.every((word) => typeof word === 'string' && path.isAbsolute(word) && !/\p{Cc}/u.test(word))
+  );
+}
+
+function hasScreen({ DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEnv): boolean {
+  return process.platform !== 'linux' || Boolean(DISPLAY || WAYLAND_DISPLAY);
+}
