@@ -38,9 +38,14 @@ export class BrokerHome {
     writeFileSync(this.#caFile, ca);
   }
 
-  /** Starts a process that goes on; answers its first line. */
+  /** Starts a process of Node that goes on; answers its first line. */
   async start(...args: string[]): Promise<string> {
-    const child = spawn(process.execPath, args, { env: this.env, stdio: ['ignore', 'pipe', 'inherit'] });
+    return this.run(process.execPath, ...args);
+  }
+
+  /** As `start`, for any program. */
+  async run(program: string, ...args: string[]): Promise<string> {
+    const child = spawn(program, args, { env: this.env, stdio: ['ignore', 'pipe', 'inherit'] });
     this.#children.push(child);
     const [line] = (await once(child.stdout, 'data')) as [Buffer];
     return line.toString();

@@ -1,32 +1,30 @@
 /**
- * What a measurement hands to the table: its figures, and whether its goal is met.
+ * What a measurement hands to the table: its figures, and whether its goals are met.
  *
  * Invariant: a ratio is the median of pairs that were measured one after the other, never of two separate runs.
  */
 import { medianOf } from './median.ts';
 import type { BenchWorld } from './world.ts';
 
-/** One contender's figure, or that of a pair. */
 export interface Row {
   readonly name: string;
   readonly what: string;
   readonly unit: string;
   readonly ours: number;
-  /** The nearest program that people use instead; undefined where this machine has none. */
-  readonly peer?: number | undefined;
-  readonly peerName?: string;
   /** What Node can do at all. */
-  readonly floor?: number | undefined;
-  /** Ours divided by the floor, as the median of pairs. */
-  readonly ratio?: number | undefined;
-  readonly goal: Goal;
+  readonly floor?: number;
+  /** Programs that people use instead, and a floor in C. NaN: this machine lacks it. */
+  readonly peers?: Readonly<Record<string, number>>;
+  /** Ours divided by the floor's or a peer's, by its name, as the median of pairs. */
+  readonly ratios?: Readonly<Record<string, number>>;
+  readonly goals: readonly Goal[];
 }
 
-/** Bounds of the ratio to the floor, or of our own figure in the row's unit. */
-export type Goal =
-  | { readonly of: 'floor'; readonly atMost: number }
-  | { readonly of: 'floor'; readonly atLeast: number }
-  | { readonly of: 'itself'; readonly atMost: number };
+/** Bounds of a ratio to the contender that `of` names, or of our own figure in the row's unit. */
+export type Goal = { readonly of: string } & ({ readonly atMost: number } | { readonly atLeast: number });
+
+/** A bound of our own figure, by no contender. */
+export const itself = 'itself';
 
 export interface Measurement {
   readonly name: string;
@@ -40,39 +38,58 @@ export interface Stage {
   readonly isSmoke: boolean;
 }
 
-/** Undefined where the row lacks the figure that the goal is about. */
-export function isMet({ goal, ours, ratio }: Row): boolean | undefined {
-  const value = goal.of === 'floor' ? ratio : ours;
-  if (value === undefined || Number.isNaN(value)) return undefined;
-  return 'atMost' in goal ? value <= goal.atMost : value >= goal.atLeast;
+export type Verdict = 'met' | 'missed' | 'not known';
+
+/** `not known` where the row lacks a figure that a goal is about. */
+export function verdictOf({ goals, ours, ratios = {} }: Row): Verdict {
+  const verdicts = goals.map((goal) => {
+    const value = goal.of === itself ? ours : ratios[goal.of];
+    if (value === undefined || Number.isNaN(value)) return 'not known';
+    return ('atMost' in goal ? value <= goal.atMost : value >= goal.atLeast) ? 'met' : 'missed';
+  });
+  if (verdicts.includes('missed')) return 'missed';
+  return verdicts.includes('not known') ? 'not known' : 'met';
 }
 
-export function goalText({ goal, unit }: Row): string {
-  if (goal.of === 'itself') return `≤ ${goal.atMost} ${unit}`;
-  return 'atMost' in goal ? `≤ ${goal.atMost} × floor` : `≥ ${goal.atLeast} × floor`;
+export function goalText({ goals, unit }: Row): string {
+  const texts = goals.map((goal) => {
+    const bound = 'atMost' in goal ? `≤ ${goal.atMost}` : `≥ ${goal.atLeast}`;
+    return goal.of === itself ? `${bound} ${unit}` : `${bound} × ${goal.of}`;
+  });
+  return texts.join('; ');
 }
 
-type Figures<Name extends string> = Readonly<Record<Name, number>>;
+/** Milliseconds, microseconds or requests a second of one contender in one turn. */
+export type Contenders = Readonly<Record<string, () => Promise<number>>>;
 
 /**
  * Measures the contenders in turn, A B A B, so that a machine that gets slower slows them all. Answers the median of
- * each, and the median of `ours` divided by `floor` within each turn.
+ * each, and the median of `ours` divided by each other one within each turn.
  */
-export async function inTurn<Name extends string>(
+export async function inTurn(
   turns: number,
-  contenders: Readonly<Record<Name | 'ours' | 'floor', () => Promise<number>>>,
-): Promise<Figures<Name | 'ours' | 'floor'> & { readonly ratio: number }> {
-  const names = Object.keys(contenders) as (Name | 'ours' | 'floor')[];
-  const turnsDone: Figures<Name | 'ours' | 'floor'>[] = [];
+  { ours, floor, ...peers }: Contenders & Readonly<Record<'ours', () => Promise<number>>>,
+): Promise<Pick<Row, 'ours' | 'floor' | 'peers' | 'ratios'>> {
+  const contenders = Object.entries({ ours, ...(floor ? { floor } : {}), ...peers });
+  const turnsDone: Record<string, number>[] = [];
   for (let turn = 0; turn < turns; turn += 1) {
-    const figures: [string, number][] = [];
-    for (const name of names) figures.push([name, await contenders[name]()]);
-    turnsDone.push(Object.fromEntries(figures) as Figures<Name | 'ours' | 'floor'>);
+    const figures: Record<string, number> = {};
+    for (const [name, measure] of contenders) figures[name] = await measure();
+    turnsDone.push(figures);
   }
-  const medians = names.map((name) => [name, medianOf(turnsDone.map((figures) => figures[name]))]);
+  const over = (value: (figures: Record<string, number>) => number): number => medianOf(turnsDone.map(value));
+  const medianFor = (name: string): number => over((figures) => figures[name] ?? Number.NaN);
+  const others = contenders.map(([name]) => name).filter((name) => name !== 'ours');
   return {
-    ...(Object.fromEntries(medians) as Figures<Name | 'ours' | 'floor'>),
-    ratio: medianOf(turnsDone.map(({ ours, floor }) => ours / floor)),
+    ours: medianFor('ours'),
+    ...(floor ? { floor: medianFor('floor') } : {}),
+    peers: Object.fromEntries(Object.keys(peers).map((name) => [name, medianFor(name)])),
+    ratios: Object.fromEntries(
+      others.map((name) => [
+        name,
+        over((figures) => (figures['ours'] ?? Number.NaN) / (figures[name] ?? Number.NaN)),
+      ]),
+    ),
   };
 }
 

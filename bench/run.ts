@@ -3,17 +3,18 @@
  *
  *   --only NAME   one row
  *   --json        the rows as JSON
+ *   --install     installs the contenders that this machine lacks, as root on Debian
  *   --smoke       few rounds and the build that is there: shows only that everything runs
  *
  * Asserts nothing, and exits 0 if goals are missed: the figures are the machine's. Progress goes to standard error.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { cpus, loadavg } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { canPin } from './pinned.ts';
-import { goalText, isMet, type Measurement, type Row } from './row.ts';
+import { goalText, type Measurement, type Row, verdictOf } from './row.ts';
 import { anew } from './rows/anew.ts';
 import { cold } from './rows/cold.ts';
 import { crowd } from './rows/crowd.ts';
@@ -25,7 +26,12 @@ import { type BenchWorld, openWorld } from './world.ts';
 const measurements: readonly Measurement[] = [kept, anew, crowd(64), crowd(256), cold, clientImport, memory];
 
 const { values: options } = parseArgs({
-  options: { only: { type: 'string' }, json: { type: 'boolean' }, smoke: { type: 'boolean' } },
+  options: {
+    only: { type: 'string' },
+    json: { type: 'boolean' },
+    install: { type: 'boolean' },
+    smoke: { type: 'boolean' },
+  },
 });
 
 function say(text: string): void {
@@ -67,16 +73,28 @@ function figure(value: number | undefined, unit: string): string {
 
 function table(rows: readonly Row[]): string {
   const lines = rows.map((row) => {
-    const { name, what, unit, ours, peer, peerName, floor, ratio } = row;
-    const beside = peerName === undefined ? '–' : `${figure(peer, unit)} (${peerName})`;
-    const met = options.smoke
-      ? '–'
-      : { true: 'met', false: 'missed', undefined: 'not known' }[String(isMet(row)) as 'true'];
-    const times = ratio === undefined ? '–' : `× ${ratio.toFixed(2)}`;
-    return [name, what, figure(ours, unit), beside, figure(floor, unit), times, goalText(row), met];
+    const { name, what, unit, ours, floor, peers = {}, ratios = {} } = row;
+    const beside = Object.entries(peers).map(([peer, value]) => `${peer} ${figure(value, unit)}`);
+    const known = Object.entries(ratios).filter(([, ratio]) => !Number.isNaN(ratio));
+    const times = known.map(([contender, ratio]) => `× ${ratio.toFixed(2)} ${contender}`);
+    const verdict = options.smoke ? '–' : verdictOf(row);
+    return [
+      name,
+      what,
+      figure(ours, unit),
+      figure(floor, unit),
+      list(beside),
+      list(times),
+      goalText(row),
+      verdict,
+    ];
   });
-  const head = ['row', 'what', 'ours', 'peer', 'floor', 'ratio', 'goal', 'result'];
+  const head = ['row', 'what', 'ours', 'floor', 'peers', 'ratios', 'goal', 'result'];
   return [head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+function list(texts: readonly string[]): string {
+  return texts.length === 0 ? '–' : texts.join(', ');
 }
 
 /** What figures depend on. Load 1 on two processors means that half of the machine was busy before. */
@@ -86,7 +104,16 @@ function machine(): string {
   return `${cpus().length} processors, ${process.platform} ${process.arch}, Node ${process.versions.node}, load ${load}${pin}`;
 }
 
+/** Where they can't be had, the table shows them as missing. */
+function installPeers(): void {
+  say('installs oidc-agent-cli');
+  const install = ['install', '-y', '-q', '--no-install-recommends', 'oidc-agent-cli'];
+  const done = spawnSync('apt-get', install, { stdio: ['ignore', 2, 2] });
+  if (done.status !== 0) say('oidc-agent-cli could not be installed');
+}
+
 const at = machine();
+if (options.install) installPeers();
 if (!options.smoke) {
   say('builds');
   const build = path.join(import.meta.dirname, '..', 'scripts', 'build.mjs');
@@ -94,7 +121,7 @@ if (!options.smoke) {
 }
 const rows = await measure();
 if (options.json) {
-  const found = rows.map((row) => ({ ...row, isMet: isMet(row) ?? null }));
+  const found = rows.map((row) => ({ ...row, verdict: verdictOf(row) }));
   process.stdout.write(`${JSON.stringify({ machine: at, rows: found }, undefined, 2)}\n`);
 } else {
   process.stdout.write(`${at}\n\n${table(rows)}\n`);

@@ -1,22 +1,29 @@
 /**
- * What most measurements share: a home whose broker holds a valid token, the floor, and ssh-agent. Started once a run.
+ * What most measurements share: a home whose broker holds a valid token, the floors, and the agents that this machine has.
+ * Started once a run.
  */
 import path from 'node:path';
+import { execFileSync } from 'node:child_process';
 import { type Connection, connect } from '../src/client/index.ts';
-import { startWorld } from '../test/support/world/servers.ts';
+import { startWorld, type World } from '../test/support/world/servers.ts';
 import { BrokerHome } from './broker-home.ts';
-import { floorProgram } from './floor-program.ts';
+import { type OidcAgent, startOidcAgent } from './oidc-agent.ts';
 import { type Asking, floorConnection, sshAgentConnection, startSshAgent } from './socket-peers.ts';
 
 export interface BenchWorld {
   readonly home: BrokerHome;
   readonly resource: string;
-  /** Of the broker, the floor and the peer. */
+  readonly authorizationServer: World['authorizationServer'];
+  /** Of the broker, the floors and the peers. */
   readonly pids: readonly number[];
   readonly ours: () => Promise<Connection>;
   readonly floor: () => Promise<Asking>;
+  /** The floor in C. Undefined where there is no compiler. */
+  readonly inC: (() => Promise<Asking>) | undefined;
   /** Undefined where ssh-agent is missing. */
-  readonly peer: (() => Promise<Asking>) | undefined;
+  readonly sshAgent: (() => Promise<Asking>) | undefined;
+  /** Undefined where it is missing. */
+  readonly oidcAgent: OidcAgent | undefined;
   readonly close: () => Promise<void>;
 }
 
@@ -28,22 +35,43 @@ export async function openWorld(): Promise<BenchWorld> {
   await home.prepare(resource);
   const ours = async (): Promise<Connection> => connect({ name: 'bench', env: home.env });
   const first = await ours();
-  const size = JSON.stringify(await first.getToken({ resource })).length;
+  const size = String(JSON.stringify(await first.getToken({ resource })).length);
   first.close();
   const socket = path.join(home.folder, 'floor.sock');
-  await home.start(floorProgram(home.folder), socket, String(size));
+  await home.start(path.join(import.meta.dirname, 'floor.mjs'), socket, size);
+  const program = compiledFloor(home.folder);
+  const socketInC = path.join(home.folder, 'c.sock');
+  if (program !== undefined) await home.run(program, socketInC, size);
   const agent = await startSshAgent(home.folder);
+  const oidcAgent = await startOidcAgent(home.folder);
   return {
     home,
     resource,
-    pids: [...home.pids, ...(agent ? [agent.pid] : [])],
+    authorizationServer: servers.authorizationServer,
+    pids: [...home.pids, ...(agent ? [agent.pid] : []), ...(oidcAgent ? [oidcAgent.pid] : [])],
     ours,
     floor: async () => floorConnection(socket, resource),
-    peer: agent && (async () => sshAgentConnection(agent.socket)),
+    inC: program === undefined ? undefined : async () => floorConnection(socketInC, resource),
+    sshAgent: agent && (async () => sshAgentConnection(agent.socket)),
+    oidcAgent,
     async close() {
       agent?.end();
+      await oidcAgent?.end();
       await home.close();
       await servers.close();
     },
   };
+}
+
+/** Undefined where there is no C compiler. */
+function compiledFloor(folder: string): string | undefined {
+  const program = path.join(folder, 'floor');
+  try {
+    execFileSync('cc', ['-O2', '-o', program, path.join(import.meta.dirname, 'floor.c')], {
+      stdio: 'ignore',
+    });
+    return program;
+  } catch {
+    return undefined;
+  }
 }
