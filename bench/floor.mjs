@@ -16,7 +16,7 @@ net
     let rest = '';
     connection.setEncoding('utf8').on('error', () => undefined);
     connection.on('data', (text) => {
-      const lines = `${rest}${text}`.split('\n');
+      const lines = (rest + String(text)).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines) {
         const { id } = JSON.parse(line);

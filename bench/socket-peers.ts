@@ -1,5 +1,5 @@
 /**
- * The contenders on a Unix socket besides ours: the floor (floor.ts), and ssh-agent where the machine has one.
+ * The contenders on a Unix socket besides ours: the floors (floor.mjs, floor.c), and ssh-agent where the machine has one.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
