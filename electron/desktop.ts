@@ -34,6 +34,7 @@ import { PreferenceFile } from './system/preferences.ts';
 import { ScreenChoice } from './system/screen-choice.ts';
 import { proxyFrom } from './system/proxy.ts';
 import { watchScreenLock } from './system/screen-lock.ts';
+import { MissingTray, showsTray } from './tray/missing-tray.ts';
 import { SignInPages } from './tray/sign-in-pages.ts';
 import { forbiddenSwitches, hiddenSwitch } from './base/switches.ts';
 import { startSoleDaemon } from './system/sole-daemon.ts';
@@ -130,7 +131,7 @@ async function open(options: DesktopOptions, paths: HomePaths): Promise<TrayCont
   const command = commandOf({ env: options.env, isPackaged: app.isPackaged });
   // Without it the command line says that the app doesn't run, and can't offer to start it.
   await noteCommand(paths, command).catch(() => log.write('desk: its own command could not be noted'));
-  if (!startsHidden(options.args)) await controller.perform({ type: 'open' });
+  if (!startsHidden(options.args) || wantsWindow(paths)) await controller.perform({ type: 'open' });
   return controller;
 }
 
@@ -143,6 +144,15 @@ function showAtNextStart(opening: Promise<TrayController>): void {
   };
   app.on('second-instance', () => void show());
   app.on('activate', () => void show());
+}
+
+/** The person wants a window at login. Where their choices can't be read: no. */
+function wantsWindow(paths: HomePaths): boolean {
+  try {
+    return new PreferenceFile(paths.config).choices().windowAtLogin;
+  } catch {
+    return false;
+  }
 }
 
 /** macOS hands no arguments to what it starts at login. */
@@ -200,6 +210,18 @@ function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopPa
     preferencesChanged: () => controller.noteChange('preferences.changed'),
   });
   answerWindows(ipcMain, windows, handlers);
+  const missingTray = new MissingTray({
+    preferences,
+    loginItem: atLogin,
+    showsTray: () => showsTray(options.env),
+    ask: async (message, detail, buttons) =>
+      (await dialog.showMessageBox({ type: 'info', message, detail, buttons, defaultId: 0, cancelId: 0 }))
+        .response,
+    preferencesChanged: () => controller.noteChange('preferences.changed'),
+  });
+  app.on('window-all-closed', () => {
+    missingTray.windowsClosed().catch(() => log.write('desk: the choices can not be read'));
+  });
   watchPower(powerMonitor, {
     resumed: () => {
       daemon.resumed();

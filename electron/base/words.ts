@@ -178,6 +178,11 @@ export const words = {
   pauseForHour: 'For 1 hour',
   pauseForGood: 'Until I resume',
   resume: 'Resume…',
+  noTray: 'Keyturn goes on without a window',
+  noTrayWhat:
+    'This desktop seems to show no tray icons. To see Keyturn again, start it again. Questions of apps open a window by themselves.',
+  noTrayDone: 'OK',
+  noTrayWindow: 'Open a window at login',
   recent: 'Recent activity',
   nothingRecent: 'Nothing yet',
   open: 'Open Keyturn',

@@ -32,6 +32,8 @@ const preferences = z.object({
   notifications: z.boolean(),
   /** Lock the vault when the screen is locked. */
   lockWithScreen: z.boolean(),
+  /** Open the window at login too. */
+  windowAtLogin: z.boolean(),
   /** The person has seen the welcome. */
   isWelcomed: z.boolean(),
 });

@@ -13,6 +13,10 @@ const choicesSchema = z.object({
   /** An earlier version's place for it: see screen-choice.ts. */
   lockWithScreen: z.boolean().optional(),
   isWelcomed: z.boolean().default(false),
+  /** At login the window opens too: for desktops without a tray. */
+  windowAtLogin: z.boolean().default(false),
+  /** The person knows that this desktop shows no tray icons. */
+  isTrayTold: z.boolean().default(false),
 });
 
 /** Start at login is the system's to remember, not ours: see login-item.ts. */

@@ -414,6 +414,8 @@ export const strings = {
     app: 'Desktop app',
     openAtLogin: 'Start when I log in',
     openAtLoginWhat: 'So that apps can ask at any time.',
+    windowAtLogin: 'Open the window at login',
+    windowAtLoginWhat: 'For desktops that show no tray icon.',
     notifications: 'Notifications',
     notificationsWhat: 'For questions and failed refreshes.',
     lockWithScreen: 'Lock with the screen',

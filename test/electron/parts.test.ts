@@ -177,6 +177,8 @@ describe('the preferences', () => {
     expect(new PreferenceFile(home).choices()).toEqual({
       notifications: true,
       isWelcomed: false,
+      windowAtLogin: false,
+      isTrayTold: false,
     });
     new PreferenceFile(home).choose({ isWelcomed: true, notifications: undefined });
     new PreferenceFile(home).saveSize('main', { width: 800, height: 600 });

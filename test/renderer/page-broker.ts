@@ -82,6 +82,7 @@ export async function startPageBroker(): Promise<PageBroker> {
     notifications: true,
     lockWithScreen: true,
     screenLock: 'listening',
+    windowAtLogin: false,
     isWelcomed: true,
   };
   const shownCards: string[] = [];

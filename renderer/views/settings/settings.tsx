@@ -49,7 +49,7 @@ export function Settings() {
   );
 }
 
-const switches = ['openAtLogin', 'notifications', 'lockWithScreen'] as const;
+const switches = ['openAtLogin', 'windowAtLogin', 'notifications', 'lockWithScreen'] as const;
 
 /** What the system can't do is not offered, but what is on stays there: it says why it doesn't work. */
 const isOffered = (name: (typeof switches)[number], shown: ShownPreferences | undefined): boolean =>

@@ -67,6 +67,10 @@ export const clipboard: Pick<Electron.Clipboard, 'writeText'> = {
 
 export const dialog = {
   showErrorBox: (title: string, content: string): void => void double.errors.push(`${title}: ${content}`),
+  showMessageBox: ({ message }: Electron.MessageBoxOptions): Promise<{ readonly response: number }> => {
+    double.messages.push(message);
+    return Promise.resolve({ response: double.pressed });
+  },
   showSaveDialog: (): Promise<Electron.SaveDialogReturnValue> =>
     Promise.resolve({ canceled: double.savePath === '', filePath: double.savePath }),
 };

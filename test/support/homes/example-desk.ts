@@ -377,18 +377,17 @@ export const emptyStatus: ResultOn<'status'> = {
   clocks: [],
 };
 
+const differences = [{ grant: 'a1', what: 'It named another issuer.' }];
+
 /** Of a home whose index of grants somebody changed. */
-export const differingIndex: ResultOn<'status'>['index'] = {
-  checked: 2,
-  differences: [{ grant: 'a1', what: 'It named another issuer.' }],
-  more: 7,
-};
+export const differingIndex: ResultOn<'status'>['index'] = { checked: 2, differences, more: 7 };
 
 export const examplePreferences: ShownPreferences = {
   openAtLogin: true,
   notifications: true,
   lockWithScreen: true,
   screenLock: 'listening',
+  windowAtLogin: false,
   isWelcomed: true,
 };
 

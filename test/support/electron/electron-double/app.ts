@@ -50,6 +50,9 @@ function fresh() {
     /** URLs that were given to the system's browser. */
     opened: [] as string[],
     errors: [] as string[],
+    /** Messages with buttons, and the number of the button that is pressed. */
+    messages: [] as string[],
+    pressed: 0,
     /** Files that were started as children. */
     children: [] as string[],
     /** Everything that pages asked of the main process, and everything that it told them. */
