@@ -18,6 +18,7 @@ import { methods, notifications } from '../src/ipc/protocol/methods.ts';
 import { homePaths } from '../src/base/paths.ts';
 import type { HomePaths } from '../src/base/paths.ts';
 import { refuseExposure, shieldDesktop } from '../src/base/shield.ts';
+import type { PageFragment } from './bridge/channels.ts';
 import { exportByDialog } from './windows/audit-dialog.ts';
 import { channelHandlers } from './windows/channel-handlers.ts';
 import { TrayController } from './tray-controller.ts';
@@ -35,6 +36,7 @@ import { ScreenChoice } from './system/screen-choice.ts';
 import { proxyFrom } from './system/proxy.ts';
 import { watchScreenLock } from './system/screen-lock.ts';
 import { MissingTray, showsTray } from './tray/missing-tray.ts';
+import type { MissingTrayParts } from './tray/missing-tray.ts';
 import { SignInPages } from './tray/sign-in-pages.ts';
 import { forbiddenSwitches, hiddenSwitch } from './base/switches.ts';
 import { startSoleDaemon } from './system/sole-daemon.ts';
@@ -174,7 +176,14 @@ interface DesktopParts {
 function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopParts): TrayController {
   const preferences = new PreferenceFile(paths.config);
   const screenChoice = new ScreenChoice(owner, preferences);
-  const windows = new Windows({ preferences, preload: preloadFile, now });
+  const windows = new Windows({
+    preferences,
+    preload: preloadFile,
+    now,
+    crashed: (shown) =>
+      void offerAgain(windows, shown).catch(() => log.write('desk: no window could be opened')),
+    sessionEnds: () => app.quit(),
+  });
   const atLogin = loginItem(app, { env: options.env, isPackaged: app.isPackaged });
   // Set below: the listener starts before there is a controller.
   const made: { controller?: TrayController } = {};
@@ -210,17 +219,11 @@ function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopPa
     preferencesChanged: () => controller.noteChange('preferences.changed'),
   });
   answerWindows(ipcMain, windows, handlers);
-  const missingTray = new MissingTray({
+  tellOfMissingTray(options.env, {
     preferences,
     loginItem: atLogin,
-    showsTray: () => showsTray(options.env),
-    ask: async (message, detail, buttons) =>
-      (await dialog.showMessageBox({ type: 'info', message, detail, buttons, defaultId: 0, cancelId: 0 }))
-        .response,
     preferencesChanged: () => controller.noteChange('preferences.changed'),
-  });
-  app.on('window-all-closed', () => {
-    missingTray.windowsClosed().catch(() => log.write('desk: the choices can not be read'));
+    log,
   });
   watchPower(powerMonitor, {
     resumed: () => {
@@ -230,6 +233,35 @@ function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopPa
     shuttingDown: () => app.quit(),
   });
   return controller;
+}
+
+type MissingTrayNeeds = Omit<MissingTrayParts, 'showsTray' | 'ask'> & { readonly log: Log };
+
+function tellOfMissingTray(env: NodeJS.ProcessEnv, { log, ...needs }: MissingTrayNeeds): void {
+  const missingTray = new MissingTray({
+    ...needs,
+    showsTray: () => showsTray(env),
+    ask: async (message, detail, buttons) => {
+      const asked = { type: 'info', message, detail, buttons, defaultId: 0, cancelId: 0 } as const;
+      return (await dialog.showMessageBox(asked)).response;
+    },
+  });
+  app.on('window-all-closed', () => {
+    missingTray.windowsClosed().catch(() => log.write('desk: the choices can not be read'));
+  });
+}
+
+/** Says that a window's page crashed. It opens again only at the person's word: it may crash again. */
+async function offerAgain(windows: Windows, shown: PageFragment): Promise<void> {
+  const { response } = await dialog.showMessageBox({
+    type: 'warning',
+    message: words.crashed,
+    detail: words.crashedWhat,
+    buttons: [words.openAgain, words.close],
+    defaultId: 0,
+    cancelId: 1,
+  });
+  if (response === 0) await windows.show(shown);
 }
 
 function signInPages(env: NodeJS.ProcessEnv, owner: () => InProcessOwner): SignInPages {

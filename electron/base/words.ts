@@ -178,6 +178,10 @@ export const words = {
   pauseForHour: 'For 1 hour',
   pauseForGood: 'Until I resume',
   resume: 'Resume…',
+  crashed: 'A window of Keyturn stopped working',
+  crashedWhat: 'Nothing was allowed by it. Apps are served as before.',
+  openAgain: 'Open it again',
+  close: 'Close',
   noTray: 'Keyturn goes on without a window',
   noTrayWhat:
     'This desktop seems to show no tray icons. To see Keyturn again, start it again. Questions of apps open a window by themselves.',

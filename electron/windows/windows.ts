@@ -37,6 +37,10 @@ export interface WindowParts {
   readonly preload: string;
   /** Milliseconds since some moment; must not jump. */
   readonly now: () => number;
+  /** A page's process ended by itself; what it showed. */
+  readonly crashed: (shown: PageFragment) => void;
+  /** The person's session is about to end, and waits a little for a program that ends by itself. */
+  readonly sessionEnds: () => void;
 }
 
 /** Ids of questions. */
@@ -129,7 +133,7 @@ export class Windows {
   }
 
   #create(name: WindowName): AppWindow {
-    const { preferences, preload, now } = this.#parts;
+    const { preferences, preload, now, crashed, sessionEnds } = this.#parts;
     const browser = new BrowserWindow(windowOptions(preload, preferences.size(name) ?? sizes[name]));
     const guard = new CardGuard(now);
     const updateGuard = (): void =>
@@ -142,8 +146,17 @@ export class Windows {
     webContents.on('did-start-navigation', ({ isMainFrame, isSameDocument }) => {
       if (isMainFrame && !isSameDocument) guard.pageChanged();
     });
-    // A page that crashed shows nothing; the next opening makes a new one.
-    webContents.on('render-process-gone', () => browser.destroy());
+    webContents.on('render-process-gone', () => {
+      const shown: PageFragment = name === 'card' && this.#card ? `card/${this.#card.id}` : '';
+      // A page that crashed shows nothing; the next opening makes a new one.
+      browser.destroy();
+      crashed(shown);
+    });
+    // Windows only, where the system asks windows and no others.
+    browser.on('query-session-end', (event) => {
+      event.preventDefault();
+      sessionEnds();
+    });
     browser.on('close', () => preferences.saveSize(name, browser.getNormalBounds()));
     browser.on('closed', () => this.#open.delete(name));
     const window = { browser, guard, updateGuard };

@@ -1,0 +1,29 @@
+/** Windows that end otherwise than by the person: a page that crashes, and a session that the system ends. */
+import { expect, it } from 'vitest';
+import { double } from '../support/electron/electron-double.ts';
+import { newHome, until } from '../support/home.ts';
+import { onlyPage, openApp } from './rig.ts';
+
+it('a window whose page crashed is told of, and opens again at the person’s word only', async () => {
+  await onlyPage(await openApp(newHome()));
+  double.pressed = 1;
+  double.windows[0]?.webContents.emit('render-process-gone');
+  await until('it was said', () => double.messages.length === 1);
+  expect([double.messages, double.windows]).toEqual([['A window of Keyturn stopped working'], []]);
+});
+
+it('a window whose page crashed shows the same again', async () => {
+  await onlyPage(await openApp(newHome()));
+  const [crashed] = double.windows;
+  crashed?.webContents.emit('render-process-gone');
+  const again = await until('the window', () => double.windows.find((window) => window.isVisible()));
+  expect(again).not.toBe(crashed);
+});
+
+it('a session that Windows ends waits until the app has ended in order', async () => {
+  await onlyPage(await openApp(newHome()));
+  let isAsked = false;
+  double.windows[0]?.emit('query-session-end', { preventDefault: () => (isAsked = true) });
+  await double.ended.promise;
+  expect(isAsked).toBe(true);
+});
