@@ -15,6 +15,8 @@ import { fileLog } from '../src/daemon/system/log.ts';
 import type { Log } from '../src/daemon/system/log.ts';
 import { KeyturnError } from '../src/base/errors.ts';
 import { methods, notifications } from '../src/ipc/protocol/methods.ts';
+import { after as realAfter } from '../src/ipc/wire/timer.ts';
+import type { After } from '../src/ipc/wire/timer.ts';
 import { homePaths } from '../src/base/paths.ts';
 import type { HomePaths } from '../src/base/paths.ts';
 import { refuseExposure, shieldDesktop } from '../src/base/shield.ts';
@@ -50,6 +52,8 @@ export interface DesktopOptions {
   /** The command line without the program. */
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
+  /** The real clock's unless given. */
+  readonly after?: After;
 }
 
 /** Resolves once the app is up, or is about to end. */
@@ -176,14 +180,7 @@ interface DesktopParts {
 function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopParts): TrayController {
   const preferences = new PreferenceFile(paths.config);
   const screenChoice = new ScreenChoice(owner, preferences);
-  const windows = new Windows({
-    preferences,
-    preload: preloadFile,
-    now,
-    crashed: (shown) =>
-      void offerAgain(windows, shown).catch(() => log.write('desk: no window could be opened')),
-    sessionEnds: () => app.quit(),
-  });
+  const windows = newWindows(options, preferences, log);
   const atLogin = loginItem(app, { env: options.env, isPackaged: app.isPackaged });
   // Set below: the listener starts before there is a controller.
   const made: { controller?: TrayController } = {};
@@ -233,6 +230,20 @@ function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopPa
     shuttingDown: () => app.quit(),
   });
   return controller;
+}
+
+/** The app's windows. If a page crashes, they offer to open it again. */
+function newWindows({ after = realAfter }: DesktopOptions, preferences: PreferenceFile, log: Log): Windows {
+  const windows = new Windows({
+    preferences,
+    preload: preloadFile,
+    now,
+    after,
+    crashed: (shown) =>
+      void offerAgain(windows, shown).catch(() => log.write('desk: no window could be opened')),
+    sessionEnds: () => app.quit(),
+  });
+  return windows;
 }
 
 type MissingTrayNeeds = Omit<MissingTrayParts, 'showsTray' | 'ask'> & { readonly log: Log };

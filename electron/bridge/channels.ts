@@ -102,6 +102,8 @@ export const channels = {
    * sign-in `yes` opens its page in the browser; the question stays until the sign-in ends.
    */
   'card.shown': { params: z.object({ id }), result: empty },
+  /** The card's page needs so many pixels of height; its window takes them as far as the screen has them. */
+  'card.fit': { params: z.object({ height: z.int().min(1).max(100_000) }), result: empty },
   /** To the clipboard, after a press. Nothing is ever read from there. */
   'text.copy': { params: z.object({ text: copied }), result: empty },
   'preferences.get': { params: empty, result: shownPreferences },

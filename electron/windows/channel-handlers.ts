@@ -23,7 +23,7 @@ export interface HandlerParts {
   readonly preferences: PreferenceFile;
   readonly loginItem: LoginItem;
   readonly screenChoice: ScreenChoice;
-  readonly windows: Pick<Windows, 'noteAnswer'>;
+  readonly windows: Pick<Windows, 'fitCard' | 'noteAnswer'>;
   readonly screenLock: Pick<ScreenLock, 'state'>;
   readonly signInPages: SignInPages;
   /** Puts a text on the clipboard. */
@@ -75,7 +75,7 @@ function toBroker({ owner }: HandlerParts, channel: ChannelName, params: unknown
 
 /** What the broker knows nothing of. */
 function appHandlers(parts: HandlerParts): Handlers {
-  const { preferences, loginItem, screenChoice, screenLock } = parts;
+  const { preferences, loginItem, screenChoice, screenLock, windows } = parts;
   const shownPreferences = async (): Promise<ShownPreferences> => ({
     ...preferences.choices(),
     lockWithScreen: await screenChoice.isOn(),
@@ -86,6 +86,10 @@ function appHandlers(parts: HandlerParts): Handlers {
     'audit.export': (window, { format }) => parts.exportAudit(window, format),
     'card.shown': ({ guard }, { id }) => {
       guard.cardShown(id);
+      return {};
+    },
+    'card.fit': (window, { height }) => {
+      windows.fitCard(window, height);
       return {};
     },
     'text.copy': async (_window, { text }) => {
@@ -138,7 +142,8 @@ function guardedHandlers({ owner, signInPages, windows }: HandlerParts): Handler
       const question = await findQuestion(owner, params.id);
       // Said first: the broker tells that the question is over before it answers us. After a denial that is
       // remembered the window stays: it offers to undo it.
-      if (params.answer !== 'no' || question?.kind !== 'allow') windows.noteAnswer(params.id);
+      if (params.answer !== 'no' || question?.kind !== 'allow')
+        windows.noteAnswer(params.id, params.answer === 'yes' && question?.kind === 'pair');
       if (params.answer !== 'yes') return owner.call('interaction.answer', params);
       // The broker takes any answer to a sign-in for "call it off"; a yes is about its page.
       if (question?.url !== undefined && !isCard(question)) {

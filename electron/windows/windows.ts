@@ -4,9 +4,10 @@
  * Invariant: every window is sandboxed and isolated, shows our own page only, and is known here; what
  * its guard knows comes from the window itself, not from its page.
  */
-import { BrowserWindow, nativeTheme } from 'electron';
+import { BrowserWindow, nativeTheme, screen } from 'electron';
 import type { BrowserWindowConstructorOptions, WebContents } from 'electron';
 import { mutex } from '../../src/base/mutex.ts';
+import type { After } from '../../src/ipc/wire/timer.ts';
 import { CardGuard } from './card-guard.ts';
 import type { Change, PageFragment } from '../bridge/channels.ts';
 import { windowIcon } from '../base/files.ts';
@@ -28,6 +29,14 @@ const sizes: Readonly<Record<WindowName, Size>> = {
   card: { width: 480, height: 640 },
 };
 
+/** A card takes no more of the screen's height: what lies behind stays in view. */
+const mostOfScreen = 0.9;
+
+const minHeight = 320;
+
+/** Milliseconds for which the window of an answered card waits for the app's next question. */
+const followUp = 3000;
+
 /** As the page's own style has them, so that no other colour is seen before it is drawn. */
 export const background = { light: '#f4f5f7', dark: '#16181c' } as const;
 
@@ -41,6 +50,7 @@ export interface WindowParts {
   readonly crashed: (shown: PageFragment) => void;
   /** The person's session is about to end, and waits a little for a program that ends by itself. */
   readonly sessionEnds: () => void;
+  readonly after: After;
 }
 
 /** Ids of questions. */
@@ -57,7 +67,7 @@ export class Windows {
   readonly #parts: WindowParts;
   readonly #open = new Map<WindowName, AppWindow>();
   /** The question that the card window was brought to, and whether the person answers it. */
-  #card: { readonly id: string; isAnswered: boolean } | undefined;
+  #card: { readonly id: string; isAnswered: boolean; leadsOn: boolean } | undefined;
   /** A page that is sent elsewhere while it loads counts as failed. */
   readonly #exclusive = mutex();
 
@@ -94,7 +104,7 @@ export class Windows {
     if (window && this.#card && open.includes(this.#card.id)) return;
     const [next] = window ? cards : fresh;
     if (next === undefined) {
-      if (this.#card?.isAnswered) window?.browser.close();
+      if (window && this.#card?.isAnswered) this.#closeCard(window, this.#card.leadsOn);
       return;
     }
     const { browser } = window ?? this.#create('card');
@@ -107,7 +117,8 @@ export class Windows {
 
   /** A change of what follows `#` loads nothing anew; the page gets an event. */
   async #load(browser: BrowserWindow, fragment: PageFragment): Promise<void> {
-    if (fragment !== '') this.#card = { id: fragment.slice('card/'.length), isAnswered: false };
+    if (fragment !== '')
+      this.#card = { id: fragment.slice('card/'.length), isAnswered: false, leadsOn: false };
     try {
       await browser.loadURL(fragment === '' ? entryPage : `${entryPage}#${fragment}`);
     } catch (error) {
@@ -117,9 +128,29 @@ export class Windows {
     }
   }
 
-  /** The person answers this question, in one of our windows. */
-  noteAnswer(id: string): void {
-    if (this.#card?.id === id) this.#card.isAnswered = true;
+  /** Gives the card's window the height of its card (CSS pixels), as far as the screen has it. No other window's. */
+  fitCard({ browser }: AppWindow, height: number): void {
+    if (this.#open.get('card')?.browser !== browser) return;
+    const { workArea } = screen.getDisplayMatching(browser.getBounds());
+    const [width = sizes.card.width] = browser.getContentSize();
+    const most = Math.floor(workArea.height * mostOfScreen);
+    browser.setContentSize(width, Math.max(minHeight, Math.min(height, most)));
+  }
+
+  /** `leadsOn`: the next question, which may come at once, takes this card's place in the same window. */
+  #closeCard({ browser }: AppWindow, leadsOn: boolean): void {
+    if (!leadsOn) return browser.close();
+    const answered = this.#card;
+    this.#parts.after(followUp, () => {
+      if (!browser.isDestroyed() && this.#card === answered) browser.close();
+    });
+  }
+
+  /** The person answers this question, in one of our windows. `leadsOn`: the app usually asks more after it. */
+  noteAnswer(id: string, leadsOn = false): void {
+    if (this.#card?.id !== id) return;
+    this.#card.isAnswered = true;
+    this.#card.leadsOn = leadsOn;
   }
 
   /** The window of these contents, if it is one of ours. */
@@ -134,7 +165,9 @@ export class Windows {
 
   #create(name: WindowName): AppWindow {
     const { preferences, preload, now, crashed, sessionEnds } = this.#parts;
-    const browser = new BrowserWindow(windowOptions(preload, preferences.size(name) ?? sizes[name]));
+    const browser = new BrowserWindow(
+      windowOptions(preload, (name === 'main' ? preferences.size(name) : undefined) ?? sizes[name]),
+    );
     const guard = new CardGuard(now);
     const updateGuard = (): void =>
       guard.setAttentive(browser.isVisible() && browser.isFocused() && !browser.isMinimized());
@@ -157,7 +190,8 @@ export class Windows {
       event.preventDefault();
       sessionEnds();
     });
-    browser.on('close', () => preferences.saveSize(name, browser.getNormalBounds()));
+    // The card's is that of its card.
+    if (name === 'main') browser.on('close', () => preferences.saveSize(name, browser.getNormalBounds()));
     browser.on('closed', () => this.#open.delete(name));
     const window = { browser, guard, updateGuard };
     this.#open.set(name, window);
@@ -170,7 +204,7 @@ export function windowOptions(preload: string, size: Size): BrowserWindowConstru
   return {
     ...size,
     minWidth: 320,
-    minHeight: 320,
+    minHeight,
     // Shown once it is drawn, on the page's own colour.
     show: false,
     backgroundColor: backgroundNow(),

@@ -65,6 +65,8 @@ interface Meaning {
   readonly words: string;
   /** A guess from the name only. */
   readonly isGuess: boolean;
+  /** What the name says may be done: one of `strings.scopeVerbs`. */
+  readonly verb?: string;
 }
 
 /** Names as most servers make them: what it is about and what may be done, in either order. */
@@ -77,7 +79,7 @@ export function scopeMeaning(scope: string): Meaning | undefined {
   const [, first = '', second = ''] = twoParts.exec(scope) ?? [];
   for (const [verb, what] of [[second, first] as const, [first, second] as const]) {
     const say = Object.hasOwn(strings.scopeVerbs, verb) ? strings.scopeVerbs[verb] : undefined;
-    if (say) return { words: say(what.replace(/[_-]/g, ' ')), isGuess: true };
+    if (say) return { words: say(what.replace(/[_-]/g, ' ')), isGuess: true, verb };
   }
   return undefined;
 }

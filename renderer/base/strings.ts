@@ -228,7 +228,6 @@ export const strings = {
     manage: (what: string) => `manage ${what}`,
     admin: (what: string) => `administer ${what}`,
   } as Readonly<Record<string, ((what: string) => string) | undefined>>,
-  scopeGuess: 'As the name reads; the server decides what it means.',
 
   programs: {
     title: 'Connected apps',
@@ -664,7 +663,8 @@ export const strings = {
   },
 
   card: {
-    titleAllow: 'Allow access?',
+    titleAllow: { before: 'Allow', between: 'to use', after: '?' },
+    titleKey: { before: 'Give', between: 'your API key for', after: '?' },
     titlePair: 'Connect this app?',
     who: 'App',
     file: 'File',
@@ -715,7 +715,6 @@ export const strings = {
     },
     cliWarning: 'Any program you run can then get this token with the keyturn command.',
     cliKeyWarning: 'Any program you run can then get this key with the keyturn command.',
-    titleKey: 'Give an app your API key?',
     keyIn: 'Header',
     keyWhat:
       'The app gets the key itself. A key does not expire: if the app must not use it any more, end it at the server.',
@@ -742,13 +741,18 @@ export const strings = {
     },
     leaseHints: {
       once: 'This one token. The next request asks again.',
-      hour: 'Expires in 1 hour. Then it has to ask again.',
+      hour: 'Then it has to ask again.',
       run: 'Until the app ends.',
       runOf: (pid: string) => `Until the app ends (process ${pid}).`,
       untilRevoked: 'Until you revoke it under Connected apps.',
       asBefore: 'As long as what you allowed before, and no longer.',
     },
     asked: 'Requested',
+    expires: 'expires',
+    guesses: 'Words in italics are read from the name; the server decides what it means.',
+    noneKept: 'Tick at least one permission, or choose “Not now”.',
+    until: (time: string) => `Until ${time}.`,
+    position: (at: string, of: string) => `Request ${at} of ${of}`,
     deny: 'Deny',
     denyAlways: 'Always deny',
     unseenScopes: 'Scroll through all permissions first: you can allow this once each of them was in view.',

@@ -22,7 +22,7 @@ import { LeasePicker } from './lease-picker.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { Refused } from '../parts/refused.tsx';
 import { RequestingProgram } from './requesting-program.tsx';
-import { scopeNames, Scopes } from '../parts/scopes.tsx';
+import { ScopeChoice, scopeNames } from '../parts/scopes.tsx';
 import { ScrollBox } from '../parts/scroll-box.tsx';
 import { strings } from '../base/strings.ts';
 import type { Question } from '../base/views.ts';
@@ -37,14 +37,19 @@ export function AccessCard({ question, onDone }: CardProps) {
   // A choice was made among what the card said then; of anything else it says nothing.
   const [wanted, choose] = useState<{ readonly choice: LeaseChoice; readonly content: string | undefined }>();
   const chosen = wanted !== undefined && wanted.content === content ? wanted.choice : first;
-  const { client = '' } = question;
+  const { client = '', scope } = question;
+  const { kept, keep, reduced, isNone } = useKeptScopes(scope);
   return (
     <ConsentForm
       question={question}
       onDone={onDone}
       words={wordsFor(question)}
       content={content}
-      approvalParams={() => leaseParams(chosen, permission)}
+      approvalParams={() => {
+        const lease = leaseParams(chosen, permission);
+        return lease && { ...lease, ...reduced };
+      }}
+      obstacle={isNone ? words.noneKept : undefined}
       // With a permission from before it would end that too.
       undo={asker && !permission ? () => undoDenial(question, asker.clientId) : undefined}
     >
@@ -56,17 +61,15 @@ export function AccessCard({ question, onDone }: CardProps) {
           paired={asker}
           isRead={context !== undefined}
         />
-        <AccessRequest question={question} permission={permission} issuers={issuers} />
+        <AccessRequest
+          question={question}
+          permission={permission}
+          issuers={issuers}
+          kept={kept}
+          onKeep={keep}
+        />
       </div>
-      {question.proxied !== undefined && (
-        <Notice kind={question.proxied === 'program' ? 'info' : 'warn'}>
-          {words.proxied[question.proxied]}
-        </Notice>
-      )}
-      {question.key && <Notice kind="warn">{words.keyWhat}</Notice>}
-      {client === commandName && (
-        <Notice kind="warn">{question.key ? words.cliKeyWarning : words.cliWarning}</Notice>
-      )}
+      <Warnings question={question} />
       {context && (
         <LeasePicker
           leases={leases}
@@ -80,6 +83,42 @@ export function AccessCard({ question, onDone }: CardProps) {
   );
 }
 
+interface KeptScopes {
+  /** Those that are ticked. */
+  readonly kept: readonly string[];
+  readonly keep: (kept: readonly string[]) => void;
+  /** What goes with a yes: nothing where all are ticked. */
+  readonly reduced: { readonly scope?: string };
+  /** Scopes are asked for, and none is ticked. */
+  readonly isNone: boolean;
+}
+
+function useKeptScopes(scope: string | undefined): KeptScopes {
+  const names = scopeNames(scope);
+  const [ticked, tick] = useState<{ readonly kept: readonly string[]; readonly of: string | undefined }>();
+  // Of other scopes nothing was said yet: all of them are asked for.
+  const kept = ticked !== undefined && ticked.of === scope ? ticked.kept : names;
+  return {
+    kept,
+    keep: (next) => tick({ kept: next, of: scope }),
+    reduced: kept.length < names.length ? { scope: kept.join(' ') } : {},
+    isNone: names.length > 0 && kept.length === 0,
+  };
+}
+
+/** What a yes means here beyond the scopes. */
+function Warnings({ question: { client, key, proxied } }: Pick<CardProps, 'question'>) {
+  return (
+    <>
+      {proxied !== undefined && (
+        <Notice kind={proxied === 'program' ? 'info' : 'warn'}>{words.proxied[proxied]}</Notice>
+      )}
+      {key && <Notice kind="warn">{words.keyWhat}</Notice>}
+      {client === commandName && <Notice kind="warn">{key ? words.cliKeyWarning : words.cliWarning}</Notice>}
+    </>
+  );
+}
+
 async function undoDenial({ client = '', resource = '', key }: Question, clientId: string): Promise<void> {
   const method = key ? 'key.permission.end' : 'permission.end';
   const answer = await call(method, { client: clientId, resource });
@@ -88,10 +127,26 @@ async function undoDenial({ client = '', resource = '', key }: Question, clientI
   rereadAll();
 }
 
-function wordsFor({ client = '', key }: Question): ConsentWords {
+/** Characters of a name in the title; the whole one stands below. */
+const maxTitleName = 40;
+
+/** The question in one sentence. The name is the program's own choice, which stands below it. */
+function Title({ question: { client = '', resource = '', key } }: Pick<CardProps, 'question'>) {
+  const { before, between, after } = key ? words.titleKey : words.titleAllow;
+  return (
+    <>
+      {before} <UntrustedText text={client} bound={maxTitleName} /> {between}{' '}
+      <UntrustedText text={URL.parse(resource)?.host ?? resource} bound={maxTitleName} />
+      {after}
+    </>
+  );
+}
+
+function wordsFor(question: Question): ConsentWords {
+  const { client = '', key } = question;
   const name = sanitizeLabel(client);
   return {
-    title: key ? words.titleKey : words.titleAllow,
+    title: <Title question={question} />,
     help: words.help,
     confirm: words.allow,
     deny: words.denyAlways,
@@ -107,10 +162,13 @@ interface AccessRequestProps extends Pick<AccessContext, 'permission'> {
   readonly question: Question;
   /** Undefined until they are known. */
   readonly issuers: AccessContext['issuers'] | undefined;
+  /** The scopes that are ticked. */
+  readonly kept: readonly string[];
+  readonly onKeep: (kept: readonly string[]) => void;
 }
 
-function AccessRequest({ question, permission, issuers }: AccessRequestProps) {
-  const { resource = '', scope, account, createdAt, key } = question;
+function AccessRequest({ question, permission, issuers, kept, onKeep }: AccessRequestProps) {
+  const { resource = '', scope, account, createdAt, expiresAt, key } = question;
   const names = scopeNames(scope);
   return (
     <>
@@ -143,12 +201,22 @@ function AccessRequest({ question, permission, issuers }: AccessRequestProps) {
             {names.length === 0 ? (
               <span class="dim">{words.scopesNone}</span>
             ) : (
-              <Scopes names={names} fresh={newScopes(question, permission)} />
+              <ScopeChoice
+                names={names}
+                fresh={newScopes(question, permission)}
+                kept={kept}
+                onKeep={onKeep}
+              />
             )}
           </Fact>
         )}
         <Fact name={words.asked}>
           <When at={createdAt} />
+          {expiresAt !== undefined && (
+            <>
+              , {words.expires} <When at={expiresAt} />
+            </>
+          )}
         </Fact>
       </Facts>
     </>

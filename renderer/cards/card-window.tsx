@@ -4,7 +4,9 @@ import { announce } from '../state/announcement.ts';
 import { Empty, ListFrame } from '../lists/list-frame.tsx';
 import { QuestionCard } from './question-card.tsx';
 import { useList } from '../state/store.ts';
+import { useWindowFit } from '../state/window-fit.ts';
 import { strings } from '../base/strings.ts';
+import { formatNumber } from '../base/format.ts';
 import type { Question } from '../base/views.ts';
 
 export function CardWindow({ id }: { readonly id?: string }) {
@@ -16,10 +18,19 @@ export function CardWindow({ id }: { readonly id?: string }) {
   useEffect(() => {
     if (shownId !== undefined) announce('');
   }, [shownId]);
+  const holder = useWindowFit(shownId);
   return (
-    <main class="card-window" tabIndex={-1}>
+    <main class="card-window" tabIndex={-1} ref={holder}>
       <h1 class="visually-hidden">{strings.waiting.dialog}</h1>
       <h2 class="visually-hidden">{strings.waiting.title}</h2>
+      {question && questions.length > 1 && (
+        <p class="dim small position">
+          {strings.card.position(
+            formatNumber(questions.indexOf(question) + 1),
+            formatNumber(questions.length),
+          )}
+        </p>
+      )}
       {/* Keyed: a card that takes another's place starts its half second anew. */}
       {question && <QuestionCard key={question.id} question={question} onDone={() => undefined} />}
       <ListFrame loaded={loaded} isEmpty={false} emptyTitle="" empty="">

@@ -27,7 +27,7 @@ type Answer = 'yes' | 'no' | 'later';
 
 /** What a card says around its content. */
 export interface ConsentWords {
-  readonly title: string;
+  readonly title: ComponentChildren;
   /** How to answer, and what each answer leads to. */
   readonly help: string;
   /** On the button that approves. */
@@ -55,6 +55,8 @@ interface ConsentFormProps extends QuestionFormProps {
    * What goes with a yes; answers undefined where nothing may be approved. Nothing goes with it where this is left out.
    */
   readonly approvalParams?: () => object | undefined;
+  /** Why nothing may be approved as the card stands now. */
+  readonly obstacle?: string | undefined;
   /** Takes back a denial that is remembered. */
   readonly undo?: Undo | undefined;
 }
@@ -67,6 +69,7 @@ export function ConsentForm({
   words,
   content,
   approvalParams = noParams,
+  obstacle,
   undo,
   children,
 }: ConsentFormProps) {
@@ -103,13 +106,13 @@ export function ConsentForm({
       <Refused refusal={action.refusal} />
       <footer>
         <p class="dim small" id="card-help">
-          {content === undefined || scopes.isSeen ? words.help : strings.card.unseenScopes}
+          {obstacle ?? (content === undefined || scopes.isSeen ? words.help : strings.card.unseenScopes)}
         </p>
         <Answers
           id={id}
           confirm={words.confirm}
           deny={words.deny ?? strings.card.deny}
-          content={scopes.isSeen ? content : undefined}
+          content={scopes.isSeen && obstacle === undefined ? content : undefined}
           isBusy={action.isBusy}
           onDeny={() => void give('no')}
           onApprove={approve}

@@ -66,6 +66,9 @@ export function newScopes({ scope }: Question, permission: Permission | undefine
 
 type LeaseParams = Pick<ParamsOn<'interaction.answer'>, 'lease'>;
 
+/** Seconds that the choice of a time lasts. */
+export const hourLong = hour;
+
 /**
  * Without a lease the broker allows it until the person ends it. Undefined where the choice means nothing: then
  * nothing may be sent.

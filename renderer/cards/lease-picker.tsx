@@ -1,6 +1,9 @@
 /** For how long: a row of choices, and below it what the chosen one means. */
+import { formatTime } from '../base/format.ts';
+import { hourLong } from './lease-choices.ts';
 import type { LeaseChoice } from './lease-choices.ts';
 import { strings } from '../base/strings.ts';
+import { useNow } from '../state/now.ts';
 
 const words = strings.card;
 
@@ -13,6 +16,8 @@ interface LeasePickerProps {
 }
 
 export function LeasePicker({ leases, chosen, pid, onChoose }: LeasePickerProps) {
+  // To the minute, so that the card stays as it is for as long.
+  const end = useNow((now) => Math.ceil((now + hourLong) / 60) * 60);
   const hint =
     chosen === 'run' && pid !== undefined ? words.leaseHints.runOf(String(pid)) : words.leaseHints[chosen];
   return (
@@ -27,6 +32,7 @@ export function LeasePicker({ leases, chosen, pid, onChoose }: LeasePickerProps)
         ))}
       </div>
       <p class="dim small" id="lease-hint" role="status">
+        {chosen === 'hour' && `${words.until(formatTime(end))} `}
         {hint}
       </p>
     </fieldset>

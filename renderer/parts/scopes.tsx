@@ -1,4 +1,10 @@
-/** Scopes in words: the server's own text, and what it means where everybody agrees on that. */
+/**
+ * Scopes in words: the server's own text, and what it means where everybody agrees on that; each with a box where the
+ * person chooses.
+ *
+ * Invariant: the words of a guess look unlike those that everybody agrees on. In a choice, what lets a program do most
+ * stands first, and a name that says nothing stands before one that only reads.
+ */
 import { useContext } from 'preact/hooks';
 import { UntrustedText, OnCard } from './untrusted-text.tsx';
 import { strings } from '../base/strings.ts';
@@ -14,11 +20,9 @@ const maxShown = 40;
 
 interface ScopesProps {
   readonly names: readonly string[];
-  /** Those to mark as asked for the first time. */
-  readonly fresh?: readonly string[];
 }
 
-export function Scopes({ names, fresh = [] }: ScopesProps) {
+export function Scopes({ names }: ScopesProps) {
   const isOnCard = useContext(OnCard);
   const most = isOnCard ? names.length : maxShown;
   if (names.length === 0) return <span class="dim">{strings.servers.noScopes}</span>;
@@ -28,7 +32,6 @@ export function Scopes({ names, fresh = [] }: ScopesProps) {
       {names.slice(0, most).map((name) => (
         <li key={name}>
           <Scope name={name} />
-          {fresh.includes(name) && <span class="tag">{strings.card.newScope}</span>}
           {isOnCard && <span class="end" />}
         </li>
       ))}
@@ -43,13 +46,68 @@ export function Scope({ name }: { readonly name: string }) {
   return (
     <>
       {meaning !== undefined && (
-        <span class="meaning" {...(meaning.isGuess ? { title: strings.scopeGuess } : {})}>
-          {meaning.words}
-        </span>
+        <span class={meaning.isGuess ? 'meaning guess' : 'meaning'}>{meaning.words}</span>
       )}{' '}
       <code>
         <UntrustedText text={name} bound={80} />
       </code>
+    </>
+  );
+}
+
+/** Verbs after which nothing may be left, and those that change nothing. */
+const strongest: ReadonlySet<string> = new Set(['delete', 'admin', 'manage']);
+const harmless: ReadonlySet<string> = new Set(['read', 'view', 'list']);
+
+function rank(name: string): number {
+  const meaning = scopeMeaning(name);
+  if (meaning === undefined) return 2;
+  const { verb } = meaning;
+  if (verb === undefined) return 4;
+  if (strongest.has(verb)) return 0;
+  return harmless.has(verb) ? 3 : 1;
+}
+
+/** Those that let a program do most first; else in the order of the request. */
+function byRisk(names: readonly string[]): string[] {
+  return names.toSorted((one, other) => rank(one) - rank(other));
+}
+
+interface ScopeChoiceProps {
+  readonly names: readonly string[];
+  /** Those to mark as asked for the first time. */
+  readonly fresh?: readonly string[];
+  readonly kept: readonly string[];
+  readonly onKeep: (kept: readonly string[]) => void;
+}
+
+/** The scopes, each with a box: what the person unticks, the program doesn't get. */
+export function ScopeChoice({ names, fresh = [], kept, onKeep }: ScopeChoiceProps) {
+  const hasGuess = names.some((name) => scopeMeaning(name)?.isGuess === true);
+  return (
+    <>
+      <ul class="scopes choice">
+        {byRisk(names).map((name) => (
+          <li key={name}>
+            <label>
+              <input
+                type="checkbox"
+                checked={kept.includes(name)}
+                onChange={(event) => {
+                  const isOn = event.currentTarget.checked;
+                  onKeep(names.filter((other) => (other === name ? isOn : kept.includes(other))));
+                }}
+              />
+              <span>
+                <Scope name={name} />
+                {fresh.includes(name) && <span class="tag">{strings.card.newScope}</span>}
+                <span class="end" />
+              </span>
+            </label>
+          </li>
+        ))}
+      </ul>
+      {hasGuess && <p class="dim small">{strings.card.guesses}</p>}
     </>
   );
 }

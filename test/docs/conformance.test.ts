@@ -130,6 +130,7 @@ describe('the state files of SECURITY.md', () => {
       'clients/NAME.key',
       'vault.sealed',
       'audit.jsonl, audit-NNNNNN.jsonl',
+      'desktop/command.json',
       'daemon.lock',
       'daemon.log',
     ]);

@@ -190,7 +190,7 @@ describe('the owner’s key at a desk', () => {
     const before = await line.request('settings.get');
     for (const [method, [params, shown]] of Object.entries(widening)) {
       const asking = line.request(method, params).catch((error: { reason: string }) => error.reason);
-      const { id, createdAt: _, asker, ...rest } = await card();
+      const { id, createdAt: _, expiresAt: _end, asker, ...rest } = await card();
       expect(rest, method).toEqual({ kind: 'command', state: 'open', ...shown });
       expect(asker).toMatchObject({ verified: true, pid: process.pid });
       await answer(id, 'yes');

@@ -118,7 +118,7 @@ describe('a broker of another version', () => {
   it('a broker of another version serves as ever; a request that fails because of it says so, and a restart mends it', async () => {
     const bin = otherRelease('9.8.7');
     const other = newHome({ bin });
-    await other.ok(['list']);
+    await other.ok(['list', '--json']);
     const pid = other.brokers()[0] ?? 0;
 
     const home = newHome({ env: { KEYTURN_HOME: other.folder } });

@@ -1,9 +1,10 @@
 /** How windows come and go by themselves: the card's, with what waits; and one whose page can't be loaded. */
-import { describe, expect, it } from 'vitest';
-import { pair } from '../../src/client/index.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { connect, pair } from '../../src/client/index.ts';
+import type { After } from '../../src/ipc/wire/timer.ts';
 import { double } from '../support/electron/electron-double.ts';
 import { newHome, type TestHome, until } from '../support/home.ts';
-import { ask, openApp, valueOf } from './rig.ts';
+import { ask, openApp, startInDouble, valueOf } from './rig.ts';
 
 describe('the card window', () => {
   const allow = (home: TestHome, host: string) => home.start(['allow', 'cli', `https://${host}/mcp`]);
@@ -22,9 +23,12 @@ describe('the card window', () => {
     const { window, page, question } = await cardWindow();
     expect(window.isFocused()).toBe(false);
     const shown = question();
+    // As high as its card, not as it was made.
+    await until('its height fits', () => window.getContentSize()[1] !== window.options.height);
     const second = allow(home, 'two.example');
     await until('both are told', () => double.notifications.length === 2);
     expect(question()).toBe(shown);
+    await page.getByText('Request 1 of 2').waitFor();
     valueOf(await ask(page, 'interaction.answer', { id: shown, answer: 'no' }));
     expect(await first.ended).toMatchObject({ code: 4 });
     await until('the next question', () => question() !== shown);
@@ -49,6 +53,32 @@ describe('the card window', () => {
     program.catch(() => undefined);
     await until('the next question is seen', () => question() !== shown && window.isVisible());
     expect(window.isFocused()).toBe(false);
+    expect(double.windows).toEqual([window]);
+  });
+
+  it('waits a moment after the connection of an app for what the app asks next', async () => {
+    const home = newHome();
+    const waits: { readonly ms: number; readonly end: () => void }[] = [];
+    const after: After = (ms, end) => {
+      waits.push({ ms, end });
+      return () => undefined;
+    };
+    await startInDouble(home, ['--hidden'], {}, { after });
+    const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
+    const { window, page, question } = await cardWindow();
+    const shown = question();
+    window.focus();
+    await page.locator('button.primary:enabled').waitFor();
+    await page.locator('.question h3').click();
+    valueOf(await ask(page, 'interaction.answer', { id: shown, answer: 'yes' }));
+    await pairing;
+    const [waiting] = await until('the window waits', () => (waits.length > 0 ? waits : undefined));
+    expect(waiting?.ms).toBe(3000);
+    const program = await connect({ name: 'editor', env: home.env });
+    onTestFinished(() => program.close());
+    program.getToken({ resource: 'https://one.example/mcp', interaction: 'allow' }).catch(() => undefined);
+    await page.getByRole('heading', { name: /^Allow editor to use one\.example/ }).waitFor();
+    waiting?.end();
     expect(double.windows).toEqual([window]);
   });
 

@@ -10,6 +10,7 @@ import type { Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import type { ChannelName, Envelope, ParamsOn, ResultOn } from '../../electron/bridge/channels.ts';
 import { startDesktop } from '../../electron/desktop.ts';
+import type { DesktopOptions } from '../../electron/desktop.ts';
 import { app, double } from '../support/electron/electron-double.ts';
 import { type TestHome, until } from '../support/home.ts';
 import { openBinary } from './binary.ts';
@@ -96,13 +97,14 @@ export async function startInDouble(
   home: TestHome,
   args: readonly string[] = [],
   set: Partial<typeof double> = {},
+  clock: Pick<DesktopOptions, 'after'> = {},
 ): Promise<void> {
   double.reset();
   Object.assign(double, set);
   onTestFinished(async () => {
     if (double.exitCode === undefined && double.isPrimary) await overDouble.quit();
   });
-  await startDesktop({ args, env: home.env });
+  await startDesktop({ args, env: home.env, ...clock });
 }
 
 type Item = (typeof double)['menu'][number];

@@ -23,7 +23,7 @@ describe('the window', () => {
     asked.catch(() => undefined);
     await questionId(owner, 'allow');
     const { page } = await openWindow({ answer, hash: 'card' });
-    await page.getByText('Give an app your API key?').waitFor();
+    await page.getByRole('heading', { name: /^Give .* your API key for / }).waitFor();
     await page.getByText('X-Api-Key: …').waitFor();
     expect(await page.getByText('Permissions', { exact: true }).count()).toBe(0);
     await page.getByLabel('1 hour').check();

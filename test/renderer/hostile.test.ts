@@ -31,6 +31,7 @@ const nothing: Lists = {
   'settings.get': { settings: {}, details: [], desk: 'here' },
   'preferences.get': examplePreferences,
   'card.shown': {},
+  'card.fit': {},
   status,
 };
 

@@ -95,6 +95,8 @@ export async function startPageBroker(): Promise<PageBroker> {
         return preferences;
       case 'preferences.set':
         return Object.assign(preferences, params);
+      case 'card.fit':
+        return {};
       case 'card.shown':
         shownCards.push((params as { id: string }).id);
         return {};

@@ -235,8 +235,8 @@ describe('the card of a program that asks for access', () => {
     const { owner } = broker;
     await page.getByText('It has access to this server already').waitFor();
     expect(await page.locator('.scopes li').allInnerTexts()).toEqual([
-      'Read notes notes:read',
       expect.stringMatching(/notes:write\s*new$/),
+      'Read notes notes:read',
     ]);
     await page.getByLabel('As before').check();
     expect(await page.getByLabel('Until revoked').count()).toBe(0);
@@ -246,6 +246,24 @@ describe('the card of a program that asks for access', () => {
     expect(await owner.request('client.list')).toMatchObject({
       clients: [{}, { permissions: [{ scope, decision: 'allow' }] }],
     });
+  });
+});
+
+it('a card allows the ticked permissions only, and nothing if none is ticked', async () => {
+  const { page, broker, token } = await askedForMore('notes:read notes:write');
+  token.catch(() => undefined);
+  await page.getByLabel('notes:write').uncheck();
+  await approvable(page);
+  await page.getByLabel('notes:read').uncheck();
+  await page.getByText('Tick at least one permission').waitFor();
+  expect(await button(page, 'Allow').isDisabled()).toBe(true);
+  await page.getByLabel('notes:read').check();
+  await approvable(page);
+  await button(page, 'Allow').click();
+  await gone(page);
+  await expect(token).rejects.toMatchObject({ reason: 'consent_required' });
+  expect(await clientsOf(broker)).toMatchObject({
+    clients: [{}, { permissions: [{ scope: 'notes:read' }] }],
   });
 });
 

@@ -44,7 +44,7 @@ const screens: readonly (readonly [hash: string, sign: string, opener?: string])
   ['servers', 'dialog .danger.filled', 'button[aria-label^=Revoke]'],
   ['servers', 'dialog .question', '.waiting button'],
   ['programs', 'article'],
-  ['programs', 'dialog .switch', 'button[aria-label^=Reduce]'],
+  ['programs', 'dialog .scopes.choice', 'button[aria-label^=Reduce]'],
   ['activity', '.entry'],
   ['settings', '#broker-title'],
   ['settings', 'dialog .danger.filled', 'button[aria-label^="Remove the client"]'],

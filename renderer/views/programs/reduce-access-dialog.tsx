@@ -10,7 +10,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Refused } from '../../parts/refused.tsx';
-import { Scope } from '../../parts/scopes.tsx';
+import { ScopeChoice } from '../../parts/scopes.tsx';
 import { Form } from '../../parts/form.tsx';
 import { strings } from '../../base/strings.ts';
 import type { LocalClient, Permission } from '../../base/views.ts';
@@ -50,21 +50,7 @@ export function ReduceAccessDialog({ program, permission, names, onClose }: Redu
           <Address url={resource} />
         </p>
         <p class="dim">{words.narrowHint}</p>
-        {names.map((name) => (
-          <label class="switch" key={name}>
-            <input
-              type="checkbox"
-              checked={kept.includes(name)}
-              onChange={(event) => {
-                const isOn = event.currentTarget.checked;
-                setKept(names.filter((other) => (other === name ? isOn : kept.includes(other))));
-              }}
-            />
-            <span>
-              <Scope name={name} />
-            </span>
-          </label>
-        ))}
+        <ScopeChoice names={names} kept={kept} onKeep={setKept} />
         <Refused refusal={action.refusal} />
         <div class="actions">
           <button type="button" onClick={onClose}>

@@ -7,6 +7,7 @@
 import { shownKey } from '../../broker/records/api-key.ts';
 import type { ProcessFacts } from '../../broker/questions/client-process.ts';
 import { wholeSeconds } from '../../base/clock.ts';
+import { questionTimeout } from '../../broker/questions/interaction.ts';
 import type { Interaction } from '../../broker/questions/interaction.ts';
 import type { ApprovalRequest, OfferedGrant, Question } from '../../broker/questions/question.ts';
 import type { SignInDetails } from '../../broker/questions/starter.ts';
@@ -37,10 +38,11 @@ export function interactionAnswer(
   mayFinish: boolean,
 ): InteractionAnswer {
   const common = { id, kind: question.kind, createdAt: wholeSeconds(createdAt), state: 'open' };
+  const card = { ...common, expiresAt: wholeSeconds(createdAt + questionTimeout) };
   switch (question.kind) {
     case 'allow':
       return {
-        ...common,
+        ...card,
         client: question.clientName,
         ...(question.asker === undefined ? {} : { asker: processAnswer(question.asker) }),
         ...(question.proxied === undefined ? {} : { proxied: question.proxied }),
@@ -61,7 +63,7 @@ export function interactionAnswer(
       return { ...common, ...signInAnswer(question, mayFinish) };
     case 'account':
       return {
-        ...common,
+        ...card,
         resource: question.endpoint,
         issuer: spelled(question.issuer),
         ...(question.account === undefined ? {} : { account: question.account }),
@@ -69,7 +71,7 @@ export function interactionAnswer(
       };
     case 'url':
       return {
-        ...common,
+        ...card,
         client: question.clientName,
         ...(question.asker === undefined ? {} : { asker: processAnswer(question.asker) }),
         resource: question.endpoint,
@@ -78,9 +80,9 @@ export function interactionAnswer(
         message: question.message,
       };
     case 'settings':
-      return { ...common, settings: question.settings.map((setting) => ({ ...setting })) };
+      return { ...card, settings: question.settings.map((setting) => ({ ...setting })) };
     case 'command':
-      return { ...common, asker: processAnswer(question.asker), ...requestAnswer(question.request) };
+      return { ...card, asker: processAnswer(question.asker), ...requestAnswer(question.request) };
   }
 }
 

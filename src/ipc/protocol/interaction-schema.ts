@@ -129,6 +129,8 @@ export const interaction = z.object({
   /** Of the kind `url`: the words of the server that wants its address opened. */
   message: z.string().max(maxLength.sentence).optional(),
   createdAt: instant,
+  /** When nobody waits for the answer any more; absent for sign-ins and pairings. */
+  expiresAt: instant.optional(),
   state,
 });
 

@@ -48,6 +48,9 @@ const defaultSession = {
 export const session = { defaultSession };
 
 export const nativeTheme = double.theme;
+export const screen = {
+  getDisplayMatching: () => ({ workArea: { x: 0, y: 0, width: 1280, height: 800 } }),
+};
 export const powerMonitor = double.power;
 export const net = { isOnline: (): boolean => double.isOnline };
 

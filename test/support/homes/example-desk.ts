@@ -403,6 +403,7 @@ const answers: { readonly [C in ChannelName]?: ResultOn<C> } = {
   'settings.get': { settings, details, desk: 'here' },
   'preferences.get': examplePreferences,
   'card.shown': {},
+  'card.fit': {},
   status,
 };
 

@@ -220,9 +220,12 @@ export class BrowserWindow
   readonly webContents: WebContents;
   readonly #state = { visible: false, focused: false, minimized: false, destroyed: false };
 
+  #size: readonly [number, number];
+
   constructor(options: Electron.BrowserWindowConstructorOptions) {
     super();
     this.options = options;
+    this.#size = [options.width ?? 0, options.height ?? 0];
     this.webContents = new WebContents(options);
     double.windows.push(this);
     app.emit('web-contents-created', {}, this.webContents);
@@ -268,6 +271,16 @@ export class BrowserWindow
     return this.#state.destroyed;
   }
   setBackgroundColor(): void {}
+  getBounds(): Electron.Rectangle {
+    return this.getNormalBounds();
+  }
+  getContentSize(): number[] {
+    return [...this.#size];
+  }
+  setContentSize(width: number, height: number): void {
+    this.#size = [width, height];
+    void this.webContents.page.then((page) => page.setViewportSize({ width, height })).catch(() => undefined);
+  }
   getNormalBounds(): Electron.Rectangle {
     return { x: 0, y: 0, width: this.options.width ?? 0, height: this.options.height ?? 0 };
   }
