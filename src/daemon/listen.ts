@@ -4,6 +4,7 @@
  * Invariant: while the vault is locked no program is paired, since no key could be made for it.
  */
 import { prepareSocket } from '../ipc/wire/socket-path.ts';
+import { passedDescriptor } from '../ipc/server/passed-socket.ts';
 import { startServer } from '../ipc/server/server.ts';
 import type { BrokerServer, ServerDeps, ServerEvent } from '../ipc/server/server.ts';
 import { deskCapability, versionCapability } from '../ipc/wire/capabilities.ts';
@@ -27,6 +28,7 @@ export async function listen(
   const socket = prepareSocket(paths, options.env);
   const server = await startServer({
     path: socket,
+    passed: passedDescriptor(options.env, process.pid),
     homeId,
     capabilities: [...versionCapability(version), ...(options.desk ? [deskCapability] : [])],
     keyFor: (clientId) => keys.keyFor(clientId),

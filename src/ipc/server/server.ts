@@ -11,6 +11,7 @@ import net, { type Socket } from 'node:net';
 import { KeyturnError, reasonOf, type Reason } from '../../base/errors.ts';
 import { type RateLimit, RateLimits } from './rate-limit.ts';
 import { listenAt } from '../wire/endpoint.ts';
+import { listenOnPassed, type PassedSocket } from './passed-socket.ts';
 import { type Paired, PairingQueue, type PairRequest } from './pairing.ts';
 import { loadPeerReader, type PeerFacts, type PeerReader, processOf } from '../peer/peer.ts';
 import { type Caller, Session, type SessionHost } from './session.ts';
@@ -38,6 +39,8 @@ export type ServerEvent =
 export interface ServerDeps {
   /** From `prepareSocket`; its folder is checked again. */
   readonly path: string;
+  /** A descriptor that listens there already: see passed-socket.ts. */
+  readonly passed?: number | undefined;
   /** The broker's id on the wire. */
   readonly homeId: string;
   /** What the broker says of itself in the handshake: see docs/wire.md. Nothing unless given. */
@@ -105,10 +108,11 @@ export async function startServer(deps: ServerDeps): Promise<BrokerServer> {
   const readPeer = deps.readPeer ?? (await loadPeerReader());
   // Paused: nothing is read before the peer was looked at.
   const server = net.createServer({ pauseOnConnect: true });
-  const endpoint = await listenAt(server, deps.path);
+  const { endpoint, early } = await listen(server, deps, readPeer);
   const reception = new Reception(deps, readPeer, endpoint);
-  // Connections can't have come in yet: 'connection' is emitted from the event loop, later than this.
+  // Others can't have come in yet: 'connection' is emitted from the event loop, later than this.
   server.on('connection', (socket) => reception.receive(socket));
+  for (const socket of early) reception.receive(socket);
   // Accepting can fail for want of descriptors: that caller is lost, the broker isn't.
   server.on('error', () =>
     deps.log?.({ event: 'refused', reason: 'internal', peer: { kind: 'unverified' } }),
@@ -125,6 +129,15 @@ export async function startServer(deps: ServerDeps): Promise<BrokerServer> {
       await closed;
     },
   };
+}
+
+async function listen(
+  server: net.Server,
+  { path, passed: fd, after = realAfter }: ServerDeps,
+  readPeer: PeerReader,
+): Promise<PassedSocket> {
+  if (fd !== undefined) return listenOnPassed(server, { fd, path, readPeer, after });
+  return { endpoint: await listenAt(server, path), early: [] };
 }
 
 /** Every connection of one server. */

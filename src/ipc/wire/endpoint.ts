@@ -37,7 +37,7 @@ export function endpointId(socket: string): string {
 }
 
 /** Connections that wait to be accepted: the most that Linux lets a process ask for by default. */
-const maxQueue = 4096;
+export const maxQueue = 4096;
 
 /**
  * Starts listening, having removed a dead broker's socket. Throws `broker_running` where somebody
@@ -81,7 +81,7 @@ async function removeStale(socket: string): Promise<void> {
 
 function running(socket: string): KeyturnError {
   return new KeyturnError('broker_running', `a broker already listens on ${quoted(socket)}`, {
-    hint: 'Use that one, or stop it first.',
+    hint: 'Use that one, or stop it first. If systemd listens there: systemctl --user stop keyturn.socket',
   });
 }
 
