@@ -72,7 +72,7 @@ async function start(autoStarted: boolean): Promise<Daemon> {
   // Only the user may read the files that we create.
   process.umask(0o077);
   const { startDaemon } = await import('../../daemon/daemon.ts');
-  const { openBrowser } = await import('../../daemon/system/browser.ts');
+  const { isService, openBrowser } = await import('../../daemon/system/browser.ts');
   const { fileLog, terminalLog } = await import('../../daemon/system/log.ts');
   const paths = homePaths();
   const log = autoStarted
@@ -83,7 +83,11 @@ async function start(autoStarted: boolean): Promise<Daemon> {
     env: process.env,
     autoStarted,
     openBrowser: (url, browser) =>
-      openBrowser(url, { env: process.env, ...(browser === undefined ? {} : { command: browser }) }),
+      openBrowser(url, {
+        env: process.env,
+        isService: isService(process.env),
+        ...(browser === undefined ? {} : { command: browser }),
+      }),
     log,
     shield: shieldProcess,
   });

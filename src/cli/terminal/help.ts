@@ -32,14 +32,17 @@ export function overviewLines(statements: readonly Statement[]): string {
   );
 }
 
-function usageLines({ name, usage, operands, options }: Statement): string[] {
+function usageLines(statement: Statement): string[] {
+  return usagesOf(statement).map((line, index) => `${index === 0 ? 'Usage:' : '      '} keyturn ${line}`);
+}
+
+/** What may stand after `keyturn`, a line for each form. */
+export function usagesOf({ name, usage, operands, options }: Statement): readonly string[] {
   const all = Object.entries(options);
   const [only] = all;
   const given = all.length === 1 && only?.[1].type === 'boolean' ? `[--${only[0]}]` : '[OPTION]...';
   const made = [name, operandsText(operands), all.length === 0 ? '' : given].filter((word) => word !== '');
-  return (usage ?? [made.join(' ')]).map(
-    (line, index) => `${index === 0 ? 'Usage:' : '      '} keyturn ${line}`,
-  );
+  return usage ?? [made.join(' ')];
 }
 
 /** `CLIENT RESOURCE`, `[NAME [VALUE]]`. */

@@ -20,16 +20,30 @@ export interface BrowserOptions {
   readonly command?: string;
   readonly env: NodeJS.ProcessEnv;
   readonly platform?: NodeJS.Platform;
+  /** This process is a service of systemd's: the browser gets a unit of its own. */
+  readonly isService?: boolean;
 }
+
+/** Whether systemd started this very process as a service, not a parent of it (systemd.exec(5), SYSTEMD_EXEC_PID). */
+export const isService = (env: NodeJS.ProcessEnv): boolean => env['SYSTEMD_EXEC_PID'] === String(process.pid);
+
+/**
+ * Words before a browser that a service starts. As a child of the service the browser would have its limits, and end
+ * with it. The description keeps the address out of the journal.
+ */
+const asUnit = ['systemd-run', '--user', '--quiet', '--collect', '--description=Browser for Keyturn', '--'];
 
 /** Resolves once the program has started. Rejects where there is none. */
 export async function openBrowser(
   url: string,
-  { command, env, platform = process.platform }: BrowserOptions,
+  { command, env, platform = process.platform, isService: apart = false }: BrowserOptions,
 ): Promise<void> {
-  const [program, ...args] = browserWords(command, platform);
-  if (program === undefined) throw noBrowser('no browser command is known');
-  const child = spawn(program, [...args, url], { env, stdio: 'ignore', detached: true, shell: false });
+  const words = browserWords(command, platform);
+  if (words.length === 0) throw noBrowser('no browser command is known');
+  // systemd puts variables in place of `$NAME`, and `$` in place of `$$` (systemd.service(5)).
+  const literal = (word: string): string => word.replaceAll('$', '$$$$');
+  const [program = '', ...args] = apart ? [...asUnit, ...[...words, url].map(literal)] : [...words, url];
+  const child = spawn(program, args, { env, stdio: 'ignore', detached: true, shell: false });
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
     child.once('error', () => reject(noBrowser(`${program} could not be started`)));
@@ -46,11 +60,11 @@ export function browserProgram(
 }
 
 function browserWords(command: string | undefined, platform: NodeJS.Platform): readonly string[] {
-  return command === undefined ? (systemOpeners[platform] ?? []) : words(command);
+  return command === undefined ? (systemOpeners[platform] ?? []) : wordsOf(command);
 }
 
 /** A command with spaces in its path is taken whole where such a file exists. */
-function words(command: string): string[] {
+function wordsOf(command: string): string[] {
   const isFile = statSync(command, { throwIfNoEntry: false })?.isFile() === true;
   return isFile ? [command] : command.trim().split(/\s+/);
 }

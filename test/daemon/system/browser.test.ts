@@ -2,7 +2,7 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { openBrowser } from '../../../src/daemon/system/browser.ts';
+import { isService, openBrowser } from '../../../src/daemon/system/browser.ts';
 import { until } from '../../support/home.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -46,6 +46,18 @@ describe('a browser command', () => {
   it('may be a file with spaces in its name', async () => {
     await openBrowser(url, { command: scribe('my own browser'), env });
     expect(await argumentsGiven()).toEqual([url]);
+  });
+
+  it('gets a unit of its own if systemd started the broker, and systemd expands nothing in the URL', async () => {
+    scribe('systemd-run');
+    const where = { PATH: `${folder}:${process.env['PATH']}` };
+    await openBrowser(url, { command: 'firefox', env: where, isService: true });
+    const given = await argumentsGiven();
+    expect(given.slice(0, given.indexOf('--'))).toContain('--user');
+    expect(given.slice(given.indexOf('--') + 1)).toEqual(['firefox', url.replace('$', '$$$$')]);
+    expect(isService({ SYSTEMD_EXEC_PID: String(process.pid) })).toBe(true);
+    // A terminal that systemd started hands its own variables to what a person runs in it.
+    expect(isService({ SYSTEMD_EXEC_PID: String(process.ppid) })).toBe(false);
   });
 
   it('a browser command that does not exist is reported', async () => {

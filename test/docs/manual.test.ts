@@ -1,0 +1,94 @@
+/** The man pages say of every command what its statement says, and man shows them without a warning. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { exitStatuses, manualPages } from '../../scripts/packaging/manual.ts';
+import { statements } from '../../src/cli/main.ts';
+import { optionText, usagesOf } from '../../src/cli/terminal/help.ts';
+import { shownOptions, type Statement } from '../../src/cli/terminal/statement.ts';
+import { page, section, tableRows } from './pages.ts';
+
+const all = await statements();
+const edition = { version: '1.2.3', date: '2026-11-23' };
+const hasMan = spawnSync('man', ['--version']).status === 0;
+
+/** What no statement holds yet, and roff would take for its own. */
+const trap: Statement = {
+  name: 'trap',
+  summary: '.so /etc/passwd',
+  operands: [],
+  options: {},
+  about: String.raw`'\" t \fBbold\fR \n(.g ’ ~ ^`,
+  notes: ['.sy reboot'],
+  examples: [".de XX\n'br"],
+};
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'keyturn-manual-'));
+  for (const [name, text] of manualPages([...all, trap], edition))
+    writeFileSync(path.join(folder, name), text);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** As man shows it, in lines long enough for every paragraph. */
+function shown(...names: string[]): { text: string; warnings: string } {
+  const files = names.map((name) => path.join(folder, name));
+  const env = { ...process.env, MANWIDTH: '2000', LC_ALL: 'C.UTF-8', MAN_KEEP_FORMATTING: '' };
+  const { stdout, stderr } = spawnSync('man', ['--warnings', '-l', ...files], { encoding: 'utf8', env });
+  return { text: stdout.replaceAll(/\s+/g, ' '), warnings: stderr };
+}
+
+const flat = (text: string): string => text.replaceAll('`', '').replaceAll(/\s+/g, ' ');
+
+describe.skipIf(!hasMan)('the man pages', () => {
+  it('are shown by man without a warning, in 80 columns', () => {
+    const files = [...manualPages([...all, trap], edition).keys()].map((name) => path.join(folder, name));
+    const env = { ...process.env, MANWIDTH: '80', LC_ALL: 'C.UTF-8' };
+    const { status, stderr } = spawnSync('man', ['--warnings', '-l', ...files], { encoding: 'utf8', env });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  });
+
+  it('say of each command what is stated, and show no option that only Keyturn gives itself', () => {
+    const { text } = shown(...all.map(({ name }) => `keyturn-${name}.1`));
+    for (const statement of all) {
+      const { about, summary, name, notes = [], terms = {}, examples } = statement;
+      const options = shownOptions(statement).map(
+        ([option, stated]) => `${optionText(option, stated)} ${stated.summary}${stated.more ?? ''}`,
+      );
+      const usages = usagesOf(statement).map((usage) => `keyturn ${usage}`);
+      const rows = Object.entries(terms).map((row) => row.join(' '));
+      for (const words of [
+        `keyturn-${name} - ${summary}`,
+        about,
+        ...usages,
+        ...rows,
+        ...options,
+        ...notes,
+        ...examples,
+      ])
+        expect(text).toContain(flat(words));
+    }
+    expect(text).not.toContain('auto-started');
+  });
+
+  it('let no text of a statement become a request or an escape', () => {
+    const { text, warnings } = shown('keyturn-trap.1');
+    expect(warnings).toBe('');
+    for (const words of [trap.summary, trap.about, ...(trap.notes ?? []), ".de XX 'br"])
+      expect(text).toContain(words);
+  });
+
+  it('list every command and the exit statuses of docs/cli.md', () => {
+    const { text } = shown('keyturn.1');
+    for (const { name, summary } of all)
+      expect(text).toMatch(new RegExp(`keyturn-${name}\\(1\\) .*${summary[0]}`));
+    const rows = tableRows(section(page('docs/cli.md'), 'Exit status')).slice(2);
+    expect(Object.entries(exitStatuses)).toEqual(rows);
+    expect(execFileSync('man', ['-l', path.join(folder, 'keyturn.1')], { encoding: 'utf8' })).toContain(
+      'KEYTURN(1)',
+    );
+  });
+});
