@@ -73,7 +73,7 @@ export function writeProgram(folder: string, runsAt: string): void {
 }
 
 /** Symbols for debuggers are a seventh of Node's size. Without the tool they stay. */
-function strip(file: string): void {
+export function strip(file: string): void {
   spawnSync('strip', ['--strip-unneeded', '--remove-section=.comment', '--remove-section=.note', file], {
     stdio: 'ignore',
   });

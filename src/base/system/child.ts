@@ -7,6 +7,7 @@
 import { fork } from 'node:child_process';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isSingle } from './single.ts';
 
 /** A running child: what `child_process.fork` and Electron's `utilityProcess.fork` have in common. */
 export interface Child {
@@ -20,18 +21,23 @@ export interface Child {
 /** `env`: the child's whole environment; by default ours. */
 export type SpawnChild = (env?: NodeJS.ProcessEnv) => Child;
 
-/** The file `name` beside the module `url`: TypeScript in the source tree, JavaScript once built. */
+/** The first argument of a child process, in an executable of one file. */
+export const childWord = (name: string): string => `__${name}`;
+
+/** The file `name` beside the module `url`: TypeScript in the source tree, JavaScript once built; or its word. */
 export function fileBeside(url: string, name: string): string {
+  if (isSingle) return childWord(name);
   return fileURLToPath(new URL(`./${name}${path.extname(url)}`, url));
 }
 
-/** Starts `file` with Node. */
+/** Starts `file` with Node; a word, with this executable. */
 export function forkChild(file: string, env: NodeJS.ProcessEnv = process.env): Child {
   const child = fork(file, [], {
     env,
     serialization: 'json',
     // Not our own flags, such as an inspector's port: the child holds secrets. SIGUSR1 must open none.
-    execArgv: ['--disable-sigusr1'],
+    // An executable of one file has them built in.
+    execArgv: isSingle ? [] : ['--disable-sigusr1'],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   // An idle child never keeps the broker alive.

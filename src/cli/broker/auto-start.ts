@@ -14,6 +14,7 @@ import type { Connection } from '../../client/connection.ts';
 import { retry } from '../../client/takeover.ts';
 import type { Reason } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
+import { isSingle } from '../../base/system/single.ts';
 import { systemCode } from '../../base/system-error.ts';
 import { isAbsent, NotStarted } from './no-broker.ts';
 import { say } from '../terminal/output.ts';
@@ -92,7 +93,7 @@ export const nodeFlags: readonly string[] = ['--disable-sigusr1', '--max-semi-sp
  * environment.
  */
 export function spawnDetached(args: readonly string[], stdio: 'ignore' | ['ignore', 'pipe', 'pipe']) {
-  return spawn(process.execPath, [...nodeFlags, bin, ...args], {
+  return spawn(process.execPath, isSingle ? args : [...nodeFlags, bin, ...args], {
     cwd: workingFolder(process.env),
     env: environmentFor(process.env),
     detached: true,

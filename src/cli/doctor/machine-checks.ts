@@ -11,6 +11,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { shellWord } from '../../base/errors.ts';
 import type { HomePaths } from '../../base/paths.ts';
+import { isSingle } from '../../base/system/single.ts';
 import { fromEnvironment, type Settings } from '../../daemon/settings/settings.ts';
 import { readAuthorities } from '../../daemon/system/authorities.ts';
 import { browserProgram } from '../../daemon/system/browser.ts';
@@ -92,6 +93,7 @@ function keychainFindings(look: KeychainLook): Finding[] {
 
 /** Looked for, not loaded: loading it would reach for the keychain's library. */
 function moduleFindings(): Finding[] {
+  if (isSingle) return [];
   try {
     const manifest = createRequire(import.meta.url).resolve('keytar/package.json');
     if (existsSync(path.join(path.dirname(manifest), 'build', 'Release', 'keytar.node'))) return [];
@@ -210,7 +212,7 @@ const clockTolerance = 24 * 60 * 60 * 1000;
 /** Without the network: this program, and what the home holds, can't come from the future. */
 function clockFindings({ paths, now }: Machine): Finding[] {
   const files = [
-    fileURLToPath(import.meta.url),
+    isSingle ? process.execPath : fileURLToPath(import.meta.url),
     path.join(paths.state, 'home.json'),
     path.join(paths.state, 'grants.jsonl'),
   ];

@@ -7,6 +7,7 @@
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import { printJson, say } from '../terminal/output.ts';
+import { isSingle } from '../../base/system/single.ts';
 import type { Entry } from './entry.ts';
 
 interface Configured {
@@ -51,12 +52,13 @@ export function tellEntry(entry: Entry, isForScript: boolean): void {
 /** `keyturn` where that is found as this program; else Node and the file that runs. */
 function ownCommand({ PATH = '' }: NodeJS.ProcessEnv): [string, ...string[]] {
   const { argv, execPath } = process;
-  const own = realOf(argv[1] ?? '');
+  const own = realOf(isSingle ? execPath : (argv[1] ?? ''));
   const isFound = PATH.split(path.delimiter)
     // npx adds such folders for its own command only.
     .filter((folder) => path.isAbsolute(folder) && !folder.endsWith(path.join('node_modules', '.bin')))
     .some((folder) => realOf(path.join(folder, 'keyturn')) === own);
-  return isFound || own === undefined ? ['keyturn'] : [execPath, own];
+  if (isFound || own === undefined) return ['keyturn'];
+  return isSingle ? [own] : [execPath, own];
 }
 
 function realOf(file: string): string | undefined {

@@ -1,5 +1,5 @@
 /**
- * The child process that talks to the OS keychain: the only file that uses keytar.
+ * The child process that talks to the OS keychain: the only one that loads keytar (keytar.ts).
  *
  * keytar can crash, and can wait without end. So it runs in a process of its own, which the broker can kill and start
  * again. `findCredentials` is never called, because it crashes on locked items.
@@ -12,20 +12,8 @@ import { shieldProcess } from '../../base/shield.ts';
 import { hearParent, tellParent } from '../../base/system/parent.ts';
 import type { KeychainAnswer, KeychainRequest } from './keychain-messages.ts';
 import { requestSchema } from './keychain-messages.ts';
-
-/** The part of keytar that we use. Its own types may be missing at compile time, since keytar is optional. */
-interface Keytar {
-  getPassword(service: string, account: string): Promise<string | null>;
-  setPassword(service: string, account: string, password: string): Promise<void>;
-  deletePassword(service: string, account: string): Promise<boolean>;
-}
-
-async function loadKeytar(): Promise<Keytar> {
-  // A variable, so that the compiler doesn't look for a module that may not be installed.
-  const name: string = 'keytar';
-  const loaded = (await import(name)) as { readonly default: Keytar };
-  return loaded.default;
-}
+import { loadKeytar } from './keytar.ts';
+import type { Keytar } from './keytar.ts';
 
 async function perform(keytar: Keytar, request: KeychainRequest): Promise<string | boolean | null> {
   const { service, account } = request;

@@ -215,6 +215,7 @@ export const layers: Readonly<Record<string, Layer>> = {
       ...base,
       'base/shield.ts',
       'base/near-name.ts',
+      'base/system/single.ts',
       'oauth/',
       'ipc/',
       'client/',
@@ -224,5 +225,10 @@ export const layers: Readonly<Record<string, Layer>> = {
     ],
     packages: ['zod'],
     why: 'asks the broker over the socket, never past it; of daemon/ it starts what runs',
+  },
+  'cli/single.ts': {
+    mayImport: ['base/system/child.ts', 'cli/', 'vault/keychain/keychain-worker.ts', 'proxy/proxy-worker.ts'],
+    packages: [],
+    why: 'one executable is every process of ours: it begins as the one that its first word names',
   },
 };
