@@ -1,6 +1,6 @@
 /** Which of the windows this is: the card's, the welcome, or the main one with its tabs. */
 import type { ComponentType } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { Activity } from './views/activity/activity.tsx';
 import { announce, useAnnouncement } from './state/announcement.ts';
 import { Programs } from './views/programs/programs.tsx';
@@ -15,6 +15,9 @@ import { TabBar } from './views/tab-bar.tsx';
 import { PauseBanner } from './views/vault/pause-banner.tsx';
 import { VaultBanner } from './views/vault/vault-banner.tsx';
 import { OpenQuestions } from './views/open-questions.tsx';
+import { Overview } from './views/overview/overview.tsx';
+import { Search } from './views/search.tsx';
+import { useKeys } from './state/keys.ts';
 import { Welcome } from './views/welcome.tsx';
 
 export function App() {
@@ -34,41 +37,45 @@ function RouteView({ route }: { readonly route: Route }) {
     case 'welcome':
       return <Welcome />;
     case 'tab':
-      return <MainWindow tab={route.tab} />;
+      return <MainWindow tab={route.tab} item={route.item} />;
     case 'start':
       return <Start />;
   }
 }
 
-/** Without a fragment: the welcome until the person has seen it, then the servers. */
+/** Without a fragment: the welcome until the person has seen it, then the overview. */
 function Start() {
   const { value, refusal } = useList('preferences.get');
   // Not known yet: neither, so that nothing is shown for a moment only.
   if (value === undefined && refusal === undefined) return null;
-  return value?.isWelcomed === false ? <Welcome /> : <MainWindow tab="servers" />;
+  return value?.isWelcomed === false ? <Welcome /> : <MainWindow tab="overview" />;
 }
 
-const views: Readonly<Record<Tab, ComponentType>> = {
+const views: Readonly<Record<Tab, ComponentType<{ item?: string }>>> = {
+  overview: Overview,
   servers: Servers,
   programs: Programs,
   activity: Activity,
   settings: Settings,
 };
 
-function MainWindow({ tab }: { readonly tab: Tab }) {
+function MainWindow({ tab, item }: { readonly tab: Tab; readonly item?: string | undefined }) {
   const View = views[tab];
+  const [isSearching, search] = useState(false);
   useEffect(() => announce(''), [tab]);
+  useKeys({ search: () => search(true) });
   return (
     <>
-      <TabBar tab={tab} onChoose={goTo} />
+      <TabBar tab={tab} onChoose={goTo} onSearch={() => search(true)} />
       <main tabIndex={-1}>
         <VaultBanner />
         <PauseBanner />
         <OpenQuestions />
         <div id="view" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-          <View />
+          <View {...(item === undefined ? {} : { item })} />
         </div>
       </main>
+      {isSearching && <Search onClose={() => search(false)} />}
     </>
   );
 }

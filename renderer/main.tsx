@@ -9,6 +9,7 @@ import './style/colours.css';
 import './style/page.css';
 import './style/parts.css';
 import './style/views.css';
+import './style/lists.css';
 
 document.documentElement.lang = locale;
 document.title = strings.appName;

@@ -4,9 +4,12 @@
  * What they show is invented and written down (test/support/homes/example-desk.ts), not a broker's: a real one
  * would show the addresses of a test machine. The page, its style and its policy are the built ones.
  *
+ * The letters are Inter, a font made for interfaces (Debian's package fonts-inter).
+ *
  *   npm run screenshots                        as they stand in docs/images
  *   npm run screenshots -- FOLDER WIDTH        to look at, in another width
  */
+import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
@@ -57,21 +60,19 @@ const locked = exampleAnswer({
 });
 
 const screens: readonly Screen[] = [
-  { name: 'servers', hash: 'servers', sign: 'article', size: { width: 960, height: 960 } },
-  { name: 'programs', hash: 'programs', sign: 'article', isWhole: true },
+  { name: 'overview', hash: 'overview', sign: '.node' },
+  { name: 'servers', hash: 'servers', sign: 'article' },
+  { name: 'programs', hash: 'programs', sign: 'article' },
   { name: 'activity', hash: 'activity', sign: '.entry' },
-  { name: 'settings', hash: 'settings', sign: '#broker-title', size: { width: 960, height: 1240 } },
+  { name: 'settings', hash: 'settings/security', sign: '#vault-title' },
   { name: 'welcome', hash: 'welcome', sign: '.steps', size: { width: 960, height: 860 } },
   { name: 'waiting', hash: 'servers', sign: '.waiting', answer: locked },
   {
     name: 'explain',
-    hash: 'servers',
+    hash: 'servers/g1',
     sign: 'article',
     prepare: async (page) => {
-      await page
-        .getByRole('button', { name: /^Details/ })
-        .nth(1)
-        .click();
+      await page.getByRole('button', { name: /^Details/ }).click();
       await page.locator('.timeline li').first().waitFor();
     },
   },
@@ -86,10 +87,6 @@ async function shoot(context: BrowserContext, screen: Screen, scheme: 'light' | 
   const wide = width === undefined ? size : { ...size, width: Number(width) };
   const { page, complaints } = await openPage(context, { answer, hash, scheme, later, ...wide });
   await page.locator(sign).first().waitFor();
-  // A picture of the whole page shows also what no window would draw yet.
-  await page.evaluate(
-    `document.querySelectorAll('.cards > li').forEach(({ style }) => (style.contentVisibility = 'visible'))`,
-  );
   await screen.prepare?.(page);
   const picture = await page.screenshot({ fullPage: isWhole });
   await writeFile(path.join(folder, `${name}-${scheme}.png`), smallPng(picture));
@@ -97,9 +94,15 @@ async function shoot(context: BrowserContext, screen: Screen, scheme: 'light' | 
   if (complaints.length > 0) throw new Error(`${name}: ${complaints.join('; ')}`);
 }
 
+if (!execFileSync('fc-match', ['Inter'], { encoding: 'utf8' }).startsWith('Inter'))
+  throw new Error('The font Inter is missing. On Debian: apt-get install fonts-inter');
 build();
 await mkdir(folder, { recursive: true });
-const profile = await openBrowserProfile({ ca: '', origins: [] });
+const profile = await openBrowserProfile({
+  ca: '',
+  origins: [],
+  fonts: path.join(import.meta.dirname, 'screenshots.fonts.conf'),
+});
 try {
   for (const screen of screens) {
     for (const scheme of ['light', 'dark'] as const) await shoot(profile.page.context(), screen, scheme);

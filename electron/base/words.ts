@@ -196,6 +196,7 @@ export const words = {
   signedOut: (server: Server) => `${serverName(server.endpoint)} needs you to sign in again`,
   signedOutTitle: 'Signed out',
   exportTitle: 'Export activity',
+  file: 'File',
   view: 'View',
   startFailed: 'Keyturn could not start',
   faulted: 'Keyturn stopped',

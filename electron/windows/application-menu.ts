@@ -1,8 +1,8 @@
 /**
  * The menu of the app's windows. Electron's own has rows that open its tools and other people's pages.
  *
- * Invariant: nothing is in it but what a window can't do without: its keys for larger and smaller letters,
- * and on macOS copy, paste and quit, which are rows of a menu there. Elsewhere its bar is hidden.
+ * Invariant: nothing is in it but what a window can't do without: its keys for larger and smaller letters, to close
+ * the window and to quit, and on macOS copy and paste, which are rows of a menu there. Elsewhere its bar is hidden.
  */
 import { Menu } from 'electron';
 import type { MenuItemConstructorOptions } from 'electron';
@@ -13,6 +13,14 @@ export function applicationMenu(platform: NodeJS.Platform = process.platform): M
     label: words.view,
     submenu: [{ role: 'zoomIn' }, { role: 'zoomOut' }, { role: 'resetZoom' }],
   };
-  if (platform !== 'darwin') return Menu.buildFromTemplate([view]);
+  const file: MenuItemConstructorOptions = {
+    label: words.file,
+    // A role brings its own key on macOS only.
+    submenu: [
+      { role: 'close', accelerator: 'CommandOrControl+W' },
+      { role: 'quit', accelerator: 'CommandOrControl+Q' },
+    ],
+  };
+  if (platform !== 'darwin') return Menu.buildFromTemplate([file, view]);
   return Menu.buildFromTemplate([{ role: 'appMenu' }, { role: 'editMenu' }, view, { role: 'windowMenu' }]);
 }

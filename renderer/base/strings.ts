@@ -36,10 +36,48 @@ export const strings = {
 
   tabs: {
     label: 'Views',
+    overview: 'Overview',
     servers: 'Servers',
     programs: 'Connected apps',
     activity: 'Activity',
     settings: 'Settings',
+  },
+
+  overview: {
+    title: 'Who uses what',
+    lead: 'Your connected apps, the servers that they may use, and how much they did in the last 24 hours.',
+    emptyTitle: 'You are not signed in anywhere yet',
+    empty: 'Add a server under Servers, or let an app ask for access.',
+    hint: 'A thicker line means more use in the last 24 hours.',
+    cut: 'These are the apps that were used last. Servers and Connected apps list all of them.',
+    notSignedIn: 'not signed in',
+  },
+
+  search: {
+    button: 'Search',
+    title: 'Search',
+    label: 'Server, app or setting',
+    hint: 'Enter opens the first one; the arrow keys go to the others.',
+    nothing: 'Nothing was found.',
+    server: 'Server',
+    app: 'App',
+    /** What a person may look for, and the section in which it is. */
+    settings: {
+      'Start when I log in': 'general',
+      Notifications: 'general',
+      'Lock with the screen': 'general',
+      'Default access duration': 'general',
+      'Pause all access': 'security',
+      'Revoke all access': 'security',
+      'Lock and unlock the vault': 'security',
+      'Lock after idle': 'security',
+      'Change the passphrase': 'security',
+      'Security exceptions': 'security',
+      'OAuth clients by provider': 'providers',
+      'Client metadata document': 'providers',
+      Proxies: 'advanced',
+      'Version and log': 'advanced',
+    },
   },
 
   waiting: {
@@ -86,6 +124,8 @@ export const strings = {
     emptyTitle: 'You are not signed in anywhere yet',
     empty: 'Choose “Add server” above, or let an app ask for access.',
     filter: 'Filter servers',
+    all: 'All servers',
+    apiKey: 'API key',
     add: 'Add server',
     addLabel: 'Server address',
     addHint: 'Your browser opens the page of the server’s sign-in provider.',
@@ -235,6 +275,8 @@ export const strings = {
     emptyTitle: 'No app is connected yet',
     empty: 'An app that uses Keyturn asks by itself and shows six digits. Compare them with the card here.',
     filter: 'Filter apps',
+    all: 'All apps',
+    used: 'used',
     cli: 'The keyturn command: any program you run can use it.',
     proxied: {
       program: 'It uses a proxy of Keyturn’s and gets no token.',
@@ -323,6 +365,9 @@ export const strings = {
     verified: (rows: string) => `The log is complete and unchanged: ${rows}.`,
     broken: (row: string, what: string) => `The log was changed at row ${row}: ${what}`,
     newest: (rows: string) => `The newest ${rows}; the export has all of them.`,
+    recent: 'Recent activity',
+    recentEmpty: 'The activity log has nothing about it.',
+    showAll: 'Show all',
     chart: 'The last 24 hours',
     chartHour: (hour: string, counts: string) => `${hour}: ${counts}`,
     chartText: (counts: string) => `In the last 24 hours: ${counts}.`,
@@ -409,6 +454,14 @@ export const strings = {
 
   settings: {
     title: 'Settings',
+    sections: 'Sections',
+    sectionNames: {
+      general: 'General',
+      security: 'Security',
+      providers: 'Sign-in providers',
+      advanced: 'Advanced',
+    },
+    attention: 'Read this',
     lead: 'Settings marked “after restart” change once Keyturn starts again.',
     app: 'Desktop app',
     openAtLogin: 'Start when I log in',

@@ -28,6 +28,8 @@ export type Registered = ResultOn<'registration.list'>['registrations'][number];
 export type Status = ResultOn<'status'>;
 export type VaultState = Status['vaultState'];
 export type ActiveHour = ResultOn<'audit.activity'>['hours'][number];
+/** How an app used a server in those hours. */
+export type Use = ResultOn<'audit.activity'>['uses'][number];
 export type AuditRow = ResultOn<'audit.tail'>['rows'][number];
 export type Settings = ResultOn<'settings.get'>['settings'];
 /** What the window may set. */

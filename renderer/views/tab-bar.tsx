@@ -1,6 +1,6 @@
 /** The tabs of the main window, by arrow keys as WAI-ARIA has them: one tab stop, Home and End too. */
 import { useRef } from 'preact/hooks';
-import { Logo } from '../parts/icon.tsx';
+import { Icon, Logo } from '../parts/icon.tsx';
 import { tabs } from '../state/route.ts';
 import type { Tab } from '../state/route.ts';
 import { strings } from '../base/strings.ts';
@@ -8,9 +8,10 @@ import { strings } from '../base/strings.ts';
 interface TabBarProps {
   readonly tab: Tab;
   readonly onChoose: (tab: Tab) => void;
+  readonly onSearch: () => void;
 }
 
-export function TabBar({ tab, onChoose }: TabBarProps) {
+export function TabBar({ tab, onChoose, onSearch }: TabBarProps) {
   const bar = useRef<HTMLDivElement>(null);
   const onKeyDown = (event: KeyboardEvent): void => {
     // From the tab that has the focus: a second press may come before the first one is shown.
@@ -42,6 +43,9 @@ export function TabBar({ tab, onChoose }: TabBarProps) {
           </button>
         ))}
       </div>
+      <button type="button" class="search-button" aria-keyshortcuts="Control+K" onClick={onSearch}>
+        <Icon name="search" /> <span>{strings.search.button}</span>
+      </button>
     </header>
   );
 }

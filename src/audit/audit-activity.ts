@@ -1,5 +1,5 @@
 /**
- * Counts what happened, hour by hour, for a chart.
+ * Counts what happened, hour by hour, for a chart, and which program used which server.
  *
  * Invariant: counts all rows of its hours, however many there are: a row for repeats counts as many as it stands for.
  * Reads the log as it was at one moment, and no file that ended before those hours.
@@ -24,12 +24,28 @@ export interface ActiveHour {
   failed: number;
 }
 
-/** The last `count` hours, oldest first; the last one is not over at `now` (milliseconds). Throws `file_unreadable`. */
-export async function activityOf(
-  folder: string,
-  now: number,
-  count: number,
-): Promise<readonly Readonly<ActiveHour>[]> {
+/** A program that got tokens or API keys for an endpoint. */
+export interface Use {
+  readonly client: string;
+  readonly endpoint: string;
+  /** When it last got one: milliseconds since 1970. */
+  last: number;
+  /** How many it got in each of the hours. */
+  readonly handedOut: number[];
+}
+
+/** Uses in one answer: more than a window draws, and few enough for one frame of the wire. */
+const maxUses = 128;
+
+export interface ActivityCount {
+  /** Oldest first; the last one is not over. */
+  readonly hours: ActiveHour[];
+  /** The most used first. */
+  readonly uses: Use[];
+}
+
+/** What happened in the last `count` hours before `now` (milliseconds). Throws `file_unreadable`. */
+export async function activityOf(folder: string, now: number, count: number): Promise<ActivityCount> {
   const first = (Math.floor(now / hour) - count + 1) * hour;
   const hours: ActiveHour[] = Array.from({ length: count }, (_, index) => ({
     at: first + index * hour,
@@ -38,6 +54,7 @@ export async function activityOf(
     refreshed: 0,
     failed: 0,
   }));
+  const uses = new Map<string, Use>();
   const snapshot = await openSnapshot(auditFile(folder));
   try {
     for (const file of snapshot.files.toReversed()) {
@@ -46,19 +63,43 @@ export async function activityOf(
         const row = readRow(bytes);
         if (!row) continue;
         isOlder ||= row.time < first;
-        const active = hours[Math.floor((row.time - first) / hour)];
-        if (active) tally(active, row);
+        const index = Math.floor((row.time - first) / hour);
+        const active = hours[index];
+        if (!active) continue;
+        tally(active, row);
+        if (isHandedOut(row)) noteUse(uses, row, index, count);
       }
       if (isOlder) break;
     }
   } finally {
     await snapshot.close();
   }
-  return hours;
+  return { hours, uses: mostUsed([...uses.values()]) };
 }
 
-function tally(active: ActiveHour, { event, outcome, count = 1 }: StoredRow): void {
-  if (event === 'token' || (event === 'key' && outcome === 'given')) active.handedOut += count;
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, value) => total + value, 0);
+
+function mostUsed(uses: readonly Use[]): Use[] {
+  return uses.toSorted((a, b) => sum(b.handedOut) - sum(a.handedOut)).slice(0, maxUses);
+}
+
+const isHandedOut = ({ event, outcome }: StoredRow): boolean =>
+  event === 'token' || (event === 'key' && outcome === 'given');
+
+/** `index`: the hour of the row; `length`: how many hours are counted. */
+function noteUse(uses: Map<string, Use>, row: StoredRow, index: number, length: number): void {
+  const { client, endpoint, time, count = 1 } = row;
+  if (client === undefined || endpoint === undefined) return;
+  const pair = JSON.stringify([client, endpoint]);
+  const use = uses.get(pair) ?? { client, endpoint, last: 0, handedOut: Array.from({ length }, () => 0) };
+  use.last = Math.max(use.last, time);
+  use.handedOut[index] = (use.handedOut[index] ?? 0) + count;
+  uses.set(pair, use);
+}
+
+function tally(active: ActiveHour, row: StoredRow): void {
+  const { event, outcome, count = 1 } = row;
+  if (isHandedOut(row)) active.handedOut += count;
   if (event === 'refused') active.refused += count;
   if (event === 'refresh' && outcome === 'ok') active.refreshed += count;
   if (event === 'refresh' && outcome !== 'ok') active.failed += count;

@@ -160,12 +160,44 @@ describe('counting by the hour', () => {
     note(hour + 4, 'refresh', 'login_required');
     await audit.flush();
     expect(rig.files().length).toBeGreaterThan(3);
-    expect(await activityOf(rig.folder, start + hour + 5, 2)).toEqual([
+    const { hours } = await activityOf(rig.folder, start + hour + 5, 2);
+    expect(hours).toEqual([
       { at: start, handedOut: 200, refused: 0, refreshed: 0, failed: 0 },
       { at: start + hour, handedOut: 1, refused: 1, refreshed: 1, failed: 1 },
     ]);
-    expect(await activityOf(auditRig().folder, start, 1)).toEqual([
-      { at: start, handedOut: 0, refused: 0, refreshed: 0, failed: 0 },
+    expect(await activityOf(auditRig().folder, start, 1)).toEqual({
+      hours: [{ at: start, handedOut: 0, refused: 0, refreshed: 0, failed: 0 }],
+      uses: [],
+    });
+  });
+
+  it('the audit log tells which program got how much for which server, when last, and the most used first', async () => {
+    const rig = auditRig();
+    const hour = 3_600_000;
+    const start = Math.floor(rig.clock.time / hour) * hour;
+    const audit = rig.run();
+    const note = (at: number, event: 'token' | 'refused' | 'key', client: string, endpoint: string) => {
+      rig.clock.time = start + at;
+      audit.note({ event, outcome: event === 'key' ? 'given' : 'ok', client, endpoint });
+    };
+    note(1, 'token', 'editor', 'https://notes.example/mcp');
+    note(2, 'token', 'editor', 'https://files.example/mcp');
+    note(hour, 'token', 'editor', 'https://files.example/mcp');
+    note(hour + 1, 'key', 'agent', 'https://notes.example/mcp');
+    note(hour + 2, 'refused', 'agent', 'https://files.example/mcp');
+    // A use without an endpoint is nobody's use of a server.
+    audit.note({ event: 'token', outcome: 'ok', client: 'editor' });
+    await audit.flush();
+    const { uses } = await activityOf(rig.folder, start + hour + 5, 2);
+    expect(uses[0]).toEqual({
+      client: 'editor',
+      endpoint: 'https://files.example/mcp',
+      last: start + hour,
+      handedOut: [1, 1],
+    });
+    expect(uses.slice(1).map(({ client, handedOut }) => [client, ...handedOut])).toEqual([
+      ['editor', 1, 0],
+      ['agent', 0, 1],
     ]);
   });
 });

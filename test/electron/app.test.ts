@@ -419,10 +419,17 @@ describe('the host', () => {
     expect(isAsked).toBe(true);
   });
 
-  it('has a menu for the size of letters, and no tools in it', async () => {
+  it('has a menu to close, to quit and for the size of letters, and no tools in it', async () => {
     await startInDouble(newHome(), ['--hidden']);
     const view = { label: 'View', submenu: [{ role: 'zoomIn' }, { role: 'zoomOut' }, { role: 'resetZoom' }] };
-    expect(double.applicationMenu).toEqual([view]);
+    const file = {
+      label: 'File',
+      submenu: [
+        { role: 'close', accelerator: 'CommandOrControl+W' },
+        { role: 'quit', accelerator: 'CommandOrControl+Q' },
+      ],
+    };
+    expect(double.applicationMenu).toEqual([file, view]);
     expect(applicationMenu('darwin')).toEqual([
       { role: 'appMenu' },
       { role: 'editMenu' },

@@ -35,6 +35,7 @@ describe('the vault', () => {
     const { app } = seat;
     const { resource } = place;
     const main = await openMain(seat, 'settings');
+    await button(main, names.settings.security).click();
     // Where it is locked every view says so, with a button of its own.
     const inWindow = (name: string) => () => button(main, name).first().click();
     const ways = [

@@ -142,7 +142,7 @@ describe('names that were chosen to deceive', () => {
     await asking;
     const main = await openMain(seat, 'servers');
     await main.locator('article').waitFor();
-    for (const name of ['servers', 'programs', 'activity', 'settings'] as const) {
+    for (const name of ['overview', 'servers', 'programs', 'activity', 'settings'] as const) {
       await openMain(seat, name);
       await isHarmless(main);
       expect(await textOf(main)).not.toContain('W'.repeat(400));
@@ -181,7 +181,7 @@ const countGone = `window.gone = 0;
   new MutationObserver((records) => {
     for (const { removedNodes } of records)
       for (const node of removedNodes) if (node instanceof Element) window.gone += 1;
-  }).observe(document.querySelector('ul.cards'), { childList: true, subtree: true });`;
+  }).observe(document.querySelector('ul.picks'), { childList: true, subtree: true });`;
 
 describe('500 servers and 200 programs', () => {
   it('500 servers and 200 programs are shown some at a time, scrolled through without one being drawn again, and found by the filter', async () => {
@@ -194,31 +194,31 @@ describe('500 servers and 200 programs', () => {
     await main.getByText('200 apps').waitFor();
     // From here on every list has been read once.
     await openMain(seat, 'servers');
-    const cards = main.locator('article');
+    const rows = main.locator('.pick');
     await main.getByText('500 servers').waitFor();
-    const some = await cards.count();
+    const some = await rows.count();
     expect(some).toBeLessThanOrEqual(50);
     await main.evaluate(countGone);
     // The end of the list brings more of it, with a press or by itself; what stood there stays.
-    await cards.last().scrollIntoViewIfNeeded();
+    await rows.last().scrollIntoViewIfNeeded();
     const more = button(main, names.showMore);
     await more.click();
-    await expect.poll(() => cards.count()).toBeGreaterThan(some);
+    await expect.poll(() => rows.count()).toBeGreaterThan(some);
     for (const y of [-8000, 8000, -20_000]) await main.mouse.wheel(0, y);
     // How many steps that brought depends on the machine's speed; all of them at once it is not.
-    expect(await cards.count()).toBeLessThan(500);
+    expect(await rows.count()).toBeLessThan(500);
     expect(await main.evaluate('window.gone')).toBe(0);
     await main.getByLabel(names.filter).fill('server-49');
     await main.getByText('11 servers').waitFor();
-    expect(await cards.count()).toBe(11);
+    expect(await rows.count()).toBe(11);
 
     await openMain(seat, 'programs');
     await main.getByText('200 apps').waitFor();
-    expect(await cards.count()).toBeLessThanOrEqual(50);
+    expect(await rows.count()).toBeLessThanOrEqual(50);
     await main.getByLabel(names.filter).fill('program-199');
     await main.getByText('1 app', { exact: true }).waitFor();
     await button(main, names.programs.end).click();
     await main.getByText(names.programs.nothing).waitFor();
-    expect(await cards.count()).toBe(1);
+    expect(await rows.count()).toBe(1);
   });
 });

@@ -18,7 +18,14 @@ export const names = {
     address: 'asks you to open a page',
     signedOut: 'needs you to sign in again',
   },
-  tabs: { servers: 'Servers', programs: 'Connected apps', activity: 'Activity', settings: 'Settings' },
+  tabs: {
+    overview: 'Overview',
+    servers: 'Servers',
+    programs: 'Connected apps',
+    activity: 'Activity',
+    settings: 'Settings',
+  },
+  overview: 'Who uses what',
   welcome: {
     title: 'Welcome to Keyturn',
     startAtLogin: 'Start when I log in',
@@ -63,6 +70,7 @@ export const names = {
   filter: 'Filter',
   showMore: 'Show more',
   settings: {
+    security: 'Security',
     lock: 'Lock now',
     unlock: 'Unlock',
     passphrase: 'Passphrase',

@@ -78,7 +78,7 @@ export async function openMain({ app }: Seat, name: keyof typeof names.tabs): Pr
   await view.or(welcomed).waitFor();
   if (await welcomed.isVisible()) await welcomed.click();
   await view.click();
-  await page.getByRole('heading', { name: names.tabs[name], exact: true }).waitFor();
+  await page.locator(`[role=tabpanel][aria-labelledby=tab-${name}]`).waitFor();
   return page;
 }
 

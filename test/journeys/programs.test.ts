@@ -59,7 +59,7 @@ describe('the first run', () => {
 
     const again = await openApp(desk.home);
     const [second] = await again.pages();
-    await second?.getByRole('heading', { name: names.tabs.servers, exact: true }).waitFor();
+    await second?.getByRole('heading', { name: names.overview }).waitFor();
     expect(await second?.getByText(names.welcome.title).count()).toBe(0);
   });
 });

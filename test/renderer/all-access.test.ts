@@ -19,7 +19,7 @@ function noting(asked: unknown[], other: Parameters<typeof exampleAnswer>[0] = {
 
 it('the settings pause all access for an hour or until it is resumed', async () => {
   const asked: unknown[] = [];
-  const { page } = await openWindow({ hash: 'settings', answer: noting(asked) });
+  const { page } = await openWindow({ hash: 'settings/security', answer: noting(asked) });
   await button(page, 'Pause until I resume').click();
   await expect.poll(() => asked).toEqual([['access.pause', {}]]);
   await button(page, 'Pause for 1 hour').click();
@@ -43,7 +43,7 @@ it('revoking all access names the apps and servers that it cuts off, and revokes
     listed as { value: { grants: { id: string; state: string; endpoint: string; clients: string[] }[] } }
   ).value;
   const live = grants.filter(({ state }) => state !== 'revoked');
-  const { page } = await openWindow({ hash: 'settings', answer });
+  const { page } = await openWindow({ hash: 'settings/security', answer });
   await button(page, 'Revoke all…').click();
   const dialog = page.getByRole('dialog');
   const text = await dialog.innerText();

@@ -40,8 +40,8 @@ describe('the window', () => {
     await broker.program('editor');
     const allow = { client: 'editor', resource, decision: 'allow' };
     await owner.request('key.permission.set', allow);
-    const { page } = await openWindow({ answer });
-    const keys = page.getByRole('region', { name: 'API keys' });
+    const { page } = await openWindow({ answer, hash: 'servers' });
+    const keys = page.locator('article');
     await keys.getByText('editor').waitFor();
     await keys.getByText('X-Api-Key: …').waitFor();
     await page.getByRole('tab', { name: 'Connected apps' }).click();

@@ -24,7 +24,7 @@ const nothing: Lists = {
   'grant.list': { grants: [] },
   'client.list': { clients: [] },
   'interaction.list': { interactions: [] },
-  'audit.activity': { hours: [] },
+  'audit.activity': { hours: [], uses: [] },
   'audit.tail': { rows: [] },
   'key.list': { keys: [] },
   'registration.list': { registrations: [] },
@@ -143,6 +143,10 @@ const hostileLists: Lists = {
       scope: [scopeOf(text)],
     })),
   },
+  'audit.activity': {
+    hours: [],
+    uses: texts.map((text) => ({ client: text, endpoint: text, last: now * 1000, handedOut: [1, 2] })),
+  },
   'registration.list': {
     registrations: texts.map((text) => ({ ...entered, issuer: text, clientId: text, redirectUri: text })),
   },
@@ -161,11 +165,16 @@ const hostileLists: Lists = {
 };
 
 const hostileViews = [
-  ['servers', 'article'],
-  ['programs', 'article'],
+  ['overview', '.node'],
   ['activity', '.entry'],
-  ['settings', '.permission'],
+  ['settings/security', '.permission'],
+  ['settings/providers', '.permission'],
+  ['settings/advanced', '#broker-title'],
+  ['servers', '.pick'],
+  ['programs', '.pick'],
   ...texts.flatMap((_text, at) => [
+    [`servers/g${at}`, 'article'] as const,
+    [`programs/c${at}`, 'article'] as const,
     [`card/q${at}`, '.question'] as const,
     [`card/u${at}`, '.question'] as const,
   ]),
@@ -289,8 +298,18 @@ const troubled: Lists = {
 describe('what is out of the ordinary', () => {
   it('stands on the grant: troubles with their next try, a lost refresh, every receipt', async () => {
     const { page, complaints } = await show(troubled, 'servers');
-    await page.locator('article').first().waitFor();
-    const servers = await page.locator('main').innerText();
+    const rows = page.locator('.pick');
+    await rows.first().waitFor();
+    let servers = '';
+    let retries = 0;
+    const marks: string[] = [];
+    for (let at = 0; at < 5; at += 1) {
+      await rows.nth(at).click();
+      await page.locator(`li:nth-child(${at + 1}) > .pick[aria-current=true]`).waitFor();
+      servers += await page.locator('article').innerText();
+      retries += await page.getByRole('button', { name: 'Retry revocation…' }).count();
+      marks.push(...(await page.locator('article .mark').allInnerTexts()));
+    }
     for (const part of [
       'Sign in again: the sign-in was not finished',
       'the sign-in provider can’t be reached. It first failed 2 hours ago',
@@ -305,10 +324,13 @@ describe('what is out of the ordinary', () => {
     ]) {
       expect(servers).toContain(part);
     }
-    expect(await page.getByRole('button', { name: 'Retry revocation…' }).count()).toBe(1);
-    // Nothing is green beside a trouble.
-    const marks = page.locator('article', { hasText: 'refuses Keyturn’s client' }).locator('.mark');
-    expect(await marks.allInnerTexts()).toEqual(['No new token']);
+    expect(retries).toBe(1);
+    // Nothing is green beside a trouble: the one that is active still has one.
+    expect(marks.toSorted()).toEqual([
+      ...Array.from({ length: 3 }, () => 'Access revoked'),
+      'No new token',
+      'Sign-in needed',
+    ]);
     await page.evaluate('location.hash = "programs"');
     await page.getByText('For this session of the app (process 4711), at the latest in 2 hours').waitFor();
     // Nothing on the wire narrows a permission for one run without making it a lasting one.
@@ -319,9 +341,12 @@ describe('what is out of the ordinary', () => {
   it('stands in the settings: clocks, shield, logs, files, and what counts only later', async () => {
     const asked: [unknown, unknown][] = [];
     const lists = { ...troubled, 'settings.set': { inForce: 'nextStart' } };
-    const { page } = await show(lists, 'settings', asked);
+    const { page } = await show(lists, 'settings/security', asked);
+    await page.locator('#vault-title').waitFor();
+    let settings = await page.locator('main').innerText();
+    await page.getByRole('button', { name: 'Advanced Read this' }).click();
     await page.locator('#broker-title').waitFor();
-    const settings = await page.locator('main').innerText();
+    settings += await page.locator('main').innerText();
     for (const part of [
       'a sealed file, opened by a passphrase',
       'Unlock it here.',
@@ -337,6 +362,7 @@ describe('what is out of the ordinary', () => {
     ]) {
       expect(settings).toContain(part);
     }
+    await page.getByRole('button', { name: 'Security', exact: true }).click();
     await page.getByLabel('Lock after idle').selectOption('900');
     await page.getByText('The change takes effect once Keyturn starts again.').waitFor();
     expect(asked).toEqual([]);
@@ -353,7 +379,7 @@ describe('what is out of the ordinary', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(asked).toEqual([['vault.unlock', { passphrase: 'open sesame' }]]);
-    await page.evaluate('location.hash = "settings"');
+    await page.evaluate('location.hash = "settings/security"');
     await page.getByText('Change the passphrase').first().click();
     await page.getByLabel('Current passphrase').fill('open sesame');
     await page.getByLabel('New passphrase').fill('open barley');

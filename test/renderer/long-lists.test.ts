@@ -41,24 +41,24 @@ describe('500 servers and 200 apps', () => {
         },
       }),
     });
-    const cards = page.locator('article');
+    const rows = page.locator('.pick');
     await page.getByText('500 servers').waitFor();
-    expect(await cards.count()).toBe(30);
+    expect(await rows.count()).toBe(30);
     await page.getByRole('button', { name: 'Show more' }).scrollIntoViewIfNeeded();
-    await expect.poll(() => cards.count()).toBeGreaterThan(30);
-    expect(await cards.count()).toBeLessThan(150);
+    await expect.poll(() => rows.count()).toBeGreaterThan(30);
+    expect(await rows.count()).toBeLessThan(150);
     await page.getByLabel('Filter servers').fill('server-499.');
     await page.getByText('1 server', { exact: true }).waitFor();
-    expect(await cards.count()).toBe(1);
+    expect(await rows.count()).toBe(1);
     await page.evaluate('location.hash = "programs"');
     await page.getByText('200 apps').waitFor();
     await page.getByLabel('Filter apps').fill('program-199');
-    await expect.poll(() => cards.count()).toBe(1);
+    await expect.poll(() => rows.count()).toBe(1);
   });
 
   it('and 200 clients at issuers are no longer a page than they need be', async () => {
     const { page } = await openWindow({
-      hash: 'settings',
+      hash: 'settings/providers',
       answer: exampleAnswer({
         'registration.list': {
           registrations: many(200).map((n) => ({
@@ -90,8 +90,8 @@ describe('500 servers and 200 apps', () => {
     await page.evaluate(`{
       window.touched = new Set();
       new MutationObserver((all) => all.forEach(({ target }) => {
-        const card = (target.nodeType === 1 ? target : target.parentElement)?.closest('article, ul');
-        window.touched.add(card?.querySelector('h3')?.textContent ?? 'the page');
+        const card = (target.nodeType === 1 ? target : target.parentElement)?.closest('article, li, ul');
+        window.touched.add(card?.querySelector('h3, .pick-name')?.textContent ?? 'the page');
       })).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
     }`);
     const touched = (): Promise<string[]> => page.evaluate<string[]>('[...window.touched]');

@@ -15,7 +15,7 @@ it('the window adds a proxy, gives it another address, and removes it with its a
   const { answer, owner, resource, answered, asked } = broker;
   const proxies = async (): Promise<Listed['proxies']> =>
     ((await owner.request('proxy.list')) as Listed).proxies;
-  const { page } = await openWindow({ answer, hash: 'settings' });
+  const { page } = await openWindow({ answer, hash: 'settings/advanced' });
   const section = page.getByRole('region', { name: 'Proxies' });
   await section.getByText('No proxy was added.').waitFor();
 

@@ -39,16 +39,23 @@ const show = (answer: typeof busy, hash: string, scheme: 'light' | 'dark' = 'lig
 
 /** Its address, what stands there once it is read, and what opens it where an address doesn't. */
 const screens: readonly (readonly [hash: string, sign: string, opener?: string])[] = [
-  ['servers', 'article'],
-  ['servers', 'dialog .timeline', 'button[aria-label^=Details]'],
-  ['servers', 'dialog .danger.filled', 'button[aria-label^=Revoke]'],
+  ['overview', '.node'],
+  ['servers', '.pick'],
+  ['servers/g1', 'article'],
+  ['servers/g1', 'dialog .timeline', 'button[aria-label^=Details]'],
+  ['servers/g1', 'dialog .danger.filled', 'button[aria-label^=Revoke]'],
+  ['servers', 'dialog .search', '.search-button'],
   ['servers', 'dialog .question', '.waiting button'],
-  ['programs', 'article'],
-  ['programs', 'dialog .scopes.choice', 'button[aria-label^=Reduce]'],
+  ['programs', '.pick'],
+  ['programs/c1', 'article'],
+  ['programs/c1', 'dialog .scopes.choice', 'button[aria-label^=Reduce]'],
   ['activity', '.entry'],
-  ['settings', '#broker-title'],
-  ['settings', 'dialog .danger.filled', 'button[aria-label^="Remove the client"]'],
-  ['settings', 'dialog .danger.filled', 'button[aria-label^="Remove the proxy"]'],
+  ['settings', '#app-title'],
+  ['settings/security', '#vault-title'],
+  ['settings/providers', '#registered-title'],
+  ['settings/providers', 'dialog .danger.filled', 'button[aria-label^="Remove the client"]'],
+  ['settings/advanced', '#broker-title'],
+  ['settings/advanced', 'dialog .danger.filled', 'button[aria-label^="Remove the proxy"]'],
   ['settings', 'dialog input', '.banner button'],
   ['welcome', '.steps'],
   ['card/allow', '.question button.primary:enabled'],
@@ -119,6 +126,7 @@ describe('every screen', () => {
   it('says what to do where there is nothing', async () => {
     const { page } = await show(bare, 'servers');
     for (const [hash, title] of [
+      ['overview', 'You are not signed in anywhere yet'],
       ['servers', 'You are not signed in anywhere yet'],
       ['programs', 'No app is connected yet'],
       ['activity', 'Nothing has happened yet'],
@@ -134,7 +142,7 @@ describe('every screen', () => {
     const { page } = await show(busy, 'servers');
     await page.locator('article').first().waitFor();
     await page.getByRole('tab', { name: 'Servers' }).focus();
-    for (const name of ['Connected apps', 'Activity', 'Settings', 'Servers']) {
+    for (const name of ['Connected apps', 'Activity', 'Settings', 'Overview', 'Servers']) {
       await page.keyboard.press('ArrowRight');
       expect(await focused(page)).toMatchObject({ name, isShown: true });
     }

@@ -109,7 +109,7 @@ describe('Servers', () => {
     await expect.poll(() => said(page)).toContain(`Signed in at ${broker.resource}`);
     await page.getByLabel('Filter servers').fill('elsewhere');
     await page.getByText('Nothing matches the filter.').waitFor();
-    expect(await page.locator('article').count()).toBe(0);
+    expect(await page.locator('.pick').count()).toBe(0);
   });
 });
 
@@ -118,7 +118,9 @@ describe('Connected apps', () => {
     const { broker, editor } = await usedBroker();
     const { owner, resource } = broker;
     const { page } = await openWindow({ answer: broker.answer, hash: 'programs' });
+    const choose = (name: string) => page.locator('.pick', { hasText: name }).click();
     const card = (name: string) => page.locator('article', { has: page.locator('h3', { hasText: name }) });
+    await choose('editor');
     await card('editor')
       .getByRole('button', { name: /^Reduce/ })
       .click();
@@ -141,6 +143,8 @@ describe('Connected apps', () => {
     await card('editor').getByText('Nothing: it has no access.').waitFor();
     await expect(editor.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
 
+    await choose('reader');
+    await card('reader').waitFor();
     expect(await card('reader').innerText()).toContain('Denied');
     await card('reader')
       .getByRole('button', { name: /^Undo denial/ })
@@ -166,8 +170,9 @@ describe('Connected apps', () => {
     await before.page.locator('article').first().waitFor();
     expect(await before.page.getByText('Not used for 90 days').count()).toBe(0);
     const after = await openWindow({ answer: broker.answer, hash: 'programs', later: days(91) });
-    await after.page.locator('article').first().waitFor();
-    expect(await after.page.getByText('Not used for 90 days').count()).toBe(2);
+    await after.page.locator('.pick .mark').first().waitFor();
+    // In the list; and once more on the app that stands beside it.
+    expect(await after.page.locator('.pick').getByText('Not used for 90 days').count()).toBe(2);
   });
 });
 
@@ -200,7 +205,7 @@ describe('Activity', () => {
 describe('Settings', () => {
   it('enters a client with a secret that never comes back, and waives a rule and keeps it again', async () => {
     const broker = await startPageBroker();
-    const { page, change } = await openWindow({ answer: broker.answer, hash: 'settings' });
+    const { page, change } = await openWindow({ answer: broker.answer, hash: 'settings/providers' });
     const secret = 'only-the-vault-may-have-this';
     await page.getByText('Add a client', { exact: true }).click();
     await page.getByLabel('Sign-in provider', { exact: true }).fill('https://login.example');
@@ -215,6 +220,7 @@ describe('Settings', () => {
     expect(broker.asked.join('\n')).toContain(secret);
     expect(broker.answered.join('\n')).not.toContain(secret);
 
+    await page.getByRole('button', { name: 'Security', exact: true }).click();
     await page.getByText('Add an exception').first().click();
     await page.getByLabel('Server or sign-in provider').fill('https://login.example');
     await page.getByRole('button', { name: 'Add an exception' }).click();
@@ -226,6 +232,7 @@ describe('Settings', () => {
     await keep.first().click();
     await page.getByText('There are no security exceptions.').waitFor();
 
+    await page.getByRole('button', { name: 'General', exact: true }).click();
     await page.getByLabel('Notifications').uncheck();
     await expect.poll(() => broker.preferences.notifications).toBe(false);
     const withScreen = page.getByLabel('Lock with the screen');
@@ -236,6 +243,7 @@ describe('Settings', () => {
     broker.preferences.lockWithScreen = false;
     await change();
     await withScreen.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Sign-in providers', exact: true }).click();
     await page
       .getByRole('textbox', { name: /metadata document/ })
       .fill('http://not-https.example/client.json');
@@ -261,7 +269,7 @@ describe('the clients at issuers', () => {
     const keptSecret = () => broker.daemon.broker.parts.vault.find(registrationVaultId(record?.id ?? ''));
     expect(await keptSecret()).toBe(secret);
 
-    const { page, complaints } = await openWindow({ answer: broker.answer, hash: 'settings' });
+    const { page, complaints } = await openWindow({ answer: broker.answer, hash: 'settings/providers' });
     const clients = page.getByRole('region', { name: 'OAuth clients by provider' });
     const removal = (name: RegExp) => clients.getByRole('button', { name });
     await removal(/^Remove the client by-hand at/).waitFor();

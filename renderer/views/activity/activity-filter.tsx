@@ -15,6 +15,22 @@ export interface RowFilter {
 
 export const noFilter: RowFilter = { kind: '', server: '', program: '' };
 
+/** A filter as an item of the activity's address. */
+export function filterItem(of: Partial<RowFilter>): string {
+  return new URLSearchParams(Object.entries(of).filter(([, value]) => value !== '')).toString();
+}
+
+/** The filter of such an item; anything else in it counts for nothing. */
+export function filterOf(item = ''): RowFilter {
+  const given = new URLSearchParams(item);
+  const { kind, server, program } = noFilter;
+  return {
+    kind: given.get('kind') ?? kind,
+    server: given.get('server') ?? server,
+    program: given.get('program') ?? program,
+  };
+}
+
 /** What the rows name: each value once. */
 export type Choices = Readonly<Record<keyof RowFilter, readonly string[]>>;
 
@@ -57,7 +73,8 @@ export function ActivityFilter({ choices, filter, onFilter }: ActivityFilterProp
   return (
     <div class="filters" role="group" aria-label={words.filters}>
       {filters.map(([name, labelOf]) => {
-        const values = ['', ...choices[name]];
+        // What is filtered by is offered also where no row names it.
+        const values = [...new Set(['', ...choices[name], filter[name]])];
         return (
           <Choice
             key={name}

@@ -1,7 +1,7 @@
 /** The audit trail: filtered, drawn, exported, checked. */
 import { useMemo, useState } from 'preact/hooks';
 import { ActivityChart } from './activity-chart.tsx';
-import { ActivityFilter, choicesOf, isShown, noFilter } from './activity-filter.tsx';
+import { ActivityFilter, choicesOf, filterItem, filterOf, isShown } from './activity-filter.tsx';
 import type { RowFilter } from './activity-filter.tsx';
 import { announce } from '../../state/announcement.ts';
 import { AuditEntry } from './audit-entry.tsx';
@@ -10,6 +10,7 @@ import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { ListFrame } from '../../lists/list-frame.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { ShowMore } from '../../lists/show-more.tsx';
+import { goTo } from '../../state/route.ts';
 import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
 import type { AuditRow } from '../../base/views.ts';
@@ -21,9 +22,10 @@ const words = strings.activity;
 /** Rows at first and with each further step: several windows full. */
 const pageSize = 60;
 
-export function Activity() {
+export function Activity({ item }: { readonly item?: string }) {
   const loaded = useList('audit.tail');
-  const [filter, setFilter] = useState<RowFilter>(noFilter);
+  const filter = useMemo(() => filterOf(item), [item]);
+  const setFilter = (chosen: RowFilter): void => goTo('activity', filterItem(chosen));
   const read = loaded.value?.rows;
   const rows = useMemo(() => read?.toReversed() ?? [], [read]);
   const choices = useMemo(() => choicesOf(rows), [rows]);

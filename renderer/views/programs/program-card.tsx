@@ -55,7 +55,7 @@ function Card({ program }: { readonly program: LocalClient }) {
   );
 }
 
-function IdleMark({ program: { name, pairedAt, lastUsedAt } }: { readonly program: LocalClient }) {
+export function IdleMark({ program: { name, pairedAt, lastUsedAt } }: { readonly program: LocalClient }) {
   // The command was never paired, so nothing tells since when it lies idle.
   const isIdle = useNow((now) => {
     const since = lastUsedAt ?? (name === commandName ? now : pairedAt);

@@ -1,8 +1,11 @@
 /** Every local client, with what it may reach. */
+import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { commandName } from '../../cards/lease-choices.ts';
-import { FilteredList } from '../../lists/filtered-list.tsx';
+import { MasterDetail } from '../../lists/master-detail.tsx';
+import { RecentActivity } from '../activity/recent-activity.tsx';
 import { ProgramCard } from './program-card.tsx';
+import { ProgramRow } from './program-row.tsx';
 import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
 import type { LocalClient } from '../../base/views.ts';
@@ -10,7 +13,7 @@ import { ViewHead } from '../../parts/view-head.tsx';
 
 const words = strings.programs;
 
-export function Programs() {
+export function Programs({ item }: { readonly item?: string }) {
   const loaded = useList('client.list');
   const clients = loaded.value?.clients;
   // The command stands in the list only while it may reach something.
@@ -21,18 +24,32 @@ export function Programs() {
   return (
     <>
       <ViewHead title={words.title} lead={words.lead} />
-      <FilteredList
+      <MasterDetail<LocalClient>
+        tab="programs"
+        chosen={item}
         loaded={loaded}
         items={programs}
         words={words}
         unit="programs"
-        keyOf={(program) => program.clientId}
+        keyOf={keyOf}
         textOf={textOf}
-        show={(program) => <ProgramCard program={program} />}
+        row={rowOf}
+        detail={detailOf}
       />
     </>
   );
 }
+
+const keyOf = ({ clientId }: LocalClient): string => clientId;
+
+const rowOf = (program: LocalClient): ComponentChildren => <ProgramRow program={program} />;
+
+const detailOf = (program: LocalClient): ComponentChildren => (
+  <>
+    <ProgramCard program={program} />
+    <RecentActivity of={{ program: program.name }} />
+  </>
+);
 
 function textOf({ name, executable = '', permissions }: LocalClient): string {
   return [name, executable, ...permissions.flatMap((p) => [p.resource, p.scope ?? ''])].join(' ');

@@ -1,26 +1,42 @@
-/** Every grant, with what can be done about it; and a first sign-in. */
+/** Every grant and every API key, with what can be done about it; and a first sign-in. */
+import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { ApiKeys } from './api-keys.tsx';
+import { ApiKey, keyItem } from './api-key.tsx';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/action.ts';
 import { Field } from '../../parts/field.tsx';
-import { FilteredList } from '../../lists/filtered-list.tsx';
+import { MasterDetail } from '../../lists/master-detail.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { GrantCard } from './grant-card.tsx';
+import { GrantRow, KeyRow } from './server-row.tsx';
+import { RecentActivity } from '../activity/recent-activity.tsx';
 import { Refused } from '../../parts/refused.tsx';
+import { goTo } from '../../state/route.ts';
 import { useList } from '../../state/store.ts';
 import { Form } from '../../parts/form.tsx';
 import { strings } from '../../base/strings.ts';
-import type { Grant } from '../../base/views.ts';
+import type { Grant, ListedKey } from '../../base/views.ts';
 import { ViewHead } from '../../parts/view-head.tsx';
 
 const words = strings.servers;
 
-export function Servers() {
+/** The item that opens the form for a first sign-in. No grant has this id. */
+export const addItem = 'add';
+
+/** A grant, or an API key. */
+type Server = { readonly key: string } & ({ readonly grant: Grant } | { readonly listed: ListedKey });
+
+export function Servers({ item }: { readonly item?: string }) {
   const loaded = useList('grant.list');
-  const [isAdding, add] = useState(false);
-  const grants = loaded.value?.grants;
-  const items = useMemo(() => sorted(grants ?? []), [grants]);
+  const { value: keys, refusal } = useList('key.list');
+  const [isAdding, add] = useState(item === addItem);
+  const items = useMemo(
+    () => [
+      ...sorted(loaded.value?.grants ?? []).map((grant) => ({ key: grant.id, grant })),
+      ...(keys?.keys ?? []).map((listed) => ({ key: keyItem(listed.resource), listed })),
+    ],
+    [loaded.value, keys],
+  );
   return (
     <>
       <ViewHead title={words.title} lead={words.lead}>
@@ -29,19 +45,34 @@ export function Servers() {
         </button>
       </ViewHead>
       {isAdding && <SignInForm onDone={() => add(false)} />}
-      <FilteredList
+      <Refused refusal={refusal} />
+      <MasterDetail<Server>
+        tab="servers"
+        chosen={item}
         loaded={loaded}
         items={items}
         words={words}
         unit="grants"
-        keyOf={(grant) => grant.id}
+        keyOf={keyOf}
         textOf={textOf}
-        show={(grant) => <GrantCard grant={grant} />}
+        row={rowOf}
+        detail={detailOf}
       />
-      <ApiKeys />
     </>
   );
 }
+
+const keyOf = ({ key }: Server): string => key;
+
+const rowOf = (server: Server): ComponentChildren =>
+  'grant' in server ? <GrantRow grant={server.grant} /> : <KeyRow listed={server.listed} />;
+
+const detailOf = (server: Server): ComponentChildren => (
+  <>
+    {'grant' in server ? <GrantCard grant={server.grant} /> : <ApiKey of={server.listed} />}
+    <RecentActivity of={{ server: 'grant' in server ? server.grant.endpoint : server.listed.resource }} />
+  </>
+);
 
 /** Those that need the person first, those that are over last; else by name, so that nothing jumps. */
 function sorted(grants: readonly Grant[]): Grant[] {
@@ -49,7 +80,9 @@ function sorted(grants: readonly Grant[]): Grant[] {
   return grants.toSorted((a, b) => rank(a) - rank(b) || (a.endpoint < b.endpoint ? -1 : 1));
 }
 
-function textOf({ endpoint, issuer, account = '', scope, clients }: Grant): string {
+function textOf(server: Server): string {
+  if ('listed' in server) return [server.listed.resource, ...server.listed.clients].join(' ');
+  const { endpoint, issuer, account = '', scope, clients } = server.grant;
   return [endpoint, issuer, account, scope, ...clients].join(' ');
 }
 
@@ -57,9 +90,11 @@ function SignInForm({ onDone }: { readonly onDone: () => void }) {
   const [resource, set] = useState('');
   const action = useAction();
   const submit = async (): Promise<void> => {
-    if (!(await action.run('login.start', { resource: resource.trim() }))) return;
+    const done = await action.run('login.start', { resource: resource.trim() });
+    if (!done) return;
     announce(words.signedIn(sanitizeLabel(resource.trim())));
     onDone();
+    goTo('servers', done.grant.id);
   };
   return (
     <section class="card" aria-label={words.add}>

@@ -18,6 +18,17 @@ interface BrokerFactsProps {
   readonly details: readonly SettingDetail[];
 }
 
+/** Something is written there that a person should read soon. */
+export function needsAttention({ insecureLoopback, unreadable, index, homeState }: Status): boolean {
+  return (
+    insecureLoopback ||
+    unreadable.length > 0 ||
+    index.differences.length > 0 ||
+    homeState.state === 'strange' ||
+    homeState.differing.length > 0
+  );
+}
+
 export function BrokerFacts({ status, details }: BrokerFactsProps) {
   const { insecureLoopback, unreadable, index, version, home, browser } = status;
   return (

@@ -1,9 +1,7 @@
-/**
- * What can be set, each where it belongs: the app, all access, the vault, the cards, clients, proxies, waived rules, the broker.
- */
+/** What can be set, in sections: daily things first, plumbing last. */
 import { AllAccess } from './all-access.tsx';
 import { announce } from '../../state/announcement.ts';
-import { BrokerFacts } from './broker-facts.tsx';
+import { BrokerFacts, needsAttention } from './broker-facts.tsx';
 import { ClientSettings } from './client-settings.tsx';
 import { useAction } from '../../state/action.ts';
 import { Switch } from '../../parts/field.tsx';
@@ -13,40 +11,98 @@ import { OverrideSettings } from './override-settings.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { HeadlessSettings } from './headless-settings.tsx';
 import { SettingChoice } from './setting-choice.tsx';
+import { goTo } from '../../state/route.ts';
 import { useList } from '../../state/store.ts';
+import { Mark } from '../../parts/state-mark.tsx';
 import { strings } from '../../base/strings.ts';
 import { VaultSettings } from './vault-settings.tsx';
 import { ViewHead } from '../../parts/view-head.tsx';
-import type { Preferences, SettingDetail, ShownPreferences } from '../../base/views.ts';
+import type { Preferences, SettingDetail, ShownPreferences, Status } from '../../base/views.ts';
 
 const words = strings.settings;
 const noDetails: readonly SettingDetail[] = [];
 
-export function Settings() {
+/** In this order; each is an item of the tab's address. */
+const sections = ['general', 'security', 'providers', 'advanced'] as const;
+
+type Section = (typeof sections)[number];
+
+export function Settings({ item }: { readonly item?: string }) {
+  const section = sections.find((name) => name === item) ?? 'general';
+  const status = useList('status');
+  return (
+    <>
+      <ViewHead title={words.title} lead={words.lead} />
+      <div class="sectioned">
+        <nav aria-label={words.sections}>
+          {sections.map((name) => (
+            <button
+              key={name}
+              type="button"
+              class="pick"
+              aria-current={name === section}
+              onClick={() => goTo('settings', name)}
+            >
+              {words.sectionNames[name]}
+              {name === 'advanced' && status.value && needsAttention(status.value) && (
+                <Mark tone="bad" icon="warn">
+                  {words.attention}
+                </Mark>
+              )}
+            </button>
+          ))}
+        </nav>
+        <div class="section">
+          {section === 'general' && <AppSettings />}
+          <BrokerSettings section={section} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** What the broker keeps; without its answer only the app's own settings are there. */
+function BrokerSettings({ section }: { readonly section: Section }) {
   const status = useList('status');
   const settings = useList('settings.get');
   const details = settings.value?.details ?? noDetails;
   return (
-    <>
-      <ViewHead title={words.title} lead={words.lead} />
-      <AppSettings />
-      <ListFrame loaded={status} isEmpty={false} emptyTitle="" empty="">
-        <Refused refusal={settings.refusal} />
-        {status.value && (
-          <>
-            <AllAccess status={status.value} />
-            <VaultSettings status={status.value} details={details} />
-            <QuestionSettings details={details} />
-            <ClientSettings details={details} />
-            <Proxies status={status.value} />
-            <OverrideSettings status={status.value} />
-            <HeadlessSettings home={status.value.homeState} />
-            <BrokerFacts status={status.value} details={details} />
-          </>
-        )}
-      </ListFrame>
-    </>
+    <ListFrame loaded={status} isEmpty={false} emptyTitle="" empty="">
+      <Refused refusal={settings.refusal} />
+      {status.value && <SectionSettings section={section} status={status.value} details={details} />}
+    </ListFrame>
   );
+}
+
+interface SectionSettingsProps {
+  readonly section: Section;
+  readonly status: Status;
+  readonly details: readonly SettingDetail[];
+}
+
+function SectionSettings({ section, status, details }: SectionSettingsProps) {
+  switch (section) {
+    case 'general':
+      return <QuestionSettings details={details} />;
+    case 'security':
+      return (
+        <>
+          <AllAccess status={status} />
+          <VaultSettings status={status} details={details} />
+          <OverrideSettings status={status} />
+        </>
+      );
+    case 'providers':
+      return <ClientSettings details={details} />;
+    case 'advanced':
+      return (
+        <>
+          <BrokerFacts status={status} details={details} />
+          <Proxies status={status} />
+          <HeadlessSettings home={status.homeState} />
+        </>
+      );
+  }
 }
 
 const switches = ['openAtLogin', 'windowAtLogin', 'notifications', 'lockWithScreen'] as const;

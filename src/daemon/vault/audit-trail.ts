@@ -84,11 +84,10 @@ export class AuditTrail {
     return { rows: [...(await tailAudit(this.#parts.folder, count))] };
   }
 
-  /** The last hours, oldest first. */
+  /** What happened in the last hours. */
   async activity(hours: number): Promise<ResultOf<'audit.activity'>> {
     await this.file.flush();
-    const found = await activityOf(this.#parts.folder, this.#parts.now(), hours);
-    return { hours: [...found] };
+    return activityOf(this.#parts.folder, this.#parts.now(), hours);
   }
 
   /** The last rows that are about one grant, oldest first. */

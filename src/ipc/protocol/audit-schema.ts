@@ -29,6 +29,14 @@ export const activeHour = z.object({
   failed: instant,
 });
 
+/** A program that got tokens or API keys for an endpoint: when last (milliseconds), and how many in each hour. */
+export const use = z.object({
+  client: z.string(),
+  endpoint: z.string(),
+  last: z.number(),
+  handedOut: z.array(instant),
+});
+
 export const auditVerdict = z.object({
   ok: z.boolean(),
   rows: instant,

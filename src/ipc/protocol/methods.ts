@@ -8,7 +8,7 @@
  */
 import * as z from 'zod';
 
-import { activeHour, auditRow, auditVerdict } from './audit-schema.ts';
+import { activeHour, auditRow, auditVerdict, use } from './audit-schema.ts';
 import { localClient, permission } from './client-schema.ts';
 import { explanation, grant, grantNamed, receipt, reset } from './grant-schema.ts';
 import { interaction, interactionAnswer, loginAnswer, loginStart } from './interaction-schema.ts';
@@ -330,8 +330,8 @@ export const methods = {
     inMismatchedHome: true,
     /** A week at most. */
     params: z.object({ hours: z.int().min(1).max(168) }),
-    /** Oldest first; the last one is not over. */
-    result: z.object({ hours: z.array(activeHour) }),
+    /** `hours`: oldest first, the last one is not over. `uses`: the most used first. */
+    result: z.object({ hours: z.array(activeHour), uses: z.array(use) }),
   },
   'audit.verify': {
     who: 'owner',

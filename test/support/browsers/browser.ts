@@ -20,6 +20,8 @@ const program = process.env['KEYTURN_TEST_CHROMIUM'] ?? '/usr/bin/chromium';
 export interface BrowserProfileOptions {
   /** PEM text of the authority. */
   readonly ca: string;
+  /** A configuration of fontconfig in place of the machine's. */
+  readonly fonts?: string;
   /** URLs of the https servers that will be visited, each reachable now; http ones are left out. */
   readonly origins: readonly string[];
 }
@@ -50,10 +52,9 @@ export async function openBrowserProfile(options: BrowserProfileOptions): Promis
   const pins = await Promise.all(httpsOrigins(options.origins).map(async (url) => keyPin(url, options.ca)));
   const folder = await mkdtemp(path.join(tmpdir(), 'keyturn-browser-'));
   try {
-    const context = await launchChromium(folder, [
-      '--no-proxy-server',
-      ...(pins.length > 0 ? [`--ignore-certificate-errors-spki-list=${pins.join(',')}`] : []),
-    ]);
+    const switches = pins.length > 0 ? [`--ignore-certificate-errors-spki-list=${pins.join(',')}`] : [];
+    const fonts = options.fonts === undefined ? {} : { FONTCONFIG_FILE: options.fonts };
+    const context = await launchChromium(folder, ['--no-proxy-server', ...switches], fonts);
     const page = context.pages()[0] ?? (await context.newPage());
     return {
       page,
@@ -73,7 +74,11 @@ export async function openBrowserProfile(options: BrowserProfileOptions): Promis
  * Chromium with its profile, home and caches in `folder`; `switches` beside those that every test needs. It ends
  * with the test's process, whose signals are left to the test.
  */
-export function launchChromium(folder: string, switches: readonly string[]): Promise<BrowserContext> {
+export function launchChromium(
+  folder: string,
+  switches: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<BrowserContext> {
   return chromium.launchPersistentContext(folder, {
     handleSIGINT: false,
     handleSIGTERM: false,
@@ -83,7 +88,7 @@ export function launchChromium(folder: string, switches: readonly string[]): Pro
     // Root can't use Chromium's sandbox; every page here is one of the test's own.
     chromiumSandbox: false,
     // A home of its own, so that certificates, fonts' caches and crash reports go there too.
-    env: { PATH: process.env['PATH'] ?? '', HOME: folder, TMPDIR: folder },
+    env: { PATH: process.env['PATH'] ?? '', HOME: folder, TMPDIR: folder, ...env },
     args: [
       '--disable-gpu',
       '--disable-quic',

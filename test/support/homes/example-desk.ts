@@ -7,6 +7,7 @@
 import { channels, isChannel } from '../../../electron/bridge/channels.ts';
 import type { ChannelName, ResultOn, ShownPreferences } from '../../../electron/bridge/channels.ts';
 import type { Answer } from '../electron/window-page.ts';
+import { exampleActivity } from './example-activity.ts';
 
 /** Seconds since 1970 at which it is looked at: a Tuesday, at twenty-four minutes past ten (UTC). */
 export const exampleNow = 1_778_581_440;
@@ -287,15 +288,11 @@ const settings = Object.fromEntries(
   details.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const])),
 );
 
-/** A day at the desk: nothing at night, a server that could not be reached in the afternoon. */
-const hours: ResultOn<'audit.activity'>['hours'] = Array.from({ length: 24 }, (_, index) => ({
-  at: (Math.floor(exampleNow / hour) - 23 + index) * hour * 1000,
-  handedOut:
-    index < 14 ? ([31, 24, 11, 4, 0, 0, 0, 0, 0, 0, 2, 9, 18, 27][index] ?? 0) : 20 + ((index * 7) % 19),
-  refused: index % 9 === 4 ? 3 : 0,
-  refreshed: index < 4 || index > 10 ? 2 + (index % 3) : 0,
-  failed: index > 20 ? 2 : 0,
-}));
+const uses = [
+  { client: 'Quill', endpoint: notes, last: ago(4 * minute), share: 0.6 },
+  { client: 'Helm agent', endpoint: tickets, last: ago(11 * minute), share: 0.3 },
+  { client: 'Quill', endpoint: calendar, last: ago(9 * hour), share: 0.1 },
+];
 
 const explanation: ResultOn<'grant.explain'> = {
   grants: [
@@ -396,7 +393,7 @@ const answers: { readonly [C in ChannelName]?: ResultOn<C> } = {
   'grant.explain': explanation,
   'client.list': { clients },
   'interaction.list': { interactions: [] },
-  'audit.activity': { hours },
+  'audit.activity': exampleActivity(exampleNow, uses),
   'audit.tail': { rows },
   'key.list': { keys: [] },
   'registration.list': { registrations },

@@ -1,0 +1,164 @@
+/**
+ * A list of short rows, and beside it all about the chosen one. In a narrow window the one takes the other's place.
+ *
+ * Invariant: what stands beside the list changes only if the person chooses another row or filters it away: a list
+ * that is read anew moves no button from under the pointer.
+ */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { formatCount } from '../base/format.ts';
+import { strings } from '../base/strings.ts';
+import type { plurals } from '../base/strings.ts';
+import { goTo } from '../state/route.ts';
+import type { Tab } from '../state/route.ts';
+import type { Loaded } from '../state/store.ts';
+import { Icon } from '../parts/icon.tsx';
+import { FilterField } from './filter-field.tsx';
+import { ListFrame } from './list-frame.tsx';
+import { ShowMore } from './show-more.tsx';
+
+/** Rows at first and with each further step: several windows full. */
+export const pageSize = 30;
+
+interface MasterDetailProps<T> {
+  readonly tab: Tab;
+  /** The key of the chosen item; none: the first one, where there is room for both. */
+  readonly chosen: string | undefined;
+  readonly loaded: Loaded<unknown>;
+  /** In the order in which they are shown. */
+  readonly items: readonly T[];
+  readonly words: {
+    readonly filter: string;
+    readonly emptyTitle: string;
+    readonly empty: string;
+    /** Leads back to the list. */
+    readonly all: string;
+  };
+  readonly unit: keyof typeof plurals;
+  readonly keyOf: (item: T) => string;
+  /** All the text by which the filter finds it. The same function at every drawing, as are the next two. */
+  readonly textOf: (item: T) => string;
+  readonly row: (item: T) => ComponentChildren;
+  readonly detail: (item: T) => ComponentChildren;
+}
+
+export function MasterDetail<T>(props: MasterDetailProps<T>) {
+  const { tab, chosen, loaded, items, words, unit, keyOf, textOf, row, detail } = props;
+  const [filter, setFilter] = useState('');
+  const wanted = filter.trim().toLowerCase();
+  const fitting = useMemo(
+    () => items.filter((item) => textOf(item).toLowerCase().includes(wanted)),
+    [items, textOf, wanted],
+  );
+  const open = items.find((item) => keyOf(item) === chosen);
+  const shown = useShown({ fitting, keyOf, open });
+  return (
+    <ListFrame loaded={loaded} isEmpty={items.length === 0} emptyTitle={words.emptyTitle} empty={words.empty}>
+      <div class="master-detail" data-open={open !== undefined}>
+        <div class="master">
+          <FilterField
+            label={words.filter}
+            value={filter}
+            onInput={setFilter}
+            count={formatCount(fitting.length, unit)}
+          />
+          <Rows tab={tab} items={fitting} shown={shown} keyOf={keyOf} row={row} />
+        </div>
+        <div class="detail">
+          <BackButton tab={tab} isOpen={open !== undefined} label={words.all} />
+          {shown && <div key={keyOf(shown)}>{detail(shown)}</div>}
+        </div>
+      </div>
+    </ListFrame>
+  );
+}
+
+interface ShownNeeds<T> {
+  readonly fitting: readonly T[];
+  readonly keyOf: (item: T) => string;
+  /** The item that the person chose. */
+  readonly open: T | undefined;
+}
+
+/** The chosen item; else the one that was shown before, while it is in the list; else the first. */
+function useShown<T>({ fitting, keyOf, open }: ShownNeeds<T>): T | undefined {
+  const before = useRef<string | undefined>(undefined);
+  const shown = open ?? fitting.find((item) => keyOf(item) === before.current) ?? fitting[0];
+  before.current = shown && keyOf(shown);
+  return shown;
+}
+
+type RowsProps<T> = Pick<MasterDetailProps<T>, 'tab' | 'items' | 'keyOf' | 'row'> & {
+  readonly shown: T | undefined;
+};
+
+function Rows<T>({ tab, items, shown, keyOf, row }: RowsProps<T>) {
+  const [count, setCount] = useState(pageSize);
+  if (items.length === 0) return <p class="empty dim">{strings.noMatch}</p>;
+  return (
+    <>
+      <ul class="picks" onKeyDown={moveFocus}>
+        {items.slice(0, count).map((item) => (
+          <li key={keyOf(item)}>
+            <Row tab={tab} id={keyOf(item)} item={item} isShown={item === shown} row={row} />
+          </li>
+        ))}
+      </ul>
+      {items.length > count && <ShowMore onMore={() => setCount((before) => before + pageSize)} />}
+    </>
+  );
+}
+
+interface RowProps<T> {
+  readonly tab: Tab;
+  readonly id: string;
+  readonly item: T;
+  readonly isShown: boolean;
+  readonly row: (item: T) => ComponentChildren;
+}
+
+/** Drawn anew only for another item: a list of hundreds is read at every change. */
+function Row<T>({ tab, id, item, isShown, row }: RowProps<T>) {
+  return useMemo(
+    () => (
+      <button type="button" class="pick" aria-current={isShown} onClick={() => goTo(tab, id)}>
+        {row(item)}
+      </button>
+    ),
+    [tab, id, item, isShown, row],
+  );
+}
+
+/** Arrow keys go from row to row; Tab does, too. */
+function moveFocus(event: KeyboardEvent): void {
+  const row = document.activeElement?.closest('li');
+  const next = event.key === 'ArrowDown' ? row?.nextElementSibling : row?.previousElementSibling;
+  if (!(event.key === 'ArrowDown' || event.key === 'ArrowUp') || !next) return;
+  event.preventDefault();
+  next.querySelector('button')?.focus();
+}
+
+interface BackButtonProps {
+  readonly tab: Tab;
+  readonly isOpen: boolean;
+  readonly label: string;
+}
+
+/** Shown by the style where the detail took the list's place; then the focus follows the person there and back. */
+function BackButton({ tab, isOpen, label }: BackButtonProps) {
+  const button = useRef<HTMLButtonElement>(null);
+  const wasOpen = useRef(isOpen);
+  useEffect(() => {
+    if (wasOpen.current === isOpen) return;
+    wasOpen.current = isOpen;
+    // The focus was on an element that the style took away.
+    if (document.activeElement !== document.body) return;
+    if (isOpen) button.current?.focus();
+    else document.querySelector<HTMLElement>('.pick[aria-current=true]')?.focus();
+  }, [isOpen]);
+  return (
+    <button type="button" class="back" ref={button} onClick={() => goTo(tab)}>
+      <Icon name="back" /> {label}
+    </button>
+  );
+}

@@ -1,0 +1,100 @@
+/**
+ * Who uses what: apps, servers, and the permissions between them.
+ *
+ * Invariant: a line stands for a permission that there is now, however it was used; the thickness alone says how much.
+ */
+import type { Grant, ListedKey, LocalClient, Use } from '../../base/views.ts';
+import { sumOf } from '../../state/uses.ts';
+import type { UseSum } from '../../state/uses.ts';
+import { keyItem } from '../servers/api-key.tsx';
+
+/** Apps, and servers, in one picture: more can’t be told apart. The lists have all of them. */
+export const maxNodes = 12;
+
+export interface AppNode {
+  readonly id: string;
+  readonly name: string;
+  /** Seconds since 1970. */
+  readonly lastUsedAt?: number | undefined;
+  /** Endpoints. */
+  readonly servers: readonly string[];
+  readonly use: UseSum;
+}
+
+export interface ServerNode {
+  readonly endpoint: string;
+  /** Of the servers' view; undefined where nobody is signed in. */
+  readonly item: string | undefined;
+  readonly grant: Grant | undefined;
+  /** Names. */
+  readonly apps: readonly string[];
+  readonly use: UseSum;
+}
+
+export interface Link {
+  /** An app's id. */
+  readonly app: string;
+  readonly endpoint: string;
+  /** Tokens and keys handed out in the last day. */
+  readonly total: number;
+}
+
+export interface Graph {
+  readonly apps: readonly AppNode[];
+  readonly servers: readonly ServerNode[];
+  readonly links: readonly Link[];
+  /** There are more of them than the picture has. */
+  readonly isCut: boolean;
+}
+
+interface Lists {
+  readonly clients: readonly LocalClient[];
+  readonly grants: readonly Grant[];
+  readonly keys: readonly ListedKey[];
+  readonly uses: readonly Use[];
+}
+
+/** The apps that were used last, and the servers that they may use first. */
+export function graphOf({ clients, grants, keys, uses }: Lists): Graph {
+  const all = clients
+    .map((client) => ({ ...client, servers: allowedServers(client) }))
+    .filter(({ servers }) => servers.length > 0)
+    .toSorted((a, b) => (b.lastUsedAt ?? 0) - (a.lastUsedAt ?? 0));
+  const apps = all.slice(0, maxNodes).map(({ clientId, name, lastUsedAt, servers }) => ({
+    id: clientId,
+    name,
+    lastUsedAt,
+    servers,
+    use: sumOf(uses, { client: name }),
+  }));
+  const standing = grants.filter(({ state }) => state !== 'revoked');
+  const endpoints = distinct([
+    ...apps.flatMap(({ servers }) => servers),
+    ...standing.map(({ endpoint }) => endpoint),
+    ...keys.map(({ resource }) => resource),
+  ]);
+  const servers = endpoints.slice(0, maxNodes).map((endpoint) => {
+    const grant = standing.find((one) => one.endpoint === endpoint);
+    const listed = keys.find(({ resource }) => resource === endpoint);
+    return {
+      endpoint,
+      grant,
+      item: grant?.id ?? (listed && keyItem(endpoint)),
+      apps: distinct(all.filter((app) => app.servers.includes(endpoint)).map(({ name }) => name)),
+      use: sumOf(uses, { endpoint }),
+    };
+  });
+  const shown = new Set(servers.map(({ endpoint }) => endpoint));
+  const links = apps.flatMap(({ id, name, servers: theirs }) =>
+    theirs
+      .filter((endpoint) => shown.has(endpoint))
+      .map((endpoint) => ({ app: id, endpoint, total: sumOf(uses, { client: name, endpoint }).total })),
+  );
+  return { apps, servers, links, isCut: all.length > apps.length || endpoints.length > servers.length };
+}
+
+function allowedServers({ permissions }: LocalClient): string[] {
+  return distinct(permissions.filter(({ decision }) => decision === 'allow').map(({ resource }) => resource));
+}
+
+const distinct = (values: readonly string[]): string[] => [...new Set(values)];

@@ -1,0 +1,37 @@
+/** An app in the list: its name, what stands out about it, how many servers it may use, when it last did. */
+import { formatCount } from '../../base/format.ts';
+import { strings } from '../../base/strings.ts';
+import type { LocalClient } from '../../base/views.ts';
+import { UntrustedText } from '../../parts/untrusted-text.tsx';
+import { When } from '../../parts/when.tsx';
+import { IdleMark } from './program-card.tsx';
+
+const words = strings.programs;
+
+export function ProgramRow({ program }: { readonly program: LocalClient }) {
+  const { name, permissions, lastUsedAt } = program;
+  const servers = new Set(
+    permissions.filter(({ decision }) => decision === 'allow').map(({ resource }) => resource),
+  );
+  return (
+    <>
+      <span class="pick-name">
+        <strong>
+          <UntrustedText text={name} />
+        </strong>
+      </span>
+      <span class="pick-state">
+        <IdleMark program={program} />
+      </span>
+      <span class="pick-more dim small">
+        {formatCount(servers.size, 'grants')}
+        {lastUsedAt !== undefined && (
+          <>
+            {' · '}
+            {words.used} <When at={lastUsedAt} />
+          </>
+        )}
+      </span>
+    </>
+  );
+}

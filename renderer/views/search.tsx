@@ -1,0 +1,150 @@
+/** One field that finds servers, apps and settings, from every view. */
+import { useId, useMemo, useRef, useState } from 'preact/hooks';
+import { strings } from '../base/strings.ts';
+import type { Grant, ListedKey, LocalClient } from '../base/views.ts';
+import { Dialog } from '../parts/dialog.tsx';
+import { Icon } from '../parts/icon.tsx';
+import type { IconName } from '../parts/icon.tsx';
+import { UntrustedText } from '../parts/untrusted-text.tsx';
+import { goTo } from '../state/route.ts';
+import type { Tab } from '../state/route.ts';
+import { useList } from '../state/store.ts';
+import { keyItem } from './servers/api-key.tsx';
+
+const words = strings.search;
+
+/** What is found at most: more words of the person's find less. */
+const maxFound = 20;
+
+interface Place {
+  readonly tab: Tab;
+  readonly item: string;
+  readonly icon: IconName;
+  readonly kind: string;
+  readonly name: string;
+  /** All the text by which it is found. */
+  readonly text: string;
+}
+
+export function Search({ onClose }: { readonly onClose: () => void }) {
+  const [text, setText] = useState('');
+  const places = usePlaces();
+  const found = useMemo(() => find(places, text), [places, text]);
+  const list = useRef<HTMLUListElement>(null);
+  const id = useId();
+  const go = ({ tab, item }: Place): void => {
+    onClose();
+    goTo(tab, item);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    // In a field of this kind the browser would only empty it.
+    if (event.key === 'Escape') {
+      event.preventDefault();
+      onClose();
+    }
+    if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+    event.preventDefault();
+    const all = [...(list.current?.querySelectorAll('button') ?? [])];
+    const at = all.findIndex((button) => button === document.activeElement);
+    all[event.key === 'ArrowDown' ? Math.min(at + 1, all.length - 1) : Math.max(at - 1, 0)]?.focus();
+  };
+  return (
+    <Dialog title={words.title} onClose={onClose}>
+      <form
+        class="search"
+        onKeyDown={onKeyDown}
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (found[0]) go(found[0]);
+        }}
+      >
+        <label class="visually-hidden" for={id}>
+          {words.label}
+        </label>
+        <input
+          id={id}
+          type="search"
+          placeholder={words.label}
+          value={text}
+          autoComplete="off"
+          spellcheck={false}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+        <ul class="picks" ref={list}>
+          {found.map((place) => (
+            <li key={`${place.tab} ${place.item}`}>
+              <button type="button" class="pick found" onClick={() => go(place)}>
+                <Icon name={place.icon} />
+                <UntrustedText text={place.name} bound={120} />
+                <span class="dim small">{place.kind}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+        <p class="dim small" role="status">
+          {text.trim() !== '' && found.length === 0 ? words.nothing : words.hint}
+        </p>
+      </form>
+    </Dialog>
+  );
+}
+
+function usePlaces(): readonly Place[] {
+  const grants = useList('grant.list').value?.grants;
+  const keys = useList('key.list').value?.keys;
+  const clients = useList('client.list').value?.clients;
+  return useMemo(
+    () => [
+      ...(grants ?? []).map(grantPlace),
+      ...(keys ?? []).map(keyPlace),
+      ...(clients ?? []).map(appPlace),
+      ...settingPlaces,
+    ],
+    [grants, keys, clients],
+  );
+}
+
+const grantPlace = ({ id, endpoint, issuer, account = '', scope, clients }: Grant): Place => ({
+  tab: 'servers',
+  item: id,
+  icon: 'server',
+  kind: words.server,
+  name: endpoint,
+  text: [endpoint, issuer, account, scope, ...clients].join(' '),
+});
+
+const keyPlace = ({ resource, clients }: ListedKey): Place => ({
+  tab: 'servers',
+  item: keyItem(resource),
+  icon: 'key',
+  kind: strings.servers.apiKey,
+  name: resource,
+  text: [resource, ...clients].join(' '),
+});
+
+const appPlace = ({ clientId, name, executable = '', permissions }: LocalClient): Place => ({
+  tab: 'programs',
+  item: clientId,
+  icon: 'program',
+  kind: words.app,
+  name,
+  text: [name, executable, ...permissions.map(({ resource }) => resource)].join(' '),
+});
+
+const settingPlaces: readonly Place[] = Object.entries(words.settings).map(([name, section]) => ({
+  tab: 'settings',
+  item: section,
+  icon: 'settings',
+  kind: strings.settings.sectionNames[section],
+  name,
+  text: name,
+}));
+
+/** Every word has to be there. Nothing for no word: the lists show everything. */
+function find(places: readonly Place[], text: string): Place[] {
+  const wanted = text.trim().toLowerCase().split(/\s+/);
+  if (wanted[0] === '') return [];
+  return places
+    .filter((place) => wanted.every((word) => `${place.text} ${place.kind}`.toLowerCase().includes(word)))
+    .slice(0, maxFound);
+}

@@ -1,0 +1,77 @@
+/**
+ * One API key: where it goes, who may have it, and its end.
+ *
+ * Invariant: a key itself never reaches a window.
+ */
+import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
+import { Fact, Facts } from '../../parts/facts.tsx';
+import { KeyPlace } from '../../parts/key-place.tsx';
+import { Address, UntrustedLines } from '../../parts/untrusted-text.tsx';
+import { sanitizeLabel } from '../../base/untrusted-text.ts';
+import { Notice } from '../../parts/notice.tsx';
+import { Mark } from '../../parts/state-mark.tsx';
+import { strings } from '../../base/strings.ts';
+import type { ListedKey } from '../../base/views.ts';
+import { When } from '../../parts/when.tsx';
+
+const words = strings.apiKeys;
+
+/** The item of a key among the servers. A grant's id has no colon. */
+export const keyItem = (resource: string): string => `key:${resource}`;
+
+export function ApiKey({ of }: { readonly of: ListedKey }) {
+  const { resource, setAt, refusedAt, unchecked, clients } = of;
+  return (
+    <article class="card">
+      <header>
+        <div class="card-title">
+          <h3>
+            <Address url={resource} />
+          </h3>
+          <p class="dim">{words.hint}</p>
+        </div>
+        <Mark tone={refusedAt === undefined ? 'good' : 'warn'} icon="key">
+          {strings.servers.apiKey}
+        </Mark>
+      </header>
+      {refusedAt !== undefined && (
+        <Notice kind="warn">
+          {words.refused} <When at={refusedAt} />
+        </Notice>
+      )}
+      <Facts isGrid>
+        <Fact name={words.header}>
+          <KeyPlace of={of} />
+        </Fact>
+        <Fact name={words.set}>
+          <When at={setAt} />
+        </Fact>
+        <Fact name={strings.servers.usedBy}>
+          {clients.length === 0 ? strings.servers.usedByNobody : <UntrustedLines texts={clients} />}
+        </Fact>
+      </Facts>
+      {unchecked && <p class="dim small">{words.unchecked}</p>}
+      <Removal resource={resource} />
+    </article>
+  );
+}
+
+function Removal({ resource }: Pick<ListedKey, 'resource'>) {
+  return (
+    <div class="actions">
+      <ConfirmedAction
+        button={words.remove}
+        label={words.removeAt(sanitizeLabel(resource))}
+        title={words.removeTitle}
+        what={words.removeWhat}
+        confirm={words.removeConfirm}
+        done={words.removed(sanitizeLabel(resource))}
+        run={(action) => action.run('key.remove', { resource })}
+      >
+        <p>
+          <Address url={resource} />
+        </p>
+      </ConfirmedAction>
+    </div>
+  );
+}

@@ -1,0 +1,44 @@
+/** A server in the list: where, how it stands, as whom, or for how many apps. */
+import { formatCount } from '../../base/format.ts';
+import { strings } from '../../base/strings.ts';
+import type { Grant, ListedKey } from '../../base/views.ts';
+import { GrantState, Mark } from '../../parts/state-mark.tsx';
+import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
+import { unnamed } from './grant-actions.tsx';
+
+const words = strings.servers;
+
+export function GrantRow({ grant }: { readonly grant: Grant }) {
+  const { endpoint, account, state, trouble, clients } = grant;
+  const isNamed = account !== undefined && account !== unnamed;
+  return (
+    <>
+      <span class="pick-name">
+        <Address url={endpoint} />
+      </span>
+      <span class="pick-state">
+        <GrantState state={state} isTroubled={trouble !== undefined} />
+      </span>
+      <span class="pick-more dim small">
+        {isNamed ? <UntrustedText text={account} bound={60} /> : formatCount(clients.length, 'programs')}
+      </span>
+    </>
+  );
+}
+
+export function KeyRow({ listed }: { readonly listed: ListedKey }) {
+  const { resource, clients, refusedAt } = listed;
+  return (
+    <>
+      <span class="pick-name">
+        <Address url={resource} />
+      </span>
+      <span class="pick-state">
+        <Mark tone={refusedAt === undefined ? 'good' : 'warn'} icon="key">
+          {words.apiKey}
+        </Mark>
+      </span>
+      <span class="pick-more dim small">{formatCount(clients.length, 'programs')}</span>
+    </>
+  );
+}

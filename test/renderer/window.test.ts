@@ -1,0 +1,157 @@
+/**
+ * The main window's ways: the picture of who uses what, a list with one thing beside it, the search, the sections of
+ * the settings, the keys.
+ */
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { exampleAnswer, exampleNow, exampleStatus } from '../support/homes/example-desk.ts';
+import { button, windowsOfOneBrowser, type PageWindow, type WindowOptions } from './page-window.ts';
+
+const openWindow = windowsOfOneBrowser();
+
+const show = (hash: string, options: Partial<WindowOptions> = {}): Promise<PageWindow> =>
+  openWindow({
+    answer: exampleAnswer(),
+    hash,
+    later: exampleNow - Math.floor(Date.now() / 1000),
+    ...options,
+  });
+
+const hashOf = (page: Page): Promise<string> => page.evaluate<string>('decodeURIComponent(location.hash)');
+
+const focusedText = (page: Page): Promise<string> =>
+  page.evaluate<string>('document.activeElement.textContent');
+
+const grantsOf = async (): Promise<{ id: string }[]> => {
+  const listed = (await exampleAnswer()('grant.list', {})) as unknown as {
+    value: { grants: { id: string }[] };
+  };
+  return listed.value.grants;
+};
+
+describe('the overview', () => {
+  it('shows each permission as a line, and says in words who uses what and when last', async () => {
+    const { page } = await show('overview');
+    const apps = page.locator('.apps .node');
+    await apps.first().waitFor();
+    expect(await apps.allInnerTexts()).toEqual([
+      expect.stringMatching(/^Quill\s+notes\.example, calendar\.example · 4 minutes ago/),
+      expect.stringMatching(/^Helm agent\s+tickets\.example · 11 minutes ago/),
+      expect.stringMatching(/^notes-backup\s+notes\.example · 4 months ago/),
+    ]);
+    expect(await page.locator('.servers .node').allInnerTexts()).toEqual([
+      expect.stringMatching(/^notes\.example\s+Quill, notes-backup · 4 minutes ago/),
+      expect.stringMatching(/^calendar\.example\s+Sign-in needed\s+Quill · 9 hours ago/),
+      expect.stringMatching(/^tickets\.example\s+No new token\s+Helm agent · 11 minutes ago/),
+    ]);
+    // The denial of "Helm agent" for notes.example is no line.
+    expect(await page.locator('.link').count()).toBe(4);
+    await page.locator('.servers .node').first().hover();
+    expect(await page.locator('.link.hot').count()).toBe(2);
+    await page.locator('.servers .node').first().click();
+    expect(await hashOf(page)).toBe('#servers/g1');
+    await page.getByRole('tab', { name: 'Overview' }).click();
+    await apps.nth(1).press('Enter');
+    await page.locator('article', { hasText: '/home/anna/.local/bin/helm-agent' }).waitFor();
+    // What is shown of its use says how much that is.
+    await page.getByText(/In the last 24 hours: \d+ tokens and keys handed out\./).waitFor();
+  });
+
+  it('names a server that an app may use though nobody is signed in there', async () => {
+    const { page } = await show('overview', { answer: exampleAnswer({ 'grant.list': { grants: [] } }) });
+    await page.locator('.servers .node').first().waitFor();
+    expect(await page.getByText('not signed in').count()).toBe(3);
+  });
+});
+
+describe('a list with one thing beside it', () => {
+  it('goes on showing the same server when the list is read anew in another order', async () => {
+    const all = await grantsOf();
+    let grants = all;
+    const { page, change } = await show('servers', {
+      answer: async (channel, params) =>
+        exampleAnswer({ 'grant.list': { grants } } as never)(channel, params),
+    });
+    const shown = page.locator('article h3');
+    await shown.getByText('calendar.example').waitFor();
+    // Another one needs the person now, and stands above it.
+    grants = all.map((grant) => (grant.id === 'g4' ? { ...grant, state: 'loginRequired' } : grant));
+    await change();
+    await page.locator('li:first-child > .pick', { hasText: 'archive.example' }).waitFor();
+    expect(await shown.innerText()).toContain('calendar.example');
+    await page.getByLabel('Filter servers').fill('tickets');
+    await shown.getByText('tickets.example').waitFor();
+  });
+
+  it('is walked by arrow keys, and in a narrow window leads there and back with the focus', async () => {
+    const { page } = await show('programs');
+    const rows = page.locator('.pick');
+    await rows.first().focus();
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('ArrowDown');
+    expect(await focusedText(page)).toContain('Helm agent');
+    await page.setViewportSize({ width: 400, height: 700 });
+    expect(await page.locator('article').isVisible()).toBe(false);
+    await page.keyboard.press('Enter');
+    await page.locator('article', { hasText: 'Helm agent' }).waitFor();
+    expect(await rows.first().isVisible()).toBe(false);
+    await expect.poll(() => focusedText(page)).toContain('All apps');
+    await page.keyboard.press('Enter');
+    await rows.first().waitFor();
+    await expect.poll(() => focusedText(page)).toContain('Helm agent');
+  });
+
+  it('has the newest activity of its app, and leads to all of it', async () => {
+    const { page } = await show('programs/c2');
+    await page.getByRole('button', { name: 'Show all' }).click();
+    await page.locator('.entry').first().waitFor();
+    expect(await hashOf(page)).toBe('#activity/program=Helm agent'.replace(' ', '+'));
+    const whos = await page.locator('.entry-what bdi:first-child').allInnerTexts();
+    expect(new Set(whos)).toEqual(new Set(['Helm agent']));
+  });
+});
+
+describe('the search', () => {
+  it('finds servers, apps and settings from every view, by the keyboard alone', async () => {
+    const { page } = await show('activity');
+    await page.locator('.entry').first().waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('QUILL');
+    const found = page.locator('.found');
+    expect(await found.allInnerTexts()).toEqual([
+      expect.stringMatching(/notes\.example\S*\s+Server/),
+      expect.stringMatching(/calendar\.example\S*\s+Server/),
+      expect.stringMatching(/^Quill\s+App/),
+    ]);
+    for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
+    await page.locator('article', { hasText: '/opt/quill/bin/quill' }).waitFor();
+    expect(await hashOf(page)).toBe('#programs/c1');
+
+    await page.keyboard.press('Control+f');
+    await page.keyboard.type('passphrase');
+    await page.keyboard.press('Enter');
+    expect(await hashOf(page)).toBe('#settings/security');
+    await button(page, 'Search').click();
+    await page.keyboard.type('no such thing');
+    await page.getByText('Nothing was found.').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+});
+
+describe('the settings', () => {
+  it('are opened by Ctrl and the comma, and mark the section in which something is to be read', async () => {
+    const status = { ...exampleStatus, insecureLoopback: true };
+    const { page } = await show('servers', { answer: exampleAnswer({ status }) });
+    await page.locator('.pick').first().waitFor();
+    await page.keyboard.press('Control+,');
+    await page.locator('#app-title').waitFor();
+    expect(await hashOf(page)).toBe('#settings');
+    const sections = page.getByRole('navigation').getByRole('button');
+    await expect
+      .poll(() => sections.allInnerTexts())
+      .toEqual(['General', 'Security', 'Sign-in providers', expect.stringMatching(/Advanced\s+Read this/)]);
+    await sections.last().click();
+    await page.locator('#broker-title').waitFor();
+  });
+});

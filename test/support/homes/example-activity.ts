@@ -1,0 +1,39 @@
+/** The last 24 hours of the desk in example-desk.ts, as the broker counts them. */
+import type { ResultOn } from '../../../electron/bridge/channels.ts';
+
+/** Seconds. */
+const hour = 3600;
+
+/** A day at the desk: nothing at night, a server that could not be reached in the afternoon. */
+const hoursBefore = (now: number): ResultOn<'audit.activity'>['hours'] =>
+  Array.from({ length: 24 }, (_, index) => ({
+    at: (Math.floor(now / hour) - 23 + index) * hour * 1000,
+    handedOut:
+      index < 14 ? ([31, 24, 11, 4, 0, 0, 0, 0, 0, 0, 2, 9, 18, 27][index] ?? 0) : 20 + ((index * 7) % 19),
+    refused: index % 9 === 4 ? 3 : 0,
+    refreshed: index < 4 || index > 10 ? 2 + (index % 3) : 0,
+    failed: index > 20 ? 2 : 0,
+  }));
+
+type Use = ResultOn<'audit.activity'>['uses'][number];
+
+interface ExampleUse {
+  readonly client: string;
+  readonly endpoint: string;
+  /** Seconds since 1970. */
+  readonly last: number;
+  /** Of what all programs got together. */
+  readonly share: number;
+}
+
+/** `now`: seconds since 1970. */
+export function exampleActivity(now: number, used: readonly ExampleUse[]): ResultOn<'audit.activity'> {
+  const hours = hoursBefore(now);
+  const uses: Use[] = used.map(({ client, endpoint, last, share }) => ({
+    client,
+    endpoint,
+    last: last * 1000,
+    handedOut: hours.map(({ handedOut }) => Math.round(handedOut * share)),
+  }));
+  return { hours, uses };
+}
