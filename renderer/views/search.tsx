@@ -30,28 +30,24 @@ export function Search({ onClose }: { readonly onClose: () => void }) {
   const [text, setText] = useState('');
   const places = usePlaces();
   const found = useMemo(() => find(places, text), [places, text]);
-  const list = useRef<HTMLUListElement>(null);
+  const form = useRef<HTMLFormElement>(null);
   const id = useId();
   const go = ({ tab, item }: Place): void => {
     onClose();
     goTo(tab, item);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') moveFocus(event, form.current);
     // In a field of this kind the browser would only empty it.
-    if (event.key === 'Escape') {
-      event.preventDefault();
-      onClose();
-    }
-    if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+    if (event.key !== 'Escape') return;
     event.preventDefault();
-    const all = [...(list.current?.querySelectorAll('button') ?? [])];
-    const at = all.findIndex((button) => button === document.activeElement);
-    all[event.key === 'ArrowDown' ? Math.min(at + 1, all.length - 1) : Math.max(at - 1, 0)]?.focus();
+    onClose();
   };
   return (
     <Dialog title={words.title} onClose={onClose}>
       <form
         class="search"
+        ref={form}
         onKeyDown={onKeyDown}
         onSubmit={(event) => {
           event.preventDefault();
@@ -70,23 +66,42 @@ export function Search({ onClose }: { readonly onClose: () => void }) {
           spellcheck={false}
           onInput={(event) => setText(event.currentTarget.value)}
         />
-        <ul class="picks" ref={list}>
-          {found.map((place) => (
-            <li key={`${place.tab} ${place.item}`}>
-              <button type="button" class="pick found" onClick={() => go(place)}>
-                <Icon name={place.icon} />
-                <UntrustedText text={place.name} bound={120} />
-                <span class="dim small">{place.kind}</span>
-              </button>
-            </li>
-          ))}
-        </ul>
+        <Found places={found} onGo={go} />
         <p class="dim small" role="status">
           {text.trim() !== '' && found.length === 0 ? words.nothing : words.hint}
         </p>
       </form>
     </Dialog>
   );
+}
+
+interface FoundProps {
+  readonly places: readonly Place[];
+  readonly onGo: (place: Place) => void;
+}
+
+function Found({ places, onGo }: FoundProps) {
+  return (
+    <ul class="picks">
+      {places.map((place) => (
+        <li key={`${place.tab} ${place.item} ${place.name}`}>
+          <button type="button" class="pick found" onClick={() => onGo(place)}>
+            <Icon name={place.icon} />
+            <UntrustedText text={place.name} bound={120} />
+            <span class="dim small">{place.kind}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** From the field to the first place, and from place to place. */
+function moveFocus(event: KeyboardEvent, form: HTMLFormElement | null): void {
+  event.preventDefault();
+  const all = [...(form?.querySelectorAll('button') ?? [])];
+  const at = all.findIndex((button) => button === document.activeElement);
+  all[event.key === 'ArrowDown' ? Math.min(at + 1, all.length - 1) : Math.max(at - 1, 0)]?.focus();
 }
 
 function usePlaces(): readonly Place[] {

@@ -1,0 +1,237 @@
+/**
+ * What is rare with a real broker: troubles, receipts, locks, cards with everything on them. The answers are written
+ * down.
+ */
+import { describe, expect, it } from 'vitest';
+import { accessibilityFaults } from '../support/browsers/accessibility.ts';
+import { attestedEditor, differingIndex, emptyStatus as status } from '../support/homes/example-desk.ts';
+import { type PageWindow, windowsOfOneBrowser } from './page-window.ts';
+import { answering, grant, hour, inHours, type Lists, now, program, question } from './written-lists.ts';
+
+const openWindow = windowsOfOneBrowser();
+
+const show = (lists: Lists, hash: string, asked?: [unknown, unknown][]): Promise<PageWindow> =>
+  openWindow({ answer: answering(lists, asked), hash });
+
+/** Everything that the broker may have to say of a grant that isn't in order. */
+const troubled: Lists = {
+  'grant.list': {
+    grants: [
+      grant({
+        state: 'loginRequired',
+        why: 'the sign-in was not finished',
+        trouble: {
+          reason: 'authorization_server_unreachable',
+          since: now - 2 * hour,
+          nextTryAt: inHours(5),
+        },
+        attempt: { startedAt: now - 3 * hour, lost: 'broker' },
+      }),
+      grant({
+        id: 'a2',
+        state: 'revoked',
+        receipt: 'pending',
+        nextTry: inHours(10),
+        triedUntil: inHours(48),
+        liveUntil: inHours(20),
+        endedAt: now - 60,
+      }),
+      grant({
+        id: 'a5',
+        state: 'active',
+        trouble: { reason: 'client_rejected', since: now - hour, nextTryAt: inHours(1) },
+      }),
+      grant({ id: 'a3', state: 'revoked', receipt: 'notOffered' }),
+      grant({ id: 'a4', state: 'revoked', receipt: 'abandoned' }),
+    ],
+  },
+  'client.list': {
+    clients: [
+      program({
+        permissions: [
+          {
+            resource: 'https://notes.example/mcp',
+            scope: 'notes:read notes:write',
+            decision: 'allow',
+            run: { verified: true, pid: 4711 },
+            until: inHours(2),
+          },
+        ],
+      }),
+    ],
+  },
+  'settings.get': {
+    settings: {},
+    details: [{ name: 'lockAfter', source: 'default', live: false }],
+    desk: 'here',
+  },
+  status: {
+    ...status,
+    vault: 'sealed-file',
+    vaultKey: 'passphrase',
+    vaultState: { state: 'locked', since: now - 60, what: 'You locked it.', hint: 'Unlock it here.' },
+    clocks: [{ issuer: 'https://login.example', ahead: -75 }],
+    unshielded: ['This process can be traced.'],
+    audit: { state: 'failing', reason: 'disk_full' },
+    log: { level: 'info', file: '/state/daemon.log', ok: false },
+    index: differingIndex,
+    unreadable: [{ file: '/state/clients.json', why: 'Its MAC is wrong.' }],
+  },
+};
+
+describe('what is out of the ordinary', () => {
+  it('stands on the grant: troubles with their next try, a lost refresh, every receipt', async () => {
+    const { page, complaints } = await show(troubled, 'servers');
+    const rows = page.locator('.pick');
+    await rows.first().waitFor();
+    let servers = '';
+    let retries = 0;
+    const marks: string[] = [];
+    for (let at = 0; at < 5; at += 1) {
+      await rows.nth(at).click();
+      await page.locator(`li:nth-child(${at + 1}) > .pick[aria-current=true]`).waitFor();
+      servers += await page.locator('article').innerText();
+      retries += await page.getByRole('button', { name: 'Retry revocation…' }).count();
+      marks.push(...(await page.locator('article .mark').allInnerTexts()));
+    }
+    for (const part of [
+      'Sign in again: the sign-in was not finished',
+      'the sign-in provider can’t be reached. It first failed 2 hours ago',
+      'next try in 5 hours',
+      'Keyturn stopped during a refresh',
+      'Pending: the sign-in provider could not be reached yet',
+      'Next try: in 10 hours',
+      'Tried until: in 2 days',
+      'works until: in 20 hours',
+      'The sign-in provider offers no revocation',
+      'Keyturn has stopped trying',
+    ]) {
+      expect(servers).toContain(part);
+    }
+    expect(retries).toBe(1);
+    // Nothing is green beside a trouble: the one that is active still has one.
+    expect(marks.toSorted()).toEqual([
+      ...Array.from({ length: 3 }, () => 'Access revoked'),
+      'No new token',
+      'Sign-in needed',
+    ]);
+    await page.evaluate('location.hash = "programs"');
+    await page.getByText('For this session of the app (process 4711), at the latest in 2 hours').waitFor();
+    // Nothing on the wire narrows a permission for one run without making it a lasting one.
+    expect(await page.getByRole('button', { name: /^Reduce/ }).count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  it('stands in the settings: clocks, shield, logs, files, and what counts only later', async () => {
+    const asked: [unknown, unknown][] = [];
+    const lists = { ...troubled, 'settings.set': { inForce: 'nextStart' } };
+    const { page } = await show(lists, 'settings/security', asked);
+    await page.locator('#vault-title').waitFor();
+    let settings = await page.locator('main').innerText();
+    await page.getByRole('button', { name: 'Advanced Read this' }).click();
+    await page.locator('#broker-title').waitFor();
+    settings += await page.locator('main').innerText();
+    for (const part of [
+      'a sealed file, opened by a passphrase',
+      'Unlock it here.',
+      'is 75 s behind this computer',
+      'This process can be traced.',
+      'can’t be written: disk_full',
+      'could not be written',
+      'Its MAC is wrong.',
+      '2 grants compared with the vault',
+      'It named another issuer.',
+      '7 more',
+      'after restart',
+    ]) {
+      expect(settings).toContain(part);
+    }
+    await page.getByRole('button', { name: 'Security', exact: true }).click();
+    await page.getByLabel('Lock after idle').selectOption('900');
+    await page.getByText('The change takes effect once Keyturn starts again.').waitFor();
+    expect(asked).toEqual([]);
+  });
+
+  it('and a locked vault is unlocked from every view, by a passphrase that stays in no field', async () => {
+    const asked: [unknown, unknown][] = [];
+    const { page } = await show(troubled, 'activity', asked);
+    await page.getByText('The vault is locked.').waitFor();
+    await page.getByRole('button', { name: 'Unlock' }).click();
+    const passphrase = page.getByLabel('Passphrase');
+    expect(await passphrase.evaluate((field) => field.matches(':focus'))).toBe(true);
+    await passphrase.fill('open sesame');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(asked).toEqual([['vault.unlock', { passphrase: 'open sesame' }]]);
+    await page.evaluate('location.hash = "settings/security"');
+    await page.getByText('Change the passphrase').first().click();
+    await page.getByLabel('Current passphrase').fill('open sesame');
+    await page.getByLabel('New passphrase').fill('open barley');
+    await page.getByRole('button', { name: 'Change the passphrase' }).click();
+    expect(await page.getByLabel('New passphrase').inputValue()).toBe('');
+    await expect
+      .poll(() => asked.at(-1))
+      .toEqual(['vault.passphrase', { current: 'open sesame', next: 'open barley' }]);
+    expect(await page.content()).not.toContain('open ');
+  });
+
+  it('a wrong passphrase leaves its field too', async () => {
+    const refusal = { reason: 'locked', message: 'That was not the passphrase.' };
+    const { page } = await openWindow({
+      hash: 'servers',
+      answer: async (channel, params) =>
+        channel === 'vault.unlock' ? { ok: false, refusal } : answering(troubled)(channel, params),
+    });
+    await page.getByRole('button', { name: 'Unlock' }).click();
+    await page.getByLabel('Passphrase').fill('open barley');
+    await page.keyboard.press('Enter');
+    await page.getByText('That was not the passphrase.').waitFor();
+    expect(await page.getByLabel('Passphrase').inputValue()).toBe('');
+  });
+
+  it('needs no passphrase where the keychain opens the vault', async () => {
+    const asked: [unknown, unknown][] = [];
+    const vaultState = { state: 'keychainLocked', since: now, hint: 'Answer your keychain.' };
+    const { page } = await show({ status: { ...status, vaultState } }, 'servers', asked);
+    await page.getByText('Answer your keychain.').waitFor();
+    await page.getByRole('button', { name: 'Unlock' }).click();
+    await page.getByText('The vault is open.').waitFor();
+    expect(asked).toEqual([['vault.unlock', {}]]);
+  });
+});
+
+describe('a card', () => {
+  it('has the facts of who asks on the card, and a changed issuer on the one of a sign-in', async () => {
+    const interactions = [
+      question({
+        asker: attestedEditor,
+      }),
+      question({
+        id: 'q2',
+        kind: 'device',
+        issuer: 'https://login.example',
+        formerIssuer: 'https://old-login.example',
+        code: 'WDJB-MJHT',
+        url: 'javascript:alert(1)',
+      }),
+    ];
+    const { page } = await show({ 'interaction.list': { interactions } }, 'card/q1');
+    const card = page.locator('.question');
+    await card.waitFor();
+    for (const part of ['/usr/bin/editor', 'path verified', '4711', 'tmux']) {
+      expect(await card.innerText()).toContain(part);
+    }
+    await page.evaluate('location.hash = "card/q2"');
+    await page.getByText('Enter this code to sign in').waitFor();
+    const text = await card.innerText();
+    for (const part of [
+      'WDJB-MJHT',
+      'https://old-login.example',
+      'Go on only if you expected this change.',
+    ]) {
+      expect(text).toContain(part);
+    }
+    expect(await page.content()).not.toContain('javascript:');
+    expect(await accessibilityFaults(page)).toEqual([]);
+  });
+});
