@@ -19,11 +19,25 @@ import { anew } from './rows/anew.ts';
 import { cold } from './rows/cold.ts';
 import { crowd } from './rows/crowd.ts';
 import { clientImport } from './rows/import.ts';
+import { durable } from './rows/durable.ts';
+import { hang } from './rows/hang.ts';
 import { kept } from './rows/kept.ts';
 import { memory } from './rows/memory.ts';
+import { refresh } from './rows/refresh.ts';
 import { type BenchWorld, openWorld } from './world.ts';
 
-const measurements: readonly Measurement[] = [kept, anew, crowd(64), crowd(256), cold, clientImport, memory];
+const measurements: readonly Measurement[] = [
+  kept,
+  anew,
+  crowd(64),
+  crowd(256),
+  refresh,
+  hang,
+  cold,
+  clientImport,
+  memory,
+  durable,
+];
 
 const { values: options } = parseArgs({
   options: {

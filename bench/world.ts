@@ -5,6 +5,7 @@
 import path from 'node:path';
 import { execFileSync } from 'node:child_process';
 import { type Connection, connect } from '../src/client/index.ts';
+import { throwAwayCertificates } from '../src/serve/certificate.ts';
 import { startWorld, type World } from '../test/support/world/servers.ts';
 import { BrokerHome } from './broker-home.ts';
 import { type OidcAgent, startOidcAgent } from './oidc-agent.ts';
@@ -14,6 +15,8 @@ export interface BenchWorld {
   readonly home: BrokerHome;
   readonly resource: string;
   readonly authorizationServer: World['authorizationServer'];
+  /** Of other servers, where nobody is signed in yet. */
+  readonly otherResource: string;
   /** Of the broker, the floors and the peers. */
   readonly pids: readonly number[];
   readonly ours: () => Promise<Connection>;
@@ -29,7 +32,8 @@ export interface BenchWorld {
 
 export async function openWorld(): Promise<BenchWorld> {
   const home = new BrokerHome();
-  const servers = await startWorld({ accessTokenLifetime: 3600 });
+  const common = { accessTokenLifetime: 3600, certificates: await throwAwayCertificates() };
+  const [servers, others] = [await startWorld(common), await startWorld(common)];
   const { resource } = servers.protectedServer;
   home.trust(servers.ca);
   await home.prepare(resource);
@@ -48,6 +52,7 @@ export async function openWorld(): Promise<BenchWorld> {
     home,
     resource,
     authorizationServer: servers.authorizationServer,
+    otherResource: others.protectedServer.resource,
     pids: [...home.pids, ...(agent ? [agent.pid] : []), ...(oidcAgent ? [oidcAgent.pid] : [])],
     ours,
     floor: async () => floorConnection(socket, resource),
@@ -58,7 +63,7 @@ export async function openWorld(): Promise<BenchWorld> {
       agent?.end();
       await oidcAgent?.end();
       await home.close();
-      await servers.close();
+      await Promise.all([servers.close(), others.close()]);
     },
   };
 }

@@ -37,7 +37,7 @@ export function crowd(size: number): Measurement {
 }
 
 /** One after the other: the broker bounds how many of one process may be in their handshake. */
-async function many<T>(count: number, open: () => Promise<T>): Promise<T[]> {
+export async function many<T>(count: number, open: () => Promise<T>): Promise<T[]> {
   const opened: T[] = [];
   while (opened.length < count) opened.push(await open());
   return opened;

@@ -19,8 +19,8 @@ import { stillNames } from './destination/asked-resource.ts';
 export class Rejections {
   readonly #parts: BrokerParts;
   readonly #refusals: TokenRefusals;
-  /** Ids of grants whose token was refused. */
-  readonly #suspects = new Set<string>();
+  /** By the ids of grants whose token was refused: what their protected servers are being asked since then. */
+  readonly #suspects = new Map<string, Map<string, ReturnType<typeof stillNames>>>();
 
   constructor(parts: BrokerParts) {
     this.#parts = parts;
@@ -46,7 +46,8 @@ export class Rejections {
         const pause = this.#refusals.left(use);
         if (pause > 0) return { isReplaced: false, pause };
         this.#refusals.add(use, hasWorked);
-        this.#suspects.add(grantId);
+        // An answer to a question from before this refusal may be out of date: requests from now on ask anew.
+        this.#suspects.set(grantId, new Map());
       }
       cache.refuse(grantId, token);
       return { isReplaced: true };
@@ -78,9 +79,11 @@ export class Rejections {
       typed: asTyped(request.resource),
       ...(challenge === undefined ? {} : { challenge }),
     };
-    const answer = await stillNames(this.#parts, question, grant);
+    const suspicion = this.#suspects.get(grant.id);
+    const answer = await this.#ask(question, grant, suspicion);
     // Suspect until there is an answer, so that no other request gets a token unchecked meanwhile.
-    if (answer !== 'unknown') this.#suspects.delete(grant.id);
+    const isLatest = this.#suspects.get(grant.id) === suspicion;
+    if (answer !== 'unknown' && isLatest) this.#suspects.delete(grant.id);
     if (answer !== 'no') return true;
     const why = 'the protected server now names another issuer';
     // Race: a refresh may have changed the record while the server was asked.
@@ -89,6 +92,22 @@ export class Rejections {
       await grants.change(current, { state: { kind: 'loginRequired', why } });
     }
     return false;
+  }
+
+  /** Requests with the same question share its answer: many programs may hear of one refusal at once. */
+  async #ask(
+    question: Parameters<typeof stillNames>[1],
+    grant: Grant,
+    underWay = new Map<string, ReturnType<typeof stillNames>>(),
+  ): ReturnType<typeof stillNames> {
+    const key = JSON.stringify(question);
+    const asked = underWay.get(key) ?? stillNames(this.#parts, question, grant);
+    underWay.set(key, asked);
+    try {
+      return await asked;
+    } finally {
+      if (underWay.get(key) === asked) underWay.delete(key);
+    }
   }
 
   /**

@@ -27,6 +27,19 @@ describe('a refused token', () => {
     expect(places.world.counts().authorizationServer.refreshes).toBe(before + 1);
   });
 
+  it('a refused token makes many requests at once ask its protected server no more than one does', async () => {
+    const rig = await allowed();
+    const asked = async (requests: number): Promise<number> => {
+      const { tokenId } = await rig.ask();
+      expect(reject(rig, { tokenId })).toBe(true);
+      const { requests: before } = places.world.counts().protectedServer;
+      const tokens = await Promise.all(Array.from({ length: requests }, async () => rig.ask()));
+      expect(new Set(tokens.map((token) => token.tokenId)).size).toBe(1);
+      return places.world.counts().protectedServer.requests - before;
+    };
+    expect(await asked(50)).toBe(await asked(1));
+  });
+
   it('a program can name a refused token by its value', async () => {
     const rig = await allowed();
     const { accessToken } = await rig.ask();

@@ -14,8 +14,11 @@ it('npm run bench measures every row in its smoke form', { timeout: 60_000 }, as
     'anew',
     'crowd-64',
     'crowd-256',
+    'refresh',
+    'hang',
     'cold',
     'import',
     'memory',
+    'durable',
   ]);
 });

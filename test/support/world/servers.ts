@@ -11,7 +11,7 @@ import {
   type AuthorizationServerOptions,
   startAuthorizationServer,
 } from './authorization-server.ts';
-import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
+import { type Certificates, throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import { notebookScopes } from './notebook.ts';
 import {
   basicScopes,
@@ -33,6 +33,8 @@ export interface WorldOptions extends Pick<
   readonly protectedServerPort?: number;
   /** What is protected; notebooks unless told otherwise. */
   readonly service?: ProtectedService;
+  /** Shared with another world; its own unless given. */
+  readonly certificates?: Certificates;
 }
 
 export interface World {
@@ -48,8 +50,13 @@ export interface World {
 }
 
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
-  const { authorizationServerPort = 0, protectedServerPort = 0, service, ...issuing } = options;
-  const certificates = await throwAwayCertificates();
+  const {
+    authorizationServerPort = 0,
+    protectedServerPort = 0,
+    service,
+    certificates = await throwAwayCertificates(),
+    ...issuing
+  } = options;
   const trusting = trustingFetch(certificates.ca);
   const authorizationServer = await startAuthorizationServer({
     ...issuing,

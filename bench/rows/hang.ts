@@ -1,0 +1,53 @@
+/** A token in memory of one resource, while the authorization server of another one hangs. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Connection } from '../../src/client/index.ts';
+import { inTurn, type Measurement } from '../row.ts';
+
+/** Milliseconds for which the server hangs. */
+const hangs = 2000;
+
+export const hang: Measurement = {
+  name: 'hang',
+  async measure({ world, isSmoke }) {
+    const { home, ours, resource, otherResource, authorizationServer } = await world();
+    await home.keyturn('login', otherResource);
+    await home.keyturn('allow', 'bench', otherResource);
+    const [asking, waiting] = [await ours(), await ours()];
+    const [turns, time] = isSmoke ? [1, 50] : [3, hangs];
+    const figures = await inTurn(turns, {
+      ours: async () => {
+        const { access_token } = await waiting.getToken({ resource });
+        await waiting.rejectToken({ access_token, status: 401 });
+        const served = sleep(time);
+        authorizationServer.setTokenGate(() => ({ answerAfter: served }));
+        const hanging = waiting.getToken({ resource });
+        const slowest = await slowestOf(asking, otherResource, served);
+        await hanging;
+        authorizationServer.setTokenGate();
+        return slowest;
+      },
+      idle: async () => slowestOf(asking, otherResource, sleep(time)),
+    });
+    for (const connection of [asking, waiting]) connection.close();
+    return {
+      name: 'hang',
+      what: `token.get of one resource, 99th percentile, while another one's server hangs ${hangs / 1000} s`,
+      unit: 'ms',
+      ...figures,
+      goals: [{ of: 'idle', atMost: 1.5 }],
+    };
+  },
+};
+
+/** The 99th percentile of requests one at a time, in milliseconds, until `over` resolves. */
+async function slowestOf(connection: Connection, resource: string, over: Promise<unknown>): Promise<number> {
+  let isOver = false;
+  void over.then(() => (isOver = true));
+  const times: number[] = [];
+  while (!isOver) {
+    const from = performance.now();
+    await connection.getToken({ resource });
+    times.push(performance.now() - from);
+  }
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? Number.NaN;
+}
