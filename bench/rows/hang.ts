@@ -21,12 +21,12 @@ export const hang: Measurement = {
         const served = sleep(time);
         authorizationServer.setTokenGate(() => ({ answerAfter: served }));
         const hanging = waiting.getToken({ resource });
-        const slowest = await slowestOf(asking, otherResource, served);
+        const slowest = await slowestOf(asking, otherResource, time);
         await hanging;
         authorizationServer.setTokenGate();
         return slowest;
       },
-      idle: async () => slowestOf(asking, otherResource, sleep(time)),
+      idle: async () => slowestOf(asking, otherResource, time),
     });
     for (const connection of [asking, waiting]) connection.close();
     return {
@@ -39,12 +39,10 @@ export const hang: Measurement = {
   },
 };
 
-/** The 99th percentile of requests one at a time, in milliseconds, until `over` resolves. */
-async function slowestOf(connection: Connection, resource: string, over: Promise<unknown>): Promise<number> {
-  let isOver = false;
-  void over.then(() => (isOver = true));
+/** The 99th percentile of requests one at a time, in milliseconds, for `time` milliseconds. */
+async function slowestOf(connection: Connection, resource: string, time: number): Promise<number> {
   const times: number[] = [];
-  while (!isOver) {
+  for (const end = performance.now() + time; performance.now() < end;) {
     const from = performance.now();
     await connection.getToken({ resource });
     times.push(performance.now() - from);
