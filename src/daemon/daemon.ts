@@ -1,11 +1,12 @@
 /**
  * A daemon from its start to its end, in one sitting: home, runtime, socket; then the same backwards.
  *
- * Invariants: the start opens no vault. Stopping finishes rotations that are under way, so that no refresh token is
+ * Invariants: the start opens no vault, but for a sealed file whose passphrase comes from no person. Stopping finishes rotations that are under way, so that no refresh token is
  * lost between the server's answer and the vault (shutdown.ts).
  */
 import type { Broker } from '../broker/broker.ts';
 import { lookPeriod } from '../broker/revocation/revocation-queue.ts';
+import { KeyturnError, reasonOf } from '../base/errors.ts';
 import type { HomePaths } from '../base/paths.ts';
 import { repeatEvery } from '../base/clock.ts';
 import type { BrokerServer } from '../ipc/server/server.ts';
@@ -26,6 +27,7 @@ import { buildRuntime, clock } from './runtime.ts';
 import type { Runtime } from './runtime.ts';
 import { Shutdown } from './shutdown.ts';
 import { version } from './system/version.ts';
+import { passphraseFrom } from './vault/key-source.ts';
 
 export type { DaemonOptions } from './options.ts';
 
@@ -75,6 +77,7 @@ async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
   // Requests of windows are not asked about again: they have a guard of their own.
   const dispatchWindow = dispatcher({ ...services, signIns: windowAccess });
   const dispatchSocket = dispatcher({ ...services, ...approvalsOf(runtime, services) });
+  await openUnattended(runtime);
   listening = await listen(runtime, dispatchSocket);
   const { socket } = listening;
   if (opened.mismatch === undefined) proxies.desk.follow();
@@ -110,6 +113,20 @@ async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
     stop: () => shutdown.finish(),
     stopped: shutdown.stopped,
   };
+}
+
+/** Before it listens, so that no program is refused. A vault that stays locked waits for a person. */
+async function openUnattended({ options, opened, vaultLock, stopping }: Runtime): Promise<void> {
+  const { vault, vaultKey } = opened.book.current;
+  // A person sits at a desk.
+  if (vault !== 'sealed-file' || options.desk || opened.mismatch !== undefined) return;
+  try {
+    const passphrase = await passphraseFrom(vaultKey, options.env);
+    if (passphrase !== undefined) await vaultLock.unlock({ passphrase }, stopping.signal);
+  } catch (error) {
+    const why = error instanceof KeyturnError ? error.message : reasonOf(error);
+    options.log.write(`the vault stays locked: ${why}`, 'error');
+  }
 }
 
 /** Milliseconds by which an answer of a proxy may outlast a permission whose time is over. */

@@ -14,6 +14,7 @@ import type { Log } from './system/log.ts';
 import type { SettingsBook } from './settings/settings-book.ts';
 import { shown } from './settings/settings-question.ts';
 import { version } from './system/version.ts';
+import { wrappedBy } from './settings/settings.ts';
 
 export interface StatusParts {
   readonly home: Home;
@@ -43,7 +44,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     pid: process.pid,
     home: home.paths.state,
     vault: settings.vault,
-    ...(settings.vault === 'sealed-file' ? { vaultKey: settings.vaultKey } : {}),
+    ...(settings.vault === 'sealed-file' ? { vaultKey: wrappedBy(settings.vaultKey) } : {}),
     vaultState: vaultLock.state(),
     ...(parts.pause.current && { pause: pauseAnswer(parts.pause.current) }),
     ...(settings.browser === undefined ? {} : { browser: settings.browser }),

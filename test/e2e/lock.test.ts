@@ -1,7 +1,7 @@
 /** Lock and unlock with real processes: each kind of vault, over restarts and SIGKILL, at a real terminal. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../support/built.ts';
@@ -14,6 +14,8 @@ import {
   type TestHome,
   until,
 } from '../support/home.ts';
+import { keepSecret } from '../support/secrets.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 
 const built: string = path.join(path.dirname(builtBin), '..', 'client', 'index.js');
@@ -168,6 +170,51 @@ describe('a sealed file whose key lies in the keychain', () => {
     expect(await home.keyturn(['passphrase', '--passphrase-stdin'], { stdin: 'a\nb\n' })).toMatchObject({
       code: 2,
     });
+  });
+});
+
+describe('a sealed file whose passphrase comes from no person', () => {
+  it('a sealed file with its passphrase in a file opens by itself, from the first start on, and stays locked without it', async () => {
+    const folder = temporaryFolder();
+    const secret = 'unattended horse battery';
+    keepSecret('passphrase', secret);
+    const file = path.join(folder, 'key');
+    writeFileSync(file, `${secret}\n`, { mode: 0o600 });
+    const env = { ...bySealedFile, KEYTURN_VAULT_KEY: `file:${file}` };
+    const { home, world, resource } = await homeInWorld({ env });
+    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['token', resource]);
+    await kill(home);
+    // The setting was recorded: this start of a command knows no variable any more.
+    const later = { env: { KEYTURN_VAULT_KEY: 'file:/nowhere' } };
+    await home.ok(['token', resource, '--no-interaction'], later);
+    expect(await home.json<Status>('status')).toMatchObject({
+      vaultKey: 'passphrase',
+      vaultState: { state: 'open' },
+    });
+    await home.ok(['daemon', '--stop']);
+
+    writeFileSync(file, 'another horse');
+    expect(await home.keyturn(['token', resource, '--no-interaction'])).toMatchObject({ code: 7 });
+    const log = readFileSync(path.join(home.paths.state, 'daemon.log'), 'utf8');
+    expect(log).toContain('the vault stays locked: this passphrase does not open the vault');
+    await until('the pause is over', async () => {
+      const { code } = await home.keyturn(['unlock', '--passphrase-stdin'], { stdin: `${secret}\n` });
+      return code === 0;
+    });
+    await home.ok(['token', resource, '--no-interaction']);
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
+  });
+
+  it('a sealed file that a person opened gets a file for its passphrase later, and keeps what it holds', async () => {
+    const home = newHome({ env: bySealedFile });
+    await home.ok(['unlock', '--passphrase-stdin'], given);
+    await home.ok(['allow', 'cli', 'https://server.example/mcp']);
+    const file = path.join(temporaryFolder(), 'key');
+    writeFileSync(file, passphrase, { mode: 0o600 });
+    await home.ok(['settings', 'vaultKey', `file:${file}`]);
+    expect(await stateOf(home)).toBe('open');
+    expect(await home.ok(['clients'])).toContain('server.example');
   });
 });
 

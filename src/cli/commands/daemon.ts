@@ -34,7 +34,7 @@ export const command = defineCommand(
       variables: [
         'KEYTURN_HOME',
         'KEYTURN_VAULT=keychain|sealed-file|memory',
-        'KEYTURN_VAULT_KEY=passphrase|keychain',
+        'KEYTURN_VAULT_KEY (docs/headless.md)',
         'KEYTURN_BROWSER or BROWSER',
         'KEYTURN_CLIENT_METADATA_URL',
         'NODE_EXTRA_CA_CERTS',

@@ -62,9 +62,11 @@ async function isInBackground(): Promise<boolean> {
 async function restartWithNewVault(): Promise<number> {
   const { restartBroker } = await import('../broker/restart.ts');
   await restartBroker();
-  const { vault, vaultKey } = await ask('status', {});
-  const next =
-    vault === 'sealed-file' && vaultKey === 'passphrase' ? '; choose its passphrase: keyturn unlock' : '';
+  const { vault, vaultKey, vaultState } = await ask('status', {});
+  const isClosed = vault === 'sealed-file' && vaultKey === 'passphrase' && vaultState.state !== 'open';
+  const next = isClosed
+    ? `; ${vaultState.state === 'new' ? 'choose its passphrase' : 'open it'}: keyturn unlock`
+    : '';
   say(`keyturn: the broker was restarted, with the vault ${vault}${next}`);
   return exitCodes.ok;
 }

@@ -10,6 +10,7 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 import { provenFile } from './home-traces.ts';
 import type { Home } from './home.ts';
 import type { Settings } from '../settings/settings.ts';
+import { wrappedBy } from '../settings/settings.ts';
 
 /** True once a vault of this home was opened, as far as its files tell. Start-up only: reads files, and no vault. */
 export async function wasOpened({ hasMaster, paths }: Pick<Home, 'hasMaster' | 'paths'>): Promise<boolean> {
@@ -34,7 +35,8 @@ export function homeMismatch(
 
 /** As home.json records it: with its key, since both say where the secrets are. */
 export function vaultName(vault: Settings['vault'], vaultKey: Settings['vaultKey']): string {
-  return vault === 'sealed-file' ? `${vault} ${vaultKey}` : vault;
+  // Where the passphrase comes from is no part of it: the file opens by the same passphrase from anywhere.
+  return vault === 'sealed-file' ? `${vault} ${wrappedBy(vaultKey)}` : vault;
 }
 
 /** The vault says that it belongs to another home. */

@@ -11,8 +11,8 @@ import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import type { HomeCheck } from '../home/home-check.ts';
 import type { Home } from '../home/home.ts';
 import type { CheckedSetting, SettingsBook } from '../settings/settings-book.ts';
-import { defaultSettings, standing } from '../settings/settings.ts';
-import type { SettingName, Settings } from '../settings/settings.ts';
+import { defaultSettings, settingsSchema, standing, wrappedBy } from '../settings/settings.ts';
+import type { Settings } from '../settings/settings.ts';
 
 export interface ChangeParts {
   readonly home: Home;
@@ -30,7 +30,7 @@ export function checkSetting(
   value: unknown,
 ): CheckedSetting {
   const checked = book.check(name, value);
-  if (isVaults(checked.name, book.current) && checked.value !== book.current[checked.name]) {
+  if (isAnotherVault(checked, book.current)) {
     refuseOccupied(home, parts);
   }
   return checked;
@@ -54,8 +54,11 @@ export async function changeSetting(
 }
 
 /** What opens a sealed file belongs to it: with another key nothing in it could be read any more. */
-function isVaults(name: SettingName, { vault }: Settings): boolean {
-  return name === 'vault' || (name === 'vaultKey' && vault === 'sealed-file');
+function isAnotherVault({ name, value }: CheckedSetting, current: Settings): boolean {
+  if (name === 'vault') return value !== current.vault;
+  if (name !== 'vaultKey' || current.vault !== 'sealed-file') return false;
+  const next = settingsSchema.shape.vaultKey.parse(value);
+  return wrappedBy(next) !== wrappedBy(current.vaultKey);
 }
 
 function refuseOccupied(home: Home, { grants }: BrokerParts): void {

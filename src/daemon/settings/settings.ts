@@ -32,7 +32,16 @@ const maxIdle = 30 * 24 * 60 * 60;
 export const settingsSchema = z.object({
   vault: z.enum(['keychain', 'sealed-file', 'memory']).default('keychain'),
   /** Where the key of a `sealed-file` vault comes from. */
-  vaultKey: z.enum(['passphrase', 'keychain']).default('passphrase'),
+  vaultKey: z
+    .union([
+      z.enum(['passphrase', 'keychain']),
+      z.templateLiteral(['file:/', z.string()]).refine((text) => /^file:\/./.test(text)),
+      z
+        .templateLiteral(['credential:', z.string()])
+        .refine((text) => /^credential:[A-Za-z0-9][A-Za-z0-9._-]*$/.test(text)),
+      z.templateLiteral(['command:', z.string()]).refine((text) => /^command:.*\S/.test(text)),
+    ])
+    .default('passphrase'),
   /** Seconds without a request by a local program after which the vault is locked; absent: never. */
   lockAfter: z.int().min(1).max(maxIdle).optional(),
   /** Whether the desktop app locks the vault when the screen is locked. */
@@ -122,10 +131,15 @@ export const standing: Readonly<Record<SettingName, 'confirmed' | 'home' | 'free
   logLevel: 'free',
 };
 
+/** What unwraps the key of a sealed file: a passphrase, wherever it comes from, or an item of the keychain. */
+export function wrappedBy(vaultKey: Settings['vaultKey']): 'passphrase' | 'keychain' {
+  return vaultKey === 'keychain' ? 'keychain' : 'passphrase';
+}
+
 /** The values that each setting accepts, for error messages. */
 export const takes: Readonly<Record<SettingName, string>> = {
   vault: 'keychain, sealed-file or memory',
-  vaultKey: 'passphrase or keychain',
+  vaultKey: 'passphrase, keychain, file:PATH (absolute), credential:NAME or command:COMMAND',
   lockAfter: `a whole number of seconds from 1 to ${maxIdle} (30 days)`,
   browser: 'a command that opens an address',
   extraAuthorities: 'the path of a PEM file',

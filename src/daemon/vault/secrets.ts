@@ -16,6 +16,7 @@ import { VaultWatch } from '../../vault/base/watch.ts';
 import { AuditTrail } from './audit-trail.ts';
 import type { Home } from '../home/home.ts';
 import { Master } from './master.ts';
+import { wrappedBy } from '../settings/settings.ts';
 import type { Settings } from '../settings/settings.ts';
 
 export interface SecretsOptions {
@@ -50,7 +51,11 @@ export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
     service: serviceOf(home),
     spawnWorker: () => spawnWorker(bus.environment()),
     watch,
-    sealedFile: { file: path.join(home.paths.state, 'vault.sealed'), key: settings.vaultKey, report: log },
+    sealedFile: {
+      file: path.join(home.paths.state, 'vault.sealed'),
+      key: wrappedBy(settings.vaultKey),
+      report: log,
+    },
   });
   const guard = new VaultGuard(lockable.vault, watch, {
     answered() {

@@ -1,0 +1,111 @@
+/**
+ * The passphrase of a sealed file on a machine without a person: from a file, a credential of systemd's, or a command.
+ *
+ * Invariant: the passphrase is in no message. What another user could have written or read is refused. A command gets
+ * no shell, and nothing of ours on its standard input.
+ */
+import { execFile } from 'node:child_process';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { KeyturnError, quoted } from '../../base/errors.ts';
+import { systemCode } from '../../base/system-error.ts';
+import type { Settings } from '../settings/settings.ts';
+
+/** Bytes: a passphrase has 1,024 characters at most. */
+const maxLength = 4096;
+
+/** Milliseconds: a command that starts the broker waits for twenty seconds. */
+const commandTimeout = 15_000;
+
+/**
+ * The passphrase; undefined if the settings say that a person types it. Throws `file_unreadable` for a file that can't
+ * be read or isn't private, `vault_unavailable` for a command that fails.
+ */
+export async function passphraseFrom(
+  vaultKey: Settings['vaultKey'],
+  env: NodeJS.ProcessEnv,
+): Promise<string | undefined> {
+  const [, kind, where = ''] = /^(file|credential|command):(.*)$/s.exec(vaultKey) ?? [];
+  if (kind === 'file') return line(await readSecret(where));
+  if (kind === 'credential') return line(await readSecret(credentialFile(where, env)));
+  if (kind === 'command') return line(await printed(where, env));
+  return undefined;
+}
+
+/** Of a file that may end with a line break. */
+const line = (text: string): string => text.replace(/\r?\n$/, '');
+
+function credentialFile(name: string, { CREDENTIALS_DIRECTORY: folder }: NodeJS.ProcessEnv): string {
+  if (folder && path.isAbsolute(folder)) return path.join(folder, name);
+  throw new KeyturnError(
+    'file_unreadable',
+    `There is no credential ${quoted(name)}: systemd did not start this broker with one.`,
+    {
+      hint: `Put LoadCredentialEncrypted=${name} or LoadCredential=${name} into the unit, and start the broker by systemctl.`,
+    },
+  );
+}
+
+async function readSecret(file: string): Promise<string> {
+  const handle = await open(file, constants.O_RDONLY).catch((error: unknown) => {
+    throw unreadable(file, `it can't be opened (${systemCode(error)})`);
+  });
+  try {
+    const found = await handle.stat();
+    const uid = process.getuid?.();
+    if (!found.isFile()) throw unreadable(file, 'it is not a plain file');
+    if (uid !== undefined && found.uid !== uid && found.uid !== 0)
+      throw unreadable(file, `it belongs to user ${found.uid}`);
+    // An administrator may give it to a group. Windows has no such modes.
+    if (uid !== undefined && (found.mode & 0o027) !== 0)
+      throw unreadable(file, 'others may read or change it', `chmod 600, or 640 if root gives it to a group`);
+    if (found.size > maxLength) throw unreadable(file, `it is longer than ${maxLength} bytes`);
+    return await handle.readFile('utf8');
+  } finally {
+    await handle.close();
+  }
+}
+
+function unreadable(file: string, why: string, hint?: string): KeyturnError {
+  return new KeyturnError(
+    'file_unreadable',
+    `The passphrase of the vault can't be taken from ${quoted(file)}: ${why}.`,
+    {
+      hint:
+        hint ?? 'keyturn settings vaultKey names the place. keyturn unlock takes the passphrase from you.',
+    },
+  );
+}
+
+/** Split at spaces, as the browser's command is. */
+async function printed(command: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const [program = '', ...words] = command.trim().split(/\s+/);
+  const running = promisify(execFile)(program, words, {
+    env,
+    encoding: 'utf8',
+    maxBuffer: maxLength,
+    timeout: commandTimeout,
+    killSignal: 'SIGKILL',
+  });
+  running.child.stdin?.end();
+  try {
+    return (await running).stdout;
+  } catch (error) {
+    // Its own words may hold the secret.
+    throw new KeyturnError(
+      'vault_unavailable',
+      `The command ${quoted(program)}, which prints the passphrase of the vault, failed (${failure(error)}).`,
+      {
+        hint: 'Run it in a terminal. keyturn unlock takes the passphrase from you.',
+      },
+    );
+  }
+}
+
+function failure(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return 'no reason given';
+  const { code, signal } = error as { readonly code?: unknown; readonly signal?: unknown };
+  return typeof signal === 'string' ? `ended by ${signal}` : String(code);
+}
