@@ -160,6 +160,8 @@ function commandWords(question: Question): string {
       return `add a security exception for ${serverName(server)}`;
     case 'settings':
       return `change the setting ${quotedName(setting?.name ?? '')}`;
+    case 'backup':
+      return 'open the backup of a configuration';
     case 'resume':
       return 'resume all access';
     case 'passphrase':

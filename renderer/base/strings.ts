@@ -836,6 +836,7 @@ export const strings = {
       settings: 'Let a command change a setting?',
       unlock: 'Let a command unlock the vault?',
       passphrase: 'Let a command change the passphrase?',
+      backup: 'Let a command open a backup?',
       resume: 'Let a command resume all access?',
       other: 'Let a command do this?',
     },
@@ -852,6 +853,8 @@ export const strings = {
       settings: 'Keyturn would run with another setting.',
       unlock: 'Apps that you allowed would get tokens again.',
       passphrase: 'The vault would open with another passphrase only.',
+      backup:
+        'The command could read the configuration of your apps as it was before Keyturn changed it. Secrets that stood there are in it.',
       resume: 'The pause would end. Apps that you allowed would get tokens and API keys again.',
       other: 'This broker asks for something that this window doesn’t know. Deny it unless you expected it.',
     },

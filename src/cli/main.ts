@@ -11,6 +11,7 @@ import type { Statement } from './terminal/statement.ts';
 /** In the order of `keyturn --help`. */
 const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = {
   token: () => import('./commands/token.ts'),
+  setup: () => import('./commands/setup.ts'),
   bridge: () => import('./commands/bridge.ts'),
   headers: () => import('./commands/headers.ts'),
   exec: () => import('./commands/exec.ts'),

@@ -15,6 +15,7 @@ import type { Shutdown } from './shutdown.ts';
 import { statusOf } from './status.ts';
 import { fault } from './system/fault.ts';
 import { handedNetwork } from './system/handed-network.ts';
+import { BackupKeys } from './vault/backup-keys.ts';
 import { serviceOf } from './vault/secrets.ts';
 
 /** What listens: the socket's server, undefined before it does, and the proxies. */
@@ -29,11 +30,12 @@ export function servicesOf(runtime: Runtime, shutdown: Shutdown, listening: List
   const { options, opened, broker, records, authority, subscribers, vaultLock, homeCheck, pause } = runtime;
   const { log } = options;
   const { home, book, unshielded } = opened;
-  const { trail } = runtime.secrets;
+  const { trail, master } = runtime.secrets;
   const { parts } = broker;
   return {
     broker,
     vaultLock,
+    backupKeys: new BackupKeys({ master: () => master.key(), homeId: home.homeId }),
     pause,
     trail,
     settings: book,

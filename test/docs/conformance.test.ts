@@ -131,6 +131,7 @@ describe('the state files of SECURITY.md', () => {
       'vault.sealed',
       'audit.jsonl, audit-NNNNNN.jsonl',
       'desktop/command.json',
+      'setup-N.sealed',
       'daemon.lock',
       'daemon.log',
     ]);

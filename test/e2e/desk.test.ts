@@ -168,6 +168,7 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
     { command: 'settings', setting: { name: 'httpsProxy', value: 'http://me:***@proxy.example:3128/' } },
   ],
   'access.resume': [{}, { command: 'resume' }],
+  'backup.open': [{ sealedKey: 'A'.repeat(80) }, { command: 'backup' }],
   'vault.unlock': [{ passphrase: 'aPassphrase-1234' }, { command: 'unlock' }],
   'vault.passphrase': [
     { current: 'aPassphrase-1234', next: 'anotherPassphrase-5678' },
@@ -194,8 +195,14 @@ describe('the owner’s key at a desk', () => {
       expect(rest, method).toEqual({ kind: 'command', state: 'open', ...shown });
       expect(asker).toMatchObject({ verified: true, pid: process.pid });
       await answer(id, 'yes');
-      // A memory vault has no passphrase to change, and nobody answers at that server.
-      const outcomes = ['invalid_request', 'not_permitted', 'conflict', 'protected_server_unreachable'];
+      // A memory vault has no passphrase to change, nobody answers at that server, and no vault sealed that backup.
+      const outcomes = [
+        'invalid_request',
+        'not_permitted',
+        'conflict',
+        'protected_server_unreachable',
+        'vault_unreadable',
+      ];
       expect([...outcomes, undefined], method).toContain(
         await asking.then((outcome) => (typeof outcome === 'string' ? outcome : undefined)),
       );

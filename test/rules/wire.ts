@@ -73,6 +73,7 @@ function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'
     // Nothing is locked here: everybody is served.
     vaultLock: { admit: () => undefined, lock: missing, unlock: missing, changePassphrase: missing },
     reset: missing,
+    backupKeys: { seal: missing, open: missing },
     pause: { begin: missing, end: missing },
     trail: { tail: missing, activity: missing, about: missing, verify: missing },
     stop: missing,

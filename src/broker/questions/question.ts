@@ -77,7 +77,7 @@ export type ApprovalRequest =
       /** The value as it may be shown; absent: the setting is unset. */
       readonly value?: string | number | boolean;
     }
-  | { readonly command: 'unlock' | 'passphrase' | 'resume' };
+  | { readonly command: 'unlock' | 'passphrase' | 'backup' | 'resume' };
 
 /** The grant whose tokens a yes would give the program. */
 export interface OfferedGrant {

@@ -159,6 +159,8 @@ function commandWords(question: Question): string {
       return setting?.value === undefined
         ? `unset ${setting?.name}`
         : `set ${setting.name} to ${quoted(String(setting.value))}`;
+    case 'backup':
+      return 'open the backup of a configuration';
     case 'resume':
       return 'resume all access';
     case 'passphrase':

@@ -26,6 +26,15 @@ export function configuredEntry({ name, resource }: Entry, env = process.env): C
   };
 }
 
+/** As `configuredEntry`, by absolute paths: a program with a window may have another PATH than this terminal. */
+export function absoluteCommand(env = process.env): {
+  readonly words: readonly [string, ...string[]];
+  readonly env: Readonly<Record<string, string>>;
+} {
+  const own = realOf(process.argv[1] ?? '');
+  return { words: own === undefined ? ownCommand(env) : [process.execPath, own], env: neededOf(env) };
+}
+
 /** What the bridge reads of this terminal's environment: most clients pass only a few variables to what they start. */
 function neededOf(env: NodeJS.ProcessEnv): Record<string, string> {
   const files = ['KEYTURN_HOME', 'NODE_EXTRA_CA_CERTS'].flatMap((name) => {

@@ -175,6 +175,7 @@ function requestAnswer(request: ApprovalRequest): Partial<InteractionAnswer> {
     }
     case 'unlock':
     case 'passphrase':
+    case 'backup':
     case 'resume':
       return { command };
   }

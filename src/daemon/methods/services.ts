@@ -3,6 +3,7 @@ import type { Broker } from '../../broker/broker.ts';
 import type { MethodName, ParamsOf, ResultOf, WideningMethod } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import type { ClientProcesses } from '../clients/client-processes.ts';
+import type { BackupKeys } from '../vault/backup-keys.ts';
 import type { AuditTrail } from '../vault/audit-trail.ts';
 import type { VaultLock } from '../vault/vault-lock.ts';
 import type { HomeCheck } from '../home/home-check.ts';
@@ -26,6 +27,7 @@ export interface Services {
   readonly processes: ClientProcesses;
   readonly signIns: SignInAccess;
   readonly vaultLock: Pick<VaultLock, 'admit' | 'lock' | 'unlock' | 'changePassphrase'>;
+  readonly backupKeys: Pick<BackupKeys, 'seal' | 'open'>;
   readonly pause: Pick<KeptPause, 'begin' | 'end'>;
   readonly trail: Pick<AuditTrail, 'about' | 'activity' | 'tail' | 'verify'>;
   readonly homeCheck: Pick<HomeCheck, 'verify' | 'refuseMismatch' | 'requireOpen'>;

@@ -1,4 +1,4 @@
-/** The owner's methods about what stops all programs: the vault's lock, and the pause of all access. */
+/** The owner's methods about the vault's lock and keys of backups, and about the pause of all access. */
 import { wholeSeconds } from '../../base/clock.ts';
 import type { Pause } from '../../broker/refusals/access-pause.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
@@ -6,7 +6,13 @@ import type { Handlers } from './services.ts';
 
 export const vaultMethods: Pick<
   Handlers,
-  'vault.lock' | 'vault.unlock' | 'vault.passphrase' | 'access.pause' | 'access.resume'
+  | 'vault.lock'
+  | 'vault.unlock'
+  | 'vault.passphrase'
+  | 'backup.seal'
+  | 'backup.open'
+  | 'access.pause'
+  | 'access.resume'
 > = {
   'vault.lock': async ({ vaultLock }) => {
     await vaultLock.lock('locked');
@@ -22,6 +28,10 @@ export const vaultMethods: Pick<
     await vaultLock.changePassphrase(current, next);
     return {};
   },
+
+  'backup.seal': ({ backupKeys }) => backupKeys.seal(),
+
+  'backup.open': ({ backupKeys }, _caller, { sealedKey }) => backupKeys.open(sealedKey),
 
   'access.pause': async ({ pause }, _caller, { until }) =>
     pauseAnswer(await pause.begin(until === undefined ? undefined : until * 1000)),

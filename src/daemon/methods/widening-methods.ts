@@ -161,6 +161,8 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
 
   'vault.passphrase': { request: () => ({ command: 'passphrase' }), widensAtClosedDesk: always },
 
+  'backup.open': { request: () => ({ command: 'backup' }), widensAtClosedDesk: always },
+
   'access.resume': {
     request: ({ broker }) => (broker.parts.pause.current ? { command: 'resume' } : undefined),
     widensAtClosedDesk: (broker) => broker.parts.pause.current !== undefined,

@@ -59,6 +59,7 @@ export const interaction = z.object({
       'settings',
       'unlock',
       'passphrase',
+      'backup',
       'resume',
     ])
     .optional(),

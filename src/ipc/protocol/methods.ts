@@ -30,7 +30,7 @@ import {
   urlShowResult,
 } from './token-schema.ts';
 import { account, empty, instant, name, overrideName, url } from './values.ts';
-import { desktopSession, passphrase } from './vault-schema.ts';
+import { backupOpen, backupOpened, backupSealed, desktopSession, passphrase } from './vault-schema.ts';
 
 /** Who may call a method. `any`: the owner and local clients, each seeing what is theirs. */
 export type Who = 'owner' | 'client' | 'any';
@@ -354,6 +354,19 @@ export const methods = {
     effect: 'widens',
     params: z.object({ current: passphrase, next: passphrase }),
     result: empty,
+  },
+
+  // Backups of programs' configuration that a command changes
+  /** A new key and the same one sealed. It opens nothing that was sealed before. */
+  'backup.seal': { who: 'owner', effect: 'reads', mayPrompt: true, params: empty, result: backupSealed },
+  /** What the backup holds may be a secret that stood in the open then. */
+  'backup.open': {
+    who: 'owner',
+    effect: 'widens',
+    changesNoList: true,
+    mayPrompt: true,
+    params: backupOpen,
+    result: backupOpened,
   },
 
   // The pause of all access

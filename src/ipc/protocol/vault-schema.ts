@@ -1,7 +1,7 @@
 /**
- * The vault's lock, as schemas of the wire: its state, and what opens it.
+ * The vault's lock, as schemas of the wire: its state, and what opens it; and the keys of backups that it seals.
  *
- * Invariant: every text is bounded, and nothing here comes back from the broker but the state.
+ * Invariant: every text is bounded, and nothing here comes back from the broker but the state and a backup's key.
  */
 import * as z from 'zod';
 
@@ -54,3 +54,14 @@ export const vaultState = z.object({
   what: sentence.optional(),
   hint: sentence.optional(),
 });
+
+/** 32 bytes, base64url. */
+const backupKey = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
+
+/** Nonce, key and tag: 60 bytes, base64url. */
+const sealedKey = z.string().regex(/^[A-Za-z0-9_-]{80}$/);
+
+/** Of a file that the vault seals for its owner: the key, and the same sealed. */
+export const backupSealed = z.object({ key: backupKey, sealedKey });
+export const backupOpen = z.object({ sealedKey });
+export const backupOpened = z.object({ key: backupKey });

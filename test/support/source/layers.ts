@@ -210,6 +210,11 @@ export const layers: Readonly<Record<string, Layer>> = {
     packages: ['zod', 'conf', 'koffi', 'undici'],
     why: 'the composition root; hosts import it, it imports no host',
   },
+  'cli/setup/': {
+    mayImport: [...base, 'ipc/wire/', 'client/', 'cli/broker/', 'cli/programs/', 'cli/terminal/'],
+    packages: ['jsonc-parser', 'zod'],
+    why: 'reads and writes files of other programs: of the broker it has what a command may ask',
+  },
   'cli/': {
     mayImport: [
       ...base,

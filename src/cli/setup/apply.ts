@@ -1,0 +1,138 @@
+/**
+ * Changes the files: keys into the vault, a sealed backup, then one file after the other.
+ *
+ * Invariants: a secret leaves a file only after the vault has it, or after its server offered a sign-in. Nothing is
+ * written before the backup of everything is.
+ */
+import { KeyturnError, shellWord } from '../../base/errors.ts';
+import { homePaths } from '../../base/paths.ts';
+import { ask } from '../broker/request.ts';
+import { type Backup, keepBackup } from './backup.ts';
+import { applied } from './edit.ts';
+import { replaceConfig } from './files.ts';
+import { formatOf, type Switch } from './plan.ts';
+import { type Surveyed, switchesIn } from './survey.ts';
+import { hashOf } from './undo.ts';
+
+/** What became of an entry. */
+export interface Applied {
+  readonly file: string;
+  readonly entry: string;
+  readonly outcome: 'switched' | 'left';
+  readonly as: string;
+  readonly endpoint: string;
+  readonly why?: string;
+  /** `vault`: its key moved there; `sealed`: only the backup has it, since the server offers a sign-in. */
+  readonly secret?: 'vault' | 'sealed';
+  /** The header that the secret stood in. */
+  readonly exposed?: string;
+}
+
+type KeyStanding = { readonly secret: 'vault' | 'sealed' } | { readonly why: string };
+
+/** Throws what the broker refuses of the backup, and `file_unreadable`. */
+export async function applySetup(files: readonly Surveyed[]): Promise<readonly Applied[]> {
+  const standings = await moveKeys(files.flatMap(switchesIn));
+  const changes = files.flatMap((file) => changeOf(file, standings) ?? []);
+  const keys = [...standings].flatMap(([{ endpoint }, standing]) =>
+    'secret' in standing && standing.secret === 'vault' ? [endpoint] : [],
+  );
+  const backup = { keys: [...new Set(keys)], files: changes.map(({ kept }) => kept) };
+  if (changes.length > 0) await keepBackup(homePaths().state, backup, await ask('backup.seal', {}));
+  const results: Applied[] = [];
+  for (const file of files) {
+    const change = changes.find(({ surveyed }) => surveyed === file);
+    const isWritten = change ? await replaceConfig(change.found, change.bytes) : false;
+    for (const entry of switchesIn(file)) results.push(result(file, entry, standings.get(entry), isWritten));
+  }
+  return results;
+}
+
+function result(
+  { config }: Surveyed,
+  { entry, as, endpoint, key }: Switch,
+  standing: KeyStanding | undefined,
+  isWritten: boolean,
+): Applied {
+  const common = { file: config.file, entry, as, endpoint, ...(key ? { exposed: key.header } : {}) };
+  if (standing && 'why' in standing) return { ...common, outcome: 'left', why: standing.why };
+  const moved = standing ? { secret: standing.secret } : {};
+  if (isWritten) return { ...common, ...moved, outcome: 'switched' };
+  return { ...common, ...moved, outcome: 'left', why: 'the file changed meanwhile: run the command again' };
+}
+
+function changeOf(
+  surveyed: Surveyed,
+  standings: ReadonlyMap<Switch, KeyStanding>,
+):
+  | {
+      surveyed: Surveyed;
+      found: NonNullable<Surveyed['found']>;
+      bytes: Buffer;
+      kept: Backup['files'][number];
+    }
+  | undefined {
+  const { config, found, text, mark } = surveyed;
+  const going = switchesIn(surveyed).filter((entry) => !('why' in (standings.get(entry) ?? {})));
+  if (!found || going.length === 0) return undefined;
+  const after = applied(
+    text,
+    going.flatMap(({ edits }) => edits),
+  );
+  const bytes = Buffer.from(mark + after);
+  const format = formatOf(config);
+  const textAt = (where: string, way: readonly string[]): string => {
+    const place = format.find(where, [way.slice(0, -1)]).find((other) => other.way.at(-1) === way.at(-1));
+    return place ? where.slice(place.from, place.to) : '';
+  };
+  const entries = going.map(({ way }) => ({
+    way: [...way],
+    before: textAt(text, way),
+    after: textAt(after, way),
+  }));
+  const kept = {
+    file: config.file,
+    before: found.bytes.toString('base64'),
+    after: hashOf(bytes),
+    format: config.dialect === 'toml' ? ('toml' as const) : ('json' as const),
+    entries,
+  };
+  return { surveyed, found, bytes, kept };
+}
+
+/** One after the other: each may ask the person. A server's key that is in the vault already is never replaced. */
+async function moveKeys(entries: readonly Switch[]): Promise<ReadonlyMap<Switch, KeyStanding>> {
+  const standings = new Map<Switch, KeyStanding>();
+  const secrets = entries.filter(({ key }) => key);
+  if (secrets.length === 0) return standings;
+  const { keys } = await ask('key.list', {});
+  const first = new Map<string, Switch>();
+  for (const entry of secrets) {
+    const before = first.get(entry.endpoint);
+    const standing = before && standings.get(before);
+    if (before && standing) {
+      const isSame = JSON.stringify(before.key) === JSON.stringify(entry.key);
+      standings.set(entry, isSame ? standing : { why: 'another entry has another key for this server' });
+    } else if (keys.some(({ resource }) => resource === entry.endpoint)) {
+      standings.set(entry, {
+        why: `the vault has an API key for this server already. To use the one of this entry: keyturn key remove ${shellWord(entry.endpoint)}, then this command again`,
+      });
+    } else {
+      first.set(entry.endpoint, entry);
+      standings.set(entry, await moveKey(entry));
+    }
+  }
+  return standings;
+}
+
+async function moveKey({ endpoint, key }: Switch): Promise<KeyStanding> {
+  if (!key) return { secret: 'sealed' };
+  try {
+    await ask('key.set', { resource: endpoint, ...key });
+    return { secret: 'vault' };
+  } catch (error) {
+    if (!(error instanceof KeyturnError)) throw error;
+    if (error.reason === 'oauth_offered') return { secret: 'sealed' };
+    return { why: `its key did not move into the vault: ${error.message}` };
+  }
+}

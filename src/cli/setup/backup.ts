@@ -1,0 +1,109 @@
+/**
+ * What the files said before `keyturn setup` changed them, sealed in a file of the home.
+ *
+ * Invariants: a backup is on disk before the first file is changed. It is AES-256-GCM under a key that only the
+ * broker's vault can give back; names of files are sealed too.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { readdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import { KeyturnError } from '../../base/errors.ts';
+import { readPrivate, replaceFile } from '../../base/private-file.ts';
+import { systemCode } from '../../base/system-error.ts';
+
+const kept = z.object({
+  /** Servers whose API key moved into the vault. */
+  keys: z.array(z.string()),
+  files: z.array(
+    z.object({
+      file: z.string(),
+      /** The file before, base64. */
+      before: z.string(),
+      /** SHA-256 of the file as it was written, hex. */
+      after: z.string(),
+      format: z.literal(['json', 'toml']),
+      /** Texts of each entry before and after. */
+      entries: z.array(z.object({ way: z.array(z.string()), before: z.string(), after: z.string() })),
+    }),
+  ),
+});
+export type Backup = z.output<typeof kept>;
+export type BackedUpFile = Backup['files'][number];
+
+const sealedSchema = z.object({
+  version: z.literal(1),
+  sealedKey: z.string(),
+  nonce: z.string(),
+  sealed: z.string(),
+});
+
+const nonceLength = 12;
+const tagLength = 16;
+const pattern = /^setup-(\d{1,15})\.sealed$/;
+
+/** Oldest first. */
+export async function backupsIn(stateFolder: string): Promise<readonly string[]> {
+  const names = await readdir(stateFolder).catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT') return [];
+    throw error;
+  });
+  const numbered = names.flatMap((name) => {
+    const number = pattern.exec(name)?.[1];
+    return number === undefined ? [] : [{ name, number: Number(number) }];
+  });
+  return numbered.toSorted((a, b) => a.number - b.number).map(({ name }) => path.join(stateFolder, name));
+}
+
+/** Answers its file. `key` and `sealedKey` as the broker gave them. Throws `file_unreadable`. */
+export async function keepBackup(
+  stateFolder: string,
+  backup: Backup,
+  { key, sealedKey }: { readonly key: string; readonly sealedKey: string },
+): Promise<string> {
+  const nonce = randomBytes(nonceLength);
+  const cipher = createCipheriv('aes-256-gcm', Buffer.from(key, 'base64url'), nonce);
+  const bytes = Buffer.concat([cipher.update(JSON.stringify(backup)), cipher.final(), cipher.getAuthTag()]);
+  const last = (await backupsIn(stateFolder)).at(-1);
+  const number = last === undefined ? 1 : Number(pattern.exec(path.basename(last))?.[1]) + 1;
+  const file = path.join(stateFolder, `setup-${number}.sealed`);
+  const sealed = { version: 1, sealedKey, nonce: nonce.toString('base64'), sealed: bytes.toString('base64') };
+  await replaceFile(file, JSON.stringify(sealed));
+  return file;
+}
+
+/** `open` asks the broker for the key. Throws `file_unreadable` for a file that another program changed. */
+export async function openBackup(
+  file: string,
+  open: (sealedKey: string) => Promise<string>,
+): Promise<Backup> {
+  const sealed = sealedIn(await readPrivate(file), file);
+  const key = Buffer.from(await open(sealed.sealedKey), 'base64url');
+  const bytes = Buffer.from(sealed.sealed, 'base64');
+  try {
+    const nonce = Buffer.from(sealed.nonce, 'base64');
+    const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagLength });
+    decipher.setAuthTag(bytes.subarray(-tagLength));
+    const text = Buffer.concat([decipher.update(bytes.subarray(0, -tagLength)), decipher.final()]);
+    return kept.parse(JSON.parse(text.toString('utf8')));
+  } catch {
+    throw damaged(file);
+  }
+}
+
+export const removeBackup = (file: string): Promise<void> => rm(file, { force: true });
+
+function sealedIn(bytes: Buffer | undefined, file: string): z.output<typeof sealedSchema> {
+  try {
+    return sealedSchema.parse(JSON.parse(bytes?.toString('utf8') ?? ''));
+  } catch {
+    throw damaged(file);
+  }
+}
+
+function damaged(file: string): KeyturnError {
+  return new KeyturnError('file_unreadable', `${file} is no whole backup of keyturn setup.`, {
+    rule: 'A backup counts only as it was sealed',
+    hint: 'It was left as it is. Restore it, or change the entries back by hand.',
+  });
+}

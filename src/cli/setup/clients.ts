@@ -1,0 +1,176 @@
+/**
+ * The clients that `keyturn setup` knows: which files they read, and where in them their servers stand.
+ *
+ * Invariant: a table of what each client documents (looked up in November 2026). It reads no file.
+ */
+import path from 'node:path';
+
+/** How an entry says what it starts. `array`: one list of command and arguments, and the type `local`. */
+export type Dialect = 'usual' | 'array' | 'toml';
+
+/** Where a file counts: for all that the person does, or in one folder. */
+export type Scope = 'user' | 'project';
+
+/** Names of members on the way to the servers; `*` stands for every member. */
+type Way = readonly string[];
+
+export interface ConfigFile {
+  /** Begins the name of an entry, e.g. `claude-code`. */
+  readonly client: string;
+  /** As its maker writes it. */
+  readonly title: string;
+  readonly scope: Scope;
+  /** Absolute. */
+  readonly file: string;
+  readonly ways: readonly Way[];
+  readonly dialect: Dialect;
+}
+
+interface Folders {
+  /** The person's home folder. */
+  readonly home: string;
+  /** Where programs keep settings: `~/.config`, or Apple's or Windows' own folder. */
+  readonly settings: string;
+  /** `XDG_CONFIG_HOME` or `~/.config`, on each system: command-line programs use it everywhere. */
+  readonly config: string;
+}
+
+interface Client {
+  readonly title: string;
+  readonly user: (folders: Folders) => readonly string[];
+  /** Within a project's folder. */
+  readonly project: readonly string[];
+  readonly ways: readonly Way[];
+  readonly dialect?: Dialect;
+}
+
+const usual: readonly Way[] = [['mcpServers']];
+const inHome =
+  (...names: string[]) =>
+  ({ home }: Folders): readonly string[] =>
+    names.map((name) => path.join(home, name));
+const inSettings =
+  (...names: string[]) =>
+  ({ settings }: Folders): readonly string[] =>
+    names.map((name) => path.join(settings, name));
+
+const clients: Readonly<Record<string, Client>> = {
+  'claude-code': {
+    title: 'Claude Code',
+    user: inHome('.claude.json'),
+    project: ['.mcp.json'],
+    // The second: what it keeps for one folder, for this person only.
+    ways: [['mcpServers'], ['projects', '*', 'mcpServers']],
+  },
+  'claude-desktop': {
+    title: 'Claude Desktop',
+    user: inSettings('Claude/claude_desktop_config.json'),
+    project: [],
+    ways: usual,
+  },
+  cursor: { title: 'Cursor', user: inHome('.cursor/mcp.json'), project: ['.cursor/mcp.json'], ways: usual },
+  'vs-code': {
+    title: 'VS Code',
+    user: inSettings('Code/User/mcp.json', 'Code - Insiders/User/mcp.json'),
+    project: ['.vscode/mcp.json'],
+    ways: [['servers']],
+  },
+  codex: {
+    title: 'Codex',
+    user: inHome('.codex/config.toml'),
+    project: ['.codex/config.toml'],
+    ways: [['mcp_servers']],
+    dialect: 'toml',
+  },
+  gemini: {
+    title: 'Gemini CLI',
+    user: inHome('.gemini/settings.json'),
+    project: ['.gemini/settings.json'],
+    ways: usual,
+  },
+  qwen: {
+    title: 'Qwen Code',
+    user: inHome('.qwen/settings.json'),
+    project: ['.qwen/settings.json'],
+    ways: usual,
+  },
+  zed: {
+    title: 'Zed',
+    user: ({ config }) => [path.join(config, 'zed/settings.json')],
+    project: ['.zed/settings.json'],
+    ways: [['context_servers']],
+  },
+  windsurf: {
+    title: 'Windsurf',
+    user: inHome('.codeium/windsurf/mcp_config.json'),
+    project: [],
+    ways: usual,
+  },
+  cline: {
+    title: 'Cline',
+    user: inSettings('Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json'),
+    project: [],
+    ways: usual,
+  },
+  roo: {
+    title: 'Roo Code',
+    user: inSettings('Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json'),
+    project: ['.roo/mcp.json'],
+    ways: usual,
+  },
+  copilot: {
+    title: 'GitHub Copilot CLI',
+    user: inHome('.copilot/mcp-config.json'),
+    project: [],
+    ways: usual,
+  },
+  kiro: {
+    title: 'Kiro',
+    user: inHome('.kiro/settings/mcp.json'),
+    project: ['.kiro/settings/mcp.json'],
+    ways: usual,
+  },
+  'lm-studio': { title: 'LM Studio', user: inHome('.lmstudio/mcp.json'), project: [], ways: usual },
+  opencode: {
+    title: 'opencode',
+    user: ({ config }) =>
+      ['opencode.json', 'opencode.jsonc'].map((name) => path.join(config, 'opencode', name)),
+    project: ['opencode.json', 'opencode.jsonc'],
+    // Version 2, and version 1.
+    ways: [['mcp', 'servers'], ['mcp']],
+    dialect: 'array',
+  },
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Every file that a client would read here, whether it is there or not. `project`: the folder of the project. */
+export function configFiles({
+  home,
+  project,
+  env = process.env,
+  platform = process.platform,
+}: {
+  readonly home: string;
+  readonly project: string;
+  readonly env?: Environment;
+  readonly platform?: NodeJS.Platform;
+}): readonly ConfigFile[] {
+  const xdg = env['XDG_CONFIG_HOME'];
+  const config = xdg && path.isAbsolute(xdg) ? xdg : path.join(home, '.config');
+  const settings =
+    platform === 'darwin'
+      ? path.join(home, 'Library', 'Application Support')
+      : platform === 'win32'
+        ? (env['APPDATA'] ?? path.join(home, 'AppData', 'Roaming'))
+        : config;
+  const found = Object.entries(clients).flatMap(([client, { title, user, project: own, ways, dialect }]) => {
+    const common = { client, title, ways, dialect: dialect ?? 'usual' };
+    return [
+      ...user({ home, settings, config }).map((file) => ({ ...common, scope: 'user' as const, file })),
+      ...own.map((name) => ({ ...common, scope: 'project' as const, file: path.join(project, name) })),
+    ];
+  });
+  // In the home folder itself a client's file of the person and of the project can be the same one.
+  return found.filter(({ file }, index) => found.findIndex((other) => other.file === file) === index);
+}

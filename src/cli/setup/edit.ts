@@ -1,0 +1,46 @@
+/**
+ * Changes in a text: which characters give way to which.
+ *
+ * Invariant: what no edit names stays as it is, byte for byte.
+ */
+
+/** Characters `from` up to `to`, without that one, become `text`. */
+export interface Edit {
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+}
+
+/** An entry as the file has it: its name, where its text stands, and what it says. */
+export interface Place {
+  /** The members on the way to it, its own name last. */
+  readonly way: readonly string[];
+  readonly from: number;
+  readonly to: number;
+  readonly members: Readonly<Record<string, unknown>>;
+}
+
+/** What an entry should say. `undefined`: the member goes. */
+export interface Wanted {
+  /** The member in whose place `command` and `args` are written. */
+  readonly anchor: string;
+  readonly members: Readonly<Record<string, unknown>>;
+}
+
+/** A text whose entries can be found and changed in place. */
+export interface Format {
+  /** Entries below the ways. Throws `NotUnderstood` for a text that isn't of this format. */
+  find(text: string, ways: readonly (readonly string[])[]): readonly Place[];
+  /** Undefined where an entry is written in a form that can't be changed in place. */
+  edit(text: string, place: Place, wanted: Wanted): readonly Edit[] | undefined;
+}
+
+/** The text isn't of the format that its file should have. Says nothing of the text. */
+export class NotUnderstood extends Error {}
+
+/** Edits must not overlap. */
+export function applied(text: string, edits: readonly Edit[]): string {
+  return edits
+    .toSorted((a, b) => b.from - a.from)
+    .reduce((result, { from, to, text: put }) => result.slice(0, from) + put + result.slice(to), text);
+}

@@ -1,0 +1,204 @@
+/**
+ * One entry of a client's configuration: what it reaches, and what would stand there in its place.
+ *
+ * Invariant: what isn't understood wholly is left as it is, with a reason. No secret is in a reason. A secret is moved
+ * only where it is one key in one header; a reference to a variable is no secret and is not resolved, except in the
+ * entry's own `env`.
+ */
+import { KeyturnError } from '../../base/errors.ts';
+import { endpointUrl } from '../../client/endpoint-url.ts';
+import { headerPattern, schemePattern, tokenPattern } from '../../ipc/wire/values.ts';
+import { translated } from '../programs/mcp-remote.ts';
+
+/** An entry as its file has it. */
+export type Members = Readonly<Record<string, unknown>>;
+
+/** An API key that stood in the open. */
+export interface FoundKey {
+  readonly header: string;
+  readonly scheme?: string;
+  readonly value: string;
+}
+
+export type Reading =
+  /** It starts something else, or nothing at all. */
+  | { readonly kind: 'other' }
+  /** It starts the bridge already. */
+  | { readonly kind: 'bridge' }
+  | { readonly kind: 'left'; readonly why: string; readonly exposed: readonly string[] }
+  | {
+      readonly kind: 'switch';
+      readonly endpoint: string;
+      /** Of the bridge, behind the URL. */
+      readonly args: readonly string[];
+      readonly key?: FoundKey;
+      /** Members that go. */
+      readonly drop: readonly string[];
+      /** The member in whose place the command is written. */
+      readonly anchor: string;
+      /** Variables of the entry that stay. */
+      readonly env: Readonly<Record<string, string>>;
+    };
+
+/** Members that hold a URL, as the clients call them. */
+const urlNames = ['url', 'serverUrl', 'httpUrl'];
+const headerNames = ['headers', 'http_headers'];
+
+/** Who signs in there, and how: Keyturn can't take that over by itself. */
+const signInNames = [
+  'oauth',
+  'auth',
+  'authProviderType',
+  'headersHelper',
+  'bearer_token_env_var',
+  'env_http_headers',
+  'requestInit',
+  'scopes',
+];
+
+/** Names of headers and parameters that hold secrets. */
+const secretName = /key|token|secret|auth|password|passwd|cookie|credential|session/i;
+
+/** `${VAR}`, `$VAR`, `${input:id}`, `{env:VAR}`: the client puts something else there. */
+const reference = /\$\{|\$[A-Za-z_]|\{(?:env|file|input):|^\s*$/;
+
+export function readEntry(entry: Members): Reading {
+  const url = urlNames.find((name) => typeof entry[name] === 'string');
+  const words = commandWords(entry);
+  if (words.some((word) => word === 'bridge') && words.some((word) => word === '--as'))
+    return { kind: 'bridge' };
+  const remote = words.findIndex((word) => /^mcp-remote(?:@[\w.^~-]+)?$/.test(word.split('/').at(-1) ?? ''));
+  if (remote !== -1) return readRemote(entry, words.slice(remote + 1), words.slice(0, remote));
+  if (url === undefined || words.length > 0) return { kind: 'other' };
+  const env = variables(entry);
+  if (env === undefined) return left('its env has an unknown form');
+  const drop = headerNames.filter((name) => name in entry);
+  const unknown = signInNames.find((name) => name in entry);
+  if (unknown !== undefined) return left(`its member ${unknown} says how it signs in`);
+  if (urlNames.filter((name) => name in entry).length > 1) return left('it has two URLs');
+  const headers = drop.flatMap((name) => pairsOf(entry[name]) ?? [undefined]);
+  if (headers.some((header) => header === undefined)) return left('its headers have an unknown form');
+  const known = headers.filter((header) => header !== undefined);
+  return switched(String(entry[url]), known, [], { drop, anchor: url, env });
+}
+
+/** The words that an entry starts, whichever way it writes them. */
+export function commandWords({ command, args }: Members): readonly string[] {
+  const listed = Array.isArray(command) ? command : typeof command === 'string' ? [command] : [];
+  const all: unknown[] = [...listed, ...(Array.isArray(args) ? args : [])];
+  return all.every((word) => typeof word === 'string') ? all : [];
+}
+
+/** Programs that only start the package which they are given. */
+const runners = /^(?:npx|bunx|pnpx|npm|pnpm|yarn|bun|cmd|cmd\.exe|npx\.cmd|exec|dlx|x|\/c|-y|--yes|--)$/;
+
+function readRemote(entry: Members, args: readonly string[], before: readonly string[]): Reading {
+  if (!before.every((word) => runners.test(word.split('/').at(-1) ?? '') || word === '/c'))
+    return left('it starts mcp-remote in a way that Keyturn doesn’t know');
+  const env = variables(entry);
+  if (env === undefined) return left('its env has an unknown form');
+  let own: readonly string[];
+  try {
+    own = translated(args).args;
+  } catch (error) {
+    if (!(error instanceof KeyturnError)) throw error;
+    return left(`${error.message} ${error.hint ?? ''}`.trim());
+  }
+  const headers: [string, string][] = [];
+  const kept: string[] = [];
+  const urls: string[] = [];
+  const used = new Set<string>();
+  for (let at = 0; at < own.length; at += 1) {
+    const word = own[at] ?? '';
+    const value = own[at + 1] ?? '';
+    if (word === '--header') {
+      const [, name = '', text = ''] = /^([^:]+):\s*(.*)$/.exec(value) ?? [];
+      headers.push([name, resolved(text, env, used)]);
+      at += 1;
+    } else if (word === '--header-file') return left('its headers stand in another file');
+    else if (word === '--ignore-tool') {
+      kept.push(word, value);
+      at += 1;
+    } else if (word.startsWith('-')) return left('it has an argument that Keyturn doesn’t know');
+    else urls.push(word);
+  }
+  const [url] = urls;
+  if (url === undefined || urls.length > 1) return left('it names no server, or several');
+  const staying = Object.entries(env).filter(([name]) => !used.has(name) && !name.startsWith('MCP_REMOTE_'));
+  return switched(url, headers, kept, { drop: [], anchor: 'command', env: Object.fromEntries(staying) });
+}
+
+/** With what the entry itself says of its variables. */
+function resolved(text: string, env: Readonly<Record<string, string>>, used: Set<string>): string {
+  return text.replaceAll(/\$\{([A-Za-z_]\w*)\}/g, (whole, name: string) => {
+    const value = Object.hasOwn(env, name) ? env[name] : undefined;
+    if (value === undefined) return whole;
+    used.add(name);
+    return value;
+  });
+}
+
+type Kept = Pick<Extract<Reading, { kind: 'switch' }>, 'drop' | 'anchor' | 'env'>;
+
+function switched(
+  url: string,
+  headers: readonly (readonly [string, string])[],
+  more: readonly string[],
+  kept: Kept,
+): Reading {
+  const endpoint = plainUrl(url);
+  if (endpoint === undefined)
+    return left('its URL is none that Keyturn takes: https, or http on this machine');
+  if ([...endpoint.searchParams.keys()].some((name) => secretName.test(name)) || endpoint.password !== '')
+    return left('its URL holds a secret, which belongs into a header', ['URL']);
+  const secrets = headers.filter(
+    ([name, value]) => secretName.test(name) || /^(?:bearer|basic)\s/i.test(value),
+  );
+  const open = secrets.filter(([, value]) => !reference.test(value)).map(([name]) => name);
+  if (secrets.length > open.length) return left('a header takes its secret from a variable', open);
+  if (secrets.length > 1) return left('it has several secrets; Keyturn keeps one for each server', open);
+  const plain = headers.filter((header) => !secrets.includes(header));
+  if (plain.some(([name, value]) => !headerPattern.test(name) || /[\r\n]/.test(value)))
+    return left('its headers have an unknown form', open);
+  const key = secrets[0] && keyOf(secrets[0]);
+  if (secrets[0] && !key) return left('its secret is no API key that Keyturn can keep', open);
+  const args = [...plain.flatMap(([name, value]) => ['--header', `${name}: ${value}`]), ...more];
+  return { kind: 'switch', endpoint: endpoint.href, args, ...(key ? { key } : {}), ...kept };
+}
+
+function plainUrl(text: string): URL | undefined {
+  if (reference.test(text)) return undefined;
+  try {
+    return endpointUrl(text);
+  } catch (error) {
+    if (error instanceof KeyturnError) return undefined;
+    throw error;
+  }
+}
+
+/** `Bearer abc`, or the key without a scheme. Undefined for another form. */
+function keyOf([header, text]: readonly [string, string]): FoundKey | undefined {
+  const words = text.trim().split(/\s+/);
+  const [scheme, value] = words.length === 2 ? words : [undefined, words[0]];
+  const isKey =
+    words.length <= 2 && value !== undefined && tokenPattern.test(value) && headerPattern.test(header);
+  if (!isKey || (scheme !== undefined && !schemePattern.test(scheme))) return undefined;
+  return { header, ...(scheme === undefined ? {} : { scheme }), value };
+}
+
+/** Undefined where it isn't a map of texts. */
+function variables({ env, environment }: Members): Record<string, string> | undefined {
+  const pairs = pairsOf(env ?? environment ?? {});
+  return pairs && Object.fromEntries(pairs);
+}
+
+function pairsOf(value: unknown): [string, string][] | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const pairs = Object.entries(value);
+  const texts = pairs.flatMap(([name, text]): [string, string][] =>
+    typeof text === 'string' ? [[name, text]] : [],
+  );
+  return texts.length === pairs.length ? texts : undefined;
+}
+
+const left = (why: string, exposed: readonly string[] = []): Reading => ({ kind: 'left', why, exposed });

@@ -1,0 +1,89 @@
+/**
+ * Reading and replacing the files of other programs.
+ *
+ * Invariant: a file is replaced in one step, with the mode that it had, and only if it still says what was read. A
+ * symbolic link stays: the file behind it is the one that is replaced.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { KeyturnError } from '../../base/errors.ts';
+import { syncFolder } from '../../base/private-file.ts';
+import { systemCode } from '../../base/system-error.ts';
+
+/** Bytes: a client that keeps its history in the same file reaches some megabytes. */
+const maxSize = 64 * 1024 * 1024;
+
+export interface FoundFile {
+  /** Behind symbolic links. */
+  readonly real: string;
+  readonly bytes: Buffer;
+}
+
+/** Undefined where there is none. Throws `file_unreadable`. */
+export async function readConfig(file: string): Promise<FoundFile | undefined> {
+  try {
+    const real = await realpath(file);
+    const { size, uid } = await stat(real);
+    const isOwn = process.getuid === undefined || uid === process.getuid();
+    if (!isOwn) throw unusable(file, 'it belongs to another user');
+    if (size > maxSize) throw unusable(file, 'it is larger than 64 MiB');
+    return { real, bytes: await readFile(real) };
+  } catch (error) {
+    if (error instanceof KeyturnError) throw error;
+    const code = systemCode(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw unusable(file, code);
+  }
+}
+
+/** The text of a file, without a byte order mark. Undefined where it isn't UTF-8. */
+export function textOf(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** False where the file says something else by now; then nothing was written. Throws `file_unreadable`. */
+export async function replaceConfig(before: FoundFile, bytes: Buffer): Promise<boolean> {
+  const { real } = before;
+  const draft = `${real}.keyturn-${randomBytes(6).toString('hex')}`;
+  try {
+    const { mode } = await stat(real);
+    const handle = await open(draft, 'wx', 0o600);
+    try {
+      await handle.writeFile(bytes);
+      await handle.chmod(mode & 0o7777);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    if (!(await readFile(real)).equals(before.bytes)) return false;
+    await rename(draft, real);
+    await syncFolder(path.dirname(real));
+    return true;
+  } catch (error) {
+    throw unusable(real, systemCode(error));
+  } finally {
+    await rm(draft, { force: true }).catch(() => undefined);
+  }
+}
+
+const marks = ['.git', '.hg', '.jj', '.svn'];
+
+/** Whether a folder above the file is a working copy of a version control system. */
+export function isVersioned(file: string): boolean {
+  const folder = path.dirname(file);
+  if (marks.some((name) => existsSync(path.join(folder, name)))) return true;
+  return folder !== file && path.dirname(folder) !== folder && isVersioned(folder);
+}
+
+function unusable(file: string, what: string): KeyturnError {
+  return new KeyturnError('file_unreadable', `${file} can't be changed: ${what}.`, {
+    rule: 'A file that Keyturn can’t read and replace whole stays as it is',
+    hint: 'Mend the file, and run the command again.',
+  });
+}

@@ -1,0 +1,90 @@
+/**
+ * What `keyturn setup` says: entries and files, as lines and as JSON.
+ *
+ * Invariant: no line holds a secret: of a key its header is named, and nothing else.
+ */
+import type { Applied } from './apply.ts';
+import { type Surveyed, switchesIn } from './survey.ts';
+import type { Undone } from './undo.ts';
+
+/** `withChange`: the lines that go and come. */
+export function surveyLines(files: readonly Surveyed[], withChange: boolean): readonly string[] {
+  return files.flatMap(({ config, findings, left }) => [
+    `${config.file} (${config.title}, ${config.scope})`,
+    ...(left === undefined ? [] : [`  left: ${left}`]),
+    ...findings.flatMap((finding) => {
+      const head = `  ${finding.entry}: `;
+      if (finding.kind === 'bridge') return [`${head}starts the bridge`];
+      if (finding.kind === 'left') return [`${head}left: ${finding.why}${exposedWords(finding.exposed)}`];
+      const exposed = exposedWords(finding.key ? [finding.key.header] : []);
+      const change = withChange && left === undefined ? finding.shown.map((line) => `    ${line}`) : [];
+      return [`${head}${finding.endpoint}, as ${finding.as}${exposed}`, ...change];
+    }),
+  ]);
+}
+
+const exposedWords = (names: readonly string[]): string =>
+  names.length === 0 ? '' : `; a secret stands in the open (${names.join(', ')})`;
+
+export function surveyJson(files: readonly Surveyed[]): unknown {
+  return files.map((file) => ({
+    file: file.config.file,
+    client: file.config.client,
+    scope: file.config.scope,
+    ...(file.left === undefined ? {} : { left: file.left }),
+    entries: file.findings.map((finding) => {
+      const { entry, kind } = finding;
+      if (finding.kind === 'bridge') return { entry, kind };
+      if (finding.kind === 'left') return { entry, kind, why: finding.why, exposed: finding.exposed };
+      const { endpoint, as, key } = finding;
+      return { entry, kind, endpoint, as, exposed: key ? [key.header] : [] };
+    }),
+  }));
+}
+
+/** True where something is left to do: an entry to switch, or a secret in the open. */
+export function hasWork(files: readonly Surveyed[]): boolean {
+  return files.some(
+    (file) =>
+      switchesIn(file).length > 0 ||
+      file.findings.some((finding) => finding.kind === 'left' && finding.exposed.length > 0),
+  );
+}
+
+export function appliedLines(results: readonly Applied[]): readonly string[] {
+  return results.flatMap(({ file, entry, outcome, as, endpoint, why, secret, exposed }) => {
+    const line =
+      outcome === 'left' ? `left ${entry} in ${file}: ${why}` : `switched ${entry} in ${file}, as ${as}`;
+    if (exposed === undefined || secret === undefined) return [line];
+    const where =
+      secret === 'vault'
+        ? 'is in the vault now'
+        : 'is in the sealed backup only: the server offers a sign-in';
+    return [
+      line,
+      `  the secret of ${exposed} for ${endpoint} ${where}. It once stood in the open: make a new one at the server`,
+    ];
+  });
+}
+
+export function undoneLine(undone: Undone): string {
+  const { file } = undone;
+  switch (undone.outcome) {
+    case 'restored':
+      return `${file}: as it was, byte for byte`;
+    case 'unchanged':
+      return `${file}: had nothing of ours`;
+    case 'gone':
+      return `${file}: is gone, and stays so`;
+    case 'unreadable':
+      return `${file}: Keyturn can’t follow what is written in it; left as it is`;
+    case 'changing':
+      return `${file}: changed meanwhile; run the command again`;
+    case 'entries': {
+      const { reversed, left } = undone;
+      const names = (list: readonly string[]): string => list.join(', ') || 'none';
+      const more = left.length === 0 ? '' : `; left, since they say something else by now: ${names(left)}`;
+      return `${file}: it was changed since, so only our entries went back: ${names(reversed)}${more}`;
+    }
+  }
+}

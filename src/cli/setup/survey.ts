@@ -1,0 +1,67 @@
+/**
+ * What stands in the clients' files on this machine, and what would change there.
+ *
+ * Invariant: it only reads. A file that can't be read, or isn't of its format, is reported and left.
+ */
+import { KeyturnError } from '../../base/errors.ts';
+import { type ConfigFile, configFiles } from './clients.ts';
+import { type FoundFile, isVersioned, readConfig, textOf } from './files.ts';
+import { type Finding, findingsIn, type OwnCommand, type Switch } from './plan.ts';
+
+export interface Surveyed {
+  readonly config: ConfigFile;
+  readonly findings: readonly Finding[];
+  /** Why nothing in it is changed, whatever stands there. */
+  readonly left?: string;
+  readonly found?: FoundFile;
+  /** Of the file, without its byte order mark. */
+  readonly text: string;
+  readonly mark: string;
+}
+
+export interface SurveyOptions {
+  readonly home: string;
+  readonly project: string;
+  readonly own: OwnCommand;
+  /** Change a project's files under version control too. */
+  readonly withVersioned: boolean;
+}
+
+/** The files that are there and have anything to say of servers. */
+export async function survey(options: SurveyOptions): Promise<readonly Surveyed[]> {
+  const surveyed: Surveyed[] = [];
+  for (const config of configFiles(options)) {
+    const file = await surveyOf(config, options);
+    if (file) surveyed.push(file);
+  }
+  return surveyed;
+}
+
+async function surveyOf(config: ConfigFile, options: SurveyOptions): Promise<Surveyed | undefined> {
+  const nothing = { config, findings: [], text: '', mark: '' };
+  let found: FoundFile | undefined;
+  try {
+    found = await readConfig(config.file);
+  } catch (error) {
+    if (error instanceof KeyturnError) return { ...nothing, left: error.message };
+    throw error;
+  }
+  if (!found || found.bytes.length === 0) return undefined;
+  const whole = textOf(found.bytes);
+  const mark = whole?.startsWith('\ufeff') ? '\ufeff' : '';
+  const text = whole?.slice(mark.length);
+  const findings = text === undefined ? undefined : findingsIn(config, text, options.own);
+  if (text === undefined || !findings)
+    return { ...nothing, left: 'Keyturn can’t follow what is written in it' };
+  if (findings.length === 0) return undefined;
+  const isKept = config.scope === 'project' && !options.withVersioned && isVersioned(found.real);
+  const left = 'it belongs to a project under version control: --project changes it too';
+  return { config, findings, found, text, mark, ...(isKept ? { left } : {}) };
+}
+
+export const isSwitch = (finding: Finding): finding is Switch => finding.kind === 'switch';
+
+/** The entries that would be changed. */
+export function switchesIn({ findings, left }: Surveyed): readonly Switch[] {
+  return left === undefined ? findings.filter(isSwitch) : [];
+}

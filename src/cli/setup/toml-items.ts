@@ -1,0 +1,145 @@
+/**
+ * Reads a TOML text (v1.0.0) into its assignments and where each stands, so that single lines can be changed.
+ *
+ * Invariant: it never guesses: a text that it can't follow to the end is refused whole. It writes nothing.
+ */
+import { NotUnderstood } from './edit.ts';
+
+/** `key = value`, or the header of a table (without a value). */
+export interface Item {
+  readonly kind: 'table' | 'list' | 'value';
+  /** The names of the table's header. */
+  readonly table: readonly string[];
+  /** The names before `=`; none for a header. */
+  readonly key: readonly string[];
+  /** Texts, lists and inline tables as they are; anything else as one symbol. */
+  readonly value: unknown;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A number, a date, true or false: nothing here reads them. */
+const otherValue = Symbol('a value that is not read');
+
+const escapes: Readonly<Record<string, string>> = {
+  b: '\b',
+  t: '\t',
+  n: '\n',
+  f: '\f',
+  r: '\r',
+  '"': '"',
+  '\\': '\\',
+};
+
+/** Throws `NotUnderstood`. */
+export function tomlItems(text: string): readonly Item[] {
+  return new Reader(text).items();
+}
+
+class Reader {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  items(): Item[] {
+    const items: Item[] = [];
+    let table: readonly string[] = [];
+    for (;;) {
+      this.#match(/(?:\s|#[^\n]*)*/y);
+      const from = this.#at;
+      if (from >= this.#text.length) return items;
+      const opening = this.#match(/\[\[?/y);
+      if (opening !== undefined) {
+        table = this.#names();
+        if (this.#match(opening === '[' ? /[ \t]*\]/y : /[ \t]*\]\]/y) === undefined)
+          throw new NotUnderstood();
+        const kind = opening === '[' ? 'table' : 'list';
+        items.push({ kind, table, key: [], value: undefined, from, to: this.#at });
+      } else {
+        const key = this.#names();
+        if (this.#match(/[ \t]*=[ \t]*/y) === undefined) throw new NotUnderstood();
+        const value = this.#value();
+        items.push({ kind: 'value', table, key, value, from, to: this.#at });
+      }
+      if (this.#match(/[ \t]*(?:#[^\n]*)?(?:\r?\n|$)/y) === undefined) throw new NotUnderstood();
+    }
+  }
+
+  #match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text)?.[0];
+    if (found !== undefined) this.#at += found.length;
+    return found;
+  }
+
+  #names(): string[] {
+    const names: string[] = [];
+    do {
+      this.#match(/[ \t]*/y);
+      const name = this.#match(/[A-Za-z0-9_-]+/y) ?? this.#string();
+      if (name === undefined) throw new NotUnderstood();
+      names.push(name);
+    } while (this.#match(/[ \t]*\./y) !== undefined);
+    return names;
+  }
+
+  #value(): unknown {
+    // A text of several lines is followed, and not read.
+    if (this.#match(/"""(?:[^\\]|\\[^])*?"""+|'''[^]*?'''+/y) !== undefined) return otherValue;
+    const string = this.#string();
+    if (string !== undefined) return string;
+    if (this.#match(/\[/y) !== undefined) return this.#list();
+    if (this.#match(/\{/y) !== undefined) return this.#inlineTable();
+    if (this.#match(/[A-Za-z0-9+\-_.:]+(?: [0-9:.+\-Zz]+)?/y) === undefined) throw new NotUnderstood();
+    return otherValue;
+  }
+
+  #list(): unknown[] {
+    const values: unknown[] = [];
+    const gap = /(?:\s|#[^\n]*)*/y;
+    for (;;) {
+      this.#match(gap);
+      if (this.#match(/\]/y) !== undefined) return values;
+      values.push(this.#value());
+      this.#match(gap);
+      if (this.#match(/,/y) === undefined && this.#text[this.#at] !== ']') throw new NotUnderstood();
+    }
+  }
+
+  #inlineTable(): Record<string, unknown> {
+    const pairs: [string, unknown][] = [];
+    for (;;) {
+      this.#match(/[ \t]*/y);
+      if (this.#match(/\}/y) !== undefined) return Object.fromEntries(pairs);
+      const names = this.#names();
+      if (this.#match(/[ \t]*=[ \t]*/y) === undefined) throw new NotUnderstood();
+      const value = this.#value();
+      pairs.push([names.join('.'), names.length === 1 ? value : otherValue]);
+      this.#match(/[ \t]*/y);
+      if (this.#match(/,/y) === undefined && this.#text[this.#at] !== '}') throw new NotUnderstood();
+    }
+  }
+
+  /** On one line. */
+  #string(): string | undefined {
+    const literal = this.#match(/'[^'\n]*'/y);
+    if (literal !== undefined) return literal.slice(1, -1);
+    const basic = this.#match(/"(?:[^"\\\n]|\\.)*"/y);
+    return basic?.slice(1, -1).replaceAll(/\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))/g, unescaped);
+  }
+}
+
+function unescaped(_whole: string, short?: string, long?: string, letter = ''): string {
+  const digits = short ?? long;
+  if (digits !== undefined) {
+    const point = Number.parseInt(digits, 16);
+    if (point > 0x10_ff_ff) throw new NotUnderstood();
+    return String.fromCodePoint(point);
+  }
+  const meant = Object.hasOwn(escapes, letter) ? escapes[letter] : undefined;
+  if (meant === undefined) throw new NotUnderstood();
+  return meant;
+}

@@ -1,0 +1,37 @@
+/** The sealed backups of keyturn setup. */
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { backupsIn, keepBackup, openBackup } from '../../../src/cli/setup/backup.ts';
+import { BackupKeys } from '../../../src/daemon/vault/backup-keys.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const secret = 'aSecretOfABackup-1618';
+const entry = { way: ['mcpServers', 'notes'], before: secret, after: 'b' };
+const files = [{ file: '/a', before: 'AA==', after: 'cc', format: 'json' as const, entries: [entry] }];
+const backup = { keys: [], files };
+const keysOf = (homeId: string, master = randomBytes(32)): BackupKeys =>
+  new BackupKeys({ master: () => Promise.resolve(createSecretKey(master)), homeId });
+
+it('a backup of a configuration opens as it was, only whole, and only by the vault that sealed it', async () => {
+  const folder = temporaryFolder();
+  const master = randomBytes(32);
+  const keys = keysOf('home', master);
+  const open = async (sealedKey: string): Promise<string> => (await keys.open(sealedKey)).key;
+  const file = await keepBackup(folder, backup, await keys.seal());
+  await keepBackup(folder, backup, await keys.seal());
+  expect(await backupsIn(folder)).toEqual([file, file.replace('setup-1', 'setup-2')]);
+  expect(await openBackup(file, open)).toEqual(backup);
+  for (const other of [keysOf('another', master), keysOf('home')]) {
+    const elsewhere = openBackup(file, async (sealedKey) => (await other.open(sealedKey)).key);
+    await expect(elsewhere).rejects.toMatchObject({ reason: 'vault_unreadable' });
+  }
+  const text = readFileSync(file, 'utf8');
+  expect(text).not.toContain(secret);
+  const { sealed } = JSON.parse(text) as { sealed: string };
+  const bent = `${sealed.startsWith('A') ? 'B' : 'A'}${sealed.slice(1)}`;
+  for (const damaged of [text.replace(sealed, bent), text.slice(0, -9), '{}']) {
+    writeFileSync(file, damaged);
+    await expect(openBackup(file, open)).rejects.toMatchObject({ reason: 'file_unreadable' });
+  }
+});

@@ -1,0 +1,48 @@
+/** Replacing files of other programs: whole, only as they were read, and where a link leads. */
+import {
+  chmodSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { readConfig, replaceConfig } from '../../../src/cli/setup/files.ts';
+
+function newFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+it('a configuration is replaced behind its link, with its mode, and no draft is left', async () => {
+  const folder = newFolder();
+  const real = path.join(folder, 'real.json');
+  writeFileSync(real, '{}');
+  chmodSync(real, 0o640);
+  const link = path.join(folder, 'link.json');
+  symlinkSync(real, link);
+  const found = await readConfig(link);
+  expect(found && (await replaceConfig(found, Buffer.from('{"a":1}')))).toBe(true);
+  expect(readFileSync(real, 'utf8')).toBe('{"a":1}');
+  expect(statSync(real).mode & 0o777).toBe(0o640);
+  expect(lstatSync(link).isSymbolicLink()).toBe(true);
+  expect(readdirSync(folder).toSorted()).toEqual(['link.json', 'real.json']);
+});
+
+it('a configuration that its client wrote since it was read stays as the client wrote it', async () => {
+  const folder = newFolder();
+  const file = path.join(folder, 'mcp.json');
+  writeFileSync(file, '{}');
+  const found = await readConfig(file);
+  writeFileSync(file, '{"newer":true}');
+  expect(found && (await replaceConfig(found, Buffer.from('{"a":1}')))).toBe(false);
+  expect(readFileSync(file, 'utf8')).toBe('{"newer":true}');
+  expect(readdirSync(folder)).toEqual(['mcp.json']);
+});

@@ -1,0 +1,209 @@
+/** Which entries of a client's file change, to what, and what stays. */
+import { describe, expect, it } from 'vitest';
+import { configFiles, type ConfigFile } from '../../../src/cli/setup/clients.ts';
+import { applied } from '../../../src/cli/setup/edit.ts';
+import { findingsIn, type Finding } from '../../../src/cli/setup/plan.ts';
+
+const home = '/home/ada';
+const files = configFiles({ home, project: '/work/notes', env: {}, platform: 'linux' });
+const own = { words: ['/bin/node', '/lib/keyturn.js'], env: {} } as const;
+const endpoint = 'https://notes.example/mcp';
+const secret = 'aSecretThatStoodInTheOpen-2718';
+
+function fileOf(client: string, scope = 'user'): ConfigFile {
+  const found = files.find((file) => file.client === client && file.scope === scope);
+  if (!found) throw new Error(`no ${scope} file of ${client}`);
+  return found;
+}
+
+function read(client: string, text: string): { findings: readonly Finding[]; after: string } {
+  const findings = findingsIn(fileOf(client), text, own) ?? [];
+  const edits = findings.flatMap((finding) => (finding.kind === 'switch' ? finding.edits : []));
+  return { findings, after: applied(text, edits) };
+}
+
+const bridge = (as: string): unknown => ({
+  command: '/bin/node',
+  args: ['/lib/keyturn.js', 'bridge', endpoint, '--as', as],
+});
+
+/** The member that holds a server's URL, by client: what each documents. */
+const remote: readonly (readonly [string, string, object])[] = [
+  ['claude-code', 'mcpServers', { type: 'http', url: endpoint }],
+  ['claude-desktop', 'mcpServers', { url: endpoint }],
+  ['cursor', 'mcpServers', { url: endpoint }],
+  ['vs-code', 'servers', { type: 'http', url: endpoint }],
+  ['gemini', 'mcpServers', { httpUrl: endpoint }],
+  ['qwen', 'mcpServers', { httpUrl: endpoint }],
+  ['zed', 'context_servers', { url: endpoint }],
+  ['windsurf', 'mcpServers', { serverUrl: endpoint }],
+  ['cline', 'mcpServers', { type: 'streamableHttp', url: endpoint }],
+  ['roo', 'mcpServers', { type: 'streamable-http', url: endpoint }],
+  ['copilot', 'mcpServers', { type: 'http', url: endpoint }],
+  ['kiro', 'mcpServers', { url: endpoint }],
+  ['lm-studio', 'mcpServers', { url: endpoint }],
+];
+
+describe('keyturn setup', () => {
+  it.each(remote)('lets an entry of %s start the bridge by absolute paths', (client, member, entry) => {
+    const { after } = read(client, JSON.stringify({ [member]: { notes: entry } }, undefined, 2));
+    const type = 'type' in entry ? { type: 'stdio' } : {};
+    expect(JSON.parse(after)).toEqual({
+      [member]: { notes: { ...Object(bridge(`${client}-notes`)), ...type } },
+    });
+    expect(read(client, after).findings).toMatchObject([{ kind: 'bridge' }]);
+  });
+
+  it('lets an entry of opencode start the bridge by one list', () => {
+    const text = JSON.stringify({ mcp: { notes: { type: 'remote', url: endpoint, enabled: true } } });
+    const command = ['/bin/node', '/lib/keyturn.js', 'bridge', endpoint, '--as', 'opencode-notes'];
+    expect(JSON.parse(read('opencode', text).after)).toEqual({
+      mcp: { notes: { type: 'local', command, enabled: true } },
+    });
+  });
+
+  it('keeps comments, order, tabs and line ends of a JSON file', () => {
+    const lines = [
+      '// mine',
+      '{',
+      '\t"other": [1,2],  // odd spacing',
+      '\t"mcpServers": {',
+      '\t\t"notes": {',
+      '\t\t\t// the team’s notes',
+      `\t\t\t"url": "${endpoint}", // by Ada`,
+      '\t\t\t"disabled": false, /* for now */',
+      `\t\t\t"headers": { "X-Team": "blue" } // last`,
+      '\t\t},',
+      '\t\t"local": { "command": "uvx", "args": ["thing"], },',
+      '\t},',
+      '}',
+      '',
+    ];
+    const { after } = read('cursor', lines.join('\r\n'));
+    const args = `["/lib/keyturn.js", "bridge", "${endpoint}", "--as", "cursor-notes", "--header", "X-Team: blue"]`;
+    expect(after.split('\r\n')).toEqual([
+      ...lines.slice(0, 6),
+      '\t\t\t"command": "/bin/node",',
+      `\t\t\t"args": ${args}, // by Ada`,
+      '\t\t\t"disabled": false /* for now */ // last',
+      ...lines.slice(9),
+    ]);
+  });
+
+  it('keeps comments and other tables of a TOML file', () => {
+    const text = [
+      'model = "o" # mine',
+      'note = """',
+      '[mcp_servers.not_one]',
+      '"""',
+      '[mcp_servers.notes] # team',
+      `url = "${endpoint}" # by Ada`,
+      'startup_timeout_sec = 30',
+      '[mcp_servers.notes.http_headers]',
+      `X-Api-Key = "${secret}"`,
+      '',
+      '[mcp_servers.old]',
+      `command = 'npx'`,
+      `args = [ "-y", # quietly`,
+      `  "mcp-remote@latest", "${endpoint}" ]`,
+      '[tui]',
+      'theme = "x"',
+      '',
+    ].join('\n');
+    const { findings, after } = read('codex', text);
+    expect(findings).toMatchObject([
+      { kind: 'switch', entry: 'notes', key: { header: 'X-Api-Key', value: secret } },
+      { kind: 'switch', entry: 'old' },
+    ]);
+    const args = (as: string): string =>
+      `args = ["/lib/keyturn.js", "bridge", "${endpoint}", "--as", "codex-${as}"]`;
+    expect(after.split('\n')).toEqual([
+      ...text.split('\n').slice(0, 5),
+      'command = "/bin/node"',
+      `${args('notes')} # by Ada`,
+      'startup_timeout_sec = 30',
+      '',
+      '[mcp_servers.old]',
+      'command = "/bin/node"',
+      args('old'),
+      '[tui]',
+      'theme = "x"',
+      '',
+    ]);
+  });
+
+  it('takes the secret of an mcp-remote entry from its own variables, and keeps the other ones', () => {
+    const args = [
+      '-y',
+      'mcp-remote',
+      endpoint,
+      '--header',
+      'Authorization:${AUTH}',
+      '--transport',
+      'http-only',
+    ];
+    const env = { AUTH: `Bearer ${secret}`, LANG: 'C' };
+    const text = JSON.stringify({ mcpServers: { notes: { command: 'npx', args, env } } }, undefined, 2);
+    const { findings, after } = read('claude-desktop', text);
+    expect(findings).toMatchObject([{ key: { header: 'Authorization', scheme: 'Bearer', value: secret } }]);
+    expect(JSON.parse(after)).toEqual({
+      mcpServers: { notes: { ...Object(bridge('claude-desktop-notes')), env: { LANG: 'C' } } },
+    });
+  });
+
+  const left: readonly (readonly [string, object, RegExp])[] = [
+    [
+      'a secret that a variable holds',
+      { url: endpoint, headers: { Authorization: 'Bearer ${T}' } },
+      /variable/,
+    ],
+    ['a secret in the URL', { url: `${endpoint}?api_key=${secret}` }, /URL holds a secret/],
+    ['two secrets', { url: endpoint, headers: { 'X-Key': secret, 'X-Token': secret } }, /several secrets/],
+    ['a sign-in of its own', { url: endpoint, oauth: { clientId: 'x' } }, /signs in/],
+    ['http to another machine', { url: 'http://notes.example/mcp' }, /URL is none/],
+    [
+      'a client secret for mcp-remote',
+      { command: 'npx', args: ['mcp-remote', endpoint, '--static-oauth-client-info', `{"x":"${secret}"}`] },
+      /takes no/,
+    ],
+  ];
+  it.each(left)('leaves an entry with %s as it is, and says why without the secret', (_what, entry, why) => {
+    const text = JSON.stringify({ mcpServers: { notes: entry } });
+    const { findings, after } = read('cursor', text);
+    expect(after).toBe(text);
+    expect(findings).toMatchObject([{ kind: 'left', why: expect.stringMatching(why) }]);
+    expect(JSON.stringify(findings)).not.toContain(secret);
+  });
+
+  it('shows no secret among the lines that go', () => {
+    const entry = { url: endpoint, headers: { Authorization: `Bearer ${secret}` } };
+    const short = { url: endpoint, headers: { 'X-Api-Key': 'short1' } };
+    const text = JSON.stringify({ mcpServers: { notes: entry, short } }, undefined, 2);
+    const shown = read('cursor', text).findings.flatMap((found) =>
+      found.kind === 'switch' ? found.shown : [],
+    );
+    expect(shown.join('\n')).toContain('"X-Api-Key": "***"');
+    expect(shown.join('\n')).not.toMatch(new RegExp(`${secret}|short1`));
+  });
+
+  it('looks below each folder that Claude Code keeps entries for, and marks their names', () => {
+    const servers = { mcpServers: { notes: { type: 'http', url: endpoint } } };
+    const text = JSON.stringify({ projects: { '/a': servers, '/b': servers } });
+    const names = read('claude-code', text).findings.map((found) =>
+      found.kind === 'switch' ? found.as : '',
+    );
+    expect(names).toEqual([
+      expect.stringMatching(/^claude-code-notes-[0-9a-f]{6}$/),
+      expect.stringMatching(/^claude-code-notes-[0-9a-f]{6}$/),
+    ]);
+    expect(new Set(names).size).toBe(2);
+  });
+
+  it.each(['{ "mcpServers": ', '{"a" 1}'])('follows no file that is no JSON: %s', (text) => {
+    expect(findingsIn(fileOf('cursor'), text, own)).toBeUndefined();
+  });
+
+  it.each(['[mcp_servers.x\nurl = "y"', 'a = 1 b = 2'])('follows no file that is no TOML: %j', (text) => {
+    expect(findingsIn(fileOf('codex'), text, own)).toBeUndefined();
+  });
+});
