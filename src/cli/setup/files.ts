@@ -25,9 +25,12 @@ export interface FoundFile {
 export async function readConfig(file: string): Promise<FoundFile | undefined> {
   try {
     const real = await realpath(file);
-    const { size, uid } = await stat(real);
+    const about = await stat(real);
+    const { size, uid } = about;
     const isOwn = process.getuid === undefined || uid === process.getuid();
     if (!isOwn) throw unusable(file, 'it belongs to another user');
+    // To read a pipe would wait for its writer.
+    if (!about.isFile()) throw unusable(file, 'it is no regular file');
     if (size > maxSize) throw unusable(file, 'it is larger than 64 MiB');
     return { real, bytes: await readFile(real) };
   } catch (error) {

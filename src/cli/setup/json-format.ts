@@ -19,9 +19,7 @@ const comma: SyntaxKind = 5;
 
 export const jsonFormat: Format = {
   find(text, ways) {
-    const errors: ParseError[] = [];
-    const root = parseTree(text, errors, { allowTrailingComma: true });
-    if (!root || errors.length > 0) throw new NotUnderstood();
+    const root = parsed(text);
     return ways.flatMap((way) => below(root, way, []));
   },
 
@@ -55,6 +53,19 @@ export const jsonFormat: Format = {
     return ordered.some(({ from }, index) => from < (ordered[index - 1]?.to ?? 0)) ? undefined : edits;
   },
 };
+
+/** Throws `NotUnderstood`. */
+function parsed(text: string): Node {
+  const errors: ParseError[] = [];
+  try {
+    const root = parseTree(text, errors, { allowTrailingComma: true });
+    if (root && errors.length === 0) return root;
+  } catch (error) {
+    // Nested deeper than the stack: another program wrote that.
+    if (!(error instanceof RangeError)) throw error;
+  }
+  throw new NotUnderstood();
+}
 
 function below(node: Node, way: readonly string[], passed: readonly string[]): Place[] {
   const [step, ...rest] = way;

@@ -1,4 +1,5 @@
 /** Replacing files of other programs: whole, only as they were read, and where a link leads. */
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   lstatSync,
@@ -34,6 +35,12 @@ it('a configuration is replaced behind its link, with its mode, and no draft is 
   expect(statSync(real).mode & 0o777).toBe(0o640);
   expect(lstatSync(link).isSymbolicLink()).toBe(true);
   expect(readdirSync(folder).toSorted()).toEqual(['link.json', 'real.json']);
+});
+
+it('a pipe in the place of a configuration is refused, and is not waited for', async () => {
+  const file = path.join(newFolder(), 'mcp.json');
+  execFileSync('mkfifo', [file]);
+  await expect(readConfig(file)).rejects.toThrow('it is no regular file');
 });
 
 it('a configuration that its client wrote since it was read stays as the client wrote it', async () => {
