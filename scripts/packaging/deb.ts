@@ -10,6 +10,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, wr
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { statements } from '../../src/cli/main.ts';
+import { serviceUnit, socketUnit } from '../../src/cli/service/units.ts';
 import { manualPages } from './manual.ts';
 import { notices } from './notices.ts';
 import { root, version, writeProgram } from './program.ts';
@@ -78,8 +79,15 @@ function textFiles(date: Date): Record<string, string | Buffer> {
     '/usr/share/bash-completion/completions/keyturn': completion('bash'),
     '/usr/share/zsh/vendor-completions/_keyturn': completion('zsh'),
     '/usr/share/fish/vendor_completions.d/keyturn.fish': completion('fish'),
-    '/usr/lib/systemd/user/keyturn.service': asset('keyturn.service'),
-    '/usr/lib/systemd/user/keyturn.socket': asset('keyturn.socket'),
+    '/usr/lib/systemd/user/keyturn.service': serviceUnit({
+      command: ['/usr/bin/keyturn', 'daemon'],
+      documentation,
+    }),
+    '/usr/lib/systemd/user/keyturn.socket': socketUnit({
+      path: '%t/keyturn/broker.sock',
+      deskFile: '%h/.local/state/keyturn/desktop/command.json',
+      documentation,
+    }),
     '/usr/share/metainfo/io.keyturn.cli.metainfo.xml': filled(asset('io.keyturn.cli.metainfo.xml')),
     '/usr/share/lintian/overrides/keyturn': asset('lintian-overrides'),
     '/usr/share/doc/keyturn/copyright': notices(),
@@ -89,6 +97,8 @@ function textFiles(date: Date): Record<string, string | Buffer> {
     '/usr/share/doc/keyturn/SECURITY.md': paper('SECURITY.md'),
   };
 }
+
+const documentation = 'man:keyturn(1) file:///usr/share/doc/keyturn/headless.md';
 
 const all = await statements();
 

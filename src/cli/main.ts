@@ -41,6 +41,7 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   doctor: () => import('./commands/doctor.ts'),
   settings: () => import('./commands/settings.ts'),
   daemon: () => import('./commands/daemon.ts'),
+  service: () => import('./commands/service.ts'),
   serve: () => import('./commands/serve.ts'),
   reset: () => import('./commands/reset.ts'),
   completion: () => import('./commands/completion.ts'),

@@ -31,8 +31,8 @@ export function absoluteCommand(env = process.env): {
   readonly words: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string>>;
 } {
-  const own = realOf(process.argv[1] ?? '');
-  return { words: own === undefined ? ownCommand(env) : [process.execPath, own], env: neededOf(env) };
+  const own = ownFile();
+  return { words: own === undefined ? ownCommand(env) : startOf(own), env: neededOf(env) };
 }
 
 /** What the bridge reads of this terminal's environment: most clients pass only a few variables to what they start. */
@@ -60,15 +60,18 @@ export function tellEntry(entry: Entry, isForScript: boolean): void {
 
 /** `keyturn` where that is found as this program; else Node and the file that runs. */
 function ownCommand({ PATH = '' }: NodeJS.ProcessEnv): [string, ...string[]] {
-  const { argv, execPath } = process;
-  const own = realOf(isSingle ? execPath : (argv[1] ?? ''));
+  const own = ownFile();
   const isFound = PATH.split(path.delimiter)
     // npx adds such folders for its own command only.
     .filter((folder) => path.isAbsolute(folder) && !folder.endsWith(path.join('node_modules', '.bin')))
     .some((folder) => realOf(path.join(folder, 'keyturn')) === own);
-  if (isFound || own === undefined) return ['keyturn'];
-  return isSingle ? [own] : [execPath, own];
+  return isFound || own === undefined ? ['keyturn'] : startOf(own);
 }
+
+/** The file that runs: of JavaScript, or an executable of its own. */
+const ownFile = (): string | undefined => realOf(isSingle ? process.execPath : (process.argv[1] ?? ''));
+
+const startOf = (own: string): [string, ...string[]] => (isSingle ? [own] : [process.execPath, own]);
 
 function realOf(file: string): string | undefined {
   try {

@@ -67,6 +67,7 @@ export const rooms: Readonly<Record<string, string>> = {
   'src/cli/programs': 'asks the broker in place of a program, for several commands',
   'src/cli/doctor': 'looks at what the broker says, beside the disk and the machine',
   'src/cli/setup': 'changes files of clients, and asks the broker as commands do',
+  'src/cli/service': 'the broker as systemd runs it, for one command and for the package',
   'src/cli/commands': 'each stands alone on the three rooms before',
   'src/cli': 'chooses the command that is loaded',
   demo: 'plays with the servers and the delivered program',

@@ -1,0 +1,87 @@
+/**
+ * The units of systemd that run the broker for one user: the text of those that the Debian package installs, and of
+ * those that `keyturn service install` writes.
+ *
+ * Invariant: systemd reads a path or word of ours as it stands, with no specifier, variable or quote of its own in it.
+ */
+
+export interface Service {
+  /** What runs: an absolute path and its arguments, as they are. */
+  readonly command: readonly [string, ...string[]];
+  /** KEYTURN_HOME, where the home isn't the user's own. */
+  readonly home?: string | undefined;
+  /** Values of `Documentation=`. */
+  readonly documentation: string;
+}
+
+export function serviceUnit({ command: [program, ...words], home, documentation }: Service): string {
+  return `[Unit]
+Description=Keyturn, the token broker of this user
+Documentation=${documentation}
+
+[Service]
+Type=exec
+ExecStart=${[word(program), ...words.map(argument)].join(' ')}
+${home === undefined ? '' : `Environment=${word(`KEYTURN_HOME=${home}`)}\n`}Restart=on-failure
+RestartSec=5
+# Another broker runs, or the home must be mended: a restart changes nothing.
+RestartPreventExitStatus=2 7 8
+# A refresh under way may take 30 seconds to end.
+TimeoutStopSec=40
+UMask=0077
+LimitCORE=0
+UnsetEnvironment=NODE_OPTIONS NODE_PATH NODE_TLS_REJECT_UNAUTHORIZED SSLKEYLOGFILE LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT
+
+# The broker has a browser started by systemd-run, outside of these limits.
+# No MemoryDenyWriteExecute: V8 compiles. No mount namespace: some systems forbid it to users.
+NoNewPrivileges=yes
+LockPersonality=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+SystemCallArchitectures=native
+SystemCallErrorNumber=EPERM
+SystemCallFilter=@system-service
+
+[Install]
+WantedBy=default.target
+`;
+}
+
+export interface Listening {
+  /** Where programs look for the socket, in systemd's own notation: see `literal`. */
+  readonly path: string;
+  /** The file that shows that the home is a desk's, in the same notation. */
+  readonly deskFile: string;
+  readonly documentation: string;
+}
+
+export function socketUnit({ path, deskFile, documentation }: Listening): string {
+  return `[Unit]
+Description=Socket of Keyturn, the token broker of this user
+Documentation=${documentation}
+# The desktop app makes the socket itself, and could not while systemd holds it.
+ConditionPathExists=!${deskFile}
+
+[Socket]
+ListenStream=${path}
+SocketMode=0600
+DirectoryMode=0700
+
+[Install]
+WantedBy=sockets.target
+`;
+}
+
+/** A path without specifiers: `%` begins one (systemd.unit(5)). */
+export const literal = (path: string): string => path.replaceAll('%', '%%');
+
+/** One word as it stands (systemd.syntax(7)). */
+function word(text: string): string {
+  const plain = literal(text);
+  return /^[\w/.:=@%$-]+$/.test(plain) ? plain : `"${plain.replaceAll(/[\\"]/g, String.raw`\$&`)}"`;
+}
+
+/** Behind the program, but not in its path, systemd puts variables in place of `$NAME` (systemd.service(5)). */
+const argument = (text: string): string => word(text.replaceAll('$', '$$$$'));
