@@ -40,10 +40,11 @@ import { watchScreenLock } from './system/screen-lock.ts';
 import { MissingTray, showsTray } from './tray/missing-tray.ts';
 import type { MissingTrayParts } from './tray/missing-tray.ts';
 import { SignInPages } from './tray/sign-in-pages.ts';
-import { forbiddenSwitches, hiddenSwitch } from './base/switches.ts';
+import { forbiddenSwitches, hiddenSwitch, langSwitch } from './base/switches.ts';
 import { startSoleDaemon } from './system/sole-daemon.ts';
 import { Windows } from './windows/windows.ts';
-import { words } from './base/words.ts';
+import { speak, words } from './base/words.ts';
+import { chooseLanguage } from '../words/language.ts';
 
 /** As electron-builder.yml has it: Windows shows a notification only of what its start menu knows by this name. */
 const appId = 'io.keyturn.desktop';
@@ -73,16 +74,26 @@ export async function startDesktop(options: DesktopOptions): Promise<void> {
     protocol.registerSchemesAsPrivileged([pageScheme]);
     hardenApp(app);
     setAppId();
-    Menu.setApplicationMenu(applicationMenu());
     // Windows come and go; the app stays in the tray.
     app.on('window-all-closed', () => undefined);
-    const opening = app.whenReady().then(() => open(options, paths));
+    const opening = app.whenReady().then(() => {
+      speakAsSystem(options.args);
+      Menu.setApplicationMenu(applicationMenu());
+      return open(options, paths);
+    });
     showAtNextStart(opening);
     await opening;
   } catch (error) {
-    dialog.showErrorBox(words.startFailed, startError(error));
+    dialog.showErrorBox(words().startFailed, startError(error));
     app.exit(1);
   }
+}
+
+/** The switch `--lang` names a language before the system's. Only from here on does Electron know those. */
+function speakAsSystem(args: readonly string[]): void {
+  const named = langSwitch(args);
+  const preferred = [...(named === undefined ? [] : [named]), ...app.getPreferredSystemLanguages()];
+  speak(chooseLanguage(preferred, app.getSystemLocale()));
 }
 
 /** False, and about to quit, where this home's app runs already: that one shows its window. */
@@ -266,9 +277,9 @@ function tellOfMissingTray(env: NodeJS.ProcessEnv, { log, ...needs }: MissingTra
 async function offerAgain(windows: Windows, shown: PageFragment): Promise<void> {
   const { response } = await dialog.showMessageBox({
     type: 'warning',
-    message: words.crashed,
-    detail: words.crashedWhat,
-    buttons: [words.openAgain, words.close],
+    message: words().crashed,
+    detail: words().crashedWhat,
+    buttons: [words().openAgain, words().close],
     defaultId: 0,
     cancelId: 1,
   });
@@ -320,6 +331,6 @@ function stopBeforeQuit(daemon: Daemon, controller: TrayController): void {
 const now = (): number => performance.now();
 
 function startError(error: unknown): string {
-  if (!(error instanceof KeyturnError)) return words.report;
+  if (!(error instanceof KeyturnError)) return words().report;
   return error.hint === undefined ? error.message : `${error.message}\n${error.hint}`;
 }

@@ -4,14 +4,14 @@ import { App } from './app.tsx';
 import { keepFocus } from './state/focus.ts';
 import { startClock } from './state/now.ts';
 import { startStore } from './state/store.ts';
-import { locale, strings } from './base/strings.ts';
+import { language, strings } from './base/strings.ts';
 import './style/colours.css';
 import './style/page.css';
 import './style/parts.css';
 import './style/views.css';
 import './style/lists.css';
 
-document.documentElement.lang = locale;
+document.documentElement.lang = language;
 document.title = strings.appName;
 startStore();
 startClock();

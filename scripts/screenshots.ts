@@ -8,10 +8,12 @@
  *
  *   npm run screenshots                        as they stand in docs/images
  *   npm run screenshots -- FOLDER WIDTH        to look at, in another width
+ *   npm run screenshots -- --language=de FOLDER    in another language
  */
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { parseArgs } from 'node:util';
 import type { BrowserContext, Page } from 'playwright-core';
 import { openBrowserProfile } from '../test/support/browsers/browser.ts';
 import build from '../test/support/built.ts';
@@ -23,9 +25,15 @@ import {
 } from '../test/support/homes/example-desk.ts';
 import { openPage } from '../test/support/electron/window-page.ts';
 import type { Answer } from '../test/support/electron/window-page.ts';
+import { chooseLanguage } from '../words/language.ts';
 import { smallPng } from './small-png.ts';
 
-const [folder = path.join(import.meta.dirname, '..', 'docs', 'images'), width] = process.argv.slice(2);
+const { values, positionals } = parseArgs({
+  options: { language: { type: 'string', default: 'en' } },
+  allowPositionals: true,
+});
+const [folder = path.join(import.meta.dirname, '..', 'docs', 'images'), width] = positionals;
+const spoken = chooseLanguage([values.language], values.language);
 
 /** As electron/windows/windows.ts opens them. */
 const main = { width: 960, height: 720 };
@@ -85,7 +93,7 @@ async function shoot(context: BrowserContext, screen: Screen, scheme: 'light' | 
   const { name, hash, sign, size = main, answer = exampleAnswer(), isWhole = false } = screen;
   const later = exampleNow - Math.floor(Date.now() / 1000);
   const wide = width === undefined ? size : { ...size, width: Number(width) };
-  const { page, complaints } = await openPage(context, { answer, hash, scheme, later, ...wide });
+  const { page, complaints } = await openPage(context, { answer, hash, scheme, later, spoken, ...wide });
   await page.locator(sign).first().waitFor();
   await screen.prepare?.(page);
   const picture = await page.screenshot({ fullPage: isWhole });

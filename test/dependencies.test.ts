@@ -33,8 +33,8 @@ const below = (...folders: readonly string[]): Tree =>
     ),
   );
 
-/** What stands beside src/: the desktop app in its two folders, and the demo. */
-const besides = below('electron', 'renderer', 'demo');
+/** What stands beside src/: the desktop app in its two folders and its words, and the demo. */
+const besides = below('words', 'electron', 'renderer', 'demo');
 
 interface Confined {
   readonly names: (target: string) => boolean;
@@ -181,6 +181,7 @@ describe('the protected server', () => {
 const besideLayers: Readonly<Record<string, Layer & { readonly typesOnly?: readonly string[] }>> = {
   'electron/': {
     mayImport: [
+      'words/',
       'electron/',
       ...[
         ...base,
@@ -207,10 +208,15 @@ const besideLayers: Readonly<Record<string, Layer & { readonly typesOnly?: reado
   },
   'electron/bridge/messages.ts': { mayImport: [], packages: [], why: 'preload brings it along' },
   'renderer/': {
-    mayImport: ['renderer/'],
+    mayImport: ['renderer/', 'words/'],
     typesOnly: ['electron/bridge/channels.ts'],
     packages: ['preact', 'vite'],
     why: 'the page knows what it may ask and nothing else; no schema library is bundled with it',
+  },
+  'words/': {
+    mayImport: ['words/'],
+    packages: ['intl-messageformat'],
+    why: 'the page loads it: words, and the one library that reads messages',
   },
   'demo/': {
     mayImport: ['demo/', 'src/base/errors.ts', 'src/serve/trusting-fetch.ts'],

@@ -13,7 +13,7 @@ import { words } from './words.ts';
  */
 export function endAtFault(error: unknown): void {
   process.stderr.write(`keyturn: ended by a fault: ${nameOf(error)}\n`);
-  dialog.showErrorBox(words.faulted, words.report);
+  dialog.showErrorBox(words().faulted, words().report);
   app.exit(1);
 }
 

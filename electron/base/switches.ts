@@ -36,5 +36,11 @@ export function forbiddenSwitches(
   });
 }
 
+/** The language that `--lang=` names, as Chromium reads it: the last one counts. */
+export function langSwitch(args: readonly string[]): string | undefined {
+  const [, named] = args.map((arg) => /^(?:--?|\/)lang=(.+)$/.exec(arg.trim())).findLast(Boolean) ?? [];
+  return named;
+}
+
 /** The login item's own switch: start without a window. */
 export const hiddenSwitch = '--hidden';

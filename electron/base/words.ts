@@ -1,11 +1,17 @@
 /**
- * The desktop's own English: menu, tray and notifications. The windows' words are the page's.
+ * The desktop's own words: menu, tray and notifications, in the system's language (words/ has them all). The windows'
+ * words are the page's.
  *
  * Invariant: text from servers and programs is bounded before it stands in a sentence, and in quotation marks if it
  * could pass for words of ours. What can't be seen in it is written out. A menu
  * never takes a character of it for a mnemonic, and a notification none for markup.
  */
-import type { Pause, Question, Row, Server, TrayState } from './summary.ts';
+import { desktop as german } from '../../words/de/desktop.ts';
+import { desktop as english } from '../../words/en/desktop.ts';
+import type { Language, Spoken } from '../../words/language.ts';
+import { bindMessages } from '../../words/messages.ts';
+import type { Translation } from '../../words/messages.ts';
+import type { Pause, Question, Row, Server } from './summary.ts';
 
 /** A menu is read at a glance: a longer name is cut and ends with an ellipsis. */
 const maxNameLength = 60;
@@ -53,154 +59,131 @@ export function inNotification(text: string, platform: NodeJS.Platform = process
   return platform === 'linux' ? text.replace(/[<>&]/g, (sign) => lookAlikes[sign] ?? '') : text;
 }
 
-export const trayWords: Readonly<Record<TrayState, string>> = {
-  fine: 'Keyturn',
-  waiting: 'Keyturn: a request waits for you',
-  signedOut: 'Keyturn: a server needs a sign-in',
-  locked: 'Keyturn: locked',
-  paused: 'Keyturn: all access is paused',
-  offline: 'Keyturn: offline',
-};
+const catalogues: Readonly<Record<Language, Translation<typeof english>>> = { en: english, de: german };
 
-const stateWords: Readonly<Record<string, string>> = {
-  active: 'signed in',
-  refreshing: 'signed in',
-  expired: 'expired',
-  loginRequired: 'signed out',
-};
+const inLanguage = (spoken: Spoken) => ({
+  spoken,
+  words: bindMessages<typeof english>(catalogues[spoken.language], spoken.locale),
+});
 
-export function serverState({ state }: Server): string {
-  return stateWords[state] ?? quotedName(state);
+/** English until the system is asked, which answers once the app is ready. */
+let now = inLanguage({ language: 'en', locale: 'en' });
+
+/** From here on every word is in this language. */
+export function speak(spoken: Spoken): void {
+  now = inLanguage(spoken);
 }
 
+export const spoken = (): Spoken => now.spoken;
+
+export const words = () => now.words;
+
+export function serverLine({ endpoint, state }: Server): string {
+  const { server, states } = words();
+  return server({ server: serverName(endpoint), state: states[state] ?? quotedName(state) });
+}
+
+export const signedOutWords = ({ endpoint }: Server): string =>
+  words().signedOut({ server: serverName(endpoint) });
+
 export function questionWords(question: Question): string {
-  const { kind, client = '', resource = '', issuer = '', account } = question;
+  const { kind, client = '', resource = '', issuer = '', account, key } = question;
+  const { questions } = words();
+  const app = quotedName(client);
+  const server = serverName(resource);
+  const provider = serverName(issuer);
   switch (kind) {
     case 'command':
-      return `A command wants to ${commandWords(question)}`;
+      return commandWords(question);
     case 'account':
-      return `Another account signed in to ${serverName(resource)} at ${serverName(issuer)}`;
+      return questions.account({ server, provider });
     case 'settings':
-      return 'Settings were changed outside Keyturn';
+      return questions.settings;
     case 'allow':
-      if (question.key) return `${quotedName(client)} wants to use your API key for ${serverName(resource)}`;
-      return `${quotedName(client)} wants access to ${serverName(resource)}`;
+      return questions[key ? 'key' : 'allow']({ app, server });
     case 'url':
-      return `${serverName(resource)} asks you to open a page at ${serverName(question.server ?? '')}`;
+      return questions.url({ server, site: serverName(question.server ?? '') });
     case 'pair':
-      return `${quotedName(client)} wants to connect`;
+      return questions.pair({ app });
     default:
-      return `Sign in to ${serverName(resource)} at ${serverName(issuer)}${account === undefined ? '' : ` as ${quotedName(account)}`}`;
+      return account === undefined
+        ? questions.signIn({ server, provider })
+        : questions.signInAs({ server, provider, account: quotedName(account) });
   }
 }
 
 /** A time of today by the clock of the person's locale; of another day with its date. */
-function clockTime(milliseconds: number, now = Date.now()): string {
+function clockTime(milliseconds: number, today = Date.now()): string {
   const date = new Date(milliseconds);
-  const isToday = date.toDateString() === new Date(now).toDateString();
+  const isToday = date.toDateString() === new Date(today).toDateString();
   const time = { hour: '2-digit', minute: '2-digit' } as const;
-  return date.toLocaleString([], isToday ? time : { ...time, day: 'numeric', month: 'short' });
+  return date.toLocaleString(spoken().locale, isToday ? time : { ...time, day: 'numeric', month: 'short' });
 }
 
 export function pauseWords({ until }: Pause): string {
-  return until === undefined
-    ? 'All access is paused until you resume'
-    : `All access is paused until ${clockTime(until * 1000)}`;
+  return until === undefined ? words().paused : words().pausedUntil({ time: clockTime(until * 1000) });
 }
 
 /** What happened, for the menu. Undefined for what isn't about access. */
-export function activityWords({
-  event,
-  outcome = 'ok',
-  client = '',
-  endpoint = '',
-  count,
-  time,
-}: Row): string | undefined {
-  const what = activityOf(event, outcome, quotedName(client), serverName(endpoint));
+export function activityWords(row: Row): string | undefined {
+  const what = activityOf(row);
   if (what === undefined) return undefined;
-  return `${clockTime(time)}  ${what}${count === undefined ? '' : ` (${count} times)`}`;
+  const { activity } = words();
+  const time = clockTime(row.time);
+  return row.count === undefined
+    ? activity.row({ time, what })
+    : activity.rowOften({ time, what, count: row.count });
 }
 
-function activityOf(event: string, outcome: string, app: string, server: string): string | undefined {
+function activityOf({ event, outcome = 'ok', client = '', endpoint = '' }: Row): string | undefined {
+  const { activity } = words();
+  const names = { app: quotedName(client), server: serverName(endpoint) };
   switch (event) {
     case 'token':
-      return `${app} got a token for ${server}`;
+      return activity.token(names);
     case 'key':
-      return outcome === 'given' ? `${app} got the API key for ${server}` : undefined;
+      return outcome === 'given' ? activity.key(names) : undefined;
     case 'refused':
-      return `${app} was refused at ${server}`;
+      return activity.refused(names);
     case 'login':
-      return outcome === 'ok' ? `You signed in to ${server}` : undefined;
+      return outcome === 'ok' ? activity.signedIn({ server: names.server }) : undefined;
     case 'pause':
-      if (outcome === 'resumed') return 'You resumed all access';
-      return outcome === 'over' ? 'The pause of all access ended' : 'You paused all access';
+      if (outcome === 'resumed') return activity.resumed;
+      return outcome === 'over' ? activity.pauseEnded : activity.paused;
     default:
       return undefined;
   }
 }
 
 function commandWords(question: Question): string {
-  const { command, client = '', resource = '', issuer = '', server = '', setting } = question;
+  const { command, client = '', resource = '', issuer = '', server: place = '', setting, key } = question;
+  const { commands } = words();
+  const app = quotedName(client);
+  const server = serverName(resource);
   switch (command) {
     case 'key':
-      return `set an API key for ${serverName(resource)}`;
+      return commands.key({ server });
     case 'allow':
-      if (question.key) return `let ${quotedName(client)} use your API key for ${serverName(resource)}`;
-      return `give ${quotedName(client)} access to ${serverName(resource)}`;
+      return commands[key ? 'allowKey' : 'allow']({ app, server });
     case 'endDenial':
-      return `undo the denial of ${quotedName(client)} at ${serverName(resource)}`;
+      return commands.endDenial({ app, server });
     case 'register':
-      return `add an OAuth client for ${serverName(issuer)}`;
+      return commands.register({ provider: serverName(issuer) });
     case 'login':
-      return `sign in to ${serverName(resource)}`;
+      return commands.login({ server });
     case 'proxy':
-      return `add a proxy for ${serverName(resource)}`;
+      return commands.proxy({ server });
     case 'override':
-      return `add a security exception for ${serverName(server)}`;
+      return commands.override({ server: serverName(place) });
     case 'settings':
-      return `change the setting ${quotedName(setting?.name ?? '')}`;
+      return commands.settings({ setting: quotedName(setting?.name ?? '') });
     case 'backup':
-      return 'open the backup of a configuration';
+      return commands.backup;
     case 'resume':
-      return 'resume all access';
+      return commands.resume;
     case 'passphrase':
-      return 'change the vault’s passphrase';
+      return commands.passphrase;
     default:
-      return 'unlock the vault';
+      return commands.unlock;
   }
 }
-
-export const words = {
-  signInAgain: 'Sign in again',
-  noServers: 'No servers yet',
-  lock: 'Lock',
-  unlock: 'Unlock',
-  pause: 'Pause all access',
-  pauseForHour: 'For 1 hour',
-  pauseForGood: 'Until I resume',
-  resume: 'Resume…',
-  crashed: 'A window of Keyturn stopped working',
-  crashedWhat: 'Nothing was allowed by it. Apps are served as before.',
-  openAgain: 'Open it again',
-  close: 'Close',
-  noTray: 'Keyturn goes on without a window',
-  noTrayWhat:
-    'This desktop seems to show no tray icons. To see Keyturn again, start it again. Questions of apps open a window by themselves.',
-  noTrayDone: 'OK',
-  noTrayWindow: 'Open a window at login',
-  recent: 'Recent activity',
-  nothingRecent: 'Nothing yet',
-  open: 'Open Keyturn',
-  startAtLogin: 'Start at login',
-  quit: 'Quit',
-  question: 'Keyturn needs your answer',
-  signedOut: (server: Server) => `${serverName(server.endpoint)} needs you to sign in again`,
-  signedOutTitle: 'Signed out',
-  exportTitle: 'Export activity',
-  file: 'File',
-  view: 'View',
-  startFailed: 'Keyturn could not start',
-  faulted: 'Keyturn stopped',
-  report: 'Something went wrong inside Keyturn. Please report it.',
-};

@@ -1,3 +1,6 @@
-/** Names of the two messages between a window and the main process; apart, so that preload brings no schemas along. */
+/** Names of what goes between a window and the main process; apart, so that preload brings no schemas along. */
 export const callMessage = 'keyturn:call';
 export const changeMessage = 'keyturn:change';
+
+/** Begins the argument of a page's process that says its language (`languageQuery`, words/language.ts). */
+export const languageArgument = '--keyturn-language=';

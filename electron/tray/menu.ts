@@ -10,8 +10,8 @@ import {
   inMenu,
   pauseWords,
   questionWords,
+  serverLine,
   serverName,
-  serverState,
   words,
 } from '../base/words.ts';
 
@@ -57,16 +57,18 @@ export function menuRows(state: MenuState): readonly MenuRow[] {
     ...(questions.length > 0 ? [line] : []),
     ...serverRows(state.servers),
     line,
-    { kind: 'group', label: words.recent, rows: activityRows(state.rows) },
+    { kind: 'group', label: words().recent, rows: activityRows(state.rows) },
     ...pauseRows(state.pause),
-    state.isLocked ? actionRow(words.unlock, { type: 'unlock' }) : actionRow(words.lock, { type: 'lock' }),
-    actionRow(words.open, { type: 'open' }),
+    state.isLocked
+      ? actionRow(words().unlock, { type: 'unlock' })
+      : actionRow(words().lock, { type: 'lock' }),
+    actionRow(words().open, { type: 'open' }),
     {
-      ...actionRow(words.startAtLogin, { type: 'startAtLogin', isOn: !state.startsAtLogin }),
+      ...actionRow(words().startAtLogin, { type: 'startAtLogin', isOn: !state.startsAtLogin }),
       isChecked: state.startsAtLogin,
     },
     line,
-    actionRow(words.quit, { type: 'quit' }),
+    actionRow(words().quit, { type: 'quit' }),
   ];
 }
 
@@ -75,21 +77,21 @@ function questionRow(question: Question): MenuRow {
 }
 
 function serverRows(servers: readonly Server[]): readonly MenuRow[] {
-  if (servers.length === 0) return [{ kind: 'text', label: words.noServers }];
+  if (servers.length === 0) return [{ kind: 'text', label: words().noServers }];
   const pressing = servers.toSorted((a, b) => Number(isSignedOut(b)) - Number(isSignedOut(a)));
   return pressing.slice(0, maxServers).map((server) => ({
     kind: 'group',
-    label: inMenu(`${serverName(server.endpoint)}: ${serverState(server)}`),
+    label: inMenu(serverLine(server)),
     rows: [
       { kind: 'text', label: inMenu(serverName(server.issuer)) },
-      actionRow(words.signInAgain, { type: 'signIn', server: server.endpoint }),
+      actionRow(words().signInAgain, { type: 'signIn', server: server.endpoint }),
     ],
   }));
 }
 
 function activityRows(rows: readonly Row[]): readonly MenuRow[] {
   const told = rows.flatMap((row) => activityWords(row) ?? []).slice(0, maxActivities);
-  return (told.length === 0 ? [words.nothingRecent] : told).map((label) => ({
+  return (told.length === 0 ? [words().nothingRecent] : told).map((label) => ({
     kind: 'text',
     label: inMenu(label),
   }));
@@ -97,12 +99,12 @@ function activityRows(rows: readonly Row[]): readonly MenuRow[] {
 
 /** Resuming gives more: it is pressed in the window. */
 function pauseRows(pause: Pause | undefined): readonly MenuRow[] {
-  if (pause) return [{ kind: 'text', label: pauseWords(pause) }, actionRow(words.resume, { type: 'open' })];
+  if (pause) return [{ kind: 'text', label: pauseWords(pause) }, actionRow(words().resume, { type: 'open' })];
   const rows = [
-    actionRow(words.pauseForHour, { type: 'pause', seconds: hour }),
-    actionRow(words.pauseForGood, { type: 'pause' }),
+    actionRow(words().pauseForHour, { type: 'pause', seconds: hour }),
+    actionRow(words().pauseForGood, { type: 'pause' }),
   ];
-  return [{ kind: 'group', label: words.pause, rows }];
+  return [{ kind: 'group', label: words().pause, rows }];
 }
 
 function actionRow(label: string, action: TrayAction): MenuRow & { readonly kind: 'action' } {

@@ -61,8 +61,8 @@ export class MissingTray {
       if (await this.#parts.showsTray()) return;
       // First: it is said once, whatever becomes of the answer.
       preferences.choose({ isTrayTold: true });
-      const buttons = [words.noTrayDone, words.noTrayWindow];
-      if ((await ask(words.noTray, words.noTrayWhat, buttons)) !== 1) return;
+      const buttons = [words().noTrayDone, words().noTrayWindow];
+      if ((await ask(words().noTray, words().noTrayWhat, buttons)) !== 1) return;
       preferences.choose({ windowAtLogin: true });
       await loginItem.set(true);
       preferencesChanged();

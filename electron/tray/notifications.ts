@@ -6,7 +6,7 @@
 import { Notification } from 'electron';
 import type { TrayAction } from './menu.ts';
 import type { Changes, Question, Server } from '../base/summary.ts';
-import { inNotification, questionWords, words } from '../base/words.ts';
+import { inNotification, questionWords, signedOutWords, words } from '../base/words.ts';
 
 /** No id of a question begins so. */
 const signedOutPrefix = 'signed out: ';
@@ -34,7 +34,7 @@ export class Notifications {
   show({ questions, signedOut }: Changes): void {
     for (const question of questions) {
       this.#open(question.id, {
-        title: words.question,
+        title: words().question,
         body: questionWords(question),
         action: { type: 'card', id: question.id },
         // As long as the question waits; keepOnly takes it away.
@@ -43,8 +43,8 @@ export class Notifications {
     }
     for (const server of signedOut) {
       this.#open(signedOutName(server), {
-        title: words.signedOutTitle,
-        body: words.signedOut(server),
+        title: words().signedOutTitle,
+        body: signedOutWords(server),
         action: { type: 'open' },
       });
     }

@@ -9,7 +9,7 @@ import { trayIcon } from '../base/files.ts';
 import { menuRows } from './menu.ts';
 import type { TrayAction, MenuState, MenuRow } from './menu.ts';
 import { trayShape, trayState } from '../base/summary.ts';
-import { trayWords } from '../base/words.ts';
+import { words } from '../base/words.ts';
 
 /** Desktops whose panel is dark whatever the windows' theme is. */
 const darkPanels = /(?:^|:)(?:GNOME|Unity|Pantheon)(?:$|:)/i;
@@ -53,7 +53,7 @@ export class TrayIcon {
   show(state: MenuState): void {
     this.#state = state;
     this.#tray.setImage(this.#icon());
-    this.#tray.setToolTip(trayWords[trayState(state)]);
+    this.#tray.setToolTip(words().tray[trayState(state)]);
     const rows = menuRows(state);
     // A menu that is made anew closes under the hand that has it open.
     if (JSON.stringify(rows) === this.#rows) return;

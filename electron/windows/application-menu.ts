@@ -10,17 +10,32 @@ import { words } from '../base/words.ts';
 
 export function applicationMenu(platform: NodeJS.Platform = process.platform): Menu {
   const view: MenuItemConstructorOptions = {
-    label: words.view,
-    submenu: [{ role: 'zoomIn' }, { role: 'zoomOut' }, { role: 'resetZoom' }],
+    label: words().view,
+    submenu: [named('zoomIn'), named('zoomOut'), named('resetZoom')],
   };
   const file: MenuItemConstructorOptions = {
-    label: words.file,
+    label: words().file,
     // A role brings its own key on macOS only.
     submenu: [
-      { role: 'close', accelerator: 'CommandOrControl+W' },
-      { role: 'quit', accelerator: 'CommandOrControl+Q' },
+      { ...named('close'), accelerator: 'CommandOrControl+W' },
+      { ...named('quit'), accelerator: 'CommandOrControl+Q' },
     ],
   };
   if (platform !== 'darwin') return Menu.buildFromTemplate([file, view]);
-  return Menu.buildFromTemplate([{ role: 'appMenu' }, { role: 'editMenu' }, view, { role: 'windowMenu' }]);
+  return Menu.buildFromTemplate([
+    { role: 'appMenu', submenu: (['about', 'hide', 'hideOthers', 'unhide', 'quit'] as const).map(named) },
+    { role: 'editMenu', ...rows('edit', ['undo', 'redo', 'cut', 'copy', 'paste', 'selectAll']) },
+    view,
+    { role: 'windowMenu', ...rows('window', ['minimize', 'close']) },
+  ]);
 }
+
+type Role = keyof ReturnType<typeof words>['roles'];
+
+const rows = (name: 'edit' | 'window', roles: readonly Role[]) => ({
+  label: words()[name],
+  submenu: roles.map(named),
+});
+
+/** Electron's own labels are English on every system. */
+const named = (role: Role) => ({ role, label: words().roles[role] });

@@ -20,7 +20,7 @@ export async function exportByDialog(
   format: 'jsonl' | 'csv',
 ): Promise<{ readonly rows?: number }> {
   const { canceled, filePath } = await dialog.showSaveDialog(window, {
-    title: words.exportTitle,
+    title: words().exportTitle,
     defaultPath: path.join(app.getPath('documents'), `keyturn-activity.${format}`),
   });
   if (canceled || filePath === '') return {};

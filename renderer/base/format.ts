@@ -3,11 +3,10 @@
  *
  * Instants are seconds since 1970, as on the wire.
  */
-import { locale, plurals, strings } from './strings.ts';
+import { locale, strings } from './strings.ts';
 import type { SettingValue } from './views.ts';
 
 const numbers = new Intl.NumberFormat(locale);
-const pluralRules = new Intl.PluralRules(locale);
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
 const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'medium' });
 const hours = new Intl.DateTimeFormat(locale, { weekday: 'short', hour: '2-digit', minute: '2-digit' });
@@ -16,10 +15,10 @@ const lists = new Intl.ListFormat(locale, { type: 'conjunction' });
 
 export const formatNumber = (value: number): string => numbers.format(value);
 
-export function formatCount(value: number, of: keyof typeof plurals): string {
-  const form = pluralRules.select(value) === 'one' ? 'one' : 'other';
-  return `${formatNumber(value)} ${plurals[of][form]}`;
-}
+/** What can be counted, in words. */
+export type Counted = keyof typeof strings.counts;
+
+export const formatCount = (count: number, of: Counted): string => strings.counts[of]({ count });
 
 export const formatList = (items: readonly string[]): string => lists.format(items);
 
@@ -79,7 +78,7 @@ export function scopeMeaning(scope: string): Meaning | undefined {
   const [, first = '', second = ''] = twoParts.exec(scope) ?? [];
   for (const [verb, what] of [[second, first] as const, [first, second] as const]) {
     const say = Object.hasOwn(strings.scopeVerbs, verb) ? strings.scopeVerbs[verb] : undefined;
-    if (say) return { words: say(what.replace(/[_-]/g, ' ')), isGuess: true, verb };
+    if (say) return { words: say({ what: what.replace(/[_-]/g, ' ') }), isGuess: true, verb };
   }
   return undefined;
 }

@@ -123,7 +123,11 @@ async function undoDenial({ client = '', resource = '', key }: Question, clientI
   const method = key ? 'key.permission.end' : 'permission.end';
   const answer = await call(method, { client: clientId, resource });
   const { undone } = strings.programs;
-  announce(answer.ok ? undone(sanitizeLabel(client), sanitizeLabel(resource)) : answer.refusal.message);
+  announce(
+    answer.ok
+      ? undone({ program: sanitizeLabel(client), server: sanitizeLabel(resource) })
+      : answer.refusal.message,
+  );
   rereadAll();
 }
 
@@ -132,14 +136,11 @@ const maxTitleName = 40;
 
 /** The question in one sentence. The name is the program's own choice, which stands below it. */
 function Title({ question: { client = '', resource = '', key } }: Pick<CardProps, 'question'>) {
-  const { before, between, after } = key ? words.titleKey : words.titleAllow;
-  return (
-    <>
-      {before} <UntrustedText text={client} bound={maxTitleName} /> {between}{' '}
-      <UntrustedText text={URL.parse(resource)?.host ?? resource} bound={maxTitleName} />
-      {after}
-    </>
-  );
+  const parts = words[key ? 'titleKey' : 'titleAllow'].parts({
+    app: <UntrustedText text={client} bound={maxTitleName} />,
+    server: <UntrustedText text={URL.parse(resource)?.host ?? resource} bound={maxTitleName} />,
+  });
+  return <>{parts}</>;
 }
 
 function wordsFor(question: Question): ConsentWords {
@@ -151,8 +152,8 @@ function wordsFor(question: Question): ConsentWords {
     confirm: words.allow,
     deny: words.denyAlways,
     answered: {
-      yes: key ? words.keyGiven(name) : words.allowed(name),
-      no: words.deniedAlways(name),
+      yes: key ? words.keyGiven({ program: name }) : words.allowed({ program: name }),
+      no: words.deniedAlways({ program: name }),
       later: words.postponed,
     },
   };

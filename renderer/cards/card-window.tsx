@@ -25,10 +25,10 @@ export function CardWindow({ id }: { readonly id?: string }) {
       <h2 class="visually-hidden">{strings.waiting.title}</h2>
       {question && questions.length > 1 && (
         <p class="dim small position">
-          {strings.card.position(
-            formatNumber(questions.indexOf(question) + 1),
-            formatNumber(questions.length),
-          )}
+          {strings.card.position({
+            at: formatNumber(questions.indexOf(question) + 1),
+            of: formatNumber(questions.length),
+          })}
         </p>
       )}
       {/* Keyed: a card that takes another's place starts its half second anew. */}

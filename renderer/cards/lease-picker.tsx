@@ -19,7 +19,9 @@ export function LeasePicker({ leases, chosen, pid, onChoose }: LeasePickerProps)
   // To the minute, so that the card stays as it is for as long.
   const end = useNow((now) => Math.ceil((now + hourLong) / 60) * 60);
   const hint =
-    chosen === 'run' && pid !== undefined ? words.leaseHints.runOf(String(pid)) : words.leaseHints[chosen];
+    chosen === 'run' && pid !== undefined
+      ? words.leaseHints.runOf({ pid: String(pid) })
+      : words.leaseHints[chosen];
   return (
     <fieldset aria-describedby="lease-hint">
       <legend>{words.howLong}</legend>
@@ -32,7 +34,7 @@ export function LeasePicker({ leases, chosen, pid, onChoose }: LeasePickerProps)
         ))}
       </div>
       <p class="dim small" id="lease-hint" role="status">
-        {chosen === 'hour' && `${words.until(formatTime(end))} `}
+        {chosen === 'hour' && `${words.until({ time: formatTime(end) })} `}
         {hint}
       </p>
     </fieldset>

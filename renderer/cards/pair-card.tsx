@@ -34,6 +34,10 @@ function wordsFor(client: string): ConsentWords {
     title: words.titlePair,
     help: words.helpPair,
     confirm: words.pair,
-    answered: { yes: words.paired(name), no: words.denied(name), later: words.postponed },
+    answered: {
+      yes: words.paired({ program: name }),
+      no: words.denied({ program: name }),
+      later: words.postponed,
+    },
   };
 }

@@ -47,7 +47,7 @@ export function RequestingProgram({ question, name, note, paired, isRead }: Requ
         <ClaimedFacts claim={asker.claim} />
         {pid !== undefined && (
           <p class="dim small">
-            {words.process(String(pid))}
+            {words.process({ pid: String(pid) })}
             <Parents names={parents} />
           </p>
         )}
@@ -83,7 +83,8 @@ function File({
 
 /** What is known of the file; nothing where the broker says nothing. */
 function fileTrust({ verified, file = 'unreadable' }: ClientProcess): FileTrust {
-  return words.files[verified ? file : 'unreadable'];
+  const known = verified ? file : 'unreadable';
+  return { isGood: known === 'attested', ...words.files[known] };
 }
 
 interface FileTrust {

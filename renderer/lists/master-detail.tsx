@@ -7,8 +7,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { formatCount } from '../base/format.ts';
+import type { Counted } from '../base/format.ts';
 import { strings } from '../base/strings.ts';
-import type { plurals } from '../base/strings.ts';
 import { goTo } from '../state/route.ts';
 import type { Tab } from '../state/route.ts';
 import type { Loaded } from '../state/store.ts';
@@ -34,7 +34,7 @@ interface MasterDetailProps<T> {
     /** Leads back to the list. */
     readonly all: string;
   };
-  readonly unit: keyof typeof plurals;
+  readonly unit: Counted;
   readonly keyOf: (item: T) => string;
   /** All the text by which the filter finds it. The same function at every drawing, as are the next two. */
   readonly textOf: (item: T) => string;

@@ -35,7 +35,7 @@ export function CopyText({ text }: { readonly text: string }) {
       </pre>
       <button
         type="button"
-        aria-label={isCopied ? strings.copiedOf(text) : strings.copyOf(text)}
+        aria-label={isCopied ? strings.copiedOf({ what: text }) : strings.copyOf({ what: text })}
         onClick={() => void copy()}
       >
         {isCopied ? strings.copied : strings.copy}

@@ -1,4 +1,4 @@
-/** A refusal in its place: what happened, what to do, which rule. */
+/** A refusal in its place: what happened, what to do, which rule. Its words are the broker's, which are English. */
 import { sanitizeSentence } from '../base/untrusted-text.ts';
 import { Icon } from './icon.tsx';
 import { strings } from '../base/strings.ts';
@@ -12,12 +12,12 @@ export function Refused({ refusal }: { readonly refusal: Refusal | undefined }) 
     <div class="notice bad refused" role="alert">
       <Icon name="warn" />
       <div>
-        <p>{sanitizeSentence(message)}</p>
-        {hint !== undefined && <p>{sanitizeSentence(hint)}</p>}
-        {retryAfter !== undefined && <p>{strings.retryIn(formatRelative(retryAfter, 0))}</p>}
+        <p lang="en">{sanitizeSentence(message)}</p>
+        {hint !== undefined && <p lang="en">{sanitizeSentence(hint)}</p>}
+        {retryAfter !== undefined && <p>{strings.retryIn({ time: formatRelative(retryAfter, 0) })}</p>}
         {rule !== undefined && (
           <p class="dim small">
-            {strings.rule}: {sanitizeSentence(rule)}
+            {strings.rule}: <span lang="en">{sanitizeSentence(rule)}</span>
           </p>
         )}
       </div>

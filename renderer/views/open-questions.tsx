@@ -47,17 +47,17 @@ function summary({ kind, client = '', resource = '', server: site = '', key }: Q
   const server = sanitizeLabel(resource);
   switch (kind) {
     case 'allow':
-      return strings.waiting[key ? 'key' : 'allow'](sanitizeLabel(client), server);
+      return strings.waiting[key ? 'key' : 'allow']({ program: sanitizeLabel(client), server });
     case 'pair':
-      return strings.waiting.pair(sanitizeLabel(client));
+      return strings.waiting.pair({ program: sanitizeLabel(client) });
     case 'login':
-      return strings.waiting.login(server);
+      return strings.waiting.login({ server });
     case 'device':
-      return strings.waiting.device(server);
+      return strings.waiting.device({ server });
     case 'account':
-      return strings.waiting.account(server);
+      return strings.waiting.account({ server });
     case 'url':
-      return strings.waiting.url(server, sanitizeLabel(site));
+      return strings.waiting.url({ server, site: sanitizeLabel(site) });
     case 'settings':
       return strings.waiting.settings;
     case 'command':

@@ -146,13 +146,33 @@ const appPlace = ({ clientId, name, executable = '', permissions }: LocalClient)
   text: [name, executable, ...permissions.map(({ resource }) => resource)].join(' '),
 });
 
-const settingPlaces: readonly Place[] = Object.entries(words.settings).map(([name, section]) => ({
+type Section = keyof typeof strings.settings.sectionNames;
+
+/** What a person may look for, and the section in which it is. */
+const settingSections: readonly (readonly [name: keyof typeof words.settings, section: Section])[] = [
+  ['openAtLogin', 'general'],
+  ['notifications', 'general'],
+  ['lockWithScreen', 'general'],
+  ['defaultLease', 'general'],
+  ['pause', 'security'],
+  ['revokeAll', 'security'],
+  ['lock', 'security'],
+  ['lockAfter', 'security'],
+  ['passphrase', 'security'],
+  ['overrides', 'security'],
+  ['clients', 'providers'],
+  ['clientMetadata', 'providers'],
+  ['proxies', 'advanced'],
+  ['version', 'advanced'],
+];
+
+const settingPlaces: readonly Place[] = settingSections.map(([name, section]) => ({
   tab: 'settings',
   item: section,
   icon: 'settings',
   kind: strings.settings.sectionNames[section],
-  name,
-  text: name,
+  name: words.settings[name],
+  text: words.settings[name],
 }));
 
 /** Every word has to be there. Nothing for no word: the lists show everything. */

@@ -139,7 +139,7 @@ describe('what is out of the ordinary', () => {
       'can’t be written: disk_full',
       'could not be written',
       'Its MAC is wrong.',
-      '2 grants compared with the vault',
+      '2 sign-ins compared with the vault',
       'It named another issuer.',
       '7 more',
       'after restart',

@@ -34,7 +34,7 @@ export function ActivityChart() {
   const hours = value?.hours ?? [];
   const total = (column: (typeof columns)[number]): string =>
     formatCount(sum(hours.map((hour) => hour[column])), column);
-  const text = words.chartText(formatList(columns.map(total)));
+  const text = words.chartText({ counts: formatList(columns.map(total)) });
   return (
     <figure class="card chart">
       <figcaption>
@@ -127,8 +127,8 @@ function List({ hours }: HoursProps) {
 function textOf(hour: ActiveHour): string {
   const happened = columns.filter((column) => hour[column] > 0);
   const counts = happened.map((column) => formatCount(hour[column], column));
-  return words.chartHour(
-    formatHour(hour.at / 1000),
-    counts.length === 0 ? words.chartNothing : formatList(counts),
-  );
+  return words.chartHour({
+    hour: formatHour(hour.at / 1000),
+    counts: counts.length === 0 ? words.chartNothing : formatList(counts),
+  });
 }

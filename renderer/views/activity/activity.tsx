@@ -15,7 +15,7 @@ import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
 import type { AuditRow } from '../../base/views.ts';
 import { ViewHead } from '../../parts/view-head.tsx';
-import { formatCount, formatNumber } from '../../base/format.ts';
+import { formatNumber } from '../../base/format.ts';
 
 const words = strings.activity;
 
@@ -43,7 +43,7 @@ export function Activity({ item }: { readonly item?: string }) {
         <ActivityFilter choices={choices} filter={filter} onFilter={setFilter} />
         <div class="rows-head">
           <p class="dim small" role="status">
-            {words.newest(formatCount(fitting.length, 'rows'))}
+            {words.newest({ count: fitting.length })}
           </p>
           <Export />
         </div>
@@ -74,7 +74,7 @@ function Export() {
   const action = useAction();
   const save = async (format: 'csv' | 'jsonl'): Promise<void> => {
     const rows = (await action.run('audit.export', { format }))?.rows;
-    if (rows !== undefined) announce(words.exported(formatCount(rows, 'rows')));
+    if (rows !== undefined) announce(words.exported({ count: rows }));
   };
   const verify = async (): Promise<void> => {
     const verdict = await action.run('audit.verify', {});
@@ -82,8 +82,8 @@ function Export() {
     const { firstProblem: problem, rows } = verdict;
     announce(
       problem === undefined
-        ? words.verified(formatCount(rows, 'rows'))
-        : words.broken(formatNumber(problem.sequence), sanitizeLabel(problem.what)),
+        ? words.verified({ count: rows })
+        : words.broken({ row: formatNumber(problem.sequence), what: sanitizeLabel(problem.what) }),
     );
   };
   return (

@@ -22,7 +22,7 @@ export function AuditEntry({ row }: { readonly row: AuditRow }) {
       <p class="entry-head">
         <strong>{hasFailed ? words.failedRefresh : kindWords(event)}</strong>
         <Outcome outcome={outcome} />
-        {count > 1 && <span class="dim">{words.times(formatNumber(count))}</span>}
+        {count > 1 && <span class="dim">{words.times({ count: formatNumber(count) })}</span>}
       </p>
       <span class="entry-time dim">
         <When at={Math.floor(time / 1000)} />

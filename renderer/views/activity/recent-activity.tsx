@@ -42,7 +42,7 @@ export function RecentActivity({ of }: RecentActivityProps) {
       </header>
       <p class="use-line dim small">
         <Sparkline values={hours} />
-        <span>{words.chartText(formatCount(total, 'handedOut'))}</span>
+        <span>{words.chartText({ counts: formatCount(total, 'handedOut') })}</span>
       </p>
       {newest.length === 0 ? (
         <p class="dim">{words.recentEmpty}</p>

@@ -153,14 +153,18 @@ function Names({ names }: { readonly names: readonly string[] }) {
           <UntrustedText text={name} bound={60} />
         </span>
       ))}
-      {rest > 0 && `, ${strings.servers.more(String(rest))}`}
+      {rest > 0 && `, ${strings.servers.more({ count: String(rest) })}`}
     </>
   );
 }
 
 /** What the sparkline shows, for readers. */
 function Total({ of }: { readonly of: number }) {
-  return <span class="visually-hidden">. {strings.activity.chartText(formatCount(of, 'handedOut'))}</span>;
+  return (
+    <span class="visually-hidden">
+      . {strings.activity.chartText({ counts: formatCount(of, 'handedOut') })}
+    </span>
+  );
 }
 
 /** The whole address where it has no host, or could pass for another one. */

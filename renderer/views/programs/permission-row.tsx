@@ -85,7 +85,7 @@ function Until({ permission: { until, run } }: { readonly permission: Permission
   }
   return (
     <>
-      {run.pid === undefined ? words.thisRun : words.thisRunOf(String(run.pid))}
+      {run.pid === undefined ? words.thisRun : words.thisRunOf({ pid: String(run.pid) })}
       {until !== undefined && (
         <>
           , {words.atLatest} <When at={until} />
@@ -106,22 +106,28 @@ function PermissionActions({ program, permission }: PermissionRowProps) {
     const { clientId: client } = program;
     const method = permission.key ? 'key.permission.end' : 'permission.end';
     if (!(await action.run(method, { client, resource: permission.resource }))) return;
-    if (isDenied) announce(words.undone(name, server));
-    else if (!canBeSetAnew(permission)) announce(words.ended(name, server));
-    else announceBriefly(words.ended(name, server), () => setAnew(program, permission));
+    if (isDenied) announce(words.undone({ program: name, server }));
+    else if (!canBeSetAnew(permission)) announce(words.ended({ program: name, server }));
+    else announceBriefly(words.ended({ program: name, server }), () => setAnew(program, permission));
   };
   return (
     <>
       <div class="actions">
         {names.length > 1 && (
-          <button type="button" aria-label={words.narrowAt(name, server)} onClick={() => setReducing(true)}>
+          <button
+            type="button"
+            aria-label={words.narrowAt({ program: name, server })}
+            onClick={() => setReducing(true)}
+          >
             {words.narrow}
           </button>
         )}
         <button
           type="button"
           class={isDenied ? '' : 'danger'}
-          aria-label={isDenied ? words.undoAt(name, server) : words.endAt(name, server)}
+          aria-label={
+            isDenied ? words.undoAt({ program: name, server }) : words.endAt({ program: name, server })
+          }
           onClick={() => void end()}
         >
           {isDenied ? words.undo : words.end}
@@ -159,7 +165,11 @@ async function setAnew({ clientId: client, name }: LocalClient, permission: Perm
     ...(until === undefined ? {} : { until }),
     ...(account === undefined ? {} : { account }),
   });
-  announce(answer.ok ? words.restored(sanitizeLabel(name), sanitizeLabel(resource)) : answer.refusal.message);
+  announce(
+    answer.ok
+      ? words.restored({ program: sanitizeLabel(name), server: sanitizeLabel(resource) })
+      : answer.refusal.message,
+  );
   rereadAll();
 }
 

@@ -70,7 +70,8 @@ export function IdleMark({ program: { name, pairedAt, lastUsedAt } }: { readonly
 }
 
 function File({ program: { executable, file, proxied } }: { readonly program: LocalClient }) {
-  const trust = words.files[executable === undefined ? 'unverified' : (file ?? 'unverified')];
+  const known = executable === undefined ? 'unverified' : (file ?? 'unverified');
+  const trust = { isGood: known === 'attested', ...words.files[known] };
   return (
     <>
       <p class="path">
@@ -106,11 +107,11 @@ function Removal({ program: { clientId, name } }: { readonly program: LocalClien
   return (
     <ConfirmedAction
       button={words.remove}
-      label={words.removeProgram(label)}
+      label={words.removeProgram({ program: label })}
       title={words.removeTitle}
       what={words.removeWhat}
       confirm={words.removeConfirm}
-      done={words.removed(label)}
+      done={words.removed({ program: label })}
       run={(action) => action.run('client.remove', { client: clientId })}
     >
       <p>

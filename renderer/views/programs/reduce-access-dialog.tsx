@@ -37,7 +37,7 @@ export function ReduceAccessDialog({ program, permission, names, onClose }: Redu
     const { clientId: client, name } = program;
     if (!(await action.run('permission.set', { client, resource, scope, decision: 'allow', ...lasting })))
       return;
-    announce(words.narrowed(sanitizeLabel(name), sanitizeLabel(resource)));
+    announce(words.narrowed({ program: sanitizeLabel(name), server: sanitizeLabel(resource) }));
     onClose();
   };
   return (

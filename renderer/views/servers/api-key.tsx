@@ -61,11 +61,11 @@ function Removal({ resource }: Pick<ListedKey, 'resource'>) {
     <div class="actions">
       <ConfirmedAction
         button={words.remove}
-        label={words.removeAt(sanitizeLabel(resource))}
+        label={words.removeAt({ server: sanitizeLabel(resource) })}
         title={words.removeTitle}
         what={words.removeWhat}
         confirm={words.removeConfirm}
-        done={words.removed(sanitizeLabel(resource))}
+        done={words.removed({ server: sanitizeLabel(resource) })}
         run={(action) => action.run('key.remove', { resource })}
       >
         <p>

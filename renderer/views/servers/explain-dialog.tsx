@@ -142,7 +142,7 @@ function Timeline({ rows }: { readonly rows: Explanation['timeline'] }) {
           <li key={`${at} ${index}`}>
             <strong>{kindWords(event)}</strong> <Outcome outcome={outcome} />
             {client !== undefined && <UntrustedText text={client} bound={60} />}
-            {count > 1 && <span class="dim">{strings.activity.times(formatNumber(count))}</span>}
+            {count > 1 && <span class="dim">{strings.activity.times({ count: formatNumber(count) })}</span>}
             <span class="dim small">
               <When at={at} />
             </span>

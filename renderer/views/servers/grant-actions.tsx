@@ -24,7 +24,7 @@ export function GrantActions({ grant }: { readonly grant: Grant }) {
     // As much as before: without scopes the server would choose, and programs could lose what they have.
     const asked = scope === '' ? {} : { scope };
     if (await action.run('login.start', { resource: endpoint, ...named, ...asked }))
-      announce(words.signedIn(server));
+      announce(words.signedIn({ server }));
   };
   return (
     <>
@@ -33,13 +33,13 @@ export function GrantActions({ grant }: { readonly grant: Grant }) {
         <button
           type="button"
           class={state === 'loginRequired' ? 'primary' : ''}
-          aria-label={action.isBusy ? undefined : words.signInAgainAt(server)}
+          aria-label={action.isBusy ? undefined : words.signInAgainAt({ server })}
           aria-disabled={action.isBusy}
           onClick={() => void signIn()}
         >
           {action.isBusy ? words.signingIn : words.signInAgain}
         </button>
-        <button type="button" aria-label={words.explainAt(server)} onClick={() => explain(true)}>
+        <button type="button" aria-label={words.explainAt({ server })} onClick={() => explain(true)}>
           {words.explain}
         </button>
         <Revocation grant={grant} />
@@ -61,7 +61,7 @@ function Revocation({ grant }: { readonly grant: Grant }) {
         <button
           type="button"
           class={isPending ? 'last' : 'danger last'}
-          aria-label={isPending ? undefined : words.revokeAt(sanitizeLabel(endpoint))}
+          aria-label={isPending ? undefined : words.revokeAt({ server: sanitizeLabel(endpoint) })}
           onClick={() => revoke(true)}
         >
           {isPending ? words.tellAgain : words.revoke}

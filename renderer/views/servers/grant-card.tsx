@@ -102,5 +102,5 @@ function GrantFacts({ grant }: { readonly grant: Grant }) {
 function usedBy(clients: readonly string[]): string {
   const more = clients.length - maxNamed;
   const names = clients.slice(0, maxNamed).map((name) => sanitizeLabel(name));
-  return formatList(more > 0 ? [...names, words.more(formatNumber(more))] : names);
+  return formatList(more > 0 ? [...names, words.more({ count: formatNumber(more) })] : names);
 }

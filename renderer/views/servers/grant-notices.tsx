@@ -39,7 +39,7 @@ function TroubleNotice({ trouble: { reason, since, nextTryAt } }: { readonly tro
   const known = Object.hasOwn(words.troubles, reason) ? words.troubles[reason] : undefined;
   return (
     <Notice kind="warn">
-      {words.trouble(known ?? sanitizeLabel(reason))} {words.troubleSince} <When at={since} />,{' '}
+      {words.trouble({ reason: known ?? sanitizeLabel(reason) })} {words.troubleSince} <When at={since} />,{' '}
       {words.nextTry} <When at={nextTryAt} />.
     </Notice>
   );

@@ -27,7 +27,7 @@ export function RevokeDialog({ grant, onClose }: RevokeDialogProps) {
     if (!answer) return;
     setReceipts(answer.revoked);
     const told = answer.revoked.map(({ receipt }) => receiptWords(receipt)).join(' ');
-    announce(words.announced(sanitizeLabel(endpoint), told === '' ? words.none : told));
+    announce(words.announced({ server: sanitizeLabel(endpoint), receipt: told === '' ? words.none : told }));
   };
   return (
     <Dialog title={receipts === undefined ? words.title : words.doneTitle} onClose={onClose}>

@@ -92,7 +92,7 @@ function SignInForm({ onDone }: { readonly onDone: () => void }) {
   const submit = async (): Promise<void> => {
     const done = await action.run('login.start', { resource: resource.trim() });
     if (!done) return;
-    announce(words.signedIn(sanitizeLabel(resource.trim())));
+    announce(words.signedIn({ server: sanitizeLabel(resource.trim()) }));
     onDone();
     goTo('servers', done.grant.id);
   };

@@ -46,7 +46,7 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
           <Path text={home} />
         </Fact>
         <Log status={status} />
-        <Fact name={words.index}>{words.indexChecked(index.checked)}</Fact>
+        <Fact name={words.index}>{words.indexChecked({ count: index.checked })}</Fact>
         <Fact name={words.shield}>
           <Lines lines={status.unshielded} none={words.shieldWhole} />
         </Fact>
@@ -131,7 +131,8 @@ function Clocks({ clocks }: { readonly clocks: Status['clocks'] }) {
         const seconds = formatNumber(Math.abs(ahead));
         return (
           <p key={issuer}>
-            <Address url={issuer} /> {ahead > 0 ? words.clockAhead(seconds) : words.clockBehind(seconds)}
+            <Address url={issuer} />{' '}
+            {ahead > 0 ? words.clockAhead({ seconds }) : words.clockBehind({ seconds })}
           </p>
         );
       })}
@@ -191,7 +192,7 @@ function Differences({ index: { differences, more } }: { readonly index: Status[
           </li>
         ))}
       </ul>
-      {more > 0 && <p>{words.indexMore(formatNumber(more))}</p>}
+      {more > 0 && <p>{words.indexMore({ count: formatNumber(more) })}</p>}
     </Notice>
   );
 }

@@ -47,7 +47,7 @@ function ActiveOverride({ server, name }: { readonly server: string; readonly na
   const place = overrideTarget(server, name);
   const end = async (): Promise<void> => {
     if (await action.run('override.set', { server, name, on: false })) {
-      announce(words.overrideEnded(sanitizeLabel(place)));
+      announce(words.overrideEnded({ server: sanitizeLabel(place) }));
     }
   };
   return (
@@ -65,7 +65,7 @@ function ActiveOverride({ server, name }: { readonly server: string; readonly na
       <div class="actions">
         <button
           type="button"
-          aria-label={words.overrideEndFor(rule, sanitizeLabel(place))}
+          aria-label={words.overrideEndFor({ rule, server: sanitizeLabel(place) })}
           onClick={() => void end()}
         >
           {words.overrideEnd}
@@ -82,7 +82,7 @@ function OverrideForm() {
   const action = useAction();
   const submit = async (): Promise<void> => {
     if (!(await action.run('override.set', { server: server.trim(), name, on: true }))) return;
-    announce(words.overridden(sanitizeLabel(server.trim())));
+    announce(words.overridden({ server: sanitizeLabel(server.trim()) }));
     setServer('');
   };
   return (

@@ -80,7 +80,7 @@ function ProxyActions({ proxy }: { readonly proxy: ListedProxy }) {
   const name = sanitizeLabel(proxy.name);
   const copying = useAction();
   const copy = async (): Promise<void> => {
-    if (await copying.run('proxy.copy', { proxy: id })) announce(words.copied(name));
+    if (await copying.run('proxy.copy', { proxy: id })) announce(words.copied({ name }));
   };
   const which = (
     <Facts>
@@ -99,7 +99,7 @@ function ProxyActions({ proxy }: { readonly proxy: ListedProxy }) {
     <div class="actions">
       <button
         type="button"
-        aria-label={words.copyOf(name)}
+        aria-label={words.copyOf({ name })}
         aria-disabled={copying.isBusy}
         onClick={() => void copy()}
       >
@@ -107,22 +107,22 @@ function ProxyActions({ proxy }: { readonly proxy: ListedProxy }) {
       </button>
       <ConfirmedAction
         button={words.rotate}
-        label={words.rotateOf(name)}
+        label={words.rotateOf({ name })}
         title={words.rotateTitle}
         what={words.rotateWhat}
         confirm={words.rotateConfirm}
-        done={words.rotated(name)}
+        done={words.rotated({ name })}
         run={(action) => action.run('proxy.rotate', { proxy: id })}
       >
         {which}
       </ConfirmedAction>
       <ConfirmedAction
         button={words.remove}
-        label={words.removeOf(name)}
+        label={words.removeOf({ name })}
         title={words.removeTitle}
         what={words.removeWhat}
         confirm={words.removeConfirm}
-        done={words.removed(name)}
+        done={words.removed({ name })}
         run={(action) => action.run('proxy.remove', { proxy: id })}
       >
         {which}
@@ -142,7 +142,7 @@ function ProxyForm() {
     if (!added) return;
     setResource('');
     setName('');
-    announce(words.added(sanitizeLabel(added.proxy.name)));
+    announce(words.added({ name: sanitizeLabel(added.proxy.name) }));
   };
   return (
     <details class="disclosure">

@@ -31,7 +31,7 @@ export function RegisteredClients() {
       {value !== undefined && entered.length === 0 && <p class="dim">{words.none}</p>}
       {automatic.length > 0 && (
         <details class="disclosure">
-          <summary>{words.automatic(formatNumber(automatic.length))}</summary>
+          <summary>{words.automatic({ count: formatNumber(automatic.length) })}</summary>
           <Clients clients={automatic} />
         </details>
       )}
@@ -85,11 +85,11 @@ function Removal({ client: { issuer, clientId } }: { readonly client: Registered
     <div class="actions">
       <ConfirmedAction
         button={words.remove}
-        label={words.removeAt(sanitizeLabel(clientId), sanitizeLabel(issuer))}
+        label={words.removeAt({ clientId: sanitizeLabel(clientId), issuer: sanitizeLabel(issuer) })}
         title={words.removeTitle}
         what={words.removeWhat}
         confirm={words.removeConfirm}
-        done={words.removed(sanitizeLabel(issuer))}
+        done={words.removed({ issuer: sanitizeLabel(issuer) })}
         run={(action) => action.run('registration.remove', { issuer, clientId })}
       >
         <Facts>

@@ -67,7 +67,7 @@ export function RegistrationForm() {
     if (!answer) return;
     setRedirectUri(answer.redirectUri);
     setEntry(blank);
-    announce(words.entered(sanitizeLabel(params.issuer)));
+    announce(words.entered({ issuer: sanitizeLabel(params.issuer) }));
   };
   return (
     <section class="card" aria-labelledby="registration-title">

@@ -8,6 +8,8 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import type { Envelope } from '../../../electron/bridge/channels.ts';
+import { languageQuery } from '../../../words/language.ts';
+import type { Spoken } from '../../../words/language.ts';
 
 const built = path.join(import.meta.dirname, '..', '..', '..', 'dist', 'renderer');
 
@@ -36,6 +38,8 @@ export interface WindowOptions {
   /** CSS pixels. */
   readonly width?: number;
   readonly height?: number;
+  /** English unless given. */
+  readonly spoken?: Spoken;
   /** Seconds by which the page's clock is ahead of this machine's. */
   readonly later?: number;
   /** Timers of a moment a person could notice wait for `releaseTimers`. */
@@ -52,7 +56,7 @@ export interface PageWindow {
 
 export async function openPage(context: BrowserContext, options: WindowOptions): Promise<PageWindow> {
   const { answer, hash = '', scheme = 'light', width = 900, height = 800 } = options;
-  const { later = 0, areTimersHeld = false } = options;
+  const { later = 0, areTimersHeld = false, spoken } = options;
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {
@@ -68,7 +72,7 @@ export async function openPage(context: BrowserContext, options: WindowOptions):
   // By hand: playwright's clock would be every page's of this browser.
   await page.addInitScript(`{ const { now } = Date; Date.now = () => now() + ${later * 1000}; }`);
   if (areTimersHeld) await page.addInitScript(holdTimers);
-  await page.addInitScript(preload);
+  await page.addInitScript(preload(spoken ? languageQuery(spoken) : ''));
   await serve(page, complaints);
   await page.goto(`${origin}/#${hash}`);
   return {
@@ -97,9 +101,10 @@ async function serve(page: Page, complaints: string[]): Promise<void> {
 }
 
 /** Runs in the page, before it. Text: what playwright makes of a function depends on how tests are compiled. */
-const preload = `{
+const preload = (language: string): string => `{
   const { bridgeCall, violation } = window;
   const bridge = {
+    language: ${JSON.stringify(language)},
     call: (channel, params) => bridgeCall(channel, params),
     onChange: (listener) => {
       window.addEventListener('keyturn-change', listener);

@@ -61,6 +61,9 @@ function fresh() {
     /** Addresses that a page asked for and that the app did not cancel, other than its own. */
     leaked: [] as string[],
     paths: new Map<string, string>(),
+    /** The system's: what the person prefers, and by which country dates are written. */
+    languages: ['en-US'] as readonly string[],
+    locale: 'en-US',
     exitCode: undefined as number | undefined,
     ended: Promise.withResolvers<void>(),
   };
@@ -92,6 +95,14 @@ class App extends EventEmitter {
   }
   getPath(name: string): string {
     return double.paths.get(name) ?? '/nonexistent';
+  }
+  getPreferredSystemLanguages(): readonly string[] {
+    failNext(!double.isReady, 'languages are asked for once the app is ready');
+    return double.languages;
+  }
+  getSystemLocale(): string {
+    failNext(!double.isReady, 'the locale is asked for once the app is ready');
+    return double.locale;
   }
   getVersion(): string {
     return '0.0.0';

@@ -51,7 +51,7 @@ class WebContents extends EventEmitter {
 
   constructor({ width = 800, height = 600, webPreferences }: Electron.BrowserWindowConstructorOptions) {
     super();
-    this.page = this.#open(webPreferences?.preload ?? '', { width, height });
+    this.page = this.#open(webPreferences, { width, height });
     this.page.catch(() => undefined);
   }
 
@@ -90,7 +90,10 @@ class WebContents extends EventEmitter {
     void this.#page?.evaluate(tell, this.#isFocused).catch(() => undefined);
   }
 
-  async #open(preload: string, size: { width: number; height: number }): Promise<Page> {
+  async #open(
+    { preload = '', additionalArguments = [] }: Electron.WebPreferences = {},
+    size: { width: number; height: number },
+  ): Promise<Page> {
     const context: BrowserContext = await chromiumContext();
     const page = await context.newPage();
     await page.setViewportSize(size);
@@ -101,7 +104,7 @@ class WebContents extends EventEmitter {
     await page.exposeBinding('electronInput', (_source, type: string) => {
       this.emit('input-event', {}, { type });
     });
-    await page.addInitScript(initScript(readFileSync(preload, 'utf8')));
+    await page.addInitScript(initScript(readFileSync(preload, 'utf8'), additionalArguments));
     await page.route('**', (route) => this.#answer(route));
     // A new document knows nothing of it yet.
     page.on('domcontentloaded', () => this.#tellFocus());
@@ -166,7 +169,7 @@ class WebContents extends EventEmitter {
 }
 
 /** What runs before the page's own scripts: the preload file, and the reports that Electron gets from Chromium. */
-function initScript(preload: string): string {
+function initScript(preload: string, args: readonly string[]): string {
   return `(() => {
     if (window !== window.top) return;
     const { electronInvoke, electronInput } = window;
@@ -197,7 +200,7 @@ function initScript(preload: string): string {
     const types = { keydown: 'rawKeyDown', mousedown: 'mouseDown', mousemove: 'mouseMove' };
     for (const [name, type] of Object.entries(types))
       addEventListener(name, (event) => { if (event.isTrusted) electronInput(type); }, true);
-    (function (require) { ${preload} })(() => electron);
+    (function (require, process) { ${preload} })(() => electron, { argv: ${JSON.stringify(args)} });
   })();`;
 }
 

@@ -1,0 +1,190 @@
+/** The catalogues of words: each language has every message, with the same arguments, and its own plurals. */
+import { IntlMessageFormat } from 'intl-messageformat';
+import { describe, expect, it } from 'vitest';
+import { desktop as germanDesktop } from '../../words/de/desktop.ts';
+import { window as germanWindow } from '../../words/de/window.ts';
+import { desktop as englishDesktop } from '../../words/en/desktop.ts';
+import { window as englishWindow } from '../../words/en/window.ts';
+import { languages } from '../../words/language.ts';
+import { bindMessages } from '../../words/messages.ts';
+
+const catalogues = {
+  en: { window: englishWindow, desktop: englishDesktop },
+  de: { window: germanWindow, desktop: germanDesktop },
+};
+
+type Messages = ReadonlyMap<string, string>;
+
+/** Each message by the path of its keys. */
+function flat(tree: object, path = ''): Messages {
+  return new Map(
+    Object.entries(tree).flatMap(([key, value]: [string, unknown]): [string, string][] => {
+      if (typeof value === 'string') return [[`${path}${key}`, value]];
+      return typeof value === 'object' && value !== null ? [...flat(value, `${path}${key}.`)] : [];
+    }),
+  );
+}
+
+const english = flat(catalogues.en);
+const parsed = (text: string, language = 'en') =>
+  new IntlMessageFormat(text, language, undefined, { ignoreTag: true });
+
+type Element = ReturnType<IntlMessageFormat['getAst']>[number];
+
+/** Every argument as `name: kind`. */
+function argumentsOf(elements: readonly Element[]): string[] {
+  return elements.flatMap((element) => {
+    // The numbers are the library's.
+    const kinds: Readonly<Record<number, string>> = { 0: '', 1: 'text', 5: 'choice', 6: 'count' };
+    const kind = kinds[element.type] ?? 'unknown';
+    if (!('value' in element) || kind === '') return [];
+    const own = `${element.value}: ${kind}`;
+    const branches = 'options' in element ? Object.values(element.options) : [];
+    return [own, ...branches.flatMap(({ value }) => argumentsOf(value))];
+  });
+}
+
+const named = (text: string): string[] => [...new Set(argumentsOf(parsed(text).getAst()))].toSorted();
+
+/** By the rule of the types in messages.ts. */
+function namedByType(text: string): string[] {
+  const found = [...text.matchAll(/\{/g)].flatMap(({ index }) => {
+    const rest = text.slice(index + 1);
+    const before = rest.split('}', 1)[0] ?? '';
+    const [name = ''] = before.split(',', 1);
+    if (!rest.includes('}') || name === '' || /[ #{…]/.test(name)) return [];
+    if (name === before) return [`${name}: text`];
+    return [`${name}: ${before.slice(name.length + 1).startsWith(' select') ? 'choice' : 'count'}`];
+  });
+  return [...new Set(found)].toSorted();
+}
+
+/** The same word in both languages. */
+const sameInGerman = new Set([
+  'App',
+  'Client-ID',
+  'Code',
+  'Details',
+  'Filter',
+  'Header',
+  'Interpreter',
+  'Keyturn',
+  'Keyturn: offline',
+  'Name',
+  'OK',
+  'Passphrase',
+  'Port',
+  'Proxy',
+  'Server',
+  'Version',
+]);
+
+describe('a catalogue of words', () => {
+  it.each(languages)('has every message and no other one (%s)', (language) => {
+    expect([...flat(catalogues[language]).keys()].toSorted()).toEqual([...english.keys()].toSorted());
+    expect(english.size).toBeGreaterThan(700);
+  });
+
+  it.each(languages)('has the same arguments as the English one in each message (%s)', (language) => {
+    const other = [...flat(catalogues[language])].map(([key, text]) => [key, named(text)]);
+    expect(other).toEqual([...english].map(([key, text]) => [key, named(text)]));
+  });
+
+  it('has the arguments that the types read from the English messages', () => {
+    const typed = [...english].map(([key, text]) => [key, namedByType(text)]);
+    expect(typed).toEqual([...english].map(([key, text]) => [key, named(text)]));
+  });
+
+  it.each(languages)(
+    'has no sign that would be read as syntax, and ends nothing with a space (%s)',
+    (language) => {
+      const odd = [...flat(catalogues[language])].filter(([, text]) => /'|\s$|^\s|\.\.\./.test(text));
+      expect(odd).toEqual([]);
+    },
+  );
+
+  it.each(languages)('says 0, 1, 2 and 5 of everything that is counted (%s)', (language) => {
+    for (const [key, text] of flat(catalogues[language])) {
+      const names = named(text);
+      if (!names.includes('count: count')) continue;
+      const values = Object.fromEntries(names.map((name) => [name.split(':')[0] ?? '', 'x']));
+      const said = [0, 1, 2, 5].map((count) => String(parsed(text, language).format({ ...values, count })));
+      expect(new Set(said).size, key).toBe(4);
+      expect(
+        said.slice(2).every((one, at) => one.includes(at === 0 ? '2' : '5')),
+        key,
+      ).toBe(true);
+      expect(
+        said.filter((one) => /[{}#]/.test(one)),
+        key,
+      ).toEqual([]);
+    }
+  });
+
+  it('is in German throughout: what reads the same is a word of both languages', () => {
+    const german = flat(catalogues.de);
+    const same = [...english]
+      .filter(([key, text]) => german.get(key) === text && /\p{L}/u.test(text.replace(/\{[^}]*\}/g, '')))
+      .filter(([key]) => !key.startsWith('window.welcome.commands.'))
+      .map(([, text]) => text);
+    expect(same.filter((text) => !sameInGerman.has(text))).toEqual([]);
+  });
+
+  it('says in German what it calls a thing everywhere', () => {
+    const words = [...flat(catalogues.de).values()].join('\n').replace(/\{\w+\}/g, '');
+    for (const word of ['Anmeldedienst', 'Zugriff widerrufen', 'Verbundene Apps'])
+      expect(words).toContain(word);
+    // Other words for these, the informal address, and quotation marks of other languages.
+    expect(words).not.toMatch(
+      /Aussteller|Issuer|\bGrants?\b|Scope|\b([Dd]u|[Dd]eine?[mnrs]?|[Dd]ir|[Dd]ich)\b|”/,
+    );
+  });
+});
+
+describe('a message', () => {
+  const messages = {
+    plain: 'Plain',
+    two: '{app} uses {server}',
+    count: '{count, plural, one {# row} other {# rows}}',
+  } as const;
+  const bound = bindMessages<typeof messages>(
+    {
+      plain: 'Schlicht',
+      two: '{server} dient {app}',
+      count: '{count, plural, one {# Zeile} other {# Zeilen}}',
+    },
+    'de-DE',
+  );
+
+  it('puts its arguments where the language has them, and counts as the language does', () => {
+    expect(bound.plain).toBe('Schlicht');
+    expect(bound.two({ app: 'a', server: 'b' })).toBe('b dient a');
+    expect([0, 1, 1200].map((count) => bound.count({ count }))).toEqual([
+      '0 Zeilen',
+      '1 Zeile',
+      '1.200 Zeilen',
+    ]);
+  });
+
+  it('reads no argument as a message', () => {
+    const hostile = '{app} {count, plural, other {#}} <b>’';
+    expect(bound.two({ app: hostile, server: hostile })).toBe(`${hostile} dient ${hostile}`);
+  });
+
+  it('hands out the pieces of itself, in the order of the language', () => {
+    const [app, server] = [{ is: 'app' }, { is: 'server' }];
+    expect(bound.two.parts({ app, server })).toEqual([server, ' dient ', app]);
+  });
+
+  it('takes all of its arguments by name and no other ones, or it is a fault of types', () => {
+    // @ts-expect-error: an argument is missing
+    expect(() => bound.two({ app: 'a' })).toThrow();
+    // @ts-expect-error: there is no such argument
+    expect(bound.two({ app: 'a', server: 'b', more: 'c' })).toBe('b dient a');
+    // @ts-expect-error: a number is counted
+    expect(bound.count({ count: 'x' })).not.toMatch(/[0-9]/);
+    // @ts-expect-error: a message is missing
+    const lacking = bindMessages<typeof messages>({ plain: '', two: '' }, 'de');
+    expect(lacking.count).toBeUndefined();
+  });
+});
