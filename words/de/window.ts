@@ -109,7 +109,7 @@ export const window: Translation<typeof english> = {
     refreshing: 'Wird erneuert',
     expired: 'Abgelaufen',
     loginRequired: 'Anmeldung nötig',
-    revoked: 'Zugriff widerrufen',
+    revoked: 'Ist widerrufen',
   },
 
   servers: {
