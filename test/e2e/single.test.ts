@@ -1,7 +1,11 @@
 /** The program as one executable file, built as `npm run package:single` builds it. */
 import { execFile } from 'node:child_process';
 import {
+  chmodSync,
+  chownSync,
   closeSync,
+  linkSync,
+  writeFileSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -17,12 +21,15 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type HomeOptions, homeInWorld, newHome } from '../support/home.ts';
+import { keepSecret } from '../support/secrets.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 
 const run = promisify(execFile);
 const root = path.join(import.meta.dirname, '..', '..');
 const canBuild = existsSync(path.join(root, 'node_modules', `node-linux-${process.arch}`));
 const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string };
+
+const isRoot = process.getuid?.() === 0;
 
 let folder: string;
 let executable: string;
@@ -82,6 +89,49 @@ describe.skipIf(!canBuild)('the executable of one file', () => {
     expect(refused.stderr).toContain('koffi.node');
     expect(refused.stderr).toContain('checksum');
   });
+
+  it.runIf(isRoot)(
+    'the executable of one file runs as the container image describes it: its user, its environment and nothing but its libraries',
+    async () => {
+      const image = readFileSync(path.join(root, 'assets', 'container', 'Dockerfile'), 'utf8');
+      const env = (/^ENV (.*)$/m.exec(image)?.[1] ?? '').split(' ');
+      const user = /^USER (\d+):/m.exec(image)?.[1] ?? '';
+      const inside = path.join(folder, 'image');
+      const at = (file: string): string => path.join(inside, file);
+      for (const name of ['proc', 'dev', 'tmp', 'run/secrets', 'usr/local/bin'])
+        mkdirSync(at(name), { recursive: true });
+      chmodSync(at('tmp'), 0o1777);
+      linkSync(executable, at('usr/local/bin/keyturn'));
+      // What the image's base has, and libstdc++6: the native package asks for no more than Node.
+      const libraries = (await run('ldd', [executable])).stdout.matchAll(/(\/\S+) \(0x/g);
+      for (const [, library = ''] of libraries) {
+        mkdirSync(path.dirname(at(library)), { recursive: true });
+        copyFileSync(library, at(library));
+      }
+      const secret = 'container horse battery';
+      keepSecret('passphrase', secret);
+      writeFileSync(at('run/secrets/keyturn'), `${secret}\n`, { mode: 0o400 });
+      mkdirSync(at('var/lib/keyturn'), { recursive: true });
+      chmodSync(at('var/lib/keyturn'), 0o700);
+      for (const name of ['run/secrets/keyturn', 'var/lib/keyturn'])
+        chownSync(at(name), Number(user), Number(user));
+      const script = `mount --bind /proc ${at('proc')} && mount --bind /dev ${at('dev')} && exec chroot --userspec=${user}:${user} ${inside} "$@"`;
+      const within = (...words: string[]) =>
+        run('unshare', ['-m', 'sh', '-c', script, 'sh', ...words], {
+          env: Object.fromEntries(env.map((one) => one.split('=', 2))),
+        });
+      const keyturn = '/usr/local/bin/keyturn';
+      await within(keyturn, 'allow', 'cli', 'https://server.example/mcp');
+      const status = JSON.parse((await within(keyturn, 'status', '--json')).stdout) as {
+        vault: string;
+        vaultState: { state: string };
+      };
+      expect(status).toMatchObject({ vault: 'sealed-file', vaultState: { state: 'open' } });
+      await within(keyturn, 'daemon', '--stop');
+      expect((await within(keyturn, 'clients')).stdout).toContain('server.example');
+      await within(keyturn, 'daemon', '--stop');
+    },
+  );
 
   it('comes with its checksums, and with a bill of materials that names Node', async () => {
     const { stdout } = await run('sha256sum', ['--check', path.basename(`${executable}.sha256`)], {
