@@ -15,8 +15,31 @@ function run(script, args) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
+/** What notarytool signs in with, in each of its three ways. Electron-builder goes on without any, and says so in one line only. */
+const notarizing = [
+  ['APPLE_API_KEY', 'APPLE_API_KEY_ID', 'APPLE_API_ISSUER'],
+  ['APPLE_ID', 'APPLE_APP_SPECIFIC_PASSWORD', 'APPLE_TEAM_ID'],
+  ['APPLE_KEYCHAIN_PROFILE'],
+];
+
+const flags = process.argv.slice(2);
+const isForMac = flags.some((flag) => flag === '--mac' || flag === '-m' || flag === '--macos');
+const isFolderOnly = flags.includes('--dir');
+const names = flags.filter((flag) => /^--(linux|win|windows)$|^-[lw]$/.test(flag));
+if ((isForMac || (process.platform === 'darwin' && names.length === 0)) && !isFolderOnly) {
+  const canNotarize = notarizing.some((variables) => variables.every((name) => process.env[name]));
+  if (!canNotarize) {
+    process.stderr.write(
+      `A package for macOS is notarized, and nothing says as whom. Set one of these in the environment:\n${notarizing
+        .map((variables) => `  ${variables.join(', ')}`)
+        .join('\n')}\nTo look at the app alone: npm run package -- --mac --dir\n`,
+    );
+    process.exit(1);
+  }
+}
+
 run(path.join('scripts', 'build.mjs'), []);
 run(path.join('node_modules', 'electron-builder', 'cli.js'), [
   ...(local ? [`-c.electronDist=${path.resolve(local)}`] : []),
-  ...process.argv.slice(2),
+  ...flags,
 ]);

@@ -27,7 +27,7 @@ const fuses = [
 /** What each must be. The snapshot's is as Electron ships it: off. */
 const blown: Readonly<Partial<Record<(typeof fuses)[number], boolean>>> = {
   runAsNode: false,
-  enableCookieEncryption: true,
+  enableCookieEncryption: false,
   enableNodeOptionsEnvironmentVariable: false,
   enableNodeCliInspectArguments: false,
   enableEmbeddedAsarIntegrityValidation: true,
@@ -35,8 +35,8 @@ const blown: Readonly<Partial<Record<(typeof fuses)[number], boolean>>> = {
   grantFileProtocolExtraPrivileges: false,
 };
 
-/** As Electron ships them: what must be off is on, and what must be on is off. */
-const shipped = '10110001';
+/** The stub's: each fuse that must be off is on, and each that must be on is off. */
+const shipped = '11110001';
 
 /** Milliseconds: electron-builder asks npm for the tree of packages, and reads each of them. */
 const packing = 300_000;
@@ -170,6 +170,16 @@ describe('the packed app', () => {
   });
 });
 
+it('a package for macOS is refused before anything is built if nothing says as whom to notarize it', async () => {
+  const env = { PATH: process.env['PATH'] ?? '' };
+  const packing = run(process.execPath, [path.join(root, 'scripts', 'package.mjs'), '--mac'], { env });
+  await expect(packing).rejects.toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('APPLE_KEYCHAIN_PROFILE'),
+  });
+});
+
 describe('electron-builder.yml', () => {
   const text = readFileSync(path.join(root, 'electron-builder.yml'), 'utf8');
 
@@ -195,6 +205,8 @@ describe('electron-builder.yml', () => {
       'entitlements: assets/entitlements.mac.plist',
       'publish: null',
       '(libsecret or libsecret-1-0),',
+      '/usr/bin/dbus-monitor,',
+      'forceCodeSigning: true',
       'appImage:\n  # Else its menu entry starts the app with --no-sandbox, which the app refuses.\n  executableArgs: []',
       'asar: true',
     ]) {
