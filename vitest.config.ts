@@ -8,11 +8,11 @@
 import path from 'node:path';
 import { defineConfig } from 'vitest/config';
 
-/** Milliseconds. Far more than any unit test takes, so that only a hang meets it. */
-const testTimeout = 90_000;
-
-/** A test with real processes starts up to twenty of them, up to ten seconds in all; a busy machine needs twenty times that. */
-const processTimeout = 240_000;
+/**
+ * Milliseconds. A test with real processes starts up to twenty of them, up to ten seconds in all; a busy machine needs
+ * twenty times that. So only a hang meets it, and no test sets a shorter one.
+ */
+const testTimeout = 240_000;
 
 /** Tests of the program as it is delivered: processes, sockets, the windows' page, the packed tarball. */
 const processTests = ['test/e2e/**/*.test.ts', 'test/renderer/**/*.test.ts', 'test/package.test.ts'];
@@ -58,8 +58,6 @@ export default defineConfig({
         test: {
           ...common,
           name: 'desktop',
-          testTimeout: processTimeout,
-          hookTimeout: processTimeout,
           include: desktopTests,
           globalSetup: ['test/support/built.ts'],
           // So that it meets the double as well.
@@ -71,8 +69,6 @@ export default defineConfig({
           ...common,
           name: 'processes',
           isolate: false,
-          testTimeout: processTimeout,
-          hookTimeout: processTimeout,
           include: processTests,
           globalSetup: ['test/support/built.ts'],
         },

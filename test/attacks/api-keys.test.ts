@@ -2,7 +2,7 @@
  * Another program of the same user writes, deletes or puts back what says where an API key goes and who may have it, or runs
  * the owner's commands.
  */
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ApiKeys, apiKeyVaultId, keySubject } from '../../src/broker/records/api-key.ts';
 import type { Vault } from '../../src/vault/base/vault.ts';
 import { intruder, lastingVault, startOn } from '../support/homes/authority-home.ts';
@@ -10,9 +10,6 @@ import type { AuthorityBroker } from '../support/homes/authority-home.ts';
 import { openDesk, openHeadless } from '../support/homes/desk-home.ts';
 import { newHome } from '../support/home.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-
-// A broker's start and each change are several writes of a keyring, which stores to disk at each, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 });
 
 const endpoint = 'https://tickets.example/mcp';
 const evil = 'https://evil.example/mcp';

@@ -1,12 +1,9 @@
 /** Another program of the same user ends the app by the owner's key and starts a broker that asks nobody: it widens nothing. */
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { homeInBentWorld } from '../support/bent/home.ts';
 import { openDesk, openHeadless } from '../support/homes/desk-home.ts';
 import { newHome, type TestHome } from '../support/home.ts';
 import { library } from '../support/processes/program.ts';
-
-// A broker's start and each change are several writes of a keyring, which stores to disk at each, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 });
 
 const resource = 'https://server.invalid/mcp';
 const other = 'https://other.invalid/mcp';

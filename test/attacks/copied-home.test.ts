@@ -1,13 +1,10 @@
 /** Another program of the same user runs a broker of its own on a copy of the home, beside the app. */
 import { chmodSync, cpSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openDesk, openHeadless } from '../support/homes/desk-home.ts';
 import { newHome } from '../support/home.ts';
 import type { TestHome } from '../support/home.ts';
-
-// A broker's start and each change are several writes of a keyring, which stores to disk at each, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 });
 
 const allowed = (place: string): object => ({
   client: 'cli',

@@ -1,10 +1,7 @@
 /** Another program with the owner's key asks for what needs no yes, while the person's own decision is on its way. */
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openDesk } from '../support/homes/desk-home.ts';
 import { newHome } from '../support/home.ts';
-
-// A broker's start and each change are several writes of a keyring, which stores to disk at each, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 });
 
 const place = { client: 'cli', resource: 'https://server.invalid/mcp' };
 const allow = { ...place, decision: 'allow' };
@@ -13,18 +10,14 @@ describe('what the person denies right after an unlock, while the vault’s key 
   it.each([
     ['permission.end', place],
     ['permission.set', allow],
-  ] as const)(
-    'is not undone by %s of the key',
-    async (method, params) => {
-      const desk = await openDesk(newHome({ vault: 'keychain' }));
-      await desk.owner.call('permission.set', allow);
-      await desk.line.request('vault.lock');
-      await desk.owner.call('vault.unlock', {});
-      const denying = desk.owner.call('permission.set', { ...place, decision: 'deny' });
-      await expect(desk.line.request(method, params)).rejects.toMatchObject({ reason: 'conflict' });
-      await denying;
-      expect(await desk.permissions()).toEqual([{ resource: place.resource, decision: 'deny' }]);
-    },
-    20_000,
-  );
+  ] as const)('is not undone by %s of the key', async (method, params) => {
+    const desk = await openDesk(newHome({ vault: 'keychain' }));
+    await desk.owner.call('permission.set', allow);
+    await desk.line.request('vault.lock');
+    await desk.owner.call('vault.unlock', {});
+    const denying = desk.owner.call('permission.set', { ...place, decision: 'deny' });
+    await expect(desk.line.request(method, params)).rejects.toMatchObject({ reason: 'conflict' });
+    await denying;
+    expect(await desk.permissions()).toEqual([{ resource: place.resource, decision: 'deny' }]);
+  });
 });

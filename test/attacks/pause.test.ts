@@ -1,13 +1,10 @@
 /** Another program of the same user writes every file of the home, and has the owner’s key, to lift a pause of all access. */
 import { chmodSync, cpSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { openDesk, openHeadless } from '../support/homes/desk-home.ts';
 import { newHome, type TestHome } from '../support/home.ts';
-
-// A broker's start and each change are several writes of a keyring, which stores to disk at each, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 });
 
 const resource = 'https://server.invalid/mcp';
 const allowed = { client: 'cli', resource, decision: 'allow' } as const;

@@ -1,14 +1,11 @@
 /** Another program of the same user writes settings.json or home.json, or sets variables: nothing of it decides where a desk's secrets go. */
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openDesk, openHeadless } from '../support/homes/desk-home.ts';
 import { newHome, type TestHome, until } from '../support/home.ts';
 import { proxyEar } from '../support/servers/proxy-ear.ts';
 import { readHomeFile, writeHomeFile, writeSettings } from '../support/homes/settings-file.ts';
-
-// A broker's start and each change are several writes of a keyring, which stores to disk at each, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 });
 
 const resource = 'https://server.invalid/mcp';
 const issuer = 'https://login.invalid';

@@ -4,13 +4,10 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openDesk, openHeadless } from '../support/homes/desk-home.ts';
 import { newHome, type TestHome } from '../support/home.ts';
 import { writeSettings } from '../support/homes/settings-file.ts';
-
-// A broker's start and each change are several writes of a keyring, which stores to disk at each, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 });
 
 const resource = 'https://server.invalid/mcp';
 const closed = { reason: 'not_permitted', message: expect.stringContaining('desk is closed') as string };

@@ -55,5 +55,5 @@ describe('npm run demo', () => {
     expect(await ended).toEqual([0, null]);
     expect(existsSync(file)).toBe(false);
     expect(stderr).toBe('');
-  }, 120_000);
+  });
 });

@@ -3,14 +3,11 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { deskCommandFile } from '../../src/base/paths.ts';
 import { builtBin } from '../support/built.ts';
 import { openDesk } from '../support/homes/desk-home.ts';
 import { newHome, until, type TestHome } from '../support/home.ts';
-
-// A broker's start and each change are several writes of a keyring, which stores to disk at each, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 });
 
 const resource = 'https://server.invalid/mcp';
 

@@ -25,6 +25,7 @@ describe('a broker with a passed socket', () => {
     await until('the socket', () => existsSync(socket));
     const early = connect(socket);
     onTestFinished(() => void early.destroy());
+    await until('the broker', async () => (await home.keyturn(['status'])).code === 0);
     expect((await home.json<{ pid: number }>('status')).pid).toBe(broker.pid);
     // A hello with another endpoint is answered with a refusal: somebody read it.
     early.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'hello', params: {} })}\n`);

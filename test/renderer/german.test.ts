@@ -81,7 +81,7 @@ describe('the windows in German', () => {
       await page.keyboard.press('Escape');
     }
     expect(complaints).toEqual([]);
-  }, 120_000);
+  });
 
   it('write numbers and times as the country does', async () => {
     const { page } = await open('de-AT', 'activity');

@@ -78,9 +78,6 @@ async function goTo(page: Page, hash: string, sign: string, opener?: string): Pr
   await page.evaluate(`document.querySelectorAll('details').forEach((details) => (details.open = true))`);
 }
 
-/** Milliseconds for all screens, checked whole: a minute of a machine that does ten other things. */
-const checkingAll = 180_000;
-
 describe('every screen', () => {
   it.each(['light', 'dark'] as const)(
     'is open to everybody and whole from 320 px on, in the %s',
@@ -99,7 +96,6 @@ describe('every screen', () => {
         await page.keyboard.press('Escape');
       }
     },
-    checkingAll,
   );
 
   it('holds letters of twice the size', async () => {

@@ -1,6 +1,6 @@
 /** Brokers killed in the middle of a change: confirmed changes count, and no file is refused. */
 import path from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { startOn } from '../support/homes/authority-home.ts';
 import { decisionOf, endpointOf, program, vaultIn } from '../support/processes/authority-writer.ts';
 import { killedWriter } from '../support/processes/killed-writer.ts';
@@ -12,8 +12,6 @@ const kills = 8;
 const maxLife = 150;
 
 const script = path.join(import.meta.dirname, '..', 'support', 'processes', 'authority-writer.ts');
-
-vi.setConfig({ testTimeout: 180_000 });
 
 type Decisions = Record<string, string>;
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import * as client from 'openid-client';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { throwAwayCertificates } from '../../src/serve/certificate.ts';
 import { type BentWorld, openBentWorld } from '../support/bent/world.ts';
 import { openBentServer } from '../support/bent/server.ts';
@@ -17,9 +17,6 @@ import { type BrowserProfile, openBrowserProfile } from '../support/browsers/bro
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { register } from '../support/sign-in.ts';
 import { configured } from './bent-client.ts';
-
-// Milliseconds. Chromium starts in two seconds; on a machine that is busy with other tests, in ten times that.
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
 
 let world: TestWorld;
 let bent: BentWorld;

@@ -14,8 +14,6 @@ import { isAlive } from '../../support/home.ts';
 import { freshService, requireTestKeyring } from './keyring.ts';
 import { killableWorkers } from './killable-worker.ts';
 
-// A keyring stores to disk at each step, and the machine may be busy with other test files.
-vi.setConfig({ testTimeout: 60_000 });
 beforeAll(requireTestKeyring);
 
 /** A stand-in that answers as told; undefined is silence. */

@@ -16,9 +16,6 @@ import { killableWorkers } from './killable-worker.ts';
 import { scriptedKeychain } from './scripted-worker.ts';
 import type { ScriptedKeychain } from './scripted-worker.ts';
 
-// A keyring stores to disk at each step, and the machine may be busy with other test files.
-vi.setConfig({ testTimeout: 60_000 });
-
 interface Watched {
   readonly guard: VaultGuard;
   readonly keychain: KeychainVault;

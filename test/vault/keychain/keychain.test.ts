@@ -1,7 +1,7 @@
 /**
  * The keychain vault against a real gnome-keyring: the contract, what a crash leaves, and a locked keyring.
  */
-import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { SpawnWorker } from '../../../src/vault/keychain/keychain-process.ts';
 import { forkWorker } from '../../../src/vault/keychain/keychain-process.ts';
 import { keychainVault } from '../../../src/vault/keychain/keychain.ts';
@@ -12,8 +12,6 @@ import { vaultContract } from '../contract.ts';
 import { freshService, ownKeyring, rawItems, requireTestKeyring } from './keyring.ts';
 import type { KeyringSession } from './keyring.ts';
 
-// A keyring stores to disk at each step, and the machine may be busy with other test files.
-vi.setConfig({ testTimeout: 60_000 });
 beforeAll(requireTestKeyring);
 
 const closing: { close(): void | Promise<void> }[] = [];

@@ -1,6 +1,6 @@
 /** Writers killed in the middle: acknowledged writes are there, and others are there whole or not at all. */
 import path from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { killedWriter } from '../../support/processes/killed-writer.ts';
 import { byPassphrase, newPlace, opened } from './sealed-home.ts';
 import { passphrase, step } from './sealed-writer.ts';
@@ -11,8 +11,6 @@ const kills = 20;
 const maxLife = 250;
 
 const script = path.join(import.meta.dirname, 'sealed-writer.ts');
-
-vi.setConfig({ testTimeout: 180_000 });
 
 function after(state: ReadonlyMap<string, string>, from: number, last: number): Map<string, string> {
   const next = new Map(state);

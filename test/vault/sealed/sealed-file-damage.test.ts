@@ -1,7 +1,7 @@
 /** Power cuts, flipped bits and rearranged records: never a wrong value, never "absent" for what was there. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SealedFileVault } from '../../../src/vault/sealed/sealed-file.ts';
 import { headItem } from '../../../src/vault/sealed/sealed-head.ts';
 import { decodeHeader } from '../../../src/vault/sealed/sealed-header.ts';
@@ -17,9 +17,6 @@ import {
 import { replay } from '../../../src/vault/sealed/sealed-replay.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
 import { changedCopy, lastingKeychain, newPlace, opened, said } from './sealed-home.ts';
-
-// Some hundred files are opened, each with its fsync, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 });
 
 interface Sample {
   readonly file: string;

@@ -12,15 +12,12 @@ import {
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import * as fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { memoryVault } from '../../../src/vault/memory.ts';
 import { openVault } from '../../../src/vault/open.ts';
 import { decodeHeader, encodeHeader } from '../../../src/vault/sealed/sealed-header.ts';
 import { vaultContract } from '../contract.ts';
 import { byPassphrase, changedCopy, lastingKeychain, newPlace, opened, said } from './sealed-home.ts';
-
-// Each durable write waits for the disk, and each passphrase for scrypt, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 });
 
 describe('opened by a passphrase', () => {
   vaultContract('sealed-file', () => {
