@@ -172,8 +172,8 @@ describe('the packed app', () => {
 
 it('a package for macOS is refused before anything is built if nothing says as whom to notarize it', async () => {
   const env = { PATH: process.env['PATH'] ?? '' };
-  const packing = run(process.execPath, [path.join(root, 'scripts', 'package.mjs'), '--mac'], { env });
-  await expect(packing).rejects.toMatchObject({
+  const refused = run(process.execPath, [path.join(root, 'scripts', 'package.mjs'), '--mac'], { env });
+  await expect(refused).rejects.toMatchObject({
     code: 1,
     stdout: '',
     stderr: expect.stringContaining('APPLE_KEYCHAIN_PROFILE'),
