@@ -132,7 +132,7 @@ function newest(folder) {
 
 function build() {
   const built = path.join(root, 'dist', 'cli', 'bin.js');
-  const sources = ['src', 'electron', 'renderer'].map((name) => newest(path.join(root, name)));
+  const sources = ['src', 'electron', 'renderer', 'words'].map((name) => newest(path.join(root, name)));
   const isFresh = existsSync(built) && statSync(built).mtimeMs > Math.max(...sources);
   if (isFresh) return;
   say('building dist/');

@@ -9,7 +9,7 @@ import path from 'node:path';
 
 const root = path.join(import.meta.dirname, '..', '..');
 
-const folders = ['src', 'electron', 'renderer'];
+const folders = ['src', 'electron', 'renderer', 'words'];
 
 /** The command as it is built. */
 export const builtBin = path.join(root, 'dist', 'cli', 'bin.js');
