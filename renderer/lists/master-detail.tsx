@@ -151,8 +151,9 @@ function BackButton({ tab, isOpen, label }: BackButtonProps) {
   useEffect(() => {
     if (wasOpen.current === isOpen) return;
     wasOpen.current = isOpen;
-    // The focus was on an element that the style took away.
-    if (document.activeElement !== document.body) return;
+    // The style took the element with the focus away; the browser may notice that only with the next frame.
+    const { activeElement } = document;
+    if (activeElement !== document.body && activeElement?.checkVisibility()) return;
     if (isOpen) button.current?.focus();
     else document.querySelector<HTMLElement>('.pick[aria-current=true]')?.focus();
   }, [isOpen]);

@@ -19,8 +19,9 @@ const show = (hash: string, options: Partial<WindowOptions> = {}): Promise<PageW
 
 const hashOf = (page: Page): Promise<string> => page.evaluate<string>('decodeURIComponent(location.hash)');
 
+/** Of the button that has the focus. */
 const focusedText = (page: Page): Promise<string> =>
-  page.evaluate<string>('document.activeElement.textContent');
+  page.evaluate<string>(`document.activeElement.closest('button')?.textContent ?? ''`);
 
 const grantsOf = async (): Promise<{ id: string }[]> => {
   const listed = (await exampleAnswer()('grant.list', {})) as unknown as {

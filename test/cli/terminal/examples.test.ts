@@ -47,8 +47,8 @@ function words(line: string): string[] {
  */
 const readsMore = /-stdin\b|--private-key\b|^bridge (?!--connect)|^serve\b|^service install\b/;
 
-/** How such a command ends: at the owner's key, or before it at the want of a folder in memory for files. */
-const ended = /does not hold a key|There is no place in memory/;
+/** How such a command ends: at the owner’s key, at the want of a folder in memory for files, or with nothing to do. */
+const ended = /does not hold a key|There is no place in memory|there is nothing to (switch|put back)/;
 
 const all = await statements();
 
