@@ -15,6 +15,7 @@ import { onTestFinished } from 'vitest';
 import type { WorldOptions } from './world/servers.ts';
 import { builtBin } from './built.ts';
 import { compileCache, compileCacheWords } from './processes/compiled.ts';
+import { forgetItems } from './homes/keychain-items.ts';
 import { learnKeys, scan } from './secret-scan.ts';
 import { keepSecret } from './secrets.ts';
 import { openWorld, type TestWorld } from './world.ts';
@@ -236,6 +237,7 @@ export class TestHome {
       learnKeys(this.paths.config);
       scan({ folder: this.#base, printed: this.printed });
     } finally {
+      await forgetItems(this.paths.state, this.env);
       rmSync(this.#base, { recursive: true, force: true });
     }
   }

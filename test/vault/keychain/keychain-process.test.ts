@@ -5,16 +5,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { KeychainRequest } from '../../../src/vault/keychain/keychain-messages.ts';
 import type { KeychainWorker } from '../../../src/vault/keychain/keychain-process.ts';
 import { forkWorker, KeychainProcess } from '../../../src/vault/keychain/keychain-process.ts';
 import { keychainVault } from '../../../src/vault/keychain/keychain.ts';
 import { isAlive } from '../../support/home.ts';
-import { freshService, requireTestKeyring } from './keyring.ts';
+import { freshService, removeFreshItems, requireTestKeyring } from './keyring.ts';
 import { killableWorkers } from './killable-worker.ts';
 
 beforeAll(requireTestKeyring);
+afterAll(removeFreshItems);
 
 /** A stand-in that answers as told; undefined is silence. */
 function standIn(answer: (request: { id: number }) => unknown): KeychainWorker & { killed: number } {

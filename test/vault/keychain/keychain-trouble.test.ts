@@ -2,7 +2,7 @@
  * Every kind of keychain trouble behind the guard: its state, and the recovery from it. A real keyring
  * if the trouble can be caused there; else a scripted worker.
  */
-import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { VaultGuard } from '../../../src/vault/guard.ts';
 import { forkWorker } from '../../../src/vault/keychain/keychain-process.ts';
 import type { SpawnWorker } from '../../../src/vault/keychain/keychain-process.ts';
@@ -10,7 +10,7 @@ import { keychainVault } from '../../../src/vault/keychain/keychain.ts';
 import type { KeychainVault } from '../../../src/vault/keychain/keychain.ts';
 import { VaultWatch } from '../../../src/vault/base/watch.ts';
 import { HandClock } from '../../broker/hand-clock.ts';
-import { freshService, ownKeyring, rawItems, requireTestKeyring } from './keyring.ts';
+import { freshService, ownKeyring, rawItems, removeFreshItems, requireTestKeyring } from './keyring.ts';
 import type { KeyringSession } from './keyring.ts';
 import { killableWorkers } from './killable-worker.ts';
 import { scriptedKeychain } from './scripted-worker.ts';
@@ -33,6 +33,7 @@ function watched(spawnWorker: SpawnWorker, service = freshService(), call = 10_0
 
 describe('a real keyring', () => {
   beforeAll(requireTestKeyring);
+  afterAll(removeFreshItems);
 
   async function own(): Promise<{ session: KeyringSession; spawn: SpawnWorker }> {
     const session = await ownKeyring();

@@ -1,7 +1,7 @@
 /**
  * The keychain vault against a real gnome-keyring: the contract, what a crash leaves, and a locked keyring.
  */
-import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { SpawnWorker } from '../../../src/vault/keychain/keychain-process.ts';
 import { forkWorker } from '../../../src/vault/keychain/keychain-process.ts';
 import { keychainVault } from '../../../src/vault/keychain/keychain.ts';
@@ -9,10 +9,11 @@ import { chunkLength } from '../../../src/vault/keychain/slots.ts';
 import type { Items } from '../../../src/vault/keychain/slots.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
 import { vaultContract } from '../contract.ts';
-import { freshService, ownKeyring, rawItems, requireTestKeyring } from './keyring.ts';
+import { freshService, ownKeyring, rawItems, removeFreshItems, requireTestKeyring } from './keyring.ts';
 import type { KeyringSession } from './keyring.ts';
 
 beforeAll(requireTestKeyring);
+afterAll(removeFreshItems);
 
 const closing: { close(): void | Promise<void> }[] = [];
 afterEach(async () => {

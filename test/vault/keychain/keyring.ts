@@ -12,6 +12,7 @@ import { promisify } from 'node:util';
 import type { KeychainRequest } from '../../../src/vault/keychain/keychain-messages.ts';
 import { forkWorker, KeychainProcess } from '../../../src/vault/keychain/keychain-process.ts';
 import type { Items } from '../../../src/vault/keychain/slots.ts';
+import { removeItems } from '../../support/homes/keychain-items.ts';
 
 const script = fileURLToPath(new URL('../../../scripts/with-keyring.sh', import.meta.url));
 
@@ -26,9 +27,19 @@ export function requireTestKeyring(): void {
   );
 }
 
-/** A service name that no other test uses. */
+const freshServices = new Set<string>();
+
+/** A service name that no other test uses. The file that asks for one calls `removeFreshItems` at its end. */
 export function freshService(): string {
-  return `keyturn-test/${randomUUID()}`;
+  const service = `keyturn-test/${randomUUID()}`;
+  freshServices.add(service);
+  return service;
+}
+
+/** Removes the items of the services that `freshService` named, so that the run's keyring stays small and quick. */
+export async function removeFreshItems(): Promise<void> {
+  for (const service of freshServices) await removeItems(service);
+  freshServices.clear();
 }
 
 /** Direct access to the keychain's items of one service, without the vault: to build what a crash leaves behind. */
