@@ -142,7 +142,7 @@ describe('a session', () => {
 });
 
 describe('a server that forgets its sessions', () => {
-  it('gets the client’s own handshake again, and the client notices nothing', async () => {
+  it('a server that forgets its sessions gets the client’s own handshake again, and the client notices nothing', async () => {
     const server = await statefulServer(textServer);
     const { client, said } = await bridged(server.url, { capabilities }, answering);
     await client.callTool(repeat);
@@ -176,21 +176,24 @@ it('asks for no token to end its session once its broker has gone, since that wo
 });
 
 describe('a stream that breaks', () => {
-  it.each(['cut', 'end stream'] as const)('is never sent again for a tool: %s', async (mishap) => {
-    const server = await statefulServer(textServer);
-    const { client, said } = await bridged(server.url);
-    server.mishap = ({ method }) => (method === 'tools/call' ? mishap : undefined);
-    await expect(client.callTool(repeat)).rejects.toMatchObject({
-      message: expect.stringContaining('may have run'),
-      data: { reason: 'protected_server_unreachable', outcome: 'may have run' },
-    });
-    expect(server.count('tools/call')).toBe(1);
-    expect(said).toHaveLength(1);
-    server.mishap = () => undefined;
-    expect(await client.callTool(repeat)).toMatchObject({ content: [{ text: 'abab' }] });
-  });
+  it.each(['cut', 'end stream'] as const)(
+    'never sends the call of a tool again whose stream breaks: %s',
+    async (mishap) => {
+      const server = await statefulServer(textServer);
+      const { client, said } = await bridged(server.url);
+      server.mishap = ({ method }) => (method === 'tools/call' ? mishap : undefined);
+      await expect(client.callTool(repeat)).rejects.toMatchObject({
+        message: expect.stringContaining('may have run'),
+        data: { reason: 'protected_server_unreachable', outcome: 'may have run' },
+      });
+      expect(server.count('tools/call')).toBe(1);
+      expect(said).toHaveLength(1);
+      server.mishap = () => undefined;
+      expect(await client.callTool(repeat)).toMatchObject({ content: [{ text: 'abab' }] });
+    },
+  );
 
-  it('is sent again under another id where the request changes nothing', async () => {
+  it('sends a request whose stream breaks again under another id, if it changes nothing', async () => {
     const server = await statefulServer(textServer);
     const { client, said } = await bridged(server.url);
     let left = 2;
@@ -201,7 +204,7 @@ describe('a stream that breaks', () => {
     expect(said).toEqual([]);
   });
 
-  it('is given up after some tries', async () => {
+  it('gives up a request whose stream breaks again and again', async () => {
     const server = await statefulServer(textServer);
     const { client } = await bridged(server.url);
     server.mishap = ({ method }) => (method === 'tools/list' ? 'cut' : undefined);
@@ -211,7 +214,7 @@ describe('a stream that breaks', () => {
 });
 
 describe('a token that is refused', () => {
-  it('is replaced, and the call runs once', async () => {
+  it('replaces a token that is refused, and the call runs once', async () => {
     const server = await statefulServer(textServer);
     const { client } = await bridged(server.url);
     server.mishap = ({ method, headers }) =>
@@ -238,7 +241,7 @@ describe('a token that is refused', () => {
     expect(server.count('tools/call')).toBe(2);
   });
 
-  it('is not sent without end', async () => {
+  it('sends refused tokens a bounded number of times', async () => {
     const server = await statefulServer(textServer);
     const { client, said } = await bridged(server.url);
     server.mishap = ({ method }) => (method === 'tools/list' ? { status: 401 } : undefined);
@@ -249,7 +252,7 @@ describe('a token that is refused', () => {
 });
 
 describe('what goes wrong at the start', () => {
-  it('is the answer to initialize: no broker, and then one', async () => {
+  it('answers initialize with what is wrong, and goes on once that is mended', async () => {
     const server = await statefulServer(textServer);
     let tries = 0;
     const rig = await startBridge(server.url, async () => {
@@ -304,7 +307,7 @@ describe('what goes wrong at the start', () => {
       /redirects "initialize" to another path of "http:\/\/127\.0\.0\.1:\d+", outside the URL that you allowed/,
     ],
     ['silence', { status: 202 }, /gave no answer/],
-  ])('is named: %s', async (_what, mishap, words) => {
+  ])('names what goes wrong at the start: %s', async (_what, mishap, words) => {
     const server = await statefulServer(textServer);
     server.mishap = () => mishap;
     const named: unknown = await bridged(server.url).catch((error: unknown) => error);
@@ -331,7 +334,7 @@ describe('what goes wrong at the start', () => {
     expect(other.received).toEqual([]);
   });
 
-  it('is named to a client of the stateless revision, and says nothing of the server’s revision: it is away', async () => {
+  it('tells a client of the stateless revision that the server is away, and takes that for no revision of the server', async () => {
     const server = await statefulServer(textServer);
     server.mishap = () => 'cut';
     const rig = await startBridge(server.url);
@@ -346,7 +349,7 @@ describe('what goes wrong at the start', () => {
     expect(server.count('initialize')).toBe(0);
   });
 
-  it('is named: nobody listens', async () => {
+  it('names a server at whose address nobody listens', async () => {
     const url = new URL(`http://127.0.0.1:${await freePort()}/mcp`);
     await expect(bridged(url)).rejects.toThrow(/can’t be reached \(ECONNREFUSED\).*did not run/);
   });
@@ -363,16 +366,19 @@ describe('a client’s broken line', () => {
     ['no version', '{"id":"a","method":"tools/call"}', 'a', -32_600],
     ['an id that is none', '{"jsonrpc":"2.0","id":{},"method":"tools/call"}', null, -32_600],
     ['a notification', '{"jsonrpc":"2.0","method":"tools/call","params":5}', null, -32_600],
-  ])('is answered under its own id, where it has one: %s', async (_what, line, id, code) => {
-    const rig = await startBridge(new URL('http://127.0.0.1:9/mcp'));
-    expect(await exchange(rig, line)).toMatchObject({ jsonrpc: '2.0', id, error: { code } });
-  });
+  ])(
+    'a client’s broken line is answered under its own id, where it has one: %s',
+    async (_what, line, id, code) => {
+      const rig = await startBridge(new URL('http://127.0.0.1:9/mcp'));
+      expect(await exchange(rig, line)).toMatchObject({ jsonrpc: '2.0', id, error: { code } });
+    },
+  );
 
   it.each([
     ['no JSON', '{"jsonrpc":', -32_700],
     ['no message', '{"a":1}', -32_600],
     ['an array', '[]', -32_600],
-  ])('is answered, and the next one is read: %s', async (_what, line, code) => {
+  ])('a client’s broken line is answered, and the next one is read: %s', async (_what, line, code) => {
     const rig = await startBridge(new URL('http://127.0.0.1:9/mcp'));
     expect(await exchange(rig, line)).toMatchObject({ jsonrpc: '2.0', id: null, error: { code } });
     expect(await exchange(rig, line)).toMatchObject({ error: { code } });

@@ -46,23 +46,23 @@ async function outcomes(
 }
 
 describe('a server whose authority', () => {
-  it('is nobody’s is refused', async () => {
+  it('a server whose authority is nobody’s is refused', async () => {
     const code = expect.stringMatching(/CERT|SIGN|VERIFY|ISSUER/);
     expect(await outcomes({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toEqual([code, code]);
   });
 
-  it('NODE_EXTRA_CA_CERTS names is trusted', async () => {
+  it('a server whose authority NODE_EXTRA_CA_CERTS names is trusted', async () => {
     expect(await outcomes({ NODE_EXTRA_CA_CERTS: caFile })).toEqual([401, 401]);
   });
 
-  it('the broker’s settings name is trusted, unless the entry names its own', async () => {
+  it('a server whose authority the broker’s settings name is trusted, unless the entry names its own', async () => {
     const told = { authorities: world.ca };
     expect(await outcomes({}, told)).toEqual([401, 401]);
     const code = expect.stringMatching(/CERT|SIGN|VERIFY|ISSUER/);
     expect(await outcomes({ NODE_EXTRA_CA_CERTS: '/dev/null' }, told)).toEqual([code, code]);
   });
 
-  it('the system has is trusted, by each of the first requests', async () => {
+  it('a server whose authority the system has is trusted, by each of the first requests', async () => {
     expect(await outcomes({ SSL_CERT_FILE: caFile })).toEqual([401, 401]);
   });
 });
@@ -70,7 +70,7 @@ describe('a server whose authority', () => {
 describe('the proxy', () => {
   const url = 'https://notes.example/mcp';
 
-  it('of the broker’s settings is used, unless the entry names its own', async () => {
+  it('the proxy of the broker’s settings is used, unless the entry names its own', async () => {
     const ofBroker = await proxyEar();
     const ofEntry = await proxyEar();
     const told = { httpsProxy: ofBroker.url };
@@ -82,7 +82,7 @@ describe('the proxy', () => {
     expect(ofBroker.asked).toHaveLength(2);
   });
 
-  it('is not asked for what the broker reaches without it, nor for this machine', async () => {
+  it('the proxy is not asked for what the broker reaches without it, nor for this machine', async () => {
     const ear = await proxyEar();
     await outcomes({}, { httpsProxy: ear.url, noProxy: 'notes.example' }, url);
     await outcomes({}, { httpsProxy: ear.url });
@@ -92,9 +92,12 @@ describe('the proxy', () => {
   it.each([
     ['the broker keeps', { proxyCredentials: 'withheld' }, /hands them to no program: write HTTPS_PROXY=/],
     ['nobody told', {}, /wants a user name and a password: write HTTPS_PROXY=/],
-  ] as const)('that wants a password which %s is named, with what to do', async (_who, more, words) => {
-    const ear = await proxyEar('407 Proxy Authentication Required');
-    const said = expect.stringMatching(words);
-    expect(await outcomes({}, { httpsProxy: ear.url, ...more }, url)).toEqual([said, said]);
-  });
+  ] as const)(
+    'the proxy that wants a password which %s is named, with what to do',
+    async (_who, more, words) => {
+      const ear = await proxyEar('407 Proxy Authentication Required');
+      const said = expect.stringMatching(words);
+      expect(await outcomes({}, { httpsProxy: ear.url, ...more }, url)).toEqual([said, said]);
+    },
+  );
 });

@@ -98,7 +98,7 @@ describe.each([
   ['a stateless client, a stateless server', stateless, async () => statelessServer(statelessShop)],
 ])('a page in the middle of a call: %s', (_what, options: ClientOptions, start) => {
   it.each(['accept', 'decline', 'cancel'] as const)(
-    'is a question of the broker’s, and the server gets the answer: %s',
+    'a page in the middle of a call is a question of the broker’s, and the server gets the answer: %s',
     async (action) => {
       const { client, shown, said, resource } = await opened(await start(), options, action);
       expect(text(await client.callTool({ name: 'pay' }))).toBe(action);
@@ -107,7 +107,7 @@ describe.each([
     },
   );
 
-  it('passes unchanged to a client that shows pages', async () => {
+  it('a page in the middle of a call passes unchanged to a client that shows pages', async () => {
     const got: unknown[] = [];
     const able = { ...options, capabilities: { elicitation: { url: {} } } };
     const { client, shown } = await opened(await start(), able, 'decline', (made) =>
@@ -123,7 +123,7 @@ describe.each([
 });
 
 describe('a page in the middle of a call', () => {
-  it('is not opened where the broker refuses to show it, and the person is told why', async () => {
+  it('a page in the middle of a call is not opened where the broker refuses to show it, and the person is told why', async () => {
     const { client, said } = await opened(await statefulServer(statefulShop), {}, async () => {
       throw new KeyturnError('insecure_url', 'Refused to show an address.');
     });
@@ -131,7 +131,7 @@ describe('a page in the middle of a call', () => {
     expect(said).toEqual([expect.stringMatching(/Refused to show an address\..*\(insecure_url\)$/)]);
   });
 
-  it('is asked about beside a form, which the client gets alone', async () => {
+  it('a page in the middle of a call is asked about beside a form, which the client gets alone', async () => {
     const asked: unknown[] = [];
     const able = { ...stateless, capabilities: { elicitation: { form: {} } } };
     const { client, shown } = await opened(await statelessServer(statelessShop), able, 'decline', (made) =>
@@ -145,7 +145,7 @@ describe('a page in the middle of a call', () => {
     expect(shown).toHaveLength(1);
   });
 
-  it('is withdrawn with the call that it belongs to', async () => {
+  it('a page in the middle of a call is withdrawn with the call that it belongs to', async () => {
     const { client, shown, withdrawn } = await opened(
       await statelessServer(statelessShop),
       {},
@@ -175,13 +175,16 @@ describe('the word about pages', () => {
     ['forms, unnamed', { elicitation: {} }, { elicitation: { form: {}, url: {} } }],
     ['forms', { elicitation: { form: {} }, roots: {} }, { elicitation: { form: {}, url: {} }, roots: {} }],
     ['pages', { elicitation: { url: {} } }, { elicitation: { url: {} } }],
-  ])('is given in the place of a client that said: %s', async (_what, capabilities, told) => {
-    expect(await initialized({ protocolVersion: '2025-11-25', capabilities })).toMatchObject({
-      capabilities: told,
-    });
-  });
+  ])(
+    'says that it shows pages, in the place of a client that said: %s',
+    async (_what, capabilities, told) => {
+      expect(await initialized({ protocolVersion: '2025-11-25', capabilities })).toMatchObject({
+        capabilities: told,
+      });
+    },
+  );
 
-  it('is not given in a revision that would read it as one about forms', async () => {
+  it('doesn’t say that it shows pages in a revision that would read that as a word about forms', async () => {
     const params = { protocolVersion: '2025-06-18', capabilities: {} };
     expect(await initialized(params)).toMatchObject({ capabilities: {} });
     expect(await initialized(params)).not.toHaveProperty('capabilities.elicitation');
@@ -212,7 +215,7 @@ describe('a request that the server refuses until pages were opened', () => {
     };
   };
 
-  it('is answered with what was opened, after every yes, and not sent again', async () => {
+  it('a request that the server refuses until pages were opened is answered with what was opened, after every yes, and not sent again', async () => {
     const { error, shown, count } = await refusalOf('accept');
     expect(shown).toHaveLength(2);
     expect(error.code).toBe(-32_042);
@@ -222,28 +225,28 @@ describe('a request that the server refuses until pages were opened', () => {
     expect(count).toBe(1);
   });
 
-  it('is answered with the no, and further pages are not asked about', async () => {
+  it('a request that the server refuses until pages were opened is answered with the no, and further pages are not asked about', async () => {
     const { error, shown, count } = await refusalOf('decline');
     expect(shown).toHaveLength(1);
     expect(error.message).toMatch(/the person said no\. The request did not run\./);
     expect(count).toBe(1);
   });
 
-  it('is answered with what to do where nobody said yes', async () => {
+  it('a request that the server refuses until pages were opened is answered with what to do where nobody said yes', async () => {
     const { error } = await refusalOf('cancel');
     expect(error.message).toMatch(
       /Nobody has said yes\. Send the request again, and answer Keyturn’s question/,
     );
   });
 
-  it('is answered with the broker’s refusal', async () => {
+  it('a request that the server refuses until pages were opened is answered with the broker’s refusal', async () => {
     const { error } = await refusalOf(async () => {
       throw new KeyturnError('locked', 'The vault is locked.', { hint: 'Unlock it.' });
     });
     expect(error.message).toMatch(/The vault is locked\. Unlock it\. The request did not run\./);
   });
 
-  it('passes unchanged to a client that shows pages', async () => {
+  it('a request that the server refuses until pages were opened passes unchanged to a client that shows pages', async () => {
     const { error, shown } = await refusalOf('accept', { capabilities: { elicitation: { url: {} } } });
     expect(shown).toEqual([]);
     expect(error.message).not.toContain('Keyturn');

@@ -39,7 +39,7 @@ const limited = async (): Promise<never> => {
 };
 
 describe('pages of a server that asks without end', () => {
-  it('cost one connection and one line until the pause is over that the broker named', async () => {
+  it('pages of a server that asks without end cost one connection and one line until the pause is over that the broker named', async () => {
     const { ask, pass, said, connections } = await desk(limited);
     for (let count = 0; count < 20; count += 1)
       expect(await ask()).toMatchObject({ action: 'cancel', trouble: { reason: 'rate_limited' } });
@@ -51,7 +51,7 @@ describe('pages of a server that asks without end', () => {
     expect([said.length, connections()]).toEqual([2, 2]);
   });
 
-  it('rest longer after each refusal, and no longer once one was answered', async () => {
+  it('pages of a server that asks without end rest longer after each refusal, and no longer once one was answered', async () => {
     let isRefused = true;
     const { ask, pass, connections } = await desk(async () => {
       if (isRefused) throw new KeyturnError('insecure_url', 'Refused to show an address.');
@@ -73,7 +73,7 @@ describe('pages of a server that asks without end', () => {
     expect(connections()).toBe(6);
   });
 
-  it('cost one line when many fail together, and are not shown beside eight open ones', async () => {
+  it('pages of a server that asks without end cost one line when many fail together, and are not shown beside eight open ones', async () => {
     const { ask, said, connections } = await desk(limited);
     const answers = await Promise.all(Array.from({ length: 50 }, ask));
     expect(answers.every(({ action }) => action === 'cancel')).toBe(true);

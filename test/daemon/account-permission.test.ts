@@ -61,14 +61,14 @@ async function asked() {
 }
 
 describe('an account that a command adds to a permission', () => {
-  it('is added with the scopes and the expiry that the card showed', async () => {
+  it('an account that a command adds to a permission is added with the scopes and the expiry that the card showed', async () => {
     const { set, yes, standing, alice, work, until } = await asked();
     yes();
     await set;
     expect(standing()).toMatchObject([{ scope: ['read'], until, grants: [alice.id, work.id] }]);
   });
 
-  it('is not added where the permission was ended while the card waited', async () => {
+  it('an account that a command adds to a permission is not added where the permission was ended while the card waited', async () => {
     const { set, yes, standing, ...rig } = await asked();
     await asOwner(rig)('permission.end', place);
     yes();
@@ -76,7 +76,7 @@ describe('an account that a command adds to a permission', () => {
     expect(standing()).toEqual([]);
   });
 
-  it('is not added where the permission ran out while the card waited', async () => {
+  it('an account that a command adds to a permission is not added where the permission ran out while the card waited', async () => {
     const { set, yes, standing, clock } = await asked();
     clock.advance(61_000);
     yes();
@@ -84,7 +84,7 @@ describe('an account that a command adds to a permission', () => {
     expect(standing()).toEqual([]);
   });
 
-  it('is not added where the person allowed something else while the card waited', async () => {
+  it('an account that a command adds to a permission is not added where the person allowed something else while the card waited', async () => {
     const { set, yes, standing, ...rig } = await asked();
     await asOwner(rig)('permission.set', { ...place, decision: 'allow', scope: 'write' });
     yes();
@@ -92,7 +92,7 @@ describe('an account that a command adds to a permission', () => {
     expect(standing()).toMatchObject([{ scope: ['write'] }]);
   });
 
-  it('is not added, without a desk, where the permission is ended before it is written', async () => {
+  it('an account that a command adds to a permission is not added, without a desk, where the permission is ended before it is written', async () => {
     const rig = await ground();
     const ending = asOwner(rig)('permission.end', place);
     const set = asOwner(rig)('permission.set', adding);
@@ -102,7 +102,7 @@ describe('an account that a command adds to a permission', () => {
     expect(rig.standing()).toEqual([]);
   });
 
-  it('needs scopes by name where the permission ran out', async () => {
+  it('an account that a command adds to a permission that ran out needs scopes by name', async () => {
     const rig = await ground();
     const { standing, clock, work } = rig;
     clock.advance(61_000);
@@ -116,7 +116,7 @@ describe('an account that a command adds to a permission', () => {
     expect(standing()).toMatchObject([{ scope: ['read'], grants: [work.id] }]);
   });
 
-  it('allows every scope where there is no permission, as without an account', async () => {
+  it('an account for which there is no permission is allowed every scope, as without an account', async () => {
     const rig = await ground();
     await asOwner(rig)('permission.end', place);
     await asOwner(rig)('permission.set', adding);

@@ -46,7 +46,7 @@ async function endingThat(fails: readonly string[]) {
 
 describe('a shutdown', () => {
   it.each([...steps.map((step) => [step, [step]] as const), ['every step', steps] as const])(
-    'goes on to the last step if this fails: %s',
+    'a shutdown goes on to the last step if this fails: %s',
     async (_what, fails) => {
       const { shutdown, taken, lines, restore } = await endingThat(fails);
       try {

@@ -29,7 +29,7 @@ describe('an endpoint event', () => {
     ['CR', `event: endpoint\rdata: /messages?s=1\r\r`],
     ['the data first and no spaces', `data:/messages?s=1\nevent:endpoint\n\n`],
     ['a byte order mark', `\uFEFFevent: endpoint\ndata: /messages?s=1\n\n`],
-  ])('with %s gets our address, however it comes in pieces', async (_how, event) => {
+  ])('an endpoint event with %s gets our address, however it comes in pieces', async (_how, event) => {
     const expected = { text: `event: endpoint\ndata: /here\n\n${rest}`, named: ['/messages?s=1'] };
     expect(await passed([event + rest])).toEqual(expected);
     expect(await passed([event, rest])).toEqual(expected);
@@ -39,7 +39,7 @@ describe('an endpoint event', () => {
     expect(text.replaceAll(/\n\n\n+/g, '\n\n')).toBe(expected.text);
   });
 
-  it('gets our address after comments too', async () => {
+  it('an endpoint event gets our address after comments too', async () => {
     const { text, named } = await passed([': hello\n\n', 'event: endpoint\ndata: /m\n\n', rest]);
     expect(named).toEqual(['/m']);
     expect(text).toBe(`: hello\n\nevent: endpoint\ndata: /here\n\n${rest}`);
@@ -61,7 +61,7 @@ describe('an endpoint event gets our address also', () => {
       `data: ${'x'.repeat(9000)}y\n\n${ours}`,
     ],
     ['in a piece that ends within it', [`${rest}event: endp`, 'oint\ndata: /m\n', '\n'], rest + ours],
-  ])('%s', async (_where, pieces, expected) => {
+  ])('an endpoint event gets our address also %s', async (_where, pieces, expected) => {
     expect((await passed(pieces)).text).toBe(expected);
   });
 
@@ -72,7 +72,7 @@ describe('an endpoint event gets our address also', () => {
       'its address, before its name',
       [`data: https://evil.example/${'x'.repeat(20_000)}`, '\nevent: endpoint\n\n'],
     ],
-  ])('or ends the stream where %s is too long', async (_what, pieces) => {
+  ])('the stream ends at an endpoint event if this is too long: %s', async (_what, pieces) => {
     await expect(passed(pieces)).rejects.toMatchObject({ reason: 'resource_mismatch' });
   });
 });
@@ -84,7 +84,7 @@ describe('a stream', () => {
     ['that begins without end', [`data: ${'x'.repeat(9000)}`, `${'x'.repeat(9000)}\n\n`]],
     ['whose long event has many lines', [`data: ${'x'.repeat(9000)}\ndata`, ': 2\nevent: endpoints\n\n']],
     ['that ends in its first event', ['event: endpoint\ndata: /m']],
-  ])('%s passes as it is', async (_how, pieces) => {
+  ])('a stream %s passes as it is', async (_how, pieces) => {
     expect(await passed(pieces)).toEqual({ text: pieces.join(''), named: [] });
   });
 });
@@ -94,12 +94,12 @@ describe('the address for messages', () => {
     ['/messages?s=1', 'https://notes.example/messages?s=1'],
     ['messages', 'https://notes.example/messages'],
     ['https://notes.example/other', 'https://notes.example/other'],
-  ])('is read against the stream’s own: %s', (named, url) => {
+  ])('the address for messages is read against the stream’s own: %s', (named, url) => {
     expect(messageUrl(named, streamUrl)).toBe(url);
   });
 
   it.each(['https://elsewhere.example/m', 'http://notes.example/m', '//elsewhere.example/m', 'http://['])(
-    'is refused at another origin: %s',
+    'the address for messages is refused at another origin: %s',
     (named) => {
       expect(() => messageUrl(named, streamUrl)).toThrow(
         expect.objectContaining({ reason: 'resource_mismatch' }),

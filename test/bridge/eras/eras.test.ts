@@ -83,7 +83,7 @@ describe.each([
     return { ...rig, server, asked: () => asked };
   };
 
-  it('list, call and read', async () => {
+  it('a client of either era lists, calls and reads', async () => {
     const { client, said } = await open();
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
       'echo',
@@ -99,7 +99,7 @@ describe.each([
     expect(said).toEqual([]);
   });
 
-  it('ask twice in the middle of a call, which runs once', async () => {
+  it('a server of either era asks twice in the middle of a call, which runs once', async () => {
     const { client, asked, said } = await open();
     const result = await client.callTool({ name: 'ask' });
     expect(result).toMatchObject({ content: [{ text: '"two" {"asked":2}' }] });
@@ -107,19 +107,19 @@ describe.each([
     expect(said).toEqual([]);
   });
 
-  it('carry errors of the server', async () => {
+  it('carries errors of a server of either era', async () => {
     const { client } = await open();
     await expect(client.readResource({ uri: 'note://none' })).rejects.toMatchObject({ code: -32_602 });
   });
 
-  it('carry progress in the middle of a call', async () => {
+  it('carries progress in the middle of a call in either era', async () => {
     const { client } = await open();
     const heard: number[] = [];
     await client.callTool({ name: 'steps' }, { onprogress: ({ progress }) => void heard.push(progress) });
     expect(heard).toEqual([1]);
   });
 
-  it('cancel', async () => {
+  it('cancels a call in either era', async () => {
     const { client, server, said } = await open();
     const cancel = new AbortController();
     const call = client.callTool({ name: 'wait' }, { signal: cancel.signal });
@@ -132,7 +132,7 @@ describe.each([
     expect(said).toEqual([]);
   });
 
-  it('never send a broken call again', async () => {
+  it('never sends a broken call again in either era', async () => {
     const { client, server } = await open();
     server.mishap = ({ method }) => (method === 'tools/call' ? 'cut' : undefined);
     await expect(client.callTool({ name: 'echo', arguments: { text: 'hi' } })).rejects.toThrow(
@@ -155,7 +155,7 @@ function regionServer(header: unknown = 'Region'): McpServer {
 const deploy = { name: 'deploy', arguments: { region: 'süd' } };
 
 describe('a stateless server', () => {
-  it('gets the headers that its revision wants', async () => {
+  it('a stateless server gets the headers that its revision wants', async () => {
     const server = await statelessServer(() => regionServer());
     const { client } = await bridged(server.url);
     await client.listTools();
@@ -168,7 +168,7 @@ describe('a stateless server', () => {
     expect(server.count('tools/list')).toBe(1);
   });
 
-  it('gets them from a client that never lists: the bridge lists once, before the first calls', async () => {
+  it('a stateless server gets its headers from a client that never lists: the bridge lists once, before the first calls', async () => {
     const server = await statelessServer(() => regionServer());
     const { client, said } = await bridged(server.url);
     await Promise.all([1, 2, 3].map(async () => client.callTool(deploy)));
@@ -181,7 +181,7 @@ describe('a stateless server', () => {
     expect(said).toEqual([]);
   });
 
-  it('is asked for its tools anew where it misses a header, and gets the call once more under another id', async () => {
+  it('a stateless server is asked for its tools anew where it misses a header, and gets the call once more under another id', async () => {
     let header = 'Zone';
     const server = await statelessServer(() => regionServer(header));
     const { client, said } = await bridged(server.url);
@@ -194,7 +194,7 @@ describe('a stateless server', () => {
     expect(said).toEqual([]);
   });
 
-  it('has its own word where it misses a header again', async () => {
+  it('a stateless server has its own word where it misses a header again', async () => {
     const server = await statelessServer(() => regionServer());
     const { client } = await bridged(server.url);
     server.mishap = ({ method, id }) =>
@@ -209,20 +209,23 @@ describe('a stateless server', () => {
     expect(server.count('tools/call')).toBe(2);
   });
 
-  it('calls go on where it lists nothing', async () => {
+  it('calls go on where a stateless server lists nothing', async () => {
     const server = await statelessServer(() => regionServer());
     const { client } = await bridged(server.url);
     server.mishap = ({ method }) => (method === 'tools/list' ? 'cut' : undefined);
     expect(await client.callTool({ name: 'plain' })).toMatchObject({ content: [] });
   });
 
-  it.each([[''], ['a b'], [7]])('loses a tool whose declaration is forbidden: %j', async (header) => {
-    const server = await statelessServer(() => regionServer(header));
-    const { client, said } = await bridged(server.url);
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['plain']);
-    await client.listTools();
-    expect(said).toEqual([expect.stringMatching(/tool "deploy" declares headers/)]);
-  });
+  it.each([[''], ['a b'], [7]])(
+    'a stateless server loses a tool whose declaration is forbidden: %j',
+    async (header) => {
+      const server = await statelessServer(() => regionServer(header));
+      const { client, said } = await bridged(server.url);
+      expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['plain']);
+      await client.listTools();
+      expect(said).toEqual([expect.stringMatching(/tool "deploy" declares headers/)]);
+    },
+  );
 });
 
 describe('a declaration of a header', () => {
@@ -247,12 +250,12 @@ describe('a declaration of a header', () => {
     ['in the items of an array', { properties: { a: { items: text } } }, 0],
     ['in one of several', { oneOf: [{ properties: { a: text } }] }, 0],
     ['in a definition', { $defs: { a: text } }, 0],
-  ])('is taken where the revision allows it: %s', (_what, schema, count) => {
+  ])('a declaration of a header is taken where the revision allows it: %s', (_what, schema, count) => {
     expect(listed(schema)).toBe(count);
   });
 });
 
-it('follow a client that asks for the newer era, has no answer in time, and begins a handshake of the older one', async () => {
+it('follows a client that asks for the newer era, has no answer in time, and begins a handshake of the older one', async () => {
   const server = await statefulServer(statefulTools);
   const gate = Promise.withResolvers<void>();
   const { toBridge, fromBridge } = await startBridge(server.url, async () => {

@@ -43,21 +43,24 @@ it.each([
   ['breaks', 'cut'],
   ['ends', 'end stream'],
   ['is refused for a time', { status: 503 }],
-] as const)('comes back with growing pauses, however often it %s', async (_what, mishap) => {
-  const { client, heard, pauses, said, streams } = await open(mishap, 14);
-  await expect.poll(streams).toBe(15);
-  expect(pauses.slice(0, 4)).toEqual([500, 1000, 2000, 4000]);
-  expect(pauses.slice(-4)).toEqual([300_000, 300_000, 300_000, 300_000]);
-  await expect
-    .poll(async () => {
-      await client.callTool({ name: 'touch' });
-      return heard;
-    })
-    .toContain('changed');
-  expect(said).toEqual([]);
-});
+] as const)(
+  'the listening stream comes back with growing pauses, however often it %s',
+  async (_what, mishap) => {
+    const { client, heard, pauses, said, streams } = await open(mishap, 14);
+    await expect.poll(streams).toBe(15);
+    expect(pauses.slice(0, 4)).toEqual([500, 1000, 2000, 4000]);
+    expect(pauses.slice(-4)).toEqual([300_000, 300_000, 300_000, 300_000]);
+    await expect
+      .poll(async () => {
+        await client.callTool({ name: 'touch' });
+        return heard;
+      })
+      .toContain('changed');
+    expect(said).toEqual([]);
+  },
+);
 
-it('is not asked for again where the server has none', async () => {
+it('the listening stream is not asked for again where the server has none', async () => {
   const { client, pauses, streams } = await open({ status: 405 }, 100);
   await expect.poll(streams).toBe(1);
   await client.callTool({ name: 'touch' });
@@ -65,7 +68,7 @@ it('is not asked for again where the server has none', async () => {
   expect(pauses).toEqual([]);
 });
 
-it('asks nobody to sign in for its sake', async () => {
+it('asks nobody to sign in for the listening stream', async () => {
   const { asked, streams } = await open({ status: 401 }, 100);
   await expect.poll(streams).toBeGreaterThan(3);
   expect(asked).toContainEqual(expect.objectContaining({ interaction: 'never' }));
@@ -73,7 +76,7 @@ it('asks nobody to sign in for its sake', async () => {
   expect(JSON.stringify(asked.slice(first))).not.toContain('allow');
 });
 
-it('ends with its session', async () => {
+it('the listening stream ends with its session', async () => {
   const { server, streams, toBridge, ended } = await open('cut', 0);
   await expect.poll(streams).toBe(1);
   toBridge.end();
@@ -81,7 +84,7 @@ it('ends with its session', async () => {
   expect(server.received.at(-1)?.http).toBe('DELETE');
 });
 
-it('begins with the first pause again after a stream that lasted, and keeps to the pause that the server names', async () => {
+it('the listening stream begins with the first pause again after a stream that lasted, and keeps to the pause that the server names', async () => {
   let time = 0;
   const pauses: number[] = [];
   const endings: [number, Ending][] = [

@@ -33,7 +33,7 @@ beforeEach(() => {
 });
 
 describe('a home', () => {
-  it('gets folders and files that are the user’s alone', async () => {
+  it('a home gets folders and files that are the user’s alone', async () => {
     await openHome(paths);
     for (const name of [paths.config, paths.state, paths.run])
       expect(statSync(name).mode & 0o777).toBe(0o700);
@@ -41,7 +41,7 @@ describe('a home', () => {
       expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('is the same home the next time', async () => {
+  it('a home is the same home the next time', async () => {
     const made = await openHome(paths);
     expect(made).toMatchObject({ isNew: true, hasMaster: false });
     await made.masterWritten();
@@ -71,7 +71,7 @@ describe('a home', () => {
     expect(readFileSync(homeFile(paths), 'utf8')).toBe(newer);
   });
 
-  it('never shows a piece of a damaged key', async () => {
+  it('a home never shows a piece of a damaged key', async () => {
     await openHome(paths);
     const damaged = readFileSync(ownerKeyFile(paths), 'utf8').slice(0, 60);
     writeFileSync(ownerKeyFile(paths), damaged);
@@ -146,7 +146,7 @@ describe('the files of a home', () => {
 });
 
 describe('the lock', () => {
-  it('is held by one broker, until that broker releases it', async () => {
+  it('the lock is held by one broker, until that broker releases it', async () => {
     const unlock = await takeLock(paths.state);
     await expect(takeLock(paths.state)).rejects.toMatchObject({ reason: 'broker_running' });
     unlock();
@@ -154,7 +154,7 @@ describe('the lock', () => {
     again();
   });
 
-  it('is not held by a mere file that a crash left', async () => {
+  it('the lock is not held by a mere file that a crash left', async () => {
     writeFileSync(path.join(paths.state, 'daemon.lock'), '');
     const unlock = await takeLock(paths.state);
     unlock();

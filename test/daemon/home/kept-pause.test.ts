@@ -37,7 +37,7 @@ function stage(): Stage {
 }
 
 describe('a pause that the owner begins', () => {
-  it('is kept by the vault and noted, and so is its end', async () => {
+  it('a pause that the owner begins is kept by the vault and noted, and so is its end', async () => {
     const { kept, pause, held, rows } = stage();
     const begun = kept.begin(61_000);
     // At once, before the vault has it.
@@ -49,7 +49,7 @@ describe('a pause that the owner begins', () => {
     expect(rows).toEqual(['paused until 1970-01-01T00:01:01.000Z', 'resumed']);
   });
 
-  it('stands though the vault can’t keep it, and says how long', async () => {
+  it('a pause that the owner begins stands though the vault can’t keep it, and says how long', async () => {
     const scene = stage();
     scene.trouble = new VaultError('locked', 'the vault is locked');
     await expect(scene.kept.begin()).rejects.toMatchObject({
@@ -61,7 +61,7 @@ describe('a pause that the owner begins', () => {
     expect(scene.pause.current).toEqual({ since: 1000 });
   });
 
-  it('stands on where the vault can’t take its end', async () => {
+  it('a pause that the owner begins stands on where the vault can’t take its end', async () => {
     const scene = stage();
     await scene.kept.begin();
     scene.trouble = new VaultError('locked', 'the vault is locked');
@@ -69,20 +69,20 @@ describe('a pause that the owner begins', () => {
     expect(scene.pause.current).toEqual({ since: 1000 });
   });
 
-  it('stands in vault and broker if it begins while an earlier one is ended', async () => {
+  it('a pause that the owner begins stands in vault and broker if it begins while an earlier one is ended', async () => {
     const { kept, pause, held } = stage();
     await kept.begin();
     await Promise.all([kept.end(), kept.begin()]);
     expect([pause.current, held.at(-1)]).toEqual([{ since: 1000 }, { since: 1000 }]);
   });
 
-  it('is refused with an end in the past', async () => {
+  it('a pause that the owner begins is refused with an end in the past', async () => {
     const { kept, pause } = stage();
     await expect(kept.begin(1000)).rejects.toMatchObject({ reason: 'invalid_request' });
     expect(pause.current).toBeUndefined();
   });
 
-  it('leaves one row when its time is over, and the windows are told', async () => {
+  it('a pause that the owner begins leaves one row when its time is over, and the windows are told', async () => {
     const scene = stage();
     await scene.kept.begin(2000);
     scene.kept.look();

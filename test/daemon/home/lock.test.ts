@@ -12,7 +12,7 @@ function newFolder(): string {
   return folder;
 }
 
-it('is held by one, and free after its release', async () => {
+it('a lock is held by one, and free after its release', async () => {
   const file = path.join(newFolder(), 'a.lock');
   const release = await tryLock(file);
   expect(release).toBeDefined();
@@ -26,7 +26,7 @@ it.each([
   ['a folder', (file: string) => mkdirSync(file)],
   // Opened as a file, it would wait for a reader for ever.
   ['a pipe', (file: string) => void execFileSync('mkfifo', [file])],
-])('is refused where %s stands in its place', async (_what, put) => {
+])('a lock is refused where %s stands in its place', async (_what, put) => {
   const file = path.join(newFolder(), 'a.lock');
   put(file);
   await expect(tryLock(file)).rejects.toMatchObject({ reason: 'file_unreadable' });

@@ -34,12 +34,12 @@ describe('the host of an issuer whose second letter is Cyrillic', () => {
   const shown = (question: Question): string | undefined =>
     interactionAnswer({ id: '1a2b3c4d', question, createdAt: 0 }, true).issuer;
 
-  it('stands in its xn-- form in a question about the account', () => {
+  it('the host of an issuer whose second letter is Cyrillic stands in its xn-- form in a question about the account', () => {
     const question = { kind: 'account', endpoint, issuer, known: ['ana@notes.example'] } as const;
     expect(shown(question)).toBe('https://xn--lgin-55d.example');
   });
 
-  it('stands in its xn-- form in a question about access of a program', () => {
+  it('the host of an issuer whose second letter is Cyrillic stands in its xn-- form in a question about access of a program', () => {
     const grant = { id: 'g1', issuer, account: 'bob@notes.example', otherAccounts: [], isAnother: false };
     const question = { kind: 'allow', clientId: 'c1', clientName: 'editor', endpoint, grant } as const;
     expect(shown(question)).toBe('https://xn--lgin-55d.example');

@@ -53,7 +53,7 @@ describe('a change', () => {
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({});
   });
 
-  it('waits for the next start if the user started the broker with the setting in its environment', () => {
+  it('a change of a setting waits for the next start if the user started the broker with the setting in its environment', () => {
     const settings = book({ KEYTURN_BROWSER: 'lynx' }, false);
     expect(change(settings, 'browser', 'firefox')).toBe('nextStart');
     expect(settings.current.browser).toBe('lynx');
@@ -98,7 +98,7 @@ describe('a change', () => {
 });
 
 describe('the list', () => {
-  it('says where each value comes from, and shows no password', () => {
+  it('the list of settings says where each value comes from, and shows no password', () => {
     writeFileSync(file, '{"httpsProxy":"http://me:hunter2@proxy.example","protocolVersion":"2025-03-26"}', {
       mode: 0o600,
     });

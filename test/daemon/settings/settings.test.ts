@@ -29,7 +29,7 @@ function read(env: Record<string, string>, isNewHome: boolean, autoStarted = tru
 }
 
 describe('a new home', () => {
-  it('records the environment it is made in', () => {
+  it('a new home records the environment it is made in', () => {
     const made = read(
       { KEYTURN_VAULT: 'memory', BROWSER: 'lynx', https_proxy: 'http://proxy.example:3128' },
       true,
@@ -46,7 +46,7 @@ describe('a new home', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('prefers KEYTURN_BROWSER to BROWSER, and accepts only 1 as yes', () => {
+  it('a new home prefers KEYTURN_BROWSER to BROWSER, and accepts only 1 as yes', () => {
     expect(
       read({ KEYTURN_BROWSER: 'firefox', BROWSER: 'lynx', KEYTURN_ALLOW_INSECURE_LOOPBACK: 'yes' }, true),
     ).toEqual({
@@ -70,7 +70,7 @@ describe('a new home', () => {
     expect(readFileSync(file, 'utf8')).toBe(newer);
   });
 
-  it('takes the name and the value of the version header from the file', () => {
+  it('a new home takes the name and the value of the version header from the file', () => {
     const named = { protocolVersionHeader: 'X-Protocol-Version', protocolVersion: '2026-07-28' };
     writeFileSync(file, JSON.stringify(named), { mode: 0o600 });
     expect(read({}, false)).toMatchObject(named);
@@ -78,12 +78,12 @@ describe('a new home', () => {
 });
 
 describe('a home that exists', () => {
-  it('keeps the recorded settings if the broker was started automatically', () => {
+  it('a home that exists keeps the recorded settings if the broker was started automatically', () => {
     const made = read({ KEYTURN_VAULT: 'memory' }, true);
     expect(read({ KEYTURN_VAULT: 'keychain', KEYTURN_ALLOW_INSECURE_LOOPBACK: '1' }, false)).toEqual(made);
   });
 
-  it('takes the environment, for this run only, if the user starts the broker', () => {
+  it('a home that exists takes the environment, for this run only, if the user starts the broker', () => {
     read({ KEYTURN_VAULT: 'memory', BROWSER: 'lynx' }, true);
     expect(read({ BROWSER: 'firefox' }, false, false)).toMatchObject({ vault: 'memory', browser: 'firefox' });
     expect(read({}, false)).toMatchObject({ vault: 'memory', browser: 'lynx' });

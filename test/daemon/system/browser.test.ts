@@ -38,17 +38,17 @@ const url = 'https://issuer.example/auth?state=a&scope=a%20b;$(touch x)`touch y`
 const env = { PATH: process.env['PATH'] };
 
 describe('a browser command', () => {
-  it('gets its own arguments and then the URL as one argument, whatever the URL holds', async () => {
+  it('a browser command gets its own arguments and then the URL as one argument, whatever the URL holds', async () => {
     await openBrowser(url, { command: `${scribe('browser')} --private  --new-window`, env });
     expect(await argumentsGiven()).toEqual(['--private', '--new-window', url]);
   });
 
-  it('may be a file with spaces in its name', async () => {
+  it('a browser command may be a file with spaces in its name', async () => {
     await openBrowser(url, { command: scribe('my own browser'), env });
     expect(await argumentsGiven()).toEqual([url]);
   });
 
-  it('gets a unit of its own if systemd started the broker, and systemd expands nothing in the URL', async () => {
+  it('a browser command gets a unit of its own if systemd started the broker, and systemd expands nothing in the URL', async () => {
     scribe('systemd-run');
     const where = { PATH: `${folder}:${process.env['PATH']}` };
     await openBrowser(url, { command: 'firefox', env: where, isService: true });
@@ -67,7 +67,7 @@ describe('a browser command', () => {
     });
   });
 
-  it('is the default of the system if none is set, and nothing if the system has none', async () => {
+  it('a browser command is the default of the system if none is set, and nothing if the system has none', async () => {
     scribe('xdg-open');
     await openBrowser(url, { env: { PATH: `${folder}:${process.env['PATH']}` }, platform: 'linux' });
     expect(await argumentsGiven()).toEqual([url]);

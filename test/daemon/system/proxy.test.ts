@@ -82,12 +82,12 @@ async function bodyWith(options: FetchOptions): Promise<string> {
 }
 
 describe('a proxy that the settings name', () => {
-  it('gets only the name of the host, and resolves it by itself', async () => {
+  it('a proxy that the settings name gets only the name of the host, and resolves it by itself', async () => {
     expect(await bodyWith({ httpsProxy })).toBe('behind the proxy');
     expect(asked).toEqual([`${name}:443`]);
   });
 
-  it('may have a name with a private address, because the person named it', async () => {
+  it('a proxy that the settings name may have a name with a private address, because the person named it', async () => {
     const looked = resolveBy((host) => (host === 'proxy.example' ? ['127.0.0.1'] : undefined));
     expect(await bodyWith({ httpsProxy: httpsProxy.replace('127.0.0.1', 'proxy.example') })).toBe(
       'behind the proxy',
@@ -95,12 +95,12 @@ describe('a proxy that the settings name', () => {
     expect(looked).toEqual(['proxy.example']);
   });
 
-  it('is not used for the hosts that noProxy names', async () => {
+  it('a proxy that the settings name is not used for the hosts that noProxy names', async () => {
     await expect(bodyWith({ httpsProxy, noProxy: `other.example,${name}` })).rejects.toThrow();
     expect(asked).toEqual([]);
   });
 
-  it('does not change the certificates that TLS trusts', async () => {
+  it('a proxy that the settings name does not change the certificates that TLS trusts', async () => {
     const other = await generate([{ name: 'commonName', value: 'another authority' }], {
       keyType: 'ec',
       curve: 'P-256',
@@ -112,7 +112,7 @@ describe('a proxy that the settings name', () => {
     expect(asked).toEqual([`${name}:443`]);
   });
 
-  it('is the only way if it is set: no request bypasses a proxy that is down', async () => {
+  it('a proxy that the settings name is the only way if it is set: no request bypasses a proxy that is down', async () => {
     await expect(bodyWith({ httpsProxy: 'http://127.0.0.1:9' })).rejects.toThrow();
     expect(asked).toEqual([]);
   });

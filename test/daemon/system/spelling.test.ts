@@ -12,7 +12,7 @@ describe('an address', () => {
     ['https://n\u043etes.example/', 'https://xn--ntes-55d.example/'],
     ['https://notes.example/mcp/', 'https://notes.example/mcp/'],
     ['no address', 'no address'],
-  ])('%s is spelled %s', (typed, shown) => expect(spelled(typed)).toBe(shown));
+  ])('the address %s is spelled %s', (typed, shown) => expect(spelled(typed)).toBe(shown));
 });
 
 describe('a card in the app', () => {

@@ -25,7 +25,7 @@ function idleAfter(seconds: number) {
   return { idle, clock, locks, pass };
 }
 
-it('locks when no request came for the set time, and not before', async () => {
+it('the idle lock locks when no request came for the set time, and not before', async () => {
   const { locks, pass } = idleAfter(60);
   for (let second = 0; second < 59; second += 1) await pass(1);
   expect(locks).toEqual([]);
@@ -33,7 +33,7 @@ it('locks when no request came for the set time, and not before', async () => {
   expect(locks).toEqual([60]);
 });
 
-it('checks when the machine wakes up, not only at the next tick', async () => {
+it('the idle lock checks when the machine wakes up, not only at the next tick', async () => {
   const { idle, clock, locks } = idleAfter(60);
   clock.suspend(3_600_000);
   await turnOfEvents();
@@ -42,7 +42,7 @@ it('checks when the machine wakes up, not only at the next tick', async () => {
   expect(locks).toEqual([3600]);
 });
 
-it('counts from the last request', async () => {
+it('the idle lock counts from the last request', async () => {
   const { idle, locks, pass } = idleAfter(60);
   await pass(50);
   idle.touch();
@@ -52,7 +52,7 @@ it('counts from the last request', async () => {
   expect(locks).toEqual([110]);
 });
 
-it('locks at the first check after the machine has slept through the time', async () => {
+it('the idle lock locks at the first check after the machine has slept through the time', async () => {
   const { locks, pass } = idleAfter(60);
   await pass(8 * 3600);
   expect(locks).toEqual([8 * 3600]);

@@ -27,7 +27,7 @@ function keychainOf(home: Home): Vault {
 }
 
 describe('the master secret', () => {
-  it('is the same for every later broker of the home, and is in no file', async () => {
+  it('the master secret is the same for every later broker of the home, and is in no file', async () => {
     const home = await openHome(paths);
     const vault = keychainOf(home);
     const made = await new Master(vault, home).key();

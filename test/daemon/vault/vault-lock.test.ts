@@ -78,7 +78,7 @@ const client = { role: 'client' } as const;
 const owner = { role: 'owner' } as const;
 
 describe('locking', () => {
-  it('drops the master secret and the access tokens, and refuses requests that need the vault', async () => {
+  it('locking drops the master secret and the access tokens, and refuses requests that need the vault', async () => {
     const { rig, vaultLock, watch, master, rows } = await deskFor();
     await rig.allow();
     await rig.ask();
@@ -101,7 +101,7 @@ describe('locking', () => {
     expect(rig.grant().state.kind).toBe('active');
   });
 
-  it('refuses every request of local programs, and the owner’s requests for tokens', async () => {
+  it('locking refuses every request of local programs, and the owner’s requests for tokens', async () => {
     const { vaultLock } = await deskFor();
     await vaultLock.lock('locked');
     for (const method of ['token.get', 'token.reject', 'grant.list', 'subscribe'] as const) {
@@ -116,7 +116,7 @@ describe('locking', () => {
     expect(() => vaultLock.admit(client, 'token.get')).not.toThrow();
   });
 
-  it('waits for a refresh under way, whose rotated token is in the vault before it is locked', async () => {
+  it('locking waits for a refresh under way, whose rotated token is in the vault before it is locked', async () => {
     const { rig, vaultLock, rows } = await deskFor();
     await rig.allow();
     const old = await rig.ask();
@@ -140,7 +140,7 @@ describe('locking', () => {
     expect(world.counts().authorizationServer.refreshReuses).toBe(0);
   });
 
-  it('keeps a rotated token that the vault could not take, until it can', async () => {
+  it('locking keeps a rotated token that the vault could not take, until it can', async () => {
     const { rig, vaultLock } = await deskFor();
     await rig.allow();
     const old = await rig.ask();
@@ -155,7 +155,7 @@ describe('locking', () => {
     expect(rig.grant().state.kind).toBe('active');
   });
 
-  it('lets a grant end here while the vault is locked, and informs its server later', async () => {
+  it('locking lets a grant end here while the vault is locked, and informs its server later', async () => {
     const { rig, vaultLock } = await deskFor();
     await rig.allow();
     await rig.ask();
@@ -165,7 +165,7 @@ describe('locking', () => {
     expect(rig.grant().state.kind).toBe('revoked');
   });
 
-  it('cancels open sign-ins, because their tokens could not be kept', async () => {
+  it('locking cancels open sign-ins, because their tokens could not be kept', async () => {
     const { rig, vaultLock } = await deskFor();
     rig.person.isThere = false;
     const login = rig.login();
@@ -178,7 +178,7 @@ describe('locking', () => {
 });
 
 describe('unlocking', () => {
-  it('asks once for all callers, and all get the same result', async () => {
+  it('unlocking asks once for all callers, and all get the same result', async () => {
     const answered = Promise.withResolvers<void>();
     let asked = 0;
     const unlock = async (): Promise<void> => {
@@ -196,7 +196,7 @@ describe('unlocking', () => {
     await rig.parts.vault.probe();
   });
 
-  it('pauses after a wrong passphrase, longer each time, and notes each failure', async () => {
+  it('unlocking pauses after a wrong passphrase, longer each time, and notes each failure', async () => {
     const unlock = async (_patience: number, passphrase?: string): Promise<void> => {
       if (passphrase !== 'right') throw new VaultError('locked', 'this passphrase does not open the vault');
     };
@@ -230,7 +230,7 @@ describe('unlocking', () => {
     await vaultLock.unlock({ passphrase: 'right' }, here());
   });
 
-  it('opens nothing if a lock comes during it', async () => {
+  it('unlocking opens nothing if a lock comes during it', async () => {
     const answered = Promise.withResolvers<void>();
     const { vaultLock, rig, watch } = await deskFor({ lockable: { unlock: () => answered.promise } });
     const unlocking = vaultLock.unlock({}, here());
@@ -246,7 +246,7 @@ describe('unlocking', () => {
 describe("a caller's desktop session", () => {
   const session = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/run/user/1000/bus', DISPLAY: ':0' };
 
-  it('is used for one more try if the broker has no working bus', async () => {
+  it('a caller’s desktop session is used for one more try if the broker has no working bus', async () => {
     const buses: (string | undefined)[] = [];
     const { vaultLock, bus } = await deskFor({
       lockable: {
@@ -261,7 +261,7 @@ describe("a caller's desktop session", () => {
     expect(buses).toHaveLength(2);
   });
 
-  it('is not used if the broker has a working bus, and forgotten if it does not help', async () => {
+  it('a caller’s desktop session is not used if the broker has a working bus, and forgotten if it does not help', async () => {
     const { vaultLock, bus } = await deskFor();
     await vaultLock.unlock({ session }, here());
     expect(bus.environment()).not.toMatchObject(session);
@@ -276,7 +276,7 @@ describe("a caller's desktop session", () => {
 });
 
 describe('the idle lock', () => {
-  it('locks after the time that the vault confirms, though the file named none', async () => {
+  it('the idle lock locks after the time that the vault confirms, though the file named none', async () => {
     const { vaultLock, rig, watch, settings } = await deskFor();
     await rig.parts.vault.probe();
     settings.lockAfter = 60;
@@ -287,7 +287,7 @@ describe('the idle lock', () => {
     expect(watch.state.state).toBe('locked');
   });
 
-  it('locks when no program asks, and not while one does or for an owner who only looks', async () => {
+  it('the idle lock locks when no program asks, and not while one does or for an owner who only looks', async () => {
     const { vaultLock, rig, watch, rows } = await deskFor({ lockAfter: 60 });
     const pass = async (seconds: number): Promise<void> => {
       rig.clock.advance(seconds * 1000);

@@ -75,7 +75,7 @@ describe('a crowd of connections', { timeout: patience }, () => {
 });
 
 describe('wrong proofs at speed', { timeout: patience }, () => {
-  onLinux('slow their own process, not the client whose id they claim', async () => {
+  onLinux('wrong proofs at speed slow their own process, not the client whose id they claim', async () => {
     const rig = await startRig();
     const victim = rig.enrol();
     const attacker = await attack('wrong-proofs', rig.socket, rig.server.endpoint, victim.clientId);
@@ -97,7 +97,7 @@ describe('wrong proofs at speed', { timeout: patience }, () => {
     expect(rig.events.filter(({ event }) => event === 'refused').length).toBeLessThan(50 + 64);
   });
 
-  test('are admitted again, one a second, and one that succeeds is not counted', async () => {
+  test('wrong proofs at speed are admitted again, one a second, and one that succeeds is not counted', async () => {
     const peer = { kind: 'verified', uid: process.getuid?.() ?? 0, gid: 0, pid: 7 } as const;
     const rig = await startRig({ readPeer: () => peer });
     const identity = rig.enrol();
@@ -122,7 +122,7 @@ describe('wrong proofs at speed', { timeout: patience }, () => {
     expect(await fail()).toMatchObject(told);
   });
 
-  test('slow nobody if the kernel does not say which process they come from', async () => {
+  test('wrong proofs at speed slow nobody if the kernel does not say which process they come from', async () => {
     const rig = await startRig({ readPeer: () => ({ kind: 'unverified' }) });
     for (let i = 0; i < 80; i += 1) {
       const client = new RawClient(rig.socket);
@@ -134,7 +134,7 @@ describe('wrong proofs at speed', { timeout: patience }, () => {
     expect(unusual(rig)).toMatchObject([{ what: 'handshakes', count: 20 }]);
   });
 
-  test('do not count if the broker is at fault', async () => {
+  test('wrong proofs at speed do not count if the broker is at fault', async () => {
     const rig = await startRig({
       keyFor: async () => {
         throw new KeyturnError('locked', 'the vault is locked');
@@ -151,7 +151,7 @@ describe('wrong proofs at speed', { timeout: patience }, () => {
 });
 
 describe('an admitted client', { timeout: patience }, () => {
-  test('may ask for what is in memory as fast as it can', async () => {
+  test('an admitted client may ask for what is in memory as fast as it can', async () => {
     const rig = await startRig();
     const client = await admitted(rig, rig.enrol());
     const asked = 5000;

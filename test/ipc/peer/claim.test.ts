@@ -5,7 +5,7 @@ import { claimIn } from '../../../src/ipc/peer/claim.ts';
 const of = (...given: string[]) => claimIn(['node', ...given, ''].join('\0'));
 
 describe('the arguments of an interpreter', () => {
-  it('name the script and what it was given', () => {
+  it('the arguments of an interpreter name the script and what it was given', () => {
     expect(of('--enable-source-maps', '/opt/agent/main.js', '--verbose', 'notes')).toEqual({
       script: '/opt/agent/main.js',
       arguments: ['--enable-source-maps', '/opt/agent/main.js', '--verbose', 'notes'],
@@ -40,7 +40,7 @@ describe('the arguments of an interpreter', () => {
     expect(of(...given)).toEqual({ arguments: shown, isCut: true });
   });
 
-  it('keep what follows a script, whose `-c` need not be code', () => {
+  it('the arguments of an interpreter keep what follows a script, whose `-c` need not be code', () => {
     expect(of('main.js', '-c', 'main.conf')).toMatchObject({ arguments: ['main.js', '-c', 'main.conf'] });
   });
 
@@ -66,7 +66,7 @@ describe('the arguments of an interpreter', () => {
     [['x7Kp2mQ9vRt4Lw8Z'], '…'],
     [['4111111111111111'], '…'],
     [['123e4567-e89b-12d3-a456-426614174000'], '…'],
-  ])('leave out what looks like a secret: %j', (given, shown) => {
+  ])('the arguments of an interpreter leave out what looks like a secret: %j', (given, shown) => {
     expect(
       of('main.js', ...given)
         .arguments.slice(1)
@@ -80,18 +80,18 @@ describe('the arguments of an interpreter', () => {
     '--port=8080',
     '2026-11-22',
     'LanguageServerMain',
-  ])('keep %s', (given) => {
+  ])('the arguments of an interpreter keep %s', (given) => {
     expect(of('main.js', given).arguments.at(-1)).toBe(given === '--author=Anna' ? '--author=…' : given);
   });
 
-  it('are bounded in number and length', () => {
+  it('the arguments of an interpreter are bounded in number and length', () => {
     const long = of('main.js', 'word '.repeat(1000), ...Array.from({ length: 100 }, () => 'x'));
     expect(long.isCut).toBe(true);
     expect(long.arguments).toHaveLength(24);
     expect(long.arguments[1]).toHaveLength(201);
   });
 
-  it('are empty for a process that has wiped them', () => {
+  it('the arguments of an interpreter are empty for a process that has wiped them', () => {
     expect(claimIn('')).toEqual({ arguments: [], isCut: false });
   });
 });

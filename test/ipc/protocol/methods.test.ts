@@ -51,7 +51,7 @@ const tokens = fc
   .map(([field, value]) => ({ ...token, [field]: value }));
 
 describe('guards and schemas', () => {
-  test('agree about every answer to token.get', () => {
+  test('guards and schemas agree about every answer to token.get', () => {
     expect(isTokenResult(token)).toBe(true);
     fc.assert(
       fc.property(fc.oneof(tokens, fc.anything()), (value) => {
@@ -61,7 +61,7 @@ describe('guards and schemas', () => {
     );
   });
 
-  test('agree about every answer to token.reject', () => {
+  test('guards and schemas agree about every answer to token.reject', () => {
     const results = fc.record({
       rejected: fc.oneof(fc.boolean(), oddities),
       token: fc.oneof(tokens, oddities),
@@ -78,7 +78,7 @@ describe('guards and schemas', () => {
 });
 
 describe('guard and schema', () => {
-  test('agree about every answer to network.get', () => {
+  test('guards and schemas agree about every answer to network.get', () => {
     const whole = { authorities: 'a', httpsProxy: 'b', noProxy: 'c', proxyCredentials: 'withheld' };
     const results = fc
       .tuple(fc.constantFrom(...Object.keys(whole)), oddities)
@@ -108,16 +108,16 @@ describe('the methods', () => {
     ['interaction.answer', { id: 'a', answer: 'yes', lease: { asBefore: true, once: true } }],
     ['interaction.answer', { id: 'a', answer: 'yes', lease: { asBefore: false } }],
     ['settings.set', { name: '__proto__', value: 1 }],
-  ] as const)('refuse malformed parameters of %s: %j', (method, params) => {
+  ] as const)('the methods refuse malformed parameters of %s: %j', (method, params) => {
     expect(methods[method].params.safeParse(params).success).toBe(false);
   });
 
-  test('ignore fields they do not know', () => {
+  test('the methods ignore fields they do not know', () => {
     const params = { resource: 'https://a.example', fromTheFuture: true };
     expect(methods['token.get'].params.parse(params)).toEqual({ resource: 'https://a.example' });
   });
 
-  test('are found only by their own names', () => {
+  test('the methods are found only by their own names', () => {
     expect(isMethod('token.get')).toBe(true);
     expect(isMethod('toString')).toBe(false);
     expect(isMethod('constructor')).toBe(false);
@@ -141,22 +141,22 @@ describe('a message', () => {
     '{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":"m"}}',
     '{"jsonrpc":"2.0","id":1,"error":{"code":"1","message":"m"}}',
     `{"jsonrpc":"2.0","id":1,"method":"${'m'.repeat(65)}"}`,
-  ])('is refused as invalid: %s', (text) => {
+  ])('a message is refused as invalid: %s', (text) => {
     expect(() => parse(text)).toThrow(expect.objectContaining({ reason: 'frame_invalid' }));
   });
 
-  test.each(['', '{', 'GET / HTTP/1.1', '\u0000'])('is refused as no JSON: %j', (text) => {
+  test.each(['', '{', 'GET / HTTP/1.1', '\u0000'])('a message is refused as no JSON: %j', (text) => {
     expect(() => parse(text)).toThrow(expect.objectContaining({ reason: 'parse_error' }));
   });
 
-  test('is refused when it is not UTF-8, without repeating its bytes', () => {
+  test('a message is refused when it is not UTF-8, without repeating its bytes', () => {
     const bytes = Buffer.concat([Buffer.from('{"secret":"'), Buffer.of(0xff, 0xfe), Buffer.from('"}')]);
     expect(() => parse(bytes)).toThrow(/^a frame is not JSON in UTF-8$/);
   });
 });
 
 describe('an error on the wire', () => {
-  test('comes back with its reason, hint, rule and pause', () => {
+  test('an error on the wire comes back with its reason, hint, rule and pause', () => {
     const error = new KeyturnError('rate_limited', 'too often', {
       hint: 'wait',
       rule: 'ours',
@@ -167,13 +167,13 @@ describe('an error on the wire', () => {
     expect(back.retryAfter).toBe(3);
   });
 
-  test('never carries the text of a foreign error', () => {
+  test('an error on the wire never carries the text of a foreign error', () => {
     const body = errorBody(new Error('the key is hunter2', { cause: 'hunter2' }));
     expect(JSON.stringify(body)).not.toContain('hunter2');
     expect(body).toMatchObject({ code: -32603, data: { reason: 'internal' } });
   });
 
-  test('shows control characters and direction overrides as escapes', () => {
+  test('an error on the wire shows control characters and direction overrides as escapes', () => {
     const message = 'a\u001b[2Jb\u202ec\nd';
     const error = errorFrom({ code: -1, message });
     expect(error.message).toBe(String.raw`a\u001b[2Jb\u202ec\nd`);

@@ -35,7 +35,7 @@ async function rigWithCards(): Promise<{ rig: Rig; cards: Card[]; client: (name?
 const paired = (): Paired => ({ clientId: 'abc', key: createSecretKey(randomBytes(32)) });
 
 describe('a pairing', () => {
-  test('shows the same six digits to program and owner, and answers with the key', async () => {
+  test('a pairing shows the same six digits to program and owner, and answers with the key', async () => {
     const { cards, client } = await rigWithCards();
     const program = client();
     const notice = await program.next();
@@ -53,7 +53,7 @@ describe('a pairing', () => {
     expect(await program.next()).toBeUndefined();
   });
 
-  test('may outlast the five seconds of a handshake, but ends after two minutes', async () => {
+  test('a pairing may outlast the five seconds of a handshake, but ends after two minutes', async () => {
     const { rig, cards, client } = await rigWithCards();
     const program = client();
     await program.next();
@@ -64,7 +64,7 @@ describe('a pairing', () => {
     expect(await program.refusal()).toBe('pairing_denied');
   });
 
-  test('withdraws its card when the program leaves', async () => {
+  test('a pairing withdraws its card when the program leaves', async () => {
     const { cards, client } = await rigWithCards();
     const program = client();
     await program.next();
@@ -74,7 +74,7 @@ describe('a pairing', () => {
     await promise;
   });
 
-  test('accepts no other message while it waits', async () => {
+  test('a pairing accepts no other message while it waits', async () => {
     const { cards, client } = await rigWithCards();
     const program = client();
     await program.next();
@@ -83,14 +83,14 @@ describe('a pairing', () => {
     expect(cards).toHaveLength(1);
   });
 
-  test('may be pending beside at most two others', async () => {
+  test('a pairing may be pending beside at most two others', async () => {
     const { cards, client } = await rigWithCards();
     for (let i = 0; i < 3; i += 1) await client(`program ${i}`).next();
     expect(await client().refusal()).toBe('rate_limited');
     expect(cards).toHaveLength(3);
   });
 
-  test('must wait after each refusal, twice as long each time, even under another name', async () => {
+  test('a pairing must wait after each refusal, twice as long each time, even under another name', async () => {
     const { rig, cards, client } = await rigWithCards();
     for (const seconds of [1, 2, 4]) {
       const program = client();
@@ -112,13 +112,13 @@ describe('a pairing', () => {
     ['x'.repeat(65), 'a name past 64 characters'],
     ['two\nlines', 'a line break'],
     ['evil\u202egnp', 'a direction override'],
-  ])('is refused for %j (%s)', async (name) => {
+  ])('a pairing is refused for %j (%s)', async (name) => {
     const { cards, client } = await rigWithCards();
     expect(await client(name).refusal()).toBe('handshake_failed');
     expect(cards).toHaveLength(0);
   });
 
-  test('is refused if it was meant for another socket', async () => {
+  test('a pairing is refused if it was meant for another socket', async () => {
     const { rig, cards } = await rigWithCards();
     const program = new RawClient(rig.socket);
     const params = { versions: [1], name: 'editor', endpoint: 'unix:1:2' };

@@ -15,7 +15,7 @@ import { frameLimit } from '../../../src/ipc/wire/limits.ts';
 import { admitted, helloLine, RawClient, request, startRig } from '../rig.ts';
 
 describe('an admitted client', () => {
-  test('gets the reason, hint and rule of a refusal, and nothing of a foreign error', async () => {
+  test('an admitted client gets the reason, hint and rule of a refusal, and nothing of a foreign error', async () => {
     const rig = await startRig({
       dispatch: async (_caller, method) => {
         if (method === 'a')
@@ -40,7 +40,7 @@ describe('an admitted client', () => {
     expect(JSON.stringify(answer)).not.toContain('hunter2');
   });
 
-  test('may send frames up to 1 MiB, and none beyond', async () => {
+  test('an admitted client may send frames up to 1 MiB, and none beyond', async () => {
     const rig = await startRig({ dispatch: async () => ({}) });
     const client = await admitted(rig, rig.enrol());
     const room = frameLimit - JSON.stringify(request(1, 'a', { text: '' })).length;
@@ -50,14 +50,14 @@ describe('an admitted client', () => {
     expect(await client.refusal()).toBe('frame_invalid');
   });
 
-  test('gets an error if an answer was too long', async () => {
+  test('an admitted client gets an error if an answer was too long', async () => {
     const rig = await startRig({ dispatch: async () => 'x'.repeat(frameLimit) });
     const client = await admitted(rig, rig.enrol());
     client.send(request(1, 'a'));
     expect(await client.next()).toMatchObject({ id: 1, error: { data: { reason: 'frame_invalid' } } });
   });
 
-  test('has 64 requests in flight; the next waits for one of them', async () => {
+  test('an admitted client has 64 requests in flight; the next waits for one of them', async () => {
     const release: (() => void)[] = [];
     const { promise: all64, resolve } = Promise.withResolvers<void>();
     const rig = await startRig({
@@ -82,7 +82,7 @@ describe('an admitted client', () => {
     expect(release).toHaveLength(70);
   });
 
-  test('is cut off when it never reads what it asked for', async () => {
+  test('an admitted client is cut off when it never reads what it asked for', async () => {
     const text = 'x'.repeat(frameLimit / 2);
     const rig = await startRig({ dispatch: async () => text });
     const client = await admitted(rig, rig.enrol());
@@ -92,7 +92,7 @@ describe('an admitted client', () => {
     expect(rig.server.callers()).toEqual([]);
   });
 
-  test('has its questions withdrawn when it leaves', async () => {
+  test('an admitted client has its questions withdrawn when it leaves', async () => {
     const { promise: withdrawn, resolve } = Promise.withResolvers<boolean>();
     const { promise: asked, resolve: markAsked } = Promise.withResolvers<void>();
     const rig = await startRig({
@@ -109,14 +109,14 @@ describe('an admitted client', () => {
     expect(await withdrawn).toBe(true);
   });
 
-  test('gets the events that it subscribed to', async () => {
+  test('an admitted client gets the events that it subscribed to', async () => {
     const rig = await startRig();
     const client = await admitted(rig, rig.enrol());
     rig.server.callers()[0]?.notify('grant.changed', { id: 'a' });
     expect(await client.next()).toEqual({ jsonrpc: '2.0', method: 'grant.changed', params: { id: 'a' } });
   });
 
-  test('gets no answer to a notification', async () => {
+  test('an admitted client gets no answer to a notification', async () => {
     const rig = await startRig();
     const client = await admitted(rig, rig.enrol());
     client.send({ jsonrpc: '2.0', method: 'status' });
@@ -124,7 +124,7 @@ describe('an admitted client', () => {
     expect(await client.next()).toMatchObject({ id: 1 });
   });
 
-  test('loses every connection when it is removed, including a handshake under way', async () => {
+  test('an admitted client loses every connection when it is removed, including a handshake under way', async () => {
     const rig = await startRig();
     const identity = rig.enrol();
     const other = await admitted(rig, rig.enrol());
@@ -141,7 +141,7 @@ describe('an admitted client', () => {
 });
 
 describe('the socket', () => {
-  test('has mode 0600 and is removed when the broker stops', async () => {
+  test('the socket has mode 0600 and is removed when the broker stops', async () => {
     const rig = await startRig();
     expect(statSync(rig.socket).mode & 0o777).toBe(0o600);
     const client = await admitted(rig, rig.enrol());
@@ -150,7 +150,7 @@ describe('the socket', () => {
     expect(statSync(rig.socket, { throwIfNoEntry: false })).toBeUndefined();
   });
 
-  test('refuses another user before it reads a byte', async () => {
+  test('the socket refuses another user before it reads a byte', async () => {
     const uid = (process.getuid?.() ?? 0) + 1;
     let asked = 0;
     const rig = await startRig({
@@ -168,26 +168,29 @@ describe('the socket', () => {
   });
 
   // Only root can act as another user; an ordinary user runs only the test above.
-  test.skipIf(process.getuid?.() !== 0)('receives nothing that a real other user sends', async () => {
-    const rig = await startRig();
-    // Every user can reach the socket, as if its mode gave no protection.
-    for (let at = path.dirname(rig.socket); at !== tmpdir(); at = path.dirname(at)) chmodSync(at, 0o755);
-    chmodSync(rig.socket, 0o666);
-    const program = `
+  test.skipIf(process.getuid?.() !== 0)(
+    'the socket receives nothing that a real other user sends',
+    async () => {
+      const rig = await startRig();
+      // Every user can reach the socket, as if its mode gave no protection.
+      for (let at = path.dirname(rig.socket); at !== tmpdir(); at = path.dirname(at)) chmodSync(at, 0o755);
+      chmodSync(rig.socket, 0o666);
+      const program = `
       const line = ${JSON.stringify(`${helloLine(rig.enrol(), rig.server.endpoint)}\n`)};
       let heard = '';
       require('node:net').connect(process.argv[1], function () { this.write(line); })
         .on('data', (chunk) => (heard += chunk))
         .on('error', ({ code }) => code === 'EPIPE' || code === 'ECONNRESET' || (heard += code))
         .on('close', () => process.stdout.write(heard + 'closed'));`;
-    const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups'];
-    const args = [...nobody, process.execPath, '-e', program, rig.socket];
-    expect((await promisify(execFile)('setpriv', args)).stdout).toBe('closed');
-    await rig.seen(({ event }) => event === 'refused');
-    expect(rig.events).toMatchObject([{ event: 'refused', reason: 'not_permitted', peer: { uid: 65534 } }]);
-  });
+      const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+      const args = [...nobody, process.execPath, '-e', program, rig.socket];
+      expect((await promisify(execFile)('setpriv', args)).stdout).toBe('closed');
+      await rig.seen(({ event }) => event === 'refused');
+      expect(rig.events).toMatchObject([{ event: 'refused', reason: 'not_permitted', peer: { uid: 65534 } }]);
+    },
+  );
 
-  test('is not taken over from a running broker, and is from a dead one', async () => {
+  test('the socket is not taken over from a running broker, and is from a dead one', async () => {
     const rig = await startRig();
     const deps = {
       path: rig.socket,

@@ -42,11 +42,11 @@ async function listening(socket: string): Promise<{ endpoint: string; server: ne
 describe('the path of the socket', () => {
   const env = { KEYTURN_HOME: `/${'x'.repeat(200)}`, XDG_RUNTIME_DIR: '/run/user/1000', HOME: '/home/ada' };
 
-  test('is broker.sock in the run folder', () => {
+  test('the path of the socket is broker.sock in the run folder', () => {
     expect(socketPath(homePaths({ KEYTURN_HOME: '/a/home' }), {})).toBe('/a/home/run/broker.sock');
   });
 
-  test('is hashed into a private folder where it would be longer than 103 bytes', () => {
+  test('the path of the socket is hashed into a private folder where it would be longer than 103 bytes', () => {
     const folder = (length: number) => homePaths({ KEYTURN_HOME: `/${'é'.repeat(length)}` });
     // 2 bytes each: "/" + 2n + "/run/broker.sock" is 103 bytes for n = 43.
     expect(socketPath(folder(43), env)).toMatch(/é\/run\/broker\.sock$/);
@@ -56,18 +56,18 @@ describe('the path of the socket', () => {
     );
   });
 
-  test('differs for two homes that are both too long', () => {
+  test('the path of the socket differs for two homes that are both too long', () => {
     const other = homePaths({ ...env, KEYTURN_HOME: `${env.KEYTURN_HOME}y` });
     expect(socketPath(other, env)).not.toBe(socketPath(homePaths(env), env));
   });
 
-  test('is refused if every place is too long', () => {
+  test('the path of the socket is refused if every place is too long', () => {
     expect(() => socketPath(homePaths(env), { HOME: env.KEYTURN_HOME })).toThrow(
       expect.objectContaining({ reason: 'socket_unsafe', hint: expect.stringContaining('KEYTURN_HOME') }),
     );
   });
 
-  test('is recorded in the home, so that a client with another environment finds it', async () => {
+  test('the path of the socket is recorded in the home, so that a client with another environment finds it', async () => {
     const folder = temporaryFolder();
     const paths = homePaths({ KEYTURN_HOME: path.join(folder, 'x'.repeat(100)) });
     const socket = prepareSocket(paths, { XDG_RUNTIME_DIR: path.join(folder, 'runtime') });
@@ -78,7 +78,7 @@ describe('the path of the socket', () => {
     (await connectTo(findSocket(paths, {}))).socket.destroy();
   });
 
-  test('is refused if the record holds something else', () => {
+  test('the path of the socket is refused if the record holds something else', () => {
     const paths = homePaths({ KEYTURN_HOME: path.join(temporaryFolder(), 'x'.repeat(100)) });
     mkdirSync(paths.run, { recursive: true, mode: 0o700 });
     writeFileSync(path.join(paths.run, 'broker.path'), 'relative/socket\n');
@@ -87,26 +87,29 @@ describe('the path of the socket', () => {
 });
 
 describe('the folder', () => {
-  test('is made with mode 0700', () => {
+  test('the folder of the socket is made with mode 0700', () => {
     const paths = temporaryHome();
     prepareSocket(paths, {});
     expect(statSync(paths.run).mode & 0o7777).toBe(0o700);
   });
 
-  test.each([0o755, 0o770, 0o701, 0o500])('is refused with mode %o, and the hint mends it', (mode) => {
-    const paths = temporaryHome();
-    mkdirSync(paths.run, { recursive: true });
-    chmodSync(paths.run, mode);
-    const hint = `chmod 700 ${paths.run}`;
-    expect(() => prepareSocket(paths, {})).toThrow(
-      expect.objectContaining({ reason: 'socket_unsafe', hint: expect.stringContaining(hint) }),
-    );
-    expect(statSync(paths.run).mode & 0o777).toBe(mode);
-    chmodSync(paths.run, 0o700);
-    prepareSocket(paths, {});
-  });
+  test.each([0o755, 0o770, 0o701, 0o500])(
+    'the folder of the socket is refused with mode %o, and the hint mends it',
+    (mode) => {
+      const paths = temporaryHome();
+      mkdirSync(paths.run, { recursive: true });
+      chmodSync(paths.run, mode);
+      const hint = `chmod 700 ${paths.run}`;
+      expect(() => prepareSocket(paths, {})).toThrow(
+        expect.objectContaining({ reason: 'socket_unsafe', hint: expect.stringContaining(hint) }),
+      );
+      expect(statSync(paths.run).mode & 0o777).toBe(mode);
+      chmodSync(paths.run, 0o700);
+      prepareSocket(paths, {});
+    },
+  );
 
-  test('is refused as a symbolic link, by broker and client', async () => {
+  test('the folder of the socket is refused as a symbolic link, by broker and client', async () => {
     const paths = temporaryHome();
     const elsewhere = temporaryFolder();
     mkdirSync(path.dirname(paths.run), { recursive: true });
@@ -122,12 +125,15 @@ describe('the folder', () => {
     });
   });
 
-  test.runIf(process.getuid?.() === 0)('is refused when it belongs to someone else', () => {
-    const paths = temporaryHome();
-    prepareSocket(paths, {});
-    chownSync(paths.run, 65534, 65534);
-    expect(() => prepareSocket(paths, {})).toThrow(/belongs to user 65534/);
-  });
+  test.runIf(process.getuid?.() === 0)(
+    'the folder of the socket is refused when it belongs to someone else',
+    () => {
+      const paths = temporaryHome();
+      prepareSocket(paths, {});
+      chownSync(paths.run, 65534, 65534);
+      expect(() => prepareSocket(paths, {})).toThrow(/belongs to user 65534/);
+    },
+  );
 
   test.runIf(process.platform === 'linux')(
     'a folder that can never be made is refused, and not tried for ever',
@@ -143,7 +149,7 @@ describe('the folder', () => {
     },
   );
 
-  test('below a plain file is refused by the broker, and a client reports that no broker runs', async () => {
+  test('a folder below a plain file is refused by the broker, and a client reports that no broker runs', async () => {
     const file = path.join(temporaryFolder(), 'file');
     writeFileSync(file, 'mine');
     const paths = homePaths({ KEYTURN_HOME: path.join(file, 'home') });
@@ -158,7 +164,7 @@ describe('the folder', () => {
     expect(readFileSync(file, 'utf8')).toBe('mine');
   });
 
-  test('is not made through a dangling symbolic link', () => {
+  test('the folder of the socket is not made through a dangling symbolic link', () => {
     const folder = temporaryFolder();
     symlinkSync(path.join(folder, 'nowhere'), path.join(folder, 'home'));
     const paths = homePaths({ KEYTURN_HOME: path.join(folder, 'home') });
@@ -176,7 +182,7 @@ describe('the folder', () => {
 });
 
 describe('the socket', () => {
-  test('has the same name at both ends', async () => {
+  test('the socket has the same name at both ends', async () => {
     const socket = prepareSocket(temporaryHome(), {});
     const { endpoint } = await listening(socket);
     const connected = await connectTo(socket);
@@ -186,7 +192,7 @@ describe('the socket', () => {
     expect(endpoint).toMatch(/^unix:\d+:\d+$/);
   });
 
-  test('is refused by a client when others may write to it, and the hint mends it', async () => {
+  test('the socket is refused by a client when others may write to it, and the hint mends it', async () => {
     const socket = prepareSocket(temporaryHome(), {});
     await listening(socket);
     chmodSync(socket, 0o666);
@@ -196,7 +202,7 @@ describe('the socket', () => {
     });
   });
 
-  test('is refused as a symbolic link to a socket', async () => {
+  test('the socket is refused as a symbolic link to a socket', async () => {
     const real = prepareSocket(temporaryHome(), {});
     await listening(real);
     const link = prepareSocket(temporaryHome(), {});
@@ -206,7 +212,7 @@ describe('the socket', () => {
     expect(existsSync(link)).toBe(true);
   });
 
-  test('is never deleted when it is a plain file', async () => {
+  test('the socket is never deleted when it is a plain file', async () => {
     const socket = prepareSocket(temporaryHome(), {});
     writeFileSync(socket, 'mine', { mode: 0o600 });
     await expect(listenAt(net.createServer(), socket)).rejects.toMatchObject({ reason: 'socket_unsafe' });
@@ -239,7 +245,7 @@ describe('the socket', () => {
   );
 
   test.runIf(process.getuid?.() === 0)(
-    'is refused by both ends when it belongs to someone else',
+    'the socket is refused by both ends when it belongs to someone else',
     async () => {
       const socket = prepareSocket(temporaryHome(), {});
       await listening(socket);
@@ -249,7 +255,7 @@ describe('the socket', () => {
     },
   );
 
-  test('is used by neither end in a folder that others may write to', async () => {
+  test('the socket is used by neither end in a folder that others may write to', async () => {
     const socket = prepareSocket(temporaryHome(), {});
     await listening(socket);
     chmodSync(path.dirname(socket), 0o777);
@@ -308,7 +314,7 @@ describe('the socket', () => {
     },
   );
 
-  test('leaves the process’s own umask as it was', async () => {
+  test('listening leaves the process’s own umask as it was', async () => {
     const before = process.umask();
     await listening(prepareSocket(temporaryHome(), {}));
     expect(process.umask()).toBe(before);

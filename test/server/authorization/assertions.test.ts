@@ -75,7 +75,7 @@ const redeem = async (signed: string, more: Record<string, string> = {}) =>
   tokenRequest(rig, { grant_type: grant, assertion: signed, client_id: editor, ...more });
 
 describe('an identity assertion', () => {
-  it('gives a token of its subject for its resource, and no refresh token', async () => {
+  it('an identity assertion gives a token of its subject for its resource, and no refresh token', async () => {
     const { status, body } = await redeem(await assertion());
     expect(status).toBe(200);
     expect(body).not.toHaveProperty('refresh_token');
@@ -87,7 +87,7 @@ describe('an identity assertion', () => {
     });
   });
 
-  it('is advertised in the metadata', async () => {
+  it('an identity assertion is advertised in the metadata', async () => {
     const metadata = await (await rig.request('/.well-known/oauth-authorization-server')).json();
     expect(metadata).toMatchObject({
       authorization_grant_profiles_supported: ['urn:ietf:params:oauth:grant-profile:id-jag'],
@@ -95,12 +95,12 @@ describe('an identity assertion', () => {
     });
   });
 
-  it('gives no scope that it doesn’t name', async () => {
+  it('an identity assertion gives no scope that it doesn’t name', async () => {
     const { body } = await redeem(await assertion(), { scope: 'notes:read notes:write' });
     expect(claimsOf(body['access_token'])['scope']).toBe('notes:read');
   });
 
-  it('is used once', async () => {
+  it('an identity assertion is used once', async () => {
     const signed = await assertion();
     const answers = await Promise.all([redeem(signed), redeem(signed), redeem(signed)]);
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -117,12 +117,12 @@ describe('an identity assertion', () => {
     ['an end in the past', { exp: 1_700_000_000 }, 'invalid_grant'],
     ['a beginning long ago', { iat: 1_700_000_000 }, 'invalid_grant'],
     ['no id', { jti: undefined }, 'invalid_grant'],
-  ])('that names %s is refused', async (_what, changes, error) => {
+  ])('an identity assertion that names %s is refused', async (_what, changes, error) => {
     const changed = Array.isArray(changes['aud']) ? { aud: ['https://other.example', rig.issuer] } : changes;
     expect((await redeem(await assertion(changed))).body['error']).toBe(error);
   });
 
-  it('of another key, of another type, or without a signature is refused', async () => {
+  it('an identity assertion of another key, of another type, or without a signature is refused', async () => {
     const [header, payload] = (await assertion()).split('.');
     const unsigned = `${Buffer.from('{"alg":"none","typ":"oauth-id-jag+jwt"}').toString('base64url')}.${payload}.`;
     expect(header).toBeDefined();
@@ -136,7 +136,7 @@ describe('an identity assertion', () => {
     }
   });
 
-  it('for one resource gives nothing at another that the request names', async () => {
+  it('an identity assertion for one resource gives nothing at another that the request names', async () => {
     expect((await redeem(await assertion(), { resource: files })).body['error']).toBe('invalid_target');
   });
 });

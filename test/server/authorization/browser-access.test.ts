@@ -23,17 +23,17 @@ describe('the limit of registrations', () => {
     return found;
   };
 
-  it('counts each client of a trusted proxy, by the address that the proxy wrote', async () => {
+  it('the limit of registrations counts each client of a trusted proxy, by the address that the proxy wrote', async () => {
     const senders = ['192.0.2.1', '192.0.2.2', '192.0.2.1', '9.9.9.9, 192.0.2.1', '192.0.2.2', '192.0.2.2'];
     expect(await statuses(['127.0.0.0/8'], senders)).toEqual([201, 201, 201, 429, 201, 429]);
   });
 
-  it('counts addresses of one IPv6 network together', async () => {
+  it('the limit of registrations counts addresses of one IPv6 network together', async () => {
     const senders = ['2001:db8::1', '2001:db8::2', '2001:db8::3'];
     expect(await statuses(['127.0.0.1'], senders)).toEqual([201, 201, 429]);
   });
 
-  it('ignores what anybody else says of addresses', async () => {
+  it('the limit of registrations ignores what anybody else says of addresses', async () => {
     expect(await statuses([], ['192.0.2.1', '192.0.2.2', '192.0.2.3'])).toEqual([201, 201, 429]);
   });
 });
@@ -54,7 +54,7 @@ describe('a page of another origin', () => {
     return headers.get('access-control-allow-origin');
   };
 
-  it('reads both metadata documents and the keys', async () => {
+  it('a page of another origin reads both metadata documents and the keys', async () => {
     for (const path of [
       '/.well-known/oauth-authorization-server',
       '/.well-known/openid-configuration',
@@ -63,7 +63,7 @@ describe('a page of another origin', () => {
       expect(await readers(path, 'https://any.example')).not.toBeNull();
   });
 
-  it('reads an answer of the token endpoint if it is of the client’s own origin, and not otherwise', async () => {
+  it('a page of another origin reads an answer of the token endpoint if it is of the client’s own origin, and not otherwise', async () => {
     const body = new URLSearchParams({
       grant_type: 'authorization_code',
       code: 'x',
@@ -74,7 +74,7 @@ describe('a page of another origin', () => {
     expect(await readers('/token', 'null', body)).toBeNull();
   });
 
-  it('registers a client, after its browser asked', async () => {
+  it('a page of another origin registers a client, after its browser asked', async () => {
     const origin = 'https://any.example';
     const asked = await rig.request('/reg', {
       method: 'OPTIONS',
@@ -92,7 +92,7 @@ describe('a page of another origin', () => {
     expect([status, headers.get('access-control-allow-origin')]).toEqual([201, '*']);
   });
 
-  it('reads no page of a sign-in', async () => {
+  it('a page of another origin reads no page of a sign-in', async () => {
     const { headers } = await rig.request('/interaction/any', { headers: { origin: 'https://app.example' } });
     expect(headers.get('access-control-allow-origin')).toBeNull();
     const auth = await rig.request('/auth?client_id=web-app', { headers: { origin: 'https://app.example' } });
@@ -106,7 +106,7 @@ describe('a page of another origin', () => {
     ['http://localhost:6274', 'http://127.0.0.1/callback', false],
     ['https://127.0.0.1:6274', 'http://127.0.0.1/callback', false],
     ['null', 'https://app.example/a', false],
-  ])('at %s for a client with %s is its own origin: %s', (origin, redirect, isOwn) => {
+  ])('a page at %s has the origin of a client with the redirect %s: %s', (origin, redirect, isOwn) => {
     expect(isOriginOf(origin, [redirect])).toBe(isOwn);
   });
 });

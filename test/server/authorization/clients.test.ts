@@ -75,7 +75,7 @@ const register = async (to: Rig, body: unknown, headers: Record<string, string> 
 };
 
 describe('a client ID metadata document', () => {
-  it('is read beside at most nineteen others, however many strangers ask at once', async () => {
+  it('a client ID metadata document is read beside at most nineteen others, however many strangers ask at once', async () => {
     const held = new Set<ServerResponse>();
     let most = 0;
     const asked = Array.from({ length: 30 }, async (_, index) => {
@@ -97,14 +97,14 @@ describe('a client ID metadata document', () => {
     expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 400));
   });
 
-  it('makes its client known, with any port of a loopback redirect that names none', async () => {
+  it('a client ID metadata document makes its client known, with any port of a loopback redirect that names none', async () => {
     const clientId = publish('/good.json');
     const { status, body } = await signIn(rig, { client_id: clientId });
     expect(status).toBe(200);
     expect(claimsOf(body['access_token'])).toMatchObject({ client_id: clientId, aud: notes });
   });
 
-  it('is fetched once while its cache headers let it be kept', async () => {
+  it('a client ID metadata document is fetched once while its cache headers let it be kept', async () => {
     const clientId = publish('/kept.json', {}, { 'cache-control': 'max-age=600' });
     const { url } = authorizationOf(rig, { client_id: clientId });
     await rig.request(url);
@@ -124,16 +124,19 @@ describe('a client ID metadata document', () => {
     ['lists another scheme', '/scheme.json', { redirect_uris: ['com.example.app:/callback'] }],
     ['holds a secret', '/secret.json', { client_secret: 'x'.repeat(43) }],
     ['wants a shared secret', '/method.json', { token_endpoint_auth_method: 'client_secret_basic' }],
-  ])('that %s is refused on a page, with no redirect', async (_what, path, changes) => {
-    const clientId = publish(path, changes);
-    const answer = await rig.request(authorizationOf(rig, { client_id: clientId }).url);
-    expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
-      status: 400,
-      location: null,
-    });
-    expect(await answer.text()).toMatch(/invalid_client|invalid_redirect_uri/);
-    expect(fetched).toContain(path);
-  });
+  ])(
+    'a client ID metadata document that %s is refused on a page, with no redirect',
+    async (_what, path, changes) => {
+      const clientId = publish(path, changes);
+      const answer = await rig.request(authorizationOf(rig, { client_id: clientId }).url);
+      expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
+        status: 400,
+        location: null,
+      });
+      expect(await answer.text()).toMatch(/invalid_client|invalid_redirect_uri/);
+      expect(fetched).toContain(path);
+    },
+  );
 
   it.each<[string, string, (response: ServerResponse) => void]>([
     [
@@ -167,7 +170,7 @@ describe('a client ID metadata document', () => {
       (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('{}'),
     ],
     ['is missing', '/missing.json', (response) => response.writeHead(404).end()],
-  ])('that %s is refused', async (_what, path, answer) => {
+  ])('a client ID metadata document that %s is refused', async (_what, path, answer) => {
     documents.set(path, answer);
     const refused = await rig.request(authorizationOf(rig, { client_id: origin + path }).url);
     expect(refused.status).toBe(400);
@@ -175,13 +178,13 @@ describe('a client ID metadata document', () => {
     expect(fetched).not.toContain('/target.json');
   });
 
-  it('that never comes ends the wait by itself', async () => {
+  it('a client ID metadata document that never comes ends the wait by itself', async () => {
     documents.set('/slow.json', () => undefined);
     const refused = await rig.request(authorizationOf(rig, { client_id: `${origin}/slow.json` }).url);
     expect(refused.status).toBe(400);
   });
 
-  it('must list the redirect URI of the request', async () => {
+  it('a client ID metadata document must list the redirect URI of the request', async () => {
     const clientId = publish('/narrow.json', { redirect_uris: ['https://app.example/callback'] });
     const answer = await rig.request(authorizationOf(rig, { client_id: clientId }).url);
     expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
@@ -194,7 +197,7 @@ describe('a client ID metadata document', () => {
     'https://10.0.0.1/client.json',
     'https://169.254.169.254/latest/client.json',
     'https://[fd00::1]/client.json',
-  ])('at the inner address %s is never asked for', async (clientId) => {
+  ])('a client ID metadata document at the inner address %s is never asked for', async (clientId) => {
     const answer = await rig.request(authorizationOf(rig, { client_id: clientId }).url);
     expect(answer.status).toBe(400);
     expect(await answer.text()).toContain('address');
@@ -203,21 +206,24 @@ describe('a client ID metadata document', () => {
   it.each([
     ['none', 'none' as const],
     ['other hosts only', ['apps.example'] as const],
-  ])('is not fetched where the operator trusts %s', async (_what, clientDocuments) => {
-    const strict = await startServer({ clientDocuments, authorities });
-    try {
-      const clientId = publish('/untrusted.json');
-      const answer = await strict.request(authorizationOf(strict, { client_id: clientId }).url);
-      expect(answer.status).toBe(400);
-      expect(fetched).not.toContain('/untrusted.json');
-    } finally {
-      await strict.close();
-    }
-  });
+  ])(
+    'a client ID metadata document is not fetched where the operator trusts %s',
+    async (_what, clientDocuments) => {
+      const strict = await startServer({ clientDocuments, authorities });
+      try {
+        const clientId = publish('/untrusted.json');
+        const answer = await strict.request(authorizationOf(strict, { client_id: clientId }).url);
+        expect(answer.status).toBe(400);
+        expect(fetched).not.toContain('/untrusted.json');
+      } finally {
+        await strict.close();
+      }
+    },
+  );
 });
 
 describe('dynamic registration', () => {
-  it('gives a public client an id and no secret, and a client that names no method a secret', async () => {
+  it('dynamic registration gives a public client an id and no secret, and a client that names no method a secret', async () => {
     const asked = { redirect_uris: [redirectUri], client_name: 'Registered' };
     const { status, body } = await register(rig, { ...asked, token_endpoint_auth_method: 'none' });
     expect(status).toBe(201);
@@ -249,7 +255,7 @@ describe('dynamic registration', () => {
     ['dot segments', { redirect_uris: ['https://app.example/x/../callback'] }, 'invalid_redirect_uri'],
     ['no redirect', {}, 'invalid_redirect_uri'],
     ['something that is not JSON', '{', 'invalid_request'],
-  ])('refuses %s', async (_what, body, error) => {
+  ])('dynamic registration refuses %s', async (_what, body, error) => {
     const answer = await register(rig, body);
     expect({ status: answer.status, error: answer.body['error'] }).toEqual({ status: 400, error });
   });
@@ -262,7 +268,7 @@ describe('dynamic registration', () => {
     ['of a curve that it does not know', { kty: 'EC', crv: 'P-999', x: 'eA', y: 'eQ', d: held }],
     ['of a kind that it does not know', { kty: 'NEW', x: 'eA', d: held }],
     ['that is symmetric', { kty: 'oct', k: held }],
-  ])('refuses a registration with a private key %s', async (_what, key) => {
+  ])('dynamic registration refuses a registration with a private key %s', async (_what, key) => {
     const { status, body } = await register(rig, {
       redirect_uris: [redirectUri],
       token_endpoint_auth_method: 'private_key_jwt',
@@ -272,7 +278,7 @@ describe('dynamic registration', () => {
     expect(JSON.stringify(body)).not.toContain(held);
   });
 
-  it('lets a client read, change and remove its own registration, with its own token only', async () => {
+  it('dynamic registration lets a client read, change and remove its own registration, with its own token only', async () => {
     const mine = (await register(rig, { redirect_uris: [redirectUri], client_name: 'Mine' })).body;
     const other = (await register(rig, { redirect_uris: [redirectUri], client_name: 'Other' })).body;
     const at = String(mine['registration_client_uri']);
@@ -286,7 +292,7 @@ describe('dynamic registration', () => {
     expect(gone.status).toBe(400);
   });
 
-  it('stops a flood with 429 and says when to come back', async () => {
+  it('dynamic registration stops a flood with 429 and says when to come back', async () => {
     const strict = await startServer({ registrationLimit: { requests: 2, seconds: 60 } });
     try {
       const ask = async () => register(strict, { redirect_uris: [redirectUri] });
@@ -298,7 +304,7 @@ describe('dynamic registration', () => {
     }
   });
 
-  it('is not offered where it is off, and needs the token where the operator set one', async () => {
+  it('dynamic registration is not offered where it is off, and needs the token where the operator set one', async () => {
     const initialAccessToken = 'i'.repeat(43);
     const closed = await startServer({ registration: 'off' });
     const guarded = await startServer({ registration: { initialAccessToken } });
@@ -319,7 +325,7 @@ describe('dynamic registration', () => {
 });
 
 describe('a machine client', () => {
-  it('gets a token by private_key_jwt, and none by another key, or by an assertion that was used or names another server', async () => {
+  it('a machine client gets a token by private_key_jwt, and none by another key, or by an assertion that was used or names another server', async () => {
     const own = await generateKeyPair('ES256', { extractable: true });
     const foreign = await generateKeyPair('ES256');
     const jwk = { ...(await exportJWK(own.publicKey)), kid: 'machine', alg: 'ES256', use: 'sig' };

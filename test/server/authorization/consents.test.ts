@@ -28,7 +28,7 @@ describe('a remembered consent', () => {
     ['fewer scopes', { scopes: ['notes:read'] }],
     ['another redirect of the same host', { redirectUri: 'https://app.example/b' }],
     ['the same redirects in another order', { redirectUris: asked.redirectUris.toReversed() }],
-  ])('is enough for %s, of the same account', async (_what, changes) => {
+  ])('a remembered consent is enough for %s, of the same account', async (_what, changes) => {
     const consents = rememberedAt(() => 0);
     await consents.remember('alice', asked);
     expect(await consents.covers('alice', { ...asked, ...changes })).toBe(true);
@@ -47,13 +47,13 @@ describe('a remembered consent', () => {
     ],
     ['a client that has a redirect less now', { redirectUris: ['https://app.example/a'] }],
     ['a client that calls itself otherwise now', { clientName: 'Bank' }],
-  ])('is not enough for %s', async (_what, changes) => {
+  ])('a remembered consent is not enough for %s', async (_what, changes) => {
     const consents = rememberedAt(() => 0);
     await consents.remember('alice', asked);
     expect(await consents.covers('alice', { ...asked, ...changes })).toBe(false);
   });
 
-  it('is forgotten after a year, by a no, and when it is withdrawn', async () => {
+  it('a remembered consent is forgotten after a year, by a no, and when it is withdrawn', async () => {
     let now = 0;
     const consents = rememberedAt(() => now);
     await consents.remember('alice', asked);
@@ -68,14 +68,14 @@ describe('a remembered consent', () => {
     expect(await consents.list('alice')).toEqual([]);
   });
 
-  it('is never one for a redirect to the person’s own machine', async () => {
+  it('a remembered consent is never one for a redirect to the person’s own machine', async () => {
     const consents = rememberedAt(() => 0);
     const local = { ...asked, redirectUri: 'http://127.0.0.1:5000/callback' };
     await consents.remember('alice', local);
     expect([await consents.covers('alice', local), await consents.list('alice')]).toEqual([false, []]);
   });
 
-  it('of several answers at the same moment loses none', async () => {
+  it('a remembered consent of several answers at the same moment loses none', async () => {
     const consents = rememberedAt(() => 0);
     const ids = Array.from({ length: 10 }, (_, n) => `app ${n}`);
     await Promise.all(ids.map(async (clientId) => consents.remember('alice', { ...asked, clientId })));
@@ -138,7 +138,7 @@ describe('an app that a person has allowed', () => {
     });
   }
 
-  it('is not asked for again, unless it asks for more, or for the question', async () => {
+  it('an app that a person has allowed is not asked for again, unless it asks for more, or for the question', async () => {
     const jar = new CookieJar();
     expect((await authorize(jar)).consents).toBe(1);
     const again = await authorize(jar);
@@ -150,7 +150,7 @@ describe('an app that a person has allowed', () => {
     expect((await authorize(jar, { prompt: 'consent', keyturn_unasked: '1' })).consents).toBe(1);
   });
 
-  it('is not asked for again where it wants access while the person is away', async () => {
+  it('an app that a person has allowed is not asked for again where it wants access while the person is away', async () => {
     const jar = new CookieJar();
     const scope = 'notes:read offline_access';
     expect((await authorize(jar, { scope })).consents).toBe(1);
@@ -158,7 +158,7 @@ describe('an app that a person has allowed', () => {
     expect([again.consents, typeof (await tokensOf(again)).body['refresh_token']]).toEqual([0, 'string']);
   });
 
-  it('is asked for each time where it runs on the person’s machine', async () => {
+  it('an app that a person has allowed is asked for each time where it runs on the person’s machine', async () => {
     const jar = new CookieJar();
     const local = { client_id: editor, redirect_uri: 'http://127.0.0.1:5000/callback' };
     expect((await authorize(jar, local)).consents).toBe(1);
@@ -166,14 +166,14 @@ describe('an app that a person has allowed', () => {
     expect((await authorize(jar, { ...local, prompt: 'none' })).error).toBe('consent_required');
   });
 
-  it('is asked for again after a no to the question', async () => {
+  it('an app that a person has allowed is asked for again after a no to the question', async () => {
     const jar = new CookieJar();
     await authorize(jar);
     expect((await authorize(jar, { prompt: 'consent' }, 'deny')).error).toBe('access_denied');
     expect((await authorize(jar)).consents).toBe(1);
   });
 
-  it('loses its refresh token when the consent is withdrawn, and is asked for again', async () => {
+  it('an app that a person has allowed loses its refresh token when the consent is withdrawn, and is asked for again', async () => {
     const jar = new CookieJar();
     const refresh = async (clientId: string, { body }: Awaited<ReturnType<typeof tokensOf>>) =>
       tokenRequest(rig, {
@@ -197,7 +197,7 @@ describe('an app that a person has allowed', () => {
 });
 
 describe('a withdrawal', () => {
-  it('concerns what was answered before it, of one account and one client', async () => {
+  it('a withdrawal of consent concerns what was answered before it, of one account and one client', async () => {
     const consents = rememberedAt(() => 5000);
     await consents.withdraw('alice', 'app');
     expect(await consents.isWithdrawn('alice', 'app', 5)).toBe(true);

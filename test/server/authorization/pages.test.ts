@@ -74,7 +74,7 @@ async function atConsent(asked: Asked = {}): Promise<Visitor> {
 }
 
 describe('the consent page', () => {
-  it('names the app, the account, where the answer goes, the resource and each scope in words', async () => {
+  it('the consent page names the app, the account, where the answer goes, the resource and each scope in words', async () => {
     const { body } = await atConsent({ scope: 'notes:read notes:write' });
     const said = body.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
     for (const words of [
@@ -91,7 +91,7 @@ describe('the consent page', () => {
     }
   });
 
-  it('warns of an app whose redirects all lead to this machine, and of no other', async () => {
+  it('the consent page warns of an app whose redirects all lead to this machine, and of no other', async () => {
     expect((await atConsent()).body).toContain('Take care');
     const registered = await rig.request('/reg', {
       method: 'POST',
@@ -107,7 +107,7 @@ describe('the consent page', () => {
     );
   });
 
-  it('sends no answer to an address that the client has dropped since it asked', async () => {
+  it('the consent page sends no answer to an address that the client has dropped since it asked', async () => {
     const uri = 'https://app.example/callback';
     const headers = { 'content-type': 'application/json' };
     const metadata = { redirect_uris: [uri, redirectUri], token_endpoint_auth_method: 'none' };
@@ -131,7 +131,7 @@ describe('the consent page', () => {
     expect(visitor.body).toContain('no longer takes answers');
   });
 
-  it('shows a hostile name as text, without a direction that turns the page around', async () => {
+  it('the consent page shows a hostile name as text, without a direction that turns the page around', async () => {
     const registered = await rig.request('/reg', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -148,7 +148,7 @@ describe('the consent page', () => {
     expect(body).toContain('Nobody checked that name');
   });
 
-  it('can’t be framed, kept or scripted', async () => {
+  it('the consent page can’t be framed, kept or scripted', async () => {
     const visitor = await atConsent();
     const { headers } = await visitor.get();
     expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
@@ -163,7 +163,7 @@ describe('the consent page', () => {
     ['with a token of another length', { form_token: 'x' }, {}],
     ['from a page of another origin', {}, { origin: 'https://evil.example' }],
     ['that the browser calls cross-site', {}, { 'sec-fetch-site': 'cross-site' }],
-  ])('takes no yes %s', async (_what, fields, headers) => {
+  ])('the consent page takes no yes %s', async (_what, fields, headers) => {
     const visitor = await atConsent();
     const { token } = visitor;
     const answer = await visitor.post({ form_token: token, decision: 'allow', ...fields }, headers);
@@ -171,7 +171,7 @@ describe('the consent page', () => {
     expect(answer.headers.get('location')).toBeNull();
   });
 
-  it('takes no token of the page before it', async () => {
+  it('the consent page takes no token of the page before it', async () => {
     const visitor = new Visitor(authorizationOf(rig).url);
     await visitor.follow(await visitor.get());
     const { token } = visitor;
@@ -179,7 +179,7 @@ describe('the consent page', () => {
     expect((await visitor.post({ form_token: token, decision: 'allow' })).status).toBe(403);
   });
 
-  it('takes no yes from another browser, though it knows the address and the token', async () => {
+  it('the consent page takes no yes from another browser, though it knows the address and the token', async () => {
     const owner = await atConsent();
     const body = new URLSearchParams({ form_token: owner.token, decision: 'allow' });
     const thief = await atConsent();
@@ -191,7 +191,7 @@ describe('the consent page', () => {
     expect([await statusWith(''), await statusWith(thief.cookie)]).toEqual([400, 403]);
   });
 
-  it('gives its cookies to this server only, and never to scripts', async () => {
+  it('the consent page gives its cookies to this server only, and never to scripts', async () => {
     const first = await rig.request(authorizationOf(rig).url);
     const cookies = first.headers.getSetCookie();
     expect(cookies.length).toBeGreaterThan(0);
@@ -205,7 +205,7 @@ describe('the consent page', () => {
 });
 
 describe('the pages in a real browser', () => {
-  it('have no fault that axe finds, and bring a person with a keyboard to the end', async () => {
+  it('the pages in a real browser have no fault that axe finds, and bring a person with a keyboard to the end', async () => {
     const profile = await openBrowserProfile({ ca: rig.certificates.ca, origins: [rig.origin] });
     const { page } = profile;
     try {

@@ -23,7 +23,7 @@ const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-storage-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a server with a database', () => {
-  it('goes on after a restart, and its file holds no refresh token', async () => {
+  it('a server with a database goes on after a restart, and its file holds no refresh token', async () => {
     const file = path.join(folder, 'server.db');
     const storage = sqliteStorage(file);
     const rig = await startServer({ storage });
@@ -46,7 +46,7 @@ describe('a server with a database', () => {
     await again.close();
   });
 
-  it('keeps neither a signing key nor a client’s secret readable where the storage is sealed, and goes on under a new key', async () => {
+  it('a server with a database keeps neither a signing key nor a client’s secret readable where the storage is sealed, and goes on under a new key', async () => {
     const file = path.join(folder, 'sealed.db');
     const [older, newer] = ['older', 'newer'].map((id) => ({ id, key: new Uint8Array(randomBytes(32)) }));
     if (!older || !newer) throw new Error('two keys');
@@ -89,7 +89,7 @@ describe('a server with a database', () => {
     await unsealed.close();
   });
 
-  it('says which file can’t be opened', () => {
+  it('a server with a database says which file can’t be opened', () => {
     const file = path.join(folder, 'no.db');
     writeFileSync(file, 'this is no database, though it is long enough to look like one');
     expect(() => sqliteStorage(file)).toThrow('can’t be opened'.replace('’', "'"));
@@ -97,7 +97,7 @@ describe('a server with a database', () => {
 });
 
 describe('a key change that fails once', () => {
-  it('is tried again at the next request', async () => {
+  it('a key change that fails once is tried again at the next request', async () => {
     let now = Date.now();
     let isBroken = false;
     const storage = memoryStorage();
@@ -119,7 +119,7 @@ describe('a key change that fails once', () => {
 });
 
 describe('a refresh token in the storage', () => {
-  it('is used up once though both requests found it unused, and the second use ends its grant', async () => {
+  it('a refresh token in the storage is used up once though both requests found it unused, and the second use ends its grant', async () => {
     const storage = memoryStorage();
     let replays = 0;
     const { errors } = await loadOidcProvider();
@@ -136,7 +136,7 @@ describe('a refresh token in the storage', () => {
 });
 
 describe('a client assertion in the storage', () => {
-  it('is used up once though both requests found it unused', async () => {
+  it('a client assertion in the storage is used up once though both requests found it unused', async () => {
     const { errors } = await loadOidcProvider();
     const parts = { storage: memoryStorage(), errors, now: Date.now, onReplay: () => undefined };
     const adapter = adapterFor(parts)('ReplayDetection');
@@ -146,7 +146,7 @@ describe('a client assertion in the storage', () => {
 });
 
 describe('a signing key', () => {
-  it('is published before it signs, and until the last token that it signed has ended', async () => {
+  it('a signing key is published before it signs, and until the last token that it signed has ended', async () => {
     const storage = memoryStorage();
     let now = 0;
     const keysAt = async (seconds: number) => {
@@ -164,7 +164,7 @@ describe('a signing key', () => {
     expect(await keysAt(1301)).toEqual([second, third]);
   });
 
-  it('is the same for two processes that start at the same time on one storage', async () => {
+  it('a signing key is the same for two processes that start at the same time on one storage', async () => {
     const storage = memoryStorage();
     const times = { rotation: 1000, longestToken: 300, now: () => 0 };
     // Both looked before either of them made a key.
@@ -174,7 +174,7 @@ describe('a signing key', () => {
     expect(await signingKeys(storage, times)).toEqual(first);
   });
 
-  it('is replaced while the server runs', async () => {
+  it('a signing key is replaced while the server runs', async () => {
     let now = Date.now();
     const rig = await startServer({ keyRotation: 3600, now: () => now });
     try {
@@ -266,7 +266,7 @@ describe('an authorization server', () => {
     ],
     ['a host of documents that is a URL', 'clientDocuments', { clientDocuments: ['https://app.example'] }],
     ['a host of documents in capitals', 'clientDocuments', { clientDocuments: ['App.example'] }],
-  ])('does not start with %s, and names the option', async (_what, name, changes) => {
+  ])('an authorization server does not start with %s, and names the option', async (_what, name, changes) => {
     await expect(authorizationServer({ ...good, ...changes })).rejects.toThrow(
       `The option ${name} of authorizationServer`,
     );

@@ -43,11 +43,14 @@ describe('a client that registers itself', () => {
       { grant_types: ['authorization_code', 'implicit'], response_types: ['code id_token'] },
     ],
     ['under a name that fills the page', { client_name: 'n'.repeat(101) }],
-  ])('is refused if it asks %s, though a machine was entered', async (_what, asked) => {
-    expect((await register({ redirect_uris: [redirectUri], ...asked })).status).toBe(400);
-  });
+  ])(
+    'a client that registers itself is refused if it asks %s, though a machine was entered',
+    async (_what, asked) => {
+      expect((await register({ redirect_uris: [redirectUri], ...asked })).status).toBe(400);
+    },
+  );
 
-  it('by the protocol’s own SDK, with the scope that it knows, can ask for more than that later', async () => {
+  it('a client that registers itself by the protocol’s own SDK, with the scope that it knows, can ask for more later', async () => {
     const trusting = trustingFetch(rig.certificates.ca);
     const { fetch } = trusting;
     onTestFinished(async () => trusting.close());
@@ -63,7 +66,7 @@ describe('a client that registers itself', () => {
     expect([status, claimsOf(body['access_token'])['scope']]).toEqual([200, 'notes:read notes:write']);
   });
 
-  it('can’t have its errors sent on without a person: a page names where they would go', async () => {
+  it('a client that registers itself can’t have its errors sent on without a person: a page names where they would go', async () => {
     const uri = 'https://phish.example/callback';
     const { status, clientId } = await register({ redirect_uris: [uri], token_endpoint_auth_method: 'none' });
     expect(status).toBe(201);
@@ -73,7 +76,7 @@ describe('a client that registers itself', () => {
     expect(await answer.text()).toContain('phish.example');
   });
 
-  it('that the operator entered gets its errors at its redirect URI', async () => {
+  it('a client that the operator entered gets its errors at its redirect URI', async () => {
     const answer = await rig.request(authorizationOf(rig, { response_type: 'x' }).url);
     const target = new URL(answer.headers.get('location') ?? '');
     expect([target.origin, target.searchParams.get('error')]).toEqual([
@@ -88,28 +91,28 @@ describe('an authorization request', () => {
     ['asks for two protected servers', `&resource=${encodeURIComponent('https://files.example/mcp')}`],
     ['wants its answer in a form', '&response_mode=form_post'],
     ['wants its answer in the fragment', '&response_mode=fragment'],
-  ])('that %s gets a page, before anybody signs in', async (_what, more) => {
+  ])('an authorization request that %s gets a page, before anybody signs in', async (_what, more) => {
     const answer = await rig.request(authorizationOf(rig).url + more);
     expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
   });
 
-  it('longer than 8 KiB is refused, since what it asks is kept', async () => {
+  it('an authorization request longer than 8 KiB is refused, since what it asks is kept', async () => {
     const answer = await rig.request(`${authorizationOf(rig).url}&more=${'m'.repeat(8 * 1024)}`);
     expect(answer.status).toBe(414);
   });
 
-  it('names scopes that nobody knows, and gets the others only: on the page, in the code and in the token', async () => {
+  it('an authorization request names scopes that nobody knows, and gets the others only: on the page, in the code and in the token', async () => {
     const { status, body } = await signIn(rig, { scope: 'notes:read constructor files:read' });
     expect([status, body['scope']]).toEqual([200, 'notes:read']);
     expect(claimsOf(body['access_token'])['scope']).toBe('notes:read');
   });
 
-  it('that names nothing but such scopes gets a page, before anybody signs in', async () => {
+  it('an authorization request that names nothing but unknown scopes gets a page, before anybody signs in', async () => {
     const answer = await rig.request(authorizationOf(rig, { scope: 'constructor' }).url);
     expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('invalid_scope')]);
   });
 
-  it('comes from one address a bounded number of times in five minutes, and is then told when to come back', async () => {
+  it('an authorization request comes from one address a bounded number of times in five minutes, and is then told when to come back', async () => {
     const at = Date.now();
     const flooded = await startServer({ now: () => at });
     onTestFinished(() => flooded.close());
@@ -124,7 +127,7 @@ describe('an authorization request', () => {
     expect([refused.status, Number(refused.headers.get('retry-after'))]).toEqual([429, 1]);
   });
 
-  it('is not kept by an endpoint that anybody could fill: there are no pushed requests', async () => {
+  it('an authorization request is not kept by an endpoint that anybody could fill: there are no pushed requests', async () => {
     const answer = await rig.request('/request', { method: 'POST', body: new URLSearchParams({ a: 'b' }) });
     expect(answer.status).toBe(404);
   });

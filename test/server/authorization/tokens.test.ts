@@ -30,7 +30,7 @@ const refreshOf = (token: unknown, more: Record<string, string> = {}): Record<st
 
 describe('the metadata of an authorization server', () => {
   it.each(['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'])(
-    'names its issuer, S256 and metadata documents at %s',
+    'the metadata of an authorization server names its issuer, S256 and metadata documents at %s',
     async (path) => {
       const metadata = (await (await rig.request(path)).json()) as Record<string, unknown>;
       expect(metadata).toMatchObject({
@@ -43,14 +43,14 @@ describe('the metadata of an authorization server', () => {
     },
   );
 
-  it('names the issuer’s endpoints, whatever host a request names', async () => {
+  it('the metadata of an authorization server names the issuer’s endpoints, whatever host a request names', async () => {
     const answer = await rig.request('/.well-known/oauth-authorization-server', {
       headers: { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' },
     });
     expect(await answer.text()).not.toContain('evil.example');
   });
 
-  it('is found at all three places of an issuer with a path', async () => {
+  it('the metadata of an authorization server is found at all three places of an issuer with a path', async () => {
     const tenant = await startServer({}, '/tenant');
     try {
       const found = await Promise.all(
@@ -77,7 +77,7 @@ describe('the metadata of an authorization server', () => {
 });
 
 describe('a sign-in at the authorization server', () => {
-  it('gives a short-lived signed token for the resource only, with the issuer in the answer', async () => {
+  it('a sign-in at the authorization server gives a short-lived signed token for the resource only, with the issuer in the answer', async () => {
     const authorization = authorizationOf(rig);
     const { code, iss, state } = await walk(rig, authorization);
     expect({ iss, state }).toEqual({ iss: rig.issuer, state: 'the-state' });
@@ -101,12 +101,12 @@ describe('a sign-in at the authorization server', () => {
     expect(protectedHeader.alg).toBe('ES256');
   });
 
-  it('gives the default scopes where the request names none', async () => {
+  it('a sign-in at the authorization server gives the default scopes where the request names none', async () => {
     const { body } = await signIn(rig, { scope: undefined });
     expect(claimsOf(body['access_token'])['scope']).toBe('notes:read');
   });
 
-  it('ends with access_denied where the person denies', async () => {
+  it('a sign-in at the authorization server ends with access_denied where the person denies', async () => {
     const { error, code } = await walk(rig, authorizationOf(rig), { deny: true });
     expect({ error, code }).toEqual({ error: 'access_denied', code: null });
     expect(rig.events).toContainEqual({ kind: 'denied', clientId: editor, account: 'alice' });
@@ -117,15 +117,18 @@ describe('a sign-in at the authorization server', () => {
     ['a plain challenge', { code_challenge_method: 'plain' }, 'invalid_request'],
     ['a resource that is not known', { resource: 'https://other.example/mcp' }, 'invalid_target'],
     ['a resource in another spelling', { resource: `${notes}/` }, 'invalid_target'],
-  ])('refuses a request with %s at the redirect URI', async (_what, asked, error) => {
-    const answer = await rig.request(authorizationOf(rig, asked).url);
-    const location = new URL(answer.headers.get('location') ?? '');
-    expect(location.origin + location.pathname).toBe(redirectUri);
-    expect(location.searchParams.get('error')).toBe(error);
-    expect(location.searchParams.get('iss')).toBe(rig.issuer);
-  });
+  ])(
+    'a sign-in at the authorization server refuses a request with %s at the redirect URI',
+    async (_what, asked, error) => {
+      const answer = await rig.request(authorizationOf(rig, asked).url);
+      const location = new URL(answer.headers.get('location') ?? '');
+      expect(location.origin + location.pathname).toBe(redirectUri);
+      expect(location.searchParams.get('error')).toBe(error);
+      expect(location.searchParams.get('iss')).toBe(rig.issuer);
+    },
+  );
 
-  it('refuses a request without a resource where there are several protected servers', async () => {
+  it('a sign-in at the authorization server refuses a request without a resource where there are several protected servers', async () => {
     const answer = await rig.request(authorizationOf(rig, { resource: undefined }).url);
     expect(new URL(answer.headers.get('location') ?? '').searchParams.get('error')).toBe('invalid_target');
   });
@@ -146,7 +149,7 @@ describe('a redirect URI', () => {
     ['another scheme', `https://${at}/callback`],
     ['a script', 'javascript:alert(1)'],
     ['an address without a scheme', '//evil.example/callback'],
-  ])('that differs by %s gets a page and never a redirect', async (_what, uri) => {
+  ])('a redirect URI that differs by %s gets a page and never a redirect', async (_what, uri) => {
     const answer = await rig.request(authorizationOf(rig, { redirect_uri: uri }).url);
     expect(answer.status).toBe(400);
     expect(answer.headers.get('location')).toBeNull();
@@ -154,14 +157,14 @@ describe('a redirect URI', () => {
     expect(answer.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
   });
 
-  it('may have any port on the loopback address', async () => {
+  it('a redirect URI may have any port on the loopback address', async () => {
     const answer = await rig.request(
       authorizationOf(rig, { redirect_uri: 'http://127.0.0.1:5822/callback' }).url,
     );
     expect(answer.headers.get('location')).toContain('/interaction/');
   });
 
-  it('of an unknown client gets a page and never a redirect', async () => {
+  it('a redirect URI of an unknown client gets a page and never a redirect', async () => {
     const answer = await rig.request(authorizationOf(rig, { client_id: 'nobody' }).url);
     expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
       status: 400,
@@ -191,12 +194,12 @@ describe('a code', () => {
     ['another redirect URI', { redirect_uri: 'http://127.0.0.1:1/callback' }, 'invalid_grant'],
     ['another resource', { resource: files }, 'invalid_target'],
     ['an unknown client', { client_id: 'nobody' }, 'invalid_client'],
-  ])('is refused with %s', async (_what, changes, error) => {
+  ])('a code is refused with %s', async (_what, changes, error) => {
     const { answer } = await exchange(changes);
     expect(answer.body['error']).toBe(error);
   });
 
-  it('that is used twice ends the tokens of its first use', async () => {
+  it('a code that is used twice ends the tokens of its first use', async () => {
     const { form, answer } = await exchange({});
     expect((await tokenRequest(rig, form)).body['error']).toBe('invalid_grant');
     expect((await tokenRequest(rig, refreshOf(answer.body['refresh_token']))).body['error']).toBe(
@@ -204,7 +207,7 @@ describe('a code', () => {
     );
   });
 
-  it('that two requests bring at once gives at most one token', async () => {
+  it('a code that two requests bring at once gives at most one token', async () => {
     const authorization = authorizationOf(rig);
     const { code } = await walk(rig, authorization);
     const form = {
@@ -221,7 +224,7 @@ describe('a code', () => {
 });
 
 describe('a refresh token', () => {
-  it('is replaced at each use', async () => {
+  it('a refresh token is replaced at each use', async () => {
     const first = await signIn(rig);
     const second = await tokenRequest(rig, refreshOf(first.body['refresh_token']));
     expect(second.status).toBe(200);
@@ -229,7 +232,7 @@ describe('a refresh token', () => {
     expect(claimsOf(second.body['access_token'])['aud']).toBe(notes);
   });
 
-  it('that is used twice ends the one that replaced it', async () => {
+  it('a refresh token that is used twice ends the one that replaced it', async () => {
     const first = await signIn(rig);
     const second = await tokenRequest(rig, refreshOf(first.body['refresh_token']));
     expect((await tokenRequest(rig, refreshOf(first.body['refresh_token']))).body['error']).toBe(
@@ -240,7 +243,7 @@ describe('a refresh token', () => {
     );
   });
 
-  it('gives no more than was granted, and nothing for another resource', async () => {
+  it('a refresh token gives no more than was granted, and nothing for another resource', async () => {
     const { body } = await signIn(rig);
     const wider = await tokenRequest(
       rig,
@@ -258,7 +261,7 @@ describe('a refresh token', () => {
     ['another resource', [files]],
     ['a resource that is not known', ['https://other.example/mcp']],
     ['two resources', [notes, files]],
-  ])('that is shown for %s is refused, and still good for its own', async (_what, asked) => {
+  ])('a refresh token that is shown for %s is refused, and still good for its own', async (_what, asked) => {
     const { body } = await signIn(rig);
     const form = new URLSearchParams(refreshOf(body['refresh_token']));
     for (const resource of asked) form.append('resource', resource);
@@ -268,7 +271,7 @@ describe('a refresh token', () => {
     expect([answer.status, claimsOf(answer.body['access_token'])['aud']]).toEqual([200, notes]);
   });
 
-  it('of one client is refused from another', async () => {
+  it('a refresh token of one client is refused from another', async () => {
     const { body } = await signIn(rig);
     const registered = (await (
       await rig.request('/reg', {
@@ -288,7 +291,7 @@ describe('a refresh token', () => {
     expect(answer.body['error']).toBe('invalid_grant');
   });
 
-  it('ends when its client revokes it, and the grant’s other tokens with it', async () => {
+  it('a refresh token ends when its client revokes it, and the grant’s other tokens with it', async () => {
     const { body } = await signIn(rig);
     const revoked = await rig.request('/token/revocation', {
       method: 'POST',

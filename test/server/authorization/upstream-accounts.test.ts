@@ -42,7 +42,7 @@ describe('an account at a real OpenID provider', () => {
     await upstream.close();
   });
 
-  it('is the issuer and the subject there, in a token that is refreshed', async () => {
+  it('an account at a real OpenID provider is the issuer and the subject there, in a token that is refreshed', async () => {
     const { body } = await signIn(rig);
     expect(claimsOf(body['access_token'])['sub']).toBe(`${upstream.issuer}#alice`);
     const refreshed = await tokenRequest(rig, {
@@ -56,7 +56,7 @@ describe('an account at a real OpenID provider', () => {
     );
   });
 
-  it('is refused with a page where the operator does not want it, or where the person says no', async () => {
+  it('an account at a real OpenID provider is refused with a page where the operator does not want it, or where the person says no', async () => {
     const { url } = authorizationOf(rig);
     const { ca } = rig.certificates;
     await expect(signInAt(url, { account: 'bob', ca })).rejects.toThrow('may not be used here');
@@ -165,7 +165,7 @@ describe('an answer of a provider', () => {
     await walk(rig, authorizationOf(rig));
   }
 
-  it('that is right signs in, by PKCE, with an exact redirect URI', async () => {
+  it('an answer of a provider that is right signs in, by PKCE, with an exact redirect URI', async () => {
     await signInWith({});
     expect(asked.get('redirect_uri')).toBe(`${rig.issuer}/login/callback`);
     expect(asked.get('code_challenge_method')).toBe('S256');
@@ -174,7 +174,7 @@ describe('an answer of a provider', () => {
     expect(form?.get('redirect_uri')).toBe(`${rig.issuer}/login/callback`);
   });
 
-  it('names the person on the consent page by their address, and in the token by issuer and subject only', async () => {
+  it('an answer of a provider names the person on the consent page by their address, and in the token by issuer and subject only', async () => {
     bend = {};
     const jar = new CookieJar();
     const { body } = await signIn(rig);
@@ -200,15 +200,18 @@ describe('an answer of a provider', () => {
     ['a subject with a line break', { claims: { sub: 'a\nb' } }],
     ['a subject of 256 characters', { claims: { sub: 'a'.repeat(256) } }],
     ['an error with a script', { redirect: { error: '<script>', error_description: '<script>x</script>' } }],
-  ])('with %s signs nobody in, and the person gets a page of ours', async (_what, next) => {
-    const before = rig.events.filter(({ kind }) => kind === 'signed_in').length;
-    const refused = signInWith(next);
-    await expect(refused).rejects.toThrow(/can’t be used|No sign-in is waiting|there is none/);
-    await expect(refused).rejects.not.toThrow(/script/);
-    expect(rig.events.filter(({ kind }) => kind === 'signed_in')).toHaveLength(before);
-  });
+  ])(
+    'an answer of a provider with %s signs nobody in, and the person gets a page of ours',
+    async (_what, next) => {
+      const before = rig.events.filter(({ kind }) => kind === 'signed_in').length;
+      const refused = signInWith(next);
+      await expect(refused).rejects.toThrow(/can’t be used|No sign-in is waiting|there is none/);
+      await expect(refused).rejects.not.toThrow(/script/);
+      expect(rig.events.filter(({ kind }) => kind === 'signed_in')).toHaveLength(before);
+    },
+  );
 
-  it('counts in the browser that was sent there only, and once', async () => {
+  it('an answer of a provider counts in the browser that was sent there only, and once', async () => {
     bend = {};
     const owner = new Browser();
     await owner.open(authorizationOf(rig).url, '/authorize');
@@ -221,7 +224,7 @@ describe('an answer of a provider', () => {
     expect((await owner.open(callback)).status).toBe(400);
   });
 
-  it('can’t be brought a second time after it was refused', async () => {
+  it('an answer of a provider can’t be brought a second time after it was refused', async () => {
     const owner = new Browser();
     await owner.open(authorizationOf(rig).url, '/authorize');
     asked = new URL(owner.sentTo).searchParams;
@@ -232,7 +235,7 @@ describe('an answer of a provider', () => {
     expect([(await owner.open(answerTo(owner))).status, forms.length]).toEqual([400, 0]);
   });
 
-  it('is a page with another try where the provider can’t be reached', async () => {
+  it('an answer of a provider is a page with another try where the provider can’t be reached', async () => {
     const away = await startServer({
       accounts: upstreamAccounts({ issuer: 'https://127.0.0.1:9', clientId: 'us' }),
     });
@@ -296,7 +299,7 @@ describe('upstreamAccounts', () => {
     ['no client', 'accounts.clientId', { clientId: '' }],
     ['a scope without openid', 'accounts.scope', { scope: 'profile' }],
     ['an option that it doesn’t know', 'accounts', { surprise: true }],
-  ])('refuses %s, and names the option', (_what, name, changes) => {
+  ])('upstreamAccounts refuses %s, and names the option', (_what, name, changes) => {
     const options = { issuer: 'https://login.example', clientId: 'us', ...changes };
     expect(() => upstreamAccounts(options)).toThrow(`The option ${name}`);
   });

@@ -36,14 +36,14 @@ function dpopChallenge(answer: Response) {
 }
 
 describe('a bound token', () => {
-  it('passes with a proof of its key, and gives the handler neither', async () => {
+  it('a bound token passes with a proof of its key, and gives the handler neither', async () => {
     const { call, handled } = rig(new Issuer(key));
     const proof = await proofOf(device, bound);
     expect((await call(bound, { scheme, headers: { dpop: proof } })).status).toBe(200);
     expect([...(handled[0]?.request.headers.keys() ?? [])]).toEqual([]);
   });
 
-  it('passes with a proof for a URL in another normal form', async () => {
+  it('a bound token passes with a proof for a URL in another normal form', async () => {
     const { call } = rig(new Issuer(key));
     const proof = await proofOf(device, bound, { htu: 'HTTPS://NOTES.example:443/mcp?a=1#b' });
     expect((await call(bound, { scheme, headers: { dpop: proof }, url: `${resource}?c=2` })).status).toBe(
@@ -51,7 +51,7 @@ describe('a bound token', () => {
     );
   });
 
-  it('is refused in the Bearer scheme, with a proof or without one', async () => {
+  it('a bound token is refused in the Bearer scheme, with a proof or without one', async () => {
     const { call } = rig(new Issuer(key));
     const proof = await proofOf(device, bound);
     for (const headers of [{}, { dpop: proof }]) {
@@ -119,7 +119,7 @@ describe('a bound token', () => {
     ],
   ];
 
-  it.each(wrong)('is refused with a proof %s', async (_what, problem, make) => {
+  it.each(wrong)('a bound token is refused with a proof %s', async (_what, problem, make) => {
     const { call, handled } = rig(new Issuer(key));
     const answer = await call(bound, { scheme, headers: { dpop: await make() } });
     expect(answer.status).toBe(401);
@@ -128,11 +128,11 @@ describe('a bound token', () => {
     expect(handled).toEqual([]);
   });
 
-  it('is refused without a proof', async () => {
+  it('a bound token is refused without a proof', async () => {
     expect((await rig(new Issuer(key)).call(bound, { scheme })).status).toBe(401);
   });
 
-  it('passes once with one proof, also where two requests come at once', async () => {
+  it('a bound token passes once with one proof, also where two requests come at once', async () => {
     const { call, pass } = rig(new Issuer(key));
     const headers = { dpop: await proofOf(device, bound) };
     const statuses = await Promise.all(
@@ -145,7 +145,7 @@ describe('a bound token', () => {
     expect(await (await call(bound, { scheme, headers })).text()).toContain('too old');
   });
 
-  it('passes once with a proof whose clock is ahead, to the last moment at which it counts', async () => {
+  it('a bound token passes once with a proof whose clock is ahead, to the last moment at which it counts', async () => {
     const { call, pass } = rig(new Issuer(key));
     const headers = { dpop: await proofOf(device, bound, { iat: now + 5 }) };
     const send = async () => (await call(bound, { scheme, headers })).text();
@@ -156,7 +156,7 @@ describe('a bound token', () => {
     expect(await send()).toContain('too old');
   });
 
-  it('needs a nonce of this server where one is wanted, and the server gives it', async () => {
+  it('a bound token needs a nonce of this server where one is wanted, and the server gives it', async () => {
     const { call, pass } = rig(new Issuer(key), { dpop: { nonceSeconds: 30 } });
     const send = async (nonce?: string) =>
       call(bound, { scheme, headers: { dpop: await proofOf(device, bound, { nonce }) } });
@@ -173,14 +173,14 @@ describe('a bound token', () => {
 });
 
 describe('a token without a key', () => {
-  it('is refused in the DPoP scheme, with a proof too', async () => {
+  it('a token without a key is refused in the DPoP scheme, with a proof too', async () => {
     const { call } = rig(new Issuer(key));
     const answer = await call(plain, { scheme, headers: { dpop: await proofOf(device, plain) } });
     expect(answer.status).toBe(401);
     expect(await answer.text()).toContain('not bound');
   });
 
-  it('is refused where only bound ones are taken, and the challenge says so', async () => {
+  it('a token without a key is refused where only bound ones are taken, and the challenge says so', async () => {
     const { call } = rig(new Issuer(key), { dpop: { required: true } });
     for (const answer of [await call(plain), await call(undefined)]) {
       expect(answer.status).toBe(401);

@@ -31,7 +31,7 @@ const asking = (from: Issuer, options: Partial<IntrospectionOptions> = {}, more 
 const questions = (from: Issuer): number => from.asked.filter((path) => path === '/introspect').length;
 
 describe('a token', () => {
-  it('passes if its issuer says that it is active and for this server', async () => {
+  it('an introspected token passes if its issuer says that it is active and for this server', async () => {
     const { call, handled } = asking(issuerThatSays({ ...active, jti: 'opaque-1' }));
     expect((await call('opaque-1')).status).toBe(200);
     expect(handled[0]?.access).toMatchObject({
@@ -56,14 +56,14 @@ describe('a token', () => {
     ['of another type', { ...active, token_type: 'refresh_token' }, 'not an access token'],
     ['of nobody', { ...active, client_id: undefined }, 'lacks a claim'],
     ['bound to a certificate', { ...active, cnf: { 'x5t#S256': 'a' } }, 'bound to a key'],
-  ])('is refused %s', async (_what, answer, problem) => {
+  ])('an introspected token is refused %s', async (_what, answer, problem) => {
     const { call, handled } = asking(issuerThatSays(answer));
     const refused = await call('opaque');
     expect([refused.status, await refused.text()]).toEqual([401, expect.stringContaining(problem)]);
     expect(handled).toEqual([]);
   });
 
-  it('that is bound to a key needs a proof', async () => {
+  it('an introspected token that is bound to a key needs a proof', async () => {
     const device = await newKey();
     const { call } = asking(
       issuerThatSays({ ...active, token_type: 'DPoP', cnf: { jkt: await thumbprintOf(device) } }),
@@ -75,7 +75,7 @@ describe('a token', () => {
 });
 
 describe('an answer', () => {
-  it('is kept for thirty seconds, and asked for once by requests that come together', async () => {
+  it('an answer of introspection is kept for thirty seconds, and asked for once by requests that come together', async () => {
     const from = issuerThatSays(active);
     const { call, pass } = asking(from);
     from.introspect = async () => {
@@ -92,7 +92,7 @@ describe('an answer', () => {
     expect((await call('opaque')).status).toBe(401);
   });
 
-  it('is not kept past the expiry of its token', async () => {
+  it('an answer of introspection is not kept past the expiry of its token', async () => {
     const from = issuerThatSays({ ...active, exp: now + 10 });
     const { call, pass } = asking(from);
     await call('opaque');
@@ -101,7 +101,7 @@ describe('an answer', () => {
     expect(questions(from)).toBe(2);
   });
 
-  it('that a token is not active is kept for five seconds', async () => {
+  it('an answer of introspection that a token is not active is kept for five seconds', async () => {
     const from = issuerThatSays({ active: false });
     const { call, pass } = asking(from);
     await call('opaque');
@@ -112,7 +112,7 @@ describe('an answer', () => {
     expect((await call('opaque')).status).toBe(200);
   });
 
-  it('is asked for each time where none is to be kept', async () => {
+  it('an answer of introspection is asked for each time where none is to be kept', async () => {
     const from = issuerThatSays(active);
     const { call } = asking(from, { cacheSeconds: 0 });
     await call('opaque');
@@ -144,7 +144,7 @@ describe('an answer', () => {
       'without an endpoint in the metadata',
       (from: Issuer) => void delete from.metadata['introspection_endpoint'],
     ],
-  ])('that says nothing lets nothing pass: %s', async (_what, bend) => {
+  ])('an answer of introspection that says nothing lets nothing pass: %s', async (_what, bend) => {
     const from = issuerThatSays(active);
     bend(from);
     const { call, handled, events } = asking(from);
@@ -155,7 +155,7 @@ describe('an answer', () => {
     expect(JSON.stringify(events)).not.toContain('opaque');
   });
 
-  it('that takes too long lets nothing pass', async () => {
+  it('an answer of introspection that takes too long lets nothing pass', async () => {
     const from = issuerThatSays(active);
     const hanging: typeof fetch = async (input, init) => {
       const request = new Request(input, init);
@@ -173,7 +173,7 @@ describe('the metadata of the issuer', () => {
   const documents = (from: Issuer): number =>
     from.asked.filter((path) => path.startsWith('/.well-known')).length;
 
-  it('is fetched once for many tokens that come at once, and once a minute whatever its headers say', async () => {
+  it('the metadata of the issuer is fetched once for many tokens that come at once, and once a minute whatever its headers say', async () => {
     const from = issuerThatSays({ active: false });
     const uncached: typeof fetch = async (input, init) => {
       const answer = await from.fetch(input, init);
@@ -190,7 +190,7 @@ describe('the metadata of the issuer', () => {
     expect(documents(from)).toBe(2);
   });
 
-  it('is not asked for again within five seconds if the issuer can’t be reached', async () => {
+  it('the metadata of the issuer is not asked for again within five seconds if the issuer can’t be reached', async () => {
     const from = issuerThatSays(active);
     from.fault = 500;
     const { call, pass } = asking(from);
@@ -224,19 +224,19 @@ describe('the question', () => {
     return first;
   }
 
-  it('carries id and secret, each encoded, in the header', async () => {
+  it('a request for introspection carries id and secret, each encoded, in the header', async () => {
     const question = await asked(client);
     const [, encoded = ''] = question?.headers.get('authorization')?.split(' ') ?? [];
     expect(Buffer.from(encoded, 'base64').toString()).toBe('notes%20server:a%3Ab%25c');
   });
 
-  it('carries them in the body where that is chosen', async () => {
+  it('a request for introspection carries id and secret in the body where that is chosen', async () => {
     const question = await asked({ ...client, method: 'client_secret_post' });
     expect(question?.form.get('client_secret')).toBe(client.secret);
     expect(question?.headers.has('authorization')).toBe(false);
   });
 
-  it('carries an assertion for this issuer, signed by the key', async () => {
+  it('a request for introspection carries an assertion for this issuer, signed by the key', async () => {
     const jwk = { ...(await exportJWK(own.privateKey)), alg: 'ES256', kid: 'k1' };
     const question = await asked({ id: client.id, privateKey: jwk });
     const keys = createLocalJWKSet({ keys: [own.jwk] });
@@ -245,7 +245,7 @@ describe('the question', () => {
   });
 });
 
-it('is refused for two authorization servers, since a token must not be shown to the wrong one', () => {
+it('introspection is refused for two authorization servers, since a token must not be shown to the wrong one', () => {
   const make = () =>
     asking(issuerThatSays(active), {}, { authorizationServers: [issuer, 'https://b.example'] });
   expect(make).toThrow(/one authorization server/);

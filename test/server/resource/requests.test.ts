@@ -30,7 +30,7 @@ const challengeOf = (answer: Response) => bearerChallenge(answer.headers.get('ww
 describe('the metadata', () => {
   const places = [metadataUrl, 'https://notes.example/.well-known/oauth-protected-resource'];
 
-  it.each(places)('is at %s, for any page and any cache', async (url) => {
+  it.each(places)('the metadata is at %s, for any page and any cache', async (url) => {
     const { send, handled } = rig(new Issuer(key), { name: 'Notes' });
     const answer = await send(new Request(url));
     expect(answer.status).toBe(200);
@@ -50,7 +50,7 @@ describe('the metadata', () => {
     expect(handled).toEqual([]);
   });
 
-  it('answers HEAD without a body, a preflight of a page, and no other method', async () => {
+  it('the metadata answers HEAD without a body, a preflight of a page, and no other method', async () => {
     const { send } = rig(new Issuer(key));
     const head = await send(new Request(metadataUrl, { method: 'HEAD' }));
     expect([head.status, await head.text()]).toEqual([200, '']);
@@ -61,7 +61,7 @@ describe('the metadata', () => {
     expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
   });
 
-  it('gives the resource byte for byte, with a slash at its end too', async () => {
+  it('the metadata gives the resource byte for byte, with a slash at its end too', async () => {
     const { send } = rig(new Issuer(key), { resource: `${resource}/` });
     expect(await (await send(new Request(`${metadataUrl}/`))).json()).toMatchObject({
       resource: `${resource}/`,
@@ -70,7 +70,7 @@ describe('the metadata', () => {
 });
 
 describe('a request without a token', () => {
-  it('gets a challenge with metadata and scope, and no error', async () => {
+  it('a request without a token gets a challenge with metadata and scope, and no error', async () => {
     const answer = await rig(new Issuer(key)).call(undefined);
     expect(answer.status).toBe(401);
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -80,17 +80,17 @@ describe('a request without a token', () => {
     expect(challenges[1]?.parameters.get('algs')).toContain('ES256');
   });
 
-  it('gets one without a scope if none is needed', async () => {
+  it('a request without a token gets a challenge without a scope if none is needed', async () => {
     const answer = await rig(new Issuer(key), { scopes: {} }).call(undefined);
     expect(challengeOf(answer)).toEqual({ resourceMetadata: metadataUrl });
   });
 
-  it('gets the same with a scheme that this server doesn’t know', async () => {
+  it('a request in a scheme that this server doesn’t know gets the challenge of one without a token', async () => {
     const answer = await rig(new Issuer(key)).call('YWxpY2U6c2VjcmV0', { scheme: 'Basic' });
     expect([answer.status, challengeOf(answer)?.error]).toEqual([401, undefined]);
   });
 
-  it('gets a challenge that names scopes with every character a scope may have', async () => {
+  it('a request without a token gets a challenge that names scopes with every character a scope may have', async () => {
     const scope = "!#$%&'()*+,-./:;<=>?@[]^_`{|}~";
     const answer = await rig(new Issuer(key), { scopes: { required: [scope] } }).call(undefined);
     expect(challengeOf(answer)?.scope).toEqual([scope]);
@@ -129,7 +129,7 @@ describe('a malformed request', () => {
     ['a path with an escape of half a letter', (t: string) => ({ url: `${resource}/%61%ff`, t })],
     ['a path that leads up behind an escaped slash', (t: string) => ({ url: `${resource}/x%2f..%2Fy`, t })],
     ['an https server asked over plain http', (t: string) => ({ url: 'http://notes.example/mcp', t })],
-  ])('is refused with 400: %s', async (_what, make) => {
+  ])('a malformed request is refused with 400: %s', async (_what, make) => {
     const { call, handled, events } = rig(new Issuer(key));
     const { t, ...changes } = { t: undefined, ...make(token) };
     const answer = await call(t, changes);
@@ -139,7 +139,7 @@ describe('a malformed request', () => {
     expect(JSON.stringify(events) + (await answer.text())).not.toContain(token);
   });
 
-  it('gets a challenge for a form without a token in the header, and no byte of the form is read', async () => {
+  it('a form without a token in the header gets a challenge, and no byte of the form is read', async () => {
     const { send, handled } = rig(new Issuer(key));
     let isRead = false;
     const body = new ReadableStream(
@@ -160,14 +160,14 @@ describe('a malformed request', () => {
   it.each([
     ['is longer than 64 KiB', `a=${'x'.repeat(64 * 1024)}`],
     ['has more than a thousand fields', 'a&'.repeat(1000)],
-  ])('is refused with 413 if its form %s', async (_how, body) => {
+  ])('a malformed request is refused with 413 if its form %s', async (_how, body) => {
     const { call, handled } = rig(new Issuer(key));
     expect((await call(token, { headers: form, body })).status).toBe(413);
     expect(handled).toEqual([]);
     expect((await call(token, { headers: form, body: 'a=1&'.repeat(999) })).status).toBe(200);
   });
 
-  it('is told from a form without a token, whose fields the handler gets', async () => {
+  it('a malformed request is told from a form without a token, whose fields the handler gets', async () => {
     const { call, handled } = rig(new Issuer(key));
     expect((await call(token, { headers: form, body: 'a=1' })).status).toBe(200);
     expect(String(handled[0]?.access.body)).toBe('a=1');
@@ -176,7 +176,7 @@ describe('a malformed request', () => {
 });
 
 describe('a handler', () => {
-  it('gets who asks, and neither the token nor a proof of it', async () => {
+  it('a handler gets who asks, and neither the token nor a proof of it', async () => {
     const { call, handled } = rig(new Issuer(key));
     const answer = await call(token, { headers: { dpop: 'x', 'x-other': '1' }, body: 'body' });
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -197,7 +197,7 @@ describe('a handler', () => {
         return { from, tokens: introspection({ client: { id: 'notes', secret: 's' } }) };
       },
     ],
-  ])('can’t give a later request more than its token has: %s', async (_what, make) => {
+  ])('a handler can’t give a later request more than its token has: %s', async (_what, make) => {
     const { from, tokens } = make(new Issuer(key));
     const { call, handled } = rig(from, { tokens, operations: { tools: { '*': ['notes:admin'] } } });
     const own = await tokenOf(key, { roles: [{ name: 'reader' }] });
@@ -223,7 +223,7 @@ describe('a handler', () => {
     expect(handled[1]?.access.authInfo.scopes).toEqual(['notes:read']);
   });
 
-  it('isn’t reached beside the path of the resource', async () => {
+  it('a handler isn’t reached beside the path of the resource', async () => {
     const { call, handled } = rig(new Issuer(key));
     for (const path of ['/', '/other', '/mcpx', '/MCP', '/x/../other']) {
       expect((await call(token, { url: `https://notes.example${path}` })).status).toBe(404);
@@ -232,7 +232,7 @@ describe('a handler', () => {
     expect((await call(token, { url: `${resource}/below` })).status).toBe(200);
   });
 
-  it('isn’t reached if the session of the token ended, or can’t be checked', async () => {
+  it('a handler isn’t reached if the session of the token ended, or can’t be checked', async () => {
     const answers = await Promise.all(
       [() => 'ended' as const, () => 'unavailable' as const, () => Promise.reject(new Error('x'))].map(
         async (checkSession) => rig(new Issuer(key), { checkSession }).call(token),
@@ -275,15 +275,18 @@ describe('over a proxy', () => {
       undefined,
     ],
     ['anybody says https', '192.0.2.9', headers('https', '192.0.2.7'), 400, undefined],
-  ])('counts only what a trusted one says: %s', async (_how, address, forwarded, status, client) => {
-    const { call, events } = rig(new Issuer(key), { trustedProxies });
-    expect((await call(token, { url, headers: forwarded, address })).status).toBe(status);
-    expect(events.at(-1)).toMatchObject(
-      client === undefined ? { reason: 'insecure_transport' } : { address: client },
-    );
-  });
+  ])(
+    'a proxy says how a request came, and by whom, only if it is trusted: %s',
+    async (_how, address, forwarded, status, client) => {
+      const { call, events } = rig(new Issuer(key), { trustedProxies });
+      expect((await call(token, { url, headers: forwarded, address })).status).toBe(status);
+      expect(events.at(-1)).toMatchObject(
+        client === undefined ? { reason: 'insecure_transport' } : { address: client },
+      );
+    },
+  );
 
-  it('ignores the addresses of a proxy that isn’t trusted, and of one without a list', async () => {
+  it('ignores the addresses that a proxy names if it isn’t trusted, or if no proxy is', async () => {
     const { call, events } = rig(new Issuer(key));
     await call(token, { headers: headers('https', '192.0.2.7'), address: '192.0.2.9' });
     expect(events.at(-1)).toMatchObject({ address: '192.0.2.9' });
@@ -293,7 +296,7 @@ describe('over a proxy', () => {
 describe('a server on this machine, under development', () => {
   const local = { resource: 'http://127.0.0.1:8080/mcp' };
 
-  it('answers over plain http, and to this machine alone', async () => {
+  it('a server on this machine, under development answers over plain http, and to this machine alone', async () => {
     const { call } = rig(new Issuer(key), local);
     const own = await tokenOf(key, { aud: local.resource });
     expect((await call(own, { address: '127.0.0.1' })).status).toBe(200);
@@ -306,7 +309,7 @@ describe('limits', () => {
   const address = '192.0.2.7';
   const limit = { requests: 3, seconds: 60 };
 
-  it('stop an address that sends wrong tokens, and let others pass', async () => {
+  it('limits stop an address that sends wrong tokens, and let others pass', async () => {
     const { call, pass } = rig(new Issuer(key), { rateLimit: { failedTokens: limit } });
     for (let n = 0; n < 3; n += 1) expect((await call('x', { address })).status).toBe(401);
     const answer = await call(token, { address });
@@ -316,7 +319,7 @@ describe('limits', () => {
     expect((await call(token, { address })).status).toBe(200);
   });
 
-  it('let a token pass that passed before, whatever else its address sends', async () => {
+  it('limits let a token pass that passed before, whatever else its address sends', async () => {
     const { call, pass } = rig(new Issuer(key), { rateLimit: { failedTokens: limit } });
     expect((await call(token, { address })).status).toBe(200);
     for (let n = 0; n < 4; n += 1) await call('x', { address });
@@ -333,7 +336,7 @@ describe('limits', () => {
     expect((await call(token, { address })).status).toBe(429);
   });
 
-  it('stop a token with wrong proofs, at the address from which they come', async () => {
+  it('limits stop a token with wrong proofs, at the address from which they come', async () => {
     const device = await newKey();
     const bound = await tokenOf(key, { cnf: { jkt: await thumbprintOf(device) } });
     const { call } = rig(new Issuer(key), { rateLimit: { failedTokens: limit } });
@@ -347,14 +350,14 @@ describe('limits', () => {
     expect((await call(token, { address })).status).toBe(200);
   });
 
-  it('count the addresses of one IPv6 subscriber as one', async () => {
+  it('limits count the addresses of one IPv6 subscriber as one', async () => {
     const { call } = rig(new Issuer(key), { rateLimit: { perAddress: { requests: 1, seconds: 60 } } });
     expect((await call(token, { address: '2001:db8:1:2::a' })).status).toBe(200);
     expect((await call(token, { address: '2001:db8:1:2:ffff::b' })).status).toBe(429);
     expect((await call(token, { address: '2001:db8:1:3::a' })).status).toBe(200);
   });
 
-  it('stop a client whatever addresses it comes from, until its time has come', async () => {
+  it('limits stop a client whatever addresses it comes from, until its time has come', async () => {
     const { call, pass } = rig(new Issuer(key), { rateLimit: { perClient: limit } });
     for (let n = 0; n < 3; n += 1) expect((await call(token, { address: `192.0.2.${n}` })).status).toBe(200);
     expect((await call(token, { address })).status).toBe(429);
@@ -366,7 +369,7 @@ describe('limits', () => {
 });
 
 describe('events', () => {
-  it('say who was let in, and why somebody was not, without tokens, queries and bodies', async () => {
+  it('events say who was let in, and why somebody was not, without tokens, queries and bodies', async () => {
     const { call, events } = rig(new Issuer(key), { operations: {} });
     const body = JSON.stringify({ method: 'resources/read', params: { uri: 'notes://a?key=secret' } });
     await call(token, { url: `${resource}?secret=1`, body, address: '192.0.2.7' });
@@ -388,7 +391,7 @@ describe('events', () => {
     expect(JSON.stringify(events)).not.toMatch(/secret|wrong|eyJ/);
   });
 
-  it('that can’t be written down change no answer', async () => {
+  it('events that can’t be written down change no answer', async () => {
     const onEvent = (): never => {
       throw new Error('disk full');
     };
@@ -417,7 +420,7 @@ describe('options', () => {
     ['dpop.algorithms', { dpop: { algorithms: ['HS256' as never] } }],
     ['scope', { scope: ['a'] } as never],
   ] as const)(
-    'that can’t be right are refused by name: %s (%#)',
+    'options that can’t be right are refused by name: %s (%#)',
     (name, changes: Partial<ProtectedServerOptions>) => {
       const make = () =>
         protectedServer({

@@ -28,7 +28,7 @@ function recorder() {
   return { sent, fetch };
 }
 
-it('carry a token that was issued for the upstream server, and follow no redirect', async () => {
+it('requests to an upstream server carry a token that was issued for it, and follow no redirect', async () => {
   const { sent, fetch } = recorder();
   const token = await tokenOf(key, { aud: upstream });
   const call = await upstreamFetch(access, { resource: upstream, token, fetch });
@@ -37,7 +37,7 @@ it('carry a token that was issued for the upstream server, and follow no redirec
   expect([sent[0]?.redirect, await sent[0]?.text()]).toEqual(['manual', 'x']);
 });
 
-it('carry an opaque token too', async () => {
+it('requests to an upstream server carry an opaque token too', async () => {
   const { sent, fetch } = recorder();
   await (
     await upstreamFetch(access, { resource: upstream, token: 'opaque', fetch })
@@ -57,12 +57,12 @@ it.each([
     async () => tokenOf(key, { aud: 'https://third.example' }),
     /another audience/,
   ],
-])('are refused with %s', async (_what, make, problem) => {
+])('requests to an upstream server are refused with %s', async (_what, make, problem) => {
   await expect(upstreamFetch(access, { resource: upstream, token: await make() })).rejects.toThrow(problem);
 });
 
 it.each(['https://evil.example/v1', 'https://api.example/v2', 'http://api.example/v1'])(
-  'are refused for %s, beyond the upstream server',
+  'requests to an upstream server are refused for %s, which is beyond it',
   async (url) => {
     const { sent, fetch } = recorder();
     const call = await upstreamFetch(access, { resource: upstream, token: 'opaque', fetch });
@@ -71,7 +71,7 @@ it.each(['https://evil.example/v1', 'https://api.example/v2', 'http://api.exampl
   },
 );
 
-it('are refused for an access that no server of ours made', async () => {
+it('requests to an upstream server are refused for an access that no server of ours made', async () => {
   await expect(upstreamFetch({ ...access }, { resource: upstream, token: 'opaque' })).rejects.toThrow(
     /not made/,
   );

@@ -44,12 +44,13 @@ function inPostgres(url: string): [string, () => Promise<Storage>] {
 
 if (!postgres) {
   describe('storage in PostgreSQL', () => {
-    it.skip('is not tried here: the Debian package postgresql is missing', () => undefined);
+    it.skip('storage in PostgreSQL is not tried here: the Debian package postgresql is missing', () =>
+      undefined);
   });
 }
 
 describe.each(kinds)('storage in %s', (_name, open) => {
-  it('keeps an item, finds it by its second name, and uses it up once', async () => {
+  it('storage keeps an item, finds it by its second name, and uses it up once', async () => {
     const storage = await open();
     const item = { payload: { a: [1, 'ü'] }, expiresAt: 50, grantId: 'g', uid: 'u' };
     await storage.put('Kind', 'id', item);
@@ -64,7 +65,7 @@ describe.each(kinds)('storage in %s', (_name, open) => {
     await storage.close();
   });
 
-  it('removes by id, by grant and by time', async () => {
+  it('storage removes by id, by grant and by time', async () => {
     const storage = await open();
     await storage.put('A', '1', { payload: {}, grantId: 'g' });
     await storage.put('B', '1', { payload: {}, grantId: 'g' });
@@ -81,7 +82,7 @@ describe.each(kinds)('storage in %s', (_name, open) => {
     await storage.close();
   });
 
-  it('adds an id once, and replaces a payload only if nobody did so before', async () => {
+  it('storage adds an id once, and replaces a payload only if nobody did so before', async () => {
     const storage = await open();
     const added = await Promise.all(
       [1, 2, 3].map(async (n) => storage.add('Once', 'id', { payload: { n }, expiresAt: 1, grantId: 'g' })),
@@ -103,7 +104,7 @@ describe.each(kinds)('storage in %s', (_name, open) => {
     await storage.close();
   });
 
-  it('shows every item of every kind once, page by page', async () => {
+  it('storage shows every item of every kind once, page by page', async () => {
     const storage = await open();
     for (const kind of ['Many', 'More'])
       for (let n = 0; n < 35; n += 1) await storage.put(kind, `id ${n}`, { payload: { n } });
@@ -124,7 +125,7 @@ const shared: [string, string][] = [
 ];
 
 describe.each(shared)('two processes on one storage in %s', (kind, place) => {
-  it('use up each item once, though both try at the same time', async () => {
+  it('two processes on one storage use up each item once, though both try at the same time', async () => {
     const count = 60;
     const storage = kind === 'SQLite' ? sqliteStorage(place) : await postgresStorage(place);
     const ids = Array.from({ length: count }, (_, n) => String(n));
@@ -143,7 +144,7 @@ describe.each(shared)('sessions of the third-party flow, sealed in %s', (kind, p
   const open = async (): Promise<Storage> =>
     sealedStorage(kind === 'SQLite' ? sqliteStorage(place) : await postgresStorage(place), keys);
 
-  it('go on in another process of the server, which ends them for both', async () => {
+  it('sealed sessions of the third-party flow go on in another process of the server, which ends them for both', async () => {
     const storages = [await open(), await open()] as const;
     const flow = await startFlow({ storage: storages[0] });
     const second = await thirdPartyServer({ ...flow.options, storage: storages[1] });
@@ -173,7 +174,7 @@ describe.each(shared)('sessions of the third-party flow, sealed in %s', (kind, p
 });
 
 describe.runIf(postgres)('two authorization servers on one PostgreSQL database', () => {
-  it('take a code and a refresh token once, whichever of them is asked', async () => {
+  it('two authorization servers on one PostgreSQL database take a code and a refresh token once, whichever of them is asked', async () => {
     // The database was sealed by the test before.
     const storages = await Promise.all(
       [1, 2].map(async () => sealedStorage(await postgresStorage(postgres?.url ?? ''), keys)),

@@ -20,7 +20,7 @@ const bend = (next: Bend): void => void (flow.upstream.state.bend = next);
 const requestsTo = (path: string) => flow.upstream.state.requests.filter((each) => each.path === path);
 
 describe('a sign-in by way of an upstream', () => {
-  it('gives a token of ours that calls the upstream by the upstream’s token', async () => {
+  it('a sign-in by way of an upstream gives a token of ours that calls the upstream by the upstream’s token', async () => {
     const { access, claims } = await signIn(flow);
     expect(claims).toMatchObject({
       iss: flow.issuer,
@@ -35,7 +35,7 @@ describe('a sign-in by way of an upstream', () => {
     expect(Number(claims['exp']) - Number(claims['iat'])).toBe(300);
   });
 
-  it('asks upstream with PKCE, one exact redirect URI, the upstream’s scopes and its resource', async () => {
+  it('a sign-in by way of an upstream asks upstream with PKCE, one exact redirect URI, the upstream’s scopes and its resource', async () => {
     await signIn(flow, { scope: 'notes:write' });
     const { asked } = flow.upstream.state;
     expect(asked.get('redirect_uri')).toBe(`${flow.issuer}/login/callback`);
@@ -47,13 +47,13 @@ describe('a sign-in by way of an upstream', () => {
     expect(exchange?.form.get('code_verifier')).toMatch(/^[\w-]{43,}$/);
   });
 
-  it('gives a client no scope that the upstream did not grant', async () => {
+  it('a sign-in by way of an upstream gives a client no scope that the upstream did not grant', async () => {
     bend({ token: { scope: 'openid offline_access read' } });
     const { claims } = await signIn(flow, { scope: 'notes:read notes:write' });
     expect(claims['scope']).toBe('notes:read');
   });
 
-  it('refreshes a client’s token, and lets somebody else sign in by the same browser', async () => {
+  it('a sign-in by way of an upstream refreshes a client’s token, and lets somebody else sign in by the same browser', async () => {
     const browser = flow.browser();
     await authorize(flow, {}, browser);
     bend({ claims: { sub: 'bob' } });
@@ -66,7 +66,7 @@ describe('a sign-in by way of an upstream', () => {
     expect([status, await flow.call(body['access_token'])]).toEqual([200, 200]);
   });
 
-  it('is readable nowhere in the storage below the seal', async () => {
+  it('a sign-in by way of an upstream is readable nowhere in the storage below the seal', async () => {
     await signIn(flow);
     const text = JSON.stringify(await flow.below.scan());
     expect(text).toContain('UpstreamSession');
@@ -76,7 +76,7 @@ describe('a sign-in by way of an upstream', () => {
 });
 
 describe('a sign-in by way of an upstream that issues no ID token', () => {
-  it('takes the person’s name from the operator’s call, whose token goes to the upstream’s API only', async () => {
+  it('a sign-in without an ID token takes the person’s name from the operator’s call, whose token goes to the upstream’s API only', async () => {
     const asked: string[] = [];
     let names: string[] = [];
     const plain = await startFlow(
@@ -104,7 +104,7 @@ describe('a sign-in by way of an upstream that issues no ID token', () => {
     }
   });
 
-  it('starts nowhere if the upstream names methods for PKCE, and S256 is not one of them', async () => {
+  it('no sign-in starts if the upstream names methods for PKCE, and S256 is not one of them', async () => {
     const old = await startFlow();
     old.upstream.state.offers.challengeMethods = ['plain'];
     try {
@@ -117,7 +117,7 @@ describe('a sign-in by way of an upstream that issues no ID token', () => {
 });
 
 describe('consent, before anything is forwarded', () => {
-  it('is asked of each client anew, on a page that no frame may show, by a __Host- cookie', async () => {
+  it('the consent before anything is forwarded is asked of each client anew, on a page that no frame may show, by a __Host- cookie', async () => {
     const browser = flow.browser();
     await authorize(flow, {}, browser);
     flow.upstream.state.asked = new URLSearchParams();
@@ -178,7 +178,7 @@ describe('consent, before anything is forwarded', () => {
       'an answer of the upstream before the yes',
       async ({ page, owner }) => (await owner.open(`${page.url}?code=c&state=x`)).status,
     ],
-  ])('does not count by %s', async (_what, attempt) => {
+  ])('the consent before anything is forwarded does not count by %s', async (_what, attempt) => {
     const owner = flow.browser();
     const page = await owner.open(authorizationUrl(flow, newVerifier()));
     const other = flow.browser();
@@ -190,7 +190,7 @@ describe('consent, before anything is forwarded', () => {
     expect(requestsTo('/token')).toHaveLength(0);
   });
 
-  it('of one browser serves no other, though that one was given the link', async () => {
+  it('the consent of one browser serves no other, though that one was given the link', async () => {
     const thief = flow.browser();
     const page = await thief.open(authorizationUrl(flow, newVerifier()));
     await thief.decide(page, 'allow', '/authorize');
@@ -203,7 +203,7 @@ describe('consent, before anything is forwarded', () => {
 });
 
 describe('consent in a real browser', () => {
-  it('has no fault that axe finds, and leads by the upstream back to the client', async () => {
+  it('the consent page in a real browser has no fault that axe finds, and leads by the upstream back to the client', async () => {
     const profile = await openBrowserProfile({
       ca: flow.ca,
       origins: [flow.issuer, flow.upstream.issuer],
@@ -272,7 +272,7 @@ describe('an upstream that fails', () => {
     ['grants none of the scopes', { token: { scope: 'openid' } }, 'access_denied'],
     ['answers 500', { fault: { path: '/token', status: 500 } }, 'server_error'],
     ['redirects the exchange', { fault: { path: '/token', status: 'redirects' } }, 'server_error'],
-  ])('and %s is told to the client in our words', async (_what, next, error) => {
+  ])('the client is told in our words that the upstream %s', async (_what, next, error) => {
     bend(next);
     const started = flow.events.filter(({ kind }) => kind === 'session_started').length;
     const { back } = await authorize(flow);
@@ -287,7 +287,7 @@ describe('an upstream that fails', () => {
     expect(requestsTo('/elsewhere')).toHaveLength(0);
   });
 
-  it('with another state gets a page, and the client hears nothing', async () => {
+  it('an upstream’s answer with another state gets a page, and the client hears nothing', async () => {
     const browser = flow.browser();
     const page = await browser.open(authorizationUrl(flow, newVerifier()));
     await browser.decide(page, 'allow', '/authorize');
@@ -299,7 +299,7 @@ describe('an upstream that fails', () => {
     expect(requestsTo('/token')).toHaveLength(0);
   });
 
-  it('and hangs is given up, and the client is told', async () => {
+  it('an upstream that hangs is given up, and the client is told', async () => {
     bend({ fault: { path: '/token', status: 'hangs' } });
     const { back } = await authorize(flow);
     expect(back.get('error')).toBe('server_error');
