@@ -69,7 +69,7 @@ function node() {
 }
 
 /** Installs what the lock file of a folder names, if it isn't installed. */
-function install(folder, what) {
+function install(folder, what, further = []) {
   const stampFile = path.join(folder, 'node_modules', '.keyturn-setup');
   const lock = readFileSync(path.join(folder, 'package-lock.json'));
   const wanted = createHash('sha256').update(lock).digest('hex');
@@ -78,7 +78,7 @@ function install(folder, what) {
   say(`installing ${what} (npm ci)`);
   // No package's install script runs: the one that must (keytar's) is called by name below.
   const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
-  if (!npm(['ci', '--prefix', folder, ...options])) fail('npm ci failed; see above.');
+  if (!npm(['ci', '--prefix', folder, ...options, ...further])) fail('npm ci failed; see above.');
   writeFileSync(stampFile, wanted);
 }
 
@@ -156,6 +156,10 @@ const runAt = args.indexOf('--run');
 
 install(root, 'dependencies');
 if (isForTests) install(path.join(root, 'test', 'clients'), 'clients for the tests of the bridge');
+if (isForTests && isThere('wine')) {
+  const forWindows = ['--os=win32', '--cpu=x64'];
+  install(path.join(root, 'test', 'windows'), 'Node for Windows, for the test under Wine', forWindows);
+} else if (isForTests) say('Wine is not installed, so the test that runs Keyturn on Windows is skipped.');
 if (isForTests) installDebianPackages();
 buildKeytar(isForTests);
 build();

@@ -12,6 +12,8 @@ async function inSession() {
   await home.ok(['list']);
   await paired(home, 'an-editor');
   await home.ok(['allow', 'an-editor', resource]);
+  // Before the bridge starts, which waits only some seconds for a sign-in.
+  await home.ok(['login', resource]);
   const { client, output } = await clientOf(home, resource, '--as', 'an-editor');
   const notes = async (): Promise<string> => JSON.stringify(await client.callTool({ name: 'list-notes' }));
   expect(await notes()).toContain('alice');

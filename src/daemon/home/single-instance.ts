@@ -3,8 +3,8 @@
  *
  * Invariant: the lock is the kernel's (flock), held by open descriptors: it ends with the process,
  * however that dies, and a reused pid can't be taken for its holder. The folder is locked besides the file, so
- * that a second broker can't start where somebody removed daemon.lock. On Windows the named pipe itself
- * can be created only once, which does the same.
+ * that a second broker can't start where somebody removed daemon.lock. Windows has no flock: there the lock is
+ * the open file itself, which the system opens for nobody else, and removes for nobody, until it is closed.
  */
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import path from 'node:path';
@@ -18,7 +18,11 @@ const LOCK_NB = 4;
 
 /** Takes the home's lock; the function it returns gives it back. Throws `broker_running`. */
 export async function takeLock(stateFolder: string, platform = process.platform): Promise<() => void> {
-  if (platform === 'win32') return () => undefined;
+  if (platform === 'win32') {
+    const release = openAlone(path.join(stateFolder, 'daemon.lock'));
+    if (!release) throw alreadyRuns(stateFolder);
+    return release;
+  }
   const lock = await loadFlock();
   const opened: number[] = [];
   const release = (): void => {
@@ -32,11 +36,29 @@ export async function takeLock(stateFolder: string, platform = process.platform)
     opened.push(descriptor);
     if (lock(descriptor)) continue;
     release();
-    throw new KeyturnError('broker_running', `A broker already runs for this home (${stateFolder}).`, {
-      hint: 'Use it, or end it with: keyturn daemon --stop',
-    });
+    throw alreadyRuns(stateFolder);
   }
   return release;
+}
+
+function alreadyRuns(stateFolder: string): KeyturnError {
+  return new KeyturnError('broker_running', `A broker already runs for this home (${stateFolder}).`, {
+    hint: 'Use it, or end it with: keyturn daemon --stop',
+  });
+}
+
+/** libuv's UV_FS_O_EXLOCK, which Node doesn't name: on Windows, nobody else may open the file (dwShareMode 0). */
+const UV_FS_O_EXLOCK = 0x10000000;
+
+/** Undefined: another process has the file open. */
+function openAlone(file: string): (() => void) | undefined {
+  try {
+    const descriptor = openSync(file, constants.O_RDWR | constants.O_CREAT | UV_FS_O_EXLOCK);
+    return () => closeSync(descriptor);
+  } catch (error) {
+    if (systemCode(error) === 'EBUSY') return undefined;
+    throw error;
+  }
 }
 
 /**
@@ -44,7 +66,7 @@ export async function takeLock(stateFolder: string, platform = process.platform)
  * `file_unreadable` where something else stands in the file's place.
  */
 export async function tryLock(file: string, platform = process.platform): Promise<(() => void) | undefined> {
-  if (platform === 'win32') return () => undefined;
+  if (platform === 'win32') return openAlone(file);
   const lock = await loadFlock();
   const descriptor = openLock(file);
   try {

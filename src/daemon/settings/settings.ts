@@ -7,6 +7,7 @@
  * desk and in a desk's home: there the table `standing` says what a written value counts for.
  */
 import Conf from 'conf';
+import { basename, isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { formats, refuseOtherFormat } from '../../store/record-formats.ts';
 import { KeyturnError } from '../../base/errors.ts';
@@ -29,13 +30,16 @@ function isClientMetadataUrl(url: string): boolean {
 /** Seconds: a month. Nobody means more, and Node's timers end soon after. */
 const maxIdle = 30 * 24 * 60 * 60;
 
+/** Absolute, as this system writes it, and no root. */
+const isFilePath = (text: string): boolean => isAbsolute(text) && basename(text) !== '';
+
 export const settingsSchema = z.object({
   vault: z.enum(['keychain', 'sealed-file', 'memory']).default('keychain'),
   /** Where the key of a `sealed-file` vault comes from. */
   vaultKey: z
     .union([
       z.enum(['passphrase', 'keychain']),
-      z.templateLiteral(['file:/', z.string()]).refine((text) => /^file:\/./.test(text)),
+      z.templateLiteral(['file:', z.string()]).refine((text) => isFilePath(text.slice('file:'.length))),
       z
         .templateLiteral(['credential:', z.string()])
         .refine((text) => /^credential:[A-Za-z0-9][A-Za-z0-9._-]*$/.test(text)),

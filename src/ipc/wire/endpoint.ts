@@ -3,7 +3,7 @@
  *
  * Invariant: folder 0700 and socket 0600, both the user's, no symbolic links. Anything else is refused with the
  * command that mends it. Nothing here repairs a mode by itself, because a wrong one means that somebody else may have
- * been there.
+ * been there. On Windows a named pipe takes the socket's place (pipe.ts).
  */
 import type { BigIntStats } from 'node:fs';
 import * as fs from 'node:fs';
@@ -22,6 +22,7 @@ import {
   startHint,
 } from '../../base/private-folder.ts';
 import { systemCode } from '../../base/system-error.ts';
+import { connectToPipe, isPipe, listenAtPipe, pipeEndpoint } from './pipe.ts';
 
 /** How both ends name the socket between them: a relay on another socket has another name. */
 function nameOf(found: BigIntStats): string {
@@ -30,6 +31,7 @@ function nameOf(found: BigIntStats): string {
 
 /** The name of the socket at this path. Throws `broker_unreachable` or `socket_unsafe`. */
 export function endpointId(socket: string): string {
+  if (isPipe(socket)) return pipeEndpoint(socket);
   const found = lookAt(socket);
   if (!found) throw notThere(socket);
   checkPrivate(found, socket, 'socket');
@@ -45,6 +47,7 @@ export const maxQueue = 4096;
  * Two brokers that start at once are kept apart by the home's lock, not here.
  */
 export async function listenAt(server: net.Server, socket: string): Promise<string> {
+  if (isPipe(socket)) return listenAtPipe(server, socket);
   checkFolder(path.dirname(socket));
   await removeStale(socket);
   const listening = new Promise<void>((resolve, reject) => {
@@ -120,6 +123,7 @@ export interface Connected {
  * listens, `socket_unsafe` where folder or socket is not as it must be.
  */
 export async function connectTo(socket: string): Promise<Connected> {
+  if (isPipe(socket)) return { socket: await connectToPipe(socket), endpoint: pipeEndpoint(socket) };
   checkFolder(path.dirname(socket));
   return process.platform === 'linux' ? connectPinned(socket) : connectCompared(socket);
 }

