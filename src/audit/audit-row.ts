@@ -9,6 +9,8 @@ import { z } from 'zod';
 export interface AuditRow {
   readonly event:
     | 'token'
+    /** A proof of the key that a token is bound to, for a request of a program. */
+    | 'proof'
     | 'refused'
     | 'refresh'
     | 'login'

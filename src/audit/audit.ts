@@ -108,7 +108,7 @@ export class AuditFile implements Audit {
 
   note(row: AuditRow): void {
     const now = this.#now();
-    const isRepeated = ['token', 'key', 'refused'].includes(row.event);
+    const isRepeated = ['token', 'proof', 'key', 'refused'].includes(row.event);
     const entries = isRepeated ? this.#repeats.take(row, now) : [{ time: now, row }];
     if (entries === undefined) this.#lose(1);
     else if (entries.length > 0) this.#push(entries);

@@ -15,6 +15,8 @@ import type { Grant } from './records/grant.ts';
 import { brokerStopping, noSuchSignIn } from './refusals/refusals.ts';
 import type { RefusalPause, Rejection, RejectionOutcome } from './refusals/token-refusals.ts';
 import { Rejections } from './rejections.ts';
+import { Proofs } from './proofs.ts';
+import type { ProofRequest } from './proofs.ts';
 import { RequestSignIns } from './request-sign-ins.ts';
 import { ShownUrls } from './shown-urls.ts';
 import type { UrlAction, UrlRequest } from './shown-urls.ts';
@@ -44,6 +46,7 @@ export class Broker {
   readonly #requests: TokenRequests;
   readonly #shownUrls: ShownUrls;
   readonly #keyRequests: KeyRequests;
+  readonly #proofs: Proofs;
 
   constructor(parts: BrokerParts) {
     this.parts = parts;
@@ -59,6 +62,7 @@ export class Broker {
       rejections: this.#rejections,
     });
     this.#keyRequests = new KeyRequests(parts, this.consent);
+    this.#proofs = new Proofs(parts, this.consent.current);
   }
 
   /**
@@ -94,6 +98,11 @@ export class Broker {
 
   async getToken(request: TokenRequest): Promise<Token> {
     return this.#requests.answer(request);
+  }
+
+  /** A proof of the key of a token that this program received. Throws as `Proofs.prove`. */
+  prove(request: ProofRequest): string {
+    return this.#proofs.prove(request);
   }
 
   /**

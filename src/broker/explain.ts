@@ -26,6 +26,8 @@ export interface Explanation {
   readonly attempt?: string;
   /** Where its newest token isn't bound to this server. */
   readonly audience?: string;
+  /** Where its tokens are bound to a key. */
+  readonly key?: string;
   /** How far the issuer's clock is from ours, if that is more than a minute. */
   readonly clock?: string;
 }
@@ -48,6 +50,7 @@ export function explainGrant(parts: BrokerParts, grant: Grant): Explanation {
     ...sentences(parts, grant),
     ...(attempt === undefined ? {} : { attempt: attemptSentence(attempt) }),
     ...audienceSentence(grant),
+    ...(grant.isKeyBound && grant.state.kind !== 'revoked' ? { key: boundSentence } : {}),
     ...(Math.abs(skew) > notableSkew ? { clock: skewSentence(skew) } : {}),
   };
 }
@@ -179,6 +182,9 @@ function audienceSentence({ state, audience, issuer }: Grant): Pick<Explanation,
     audience: `The token of ${quoted(issuer)} names another server, and you waived the rule that refuses it: this server could use it there.`,
   };
 }
+
+const boundSentence =
+  'Its tokens are bound to a key (DPoP), which only the vault holds: each request needs a proof, so a copied token is worth nothing elsewhere.';
 
 function skewSentence(skew: number): string {
   const seconds = Math.round(Math.abs(skew) / 1000);

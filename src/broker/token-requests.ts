@@ -245,7 +245,8 @@ export class TokenRequests {
     this.#note(request, endpoint, 'token', 'ok', { grant, token });
     const { accessToken, tokenId, expiresAt, scope } = token;
     const { resource, account, issuer } = grant;
-    return { accessToken, tokenId, expiresAt, scope, resource, account, issuer };
+    const tokenType = token.proofKey ? 'DPoP' : 'Bearer';
+    return { accessToken, tokenType, tokenId, expiresAt, scope, resource, account, issuer };
   }
 
   /** The row in the audit log. */

@@ -2,7 +2,7 @@
  * An authenticated connection to the broker.
  *
  * Invariant: requests are sent only over a channel whose other end has proved itself. Only `getToken`,
- * `getCredential` and `rejectToken` open a new channel and ask again: doing them twice is harmless, other requests
+ * `getCredential`, `proveToken` and `rejectToken` open a new channel and ask again: doing them twice is harmless, other requests
  * may not be. They do so for a bounded time, until a broker answers.
  */
 import { untilAborted } from '../base/abort.ts';
@@ -12,11 +12,13 @@ import type { Identity } from '../ipc/wire/handshake-messages.ts';
 import type { After } from '../ipc/wire/timer.ts';
 import {
   isKeyResult,
+  isTokenProveResult,
   isTokenRejectResult,
   isTokenResult,
   type CredentialGetParams,
   type KeyResult,
   type TokenGetParams,
+  type TokenProveParams,
   type TokenRejectParams,
   type TokenRejectResult,
   type TokenResult,
@@ -48,6 +50,11 @@ export interface Connection {
   getToken(params: TokenGetParams, options?: RequestOptions): Promise<TokenResult>;
   /** As `getToken`, for a program that can use an API key as well: answers what the server of `resource` wants. */
   getCredential(params: CredentialGetParams, options?: RequestOptions): Promise<TokenResult | KeyResult>;
+  /**
+   * The value of the DPoP header for one request with a token of the type `DPoP`. Waits for a broker as `getToken`
+   * does. Throws `not_found` if the broker no longer has the token: ask for one again.
+   */
+  proveToken(params: TokenProveParams, options?: RequestOptions): Promise<string>;
   /** Tells the broker that a protected server refused a token or a key. Waits for a broker as `getToken` does. */
   rejectToken(params: TokenRejectParams, options?: RequestOptions): Promise<TokenRejectResult>;
   /** Calls `listener` for each notification, until the returned function is called. Ends with the channel. */
@@ -133,6 +140,12 @@ class BrokerConnection implements Connection {
     // A broker of an older release knows no kinds.
     if (params.kinds.includes('token')) return tokenFrom(result);
     throw malformed('token.get');
+  }
+
+  async proveToken(params: TokenProveParams, options: RequestOptions = {}): Promise<string> {
+    const result = await this.#persistently('token.prove', params, options);
+    if (isTokenProveResult(result)) return result.proof;
+    throw malformed('token.prove');
   }
 
   async rejectToken(params: TokenRejectParams, options: RequestOptions = {}): Promise<TokenRejectResult> {

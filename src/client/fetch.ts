@@ -3,10 +3,11 @@
  * answers the endpoint's challenges.
  *
  * Invariant: a token travels in the Authorization header only (RFC 6750 §2.1), a key in its own header only, both to
- * the endpoint's origin and path only, redirects included. Attempts are bounded; a 400 is never sent again, and
+ * the endpoint's origin and path only, redirects included. A token that is bound to a key has a new proof each time. Attempts are bounded; a 400 is never sent again, and
  * neither is a key that the server refused.
  */
-import { KeyturnError, quoted, shellWord } from '../base/errors.ts';
+import { KeyturnError, quoted, reasonOf, shellWord } from '../base/errors.ts';
+import { isBound } from '../ipc/wire/token-messages.ts';
 import type {
   Challenge,
   CredentialKind,
@@ -18,6 +19,7 @@ import { maxLength } from '../ipc/wire/limits.ts';
 import type { Connection } from './connection.ts';
 import { endpointUrl, isWithin } from './endpoint-url.ts';
 import { operationOf } from './operation.ts';
+import { isAboutProof, ProvenRequests } from './proven.ts';
 import { maxRedirects, redirected, redirectStatuses } from './redirects.ts';
 import { initOf, replayable, type Replayable } from './replayable.ts';
 
@@ -55,12 +57,16 @@ export function createFetch(connection: Connection, options: FetchOptions): type
   const send = options.fetch ?? globalThis.fetch;
   const maxAttempts = Math.min(5, Math.max(1, options.maxAttempts ?? 3));
   const worked = new AcceptedTokens();
+  const proven = new ProvenRequests(connection, send);
   return async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input);
     const isNamed = url.origin === endpoint.origin && url.href === options.alsoAt?.();
     if (!isNamed && !isWithin(endpoint, url)) return send(input, init);
     const request = await replayable(input, init);
-    return new AuthorizedRequest({ connection, options, endpoint, send, worked }).run(request, maxAttempts);
+    return new AuthorizedRequest({ connection, options, endpoint, send, worked, proven }).run(
+      request,
+      maxAttempts,
+    );
   };
 }
 
@@ -115,6 +121,7 @@ interface AuthorizedParts {
   readonly endpoint: URL;
   readonly send: typeof globalThis.fetch;
   readonly worked: AcceptedTokens;
+  readonly proven: ProvenRequests;
 }
 
 class AuthorizedRequest {
@@ -123,13 +130,15 @@ class AuthorizedRequest {
   readonly #endpoint: URL;
   readonly #fetch: typeof globalThis.fetch;
   readonly #worked: AcceptedTokens;
+  readonly #proven: ProvenRequests;
 
-  constructor({ connection, options, endpoint, send, worked }: AuthorizedParts) {
+  constructor({ connection, options, endpoint, send, worked, proven }: AuthorizedParts) {
     this.#connection = connection;
     this.#options = options;
     this.#endpoint = endpoint;
     this.#fetch = send;
     this.#worked = worked;
+    this.#proven = proven;
   }
 
   async run(first: Replayable, maxAttempts: number): Promise<Response> {
@@ -138,7 +147,9 @@ class AuthorizedRequest {
     let attempts = 1;
     let redirects = 0;
     for (;;) {
-      const response = await this.#send(request, credential);
+      const sent = await this.#send(request, credential);
+      const { response } = sent;
+      credential = sent.credential;
       this.#worked.note(credential, response);
       const moved = redirects < maxRedirects ? redirected(this.#endpoint, request, response) : undefined;
       if (moved) {
@@ -166,11 +177,11 @@ class AuthorizedRequest {
     if (!kinds?.includes('key')) return this.#getToken(request, more);
     const params = { ...tokenParams(this.#options), ...more, kinds };
     const credential = await this.#connection.getCredential(params, { signal: request.signal });
-    return 'kind' in credential ? credential : requireBearer(credential);
+    return 'kind' in credential ? credential : requireKnownType(credential);
   }
 
   async #getToken(request: Replayable, more: Partial<TokenGetParams>): Promise<TokenResult> {
-    return requireBearer(
+    return requireKnownType(
       await this.#connection.getToken({ ...tokenParams(this.#options), ...more }, { signal: request.signal }),
     );
   }
@@ -190,12 +201,26 @@ class AuthorizedRequest {
     return isWithin(this.#endpoint, url);
   }
 
-  async #send(request: Replayable, credential: Credential): Promise<Response> {
+  async #send(request: Replayable, credential: Credential): Promise<Sent> {
+    if (!('kind' in credential) && isBound(credential)) return this.#sendBound(request, credential);
     const headers = new Headers(request.headers);
     if (!('kind' in credential)) headers.set('authorization', `Bearer ${credential.access_token}`);
     // A key stays within its path, whatever URL the server named (`alsoAt`).
     else if (this.#takesKey(request)) headers.set(credential.header, credential.value);
-    return this.#fetch(request.url.href, initOf({ ...request, headers }));
+    const response = await this.#fetch(request.url.href, initOf({ ...request, headers }));
+    return { response, credential };
+  }
+
+  /** Race: the broker may have got another token since, or been replaced: then it has no key for this one. */
+  async #sendBound(request: Replayable, credential: TokenResult): Promise<Sent> {
+    try {
+      return { response: await this.#proven.send(request, credential), credential };
+    } catch (error) {
+      if (reasonOf(error) !== 'not_found') throw error;
+      const token = await this.#getToken(request, {});
+      if (!isBound(token)) return this.#send(request, token);
+      return { response: await this.#proven.send(request, token), credential: token };
+    }
   }
 
   /** A token that answers the server's challenge, or undefined where the response should stand. */
@@ -206,7 +231,7 @@ class AuthorizedRequest {
   ): Promise<TokenResult | undefined> {
     const challenge = challengeOf(response);
     // A key has no scopes that another one could add.
-    if (!challenge || 'kind' in token) return undefined;
+    if (!challenge || 'kind' in token || isAboutProof(response)) return undefined;
     const next = await this.#answer(challenge, request, token);
     return next?.tokenId === token.tokenId ? undefined : next;
   }
@@ -240,10 +265,16 @@ function outside({ url }: Replayable, { resource }: KeyResult): KeyturnError {
   );
 }
 
+/** What was sent at last, and with which credential. */
+interface Sent {
+  readonly response: Response;
+  readonly credential: Credential;
+}
+
 /** RFC 6749 §7.1: a client must not use a token type that it doesn't understand. */
-function requireBearer(token: TokenResult): TokenResult {
-  if (token.token_type.toLowerCase() === 'bearer') return token;
-  throw new KeyturnError('token_invalid', 'the token is not a bearer token', { rule: 'RFC 6749 §7.1' });
+function requireKnownType(token: TokenResult): TokenResult {
+  if (token.token_type.toLowerCase() === 'bearer' || isBound(token)) return token;
+  throw new KeyturnError('token_invalid', 'the token is of an unknown type', { rule: 'RFC 6749 §7.1' });
 }
 
 /** RFC 6750 §3.1: only `insufficient_scope` says that another token would help a 403. */

@@ -12,6 +12,7 @@ export type {
   CredentialKind,
   KeyResult,
   TokenGetParams,
+  TokenProveParams,
   TokenRejectParams,
   TokenRejectResult,
   TokenResult,

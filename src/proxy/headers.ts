@@ -23,6 +23,7 @@ const notSent = new Set([
   ...hopByHop,
   // Credentials.
   'authorization',
+  'dpop',
   'cookie',
   'cookie2',
   // Said anew for the server behind.
@@ -46,6 +47,7 @@ const notAnswered = new Set([
   'authentication-info',
   'proxy-authentication-info',
   'www-authenticate',
+  'dpop-nonce',
   'set-cookie',
   'set-cookie2',
   // Was undone on the way.

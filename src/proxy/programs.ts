@@ -223,6 +223,7 @@ export class Programs {
         current(open, async () =>
           within(after, connection.getCredential({ ...params, ...(named && { process: named }) }, options)),
         ),
+      proveToken: (params, options) => within(after, connection.proveToken(params, options)),
       async rejectToken(params, options) {
         const { cuts } = open;
         const { token, ...verdict } = await connection.rejectToken(params, options);

@@ -7,6 +7,7 @@ import { type Call, startTokenBroker, tokenDispatch, type TokenScript } from '..
 export interface Seen {
   readonly request: string;
   readonly authorization: string | undefined;
+  readonly dpop: string | undefined;
   readonly body: string;
   readonly type: string | undefined;
 }
@@ -21,8 +22,9 @@ export async function startHttp(answer: (seen: Seen, count: number) => Reply = (
     request.setEncoding('utf8');
     request.on('data', (piece: string) => (body += piece));
     request.on('end', () => {
-      const { authorization, 'content-type': type } = request.headers;
-      const entry = { request: `${request.method} ${request.url}`, authorization, body, type };
+      const { authorization, 'content-type': type, dpop } = request.headers;
+      const proof = typeof dpop === 'string' ? dpop : undefined;
+      const entry = { request: `${request.method} ${request.url}`, authorization, dpop: proof, body, type };
       seen.push(entry);
       const [status, headers] = answer(entry, seen.length);
       response.writeHead(status, headers).end('answer');

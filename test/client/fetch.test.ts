@@ -76,7 +76,7 @@ describe('the token', () => {
 
   test('is refused when it is of another type', async () => {
     const { origin, seen } = await startHttp();
-    const { authorized, resource } = await startFetch(origin, {}, { tokens: [{ token_type: 'DPoP' }] });
+    const { authorized, resource } = await startFetch(origin, {}, { tokens: [{ token_type: 'mac' }] });
     await expect(authorized(resource)).rejects.toMatchObject({ reason: 'token_invalid' });
     expect(seen).toEqual([]);
   });

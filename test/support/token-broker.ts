@@ -1,6 +1,8 @@
 /** A real broker socket whose answers about tokens follow a script, and what it was asked. */
 import { onTestFinished } from 'vitest';
 import { connect } from '../../src/client/connect.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
+import type { TokenProveParams } from '../../src/ipc/wire/token-messages.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { startRig } from '../ipc/rig.ts';
 
@@ -28,6 +30,7 @@ export function tokenDispatch(resource: string, script: TokenScript = {}): Dispa
     heard({ method, params });
     if (method === 'token.reject' || isStepUp(params)) current += 1;
     if (method === 'token.reject') return verdict;
+    if (method === 'token.prove') return prove(params, `t${current}`);
     return {
       access_token: `secret-${current}`,
       token_type: 'Bearer',
@@ -41,6 +44,13 @@ export function tokenDispatch(resource: string, script: TokenScript = {}): Dispa
       ...tokens[current - 1],
     };
   };
+}
+
+/** Names the request, so that a test can see which proof came with which. The broker has the newest token only. */
+function prove(params: unknown, newest: string): object {
+  const { tokenId, ...request } = params as TokenProveParams;
+  if (tokenId !== newest) throw new KeyturnError('not_found', 'no such token', {});
+  return { proof: `${Buffer.from(JSON.stringify(request)).toString('base64url')}.claims.signature` };
 }
 
 function isStepUp(params: unknown): boolean {

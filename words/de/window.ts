@@ -140,6 +140,8 @@ export const window: Translation<typeof english> = {
     usedByNobody: 'keine App darf es nutzen',
     more: '{count} weitere',
     waived: 'Sicherheitsausnahmen',
+    tokenType: 'Token',
+    bound: 'an einen Schlüssel gebunden, den nur Keyturn hat: ein kopiertes Token ist anderswo wertlos',
     audience: 'Token gilt für',
     audiences: {
       unbound: 'keinen bestimmten Server: Andere Server nehmen es vielleicht auch an',
@@ -428,6 +430,7 @@ export const window: Translation<typeof english> = {
     },
     kinds: {
       token: 'Token ausgegeben',
+      proof: 'Nachweis für eine Anfrage',
       refused: 'Abgelehnt',
       refresh: 'Erneuerung',
       login: 'Anmeldung',

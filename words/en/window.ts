@@ -142,6 +142,8 @@ export const window = {
     usedByNobody: 'no app may use it',
     more: '{count} more',
     waived: 'Security exceptions',
+    tokenType: 'Tokens',
+    bound: 'bound to a key that only Keyturn holds: a copied token is worth nothing elsewhere',
     audience: 'Token is valid for',
     audiences: {
       unbound: 'no named server: other servers may accept it too',
@@ -423,6 +425,7 @@ export const window = {
     } as Readonly<Record<string, string | undefined>>,
     kinds: {
       token: 'Token handed out',
+      proof: 'Proof for a request',
       refused: 'Refused',
       refresh: 'Refresh',
       login: 'Sign-in',

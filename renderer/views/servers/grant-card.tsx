@@ -60,7 +60,7 @@ function Card({ grant }: { readonly grant: Grant }) {
 }
 
 function GrantFacts({ grant }: { readonly grant: Grant }) {
-  const { state, account, expires_at, lastRefreshedAt, clients, audience, overrides } = grant;
+  const { state, account, expires_at, lastRefreshedAt, clients, audience, overrides, tokenType } = grant;
   return (
     <>
       <Fact name={words.account}>
@@ -88,6 +88,11 @@ function GrantFacts({ grant }: { readonly grant: Grant }) {
       {audience !== undefined && audience !== 'resource' && (
         <Fact name={words.audience} isWide>
           {words.audiences[audience]}
+        </Fact>
+      )}
+      {tokenType === 'DPoP' && (
+        <Fact name={words.tokenType} isWide>
+          {words.bound}
         </Fact>
       )}
       {overrides.length > 0 && (

@@ -71,6 +71,11 @@ export class Leases {
     this.#usedUp.push(permission);
   }
 
+  /** Whether this program got one token there under a lease, and the user has decided nothing about it since. */
+  hasUsedUpAt(key: PermissionKey): boolean {
+    return this.#usedUp.some(isLike(key));
+  }
+
   /**
    * Keeps a lease. It replaces an earlier one of the same run, program and endpoint, unless one of the two is for one
    * token.

@@ -42,6 +42,8 @@ export interface ResourceRequest {
 export interface AskedResource {
   readonly found: DiscoveredResource;
   readonly challengedScope?: readonly string[];
+  /** Set if the server takes only tokens that are bound to a key, as its metadata or its own challenge says. */
+  readonly wantsBoundTokens?: true;
 }
 
 export async function askResource(parts: DestinationParts, request: ResourceRequest): Promise<AskedResource> {
@@ -60,7 +62,12 @@ async function askResourceNow(parts: DestinationParts, request: ResourceRequest)
   const found = await discoverResource(at, probed, http);
   // What a local client says counts only within its permission, which `bound` is where it names scopes.
   const challengedScope = request.challenge?.scope ?? own.challenge?.scope;
-  return { found, ...(challengedScope === undefined ? {} : { challengedScope }) };
+  const inMetadata = found.kind === 'protected' && found.resource.wantsBoundTokens === true;
+  return {
+    found,
+    ...(challengedScope === undefined ? {} : { challengedScope }),
+    ...(inMetadata || own.challenge?.wantsBoundTokens ? { wantsBoundTokens: true } : {}),
+  };
 }
 
 /** Our own challenge, unless only the client's one names a metadata document of the same origin. */

@@ -89,6 +89,7 @@ export function isSameScope(a: readonly string[], b: readonly string[]): boolean
 export interface VaultFacts {
   readonly binding: Binding;
   readonly refreshToken?: string | undefined;
+  readonly proofKey?: object | undefined;
 }
 
 export interface Verdict {
@@ -102,7 +103,7 @@ export interface Verdict {
 
 /** Compares a record of the index with the vault's item; `record` is undefined where the index has none. */
 export function compared(id: string, record: Grant | undefined, facts: VaultFacts): Verdict {
-  const { binding, refreshToken } = facts;
+  const { binding, refreshToken, proofKey } = facts;
   const state = stateBy(binding, record);
   const known = record ?? { ...boundOf(binding), id, state, hasRefreshToken: false, generation: 0 };
   const { generation, ...fields } = {
@@ -113,6 +114,7 @@ export function compared(id: string, record: Grant | undefined, facts: VaultFact
     purpose: binding.purpose,
     subject: binding.subject,
     lostScope: binding.lostScope,
+    isKeyBound: proofKey ? true : undefined,
     state,
     signedInAt: record?.signedInAt ?? binding.signedInAt,
     // While a revocation waits, the item may have lost the refresh token that the request named.
@@ -132,6 +134,7 @@ const compares = [
   ...Object.keys(boundFields),
   'state',
   'hasRefreshToken',
+  'isKeyBound',
 ] as const as readonly (keyof Grant)[];
 
 function differing(record: Grant, vouched: Grant): string[] {

@@ -1,6 +1,6 @@
 /**
- * A grant's item in the vault: the refresh token, or an access token if there is no refresh token, and the binding that
- * says where they may go.
+ * A grant's item in the vault: the refresh token, or an access token if there is no refresh token, the key that they are
+ * bound to, and the binding that says where they may go.
  *
  * Invariants: callers get a secret only with its binding, and only after the index of grants agrees with the binding.
  * An item without a binding is from an older version, and counts only if `grant-roster.ts` recognises its grant. When a
@@ -13,6 +13,7 @@ import { z } from 'zod';
 import { reasonOf } from '../../base/errors.ts';
 import { VaultError } from '../../vault/base/trouble.ts';
 import type { Vault } from '../../vault/base/vault.ts';
+import { proofJwkSchema } from '../../oauth/client/proof-key.ts';
 import { bindingOf, bindingSchema } from './grant-binding.ts';
 import type { Binding } from './grant-binding.ts';
 import { GrantRoster } from './grant-roster.ts';
@@ -42,6 +43,8 @@ const supersededSchema = z.union([
 
 const schema = z.object({
   refreshToken: z.string().optional(),
+  /** The private key that both tokens are bound to (RFC 9449); absent for Bearer tokens. */
+  proofKey: proofJwkSchema.optional(),
   /** The registration that both tokens were issued to; absent in items of older versions. */
   registrationId: z.string().optional(),
   accessToken: z

@@ -41,6 +41,8 @@ export interface ClientChallenge {
 
 export interface Token {
   readonly accessToken: string;
+  /** `DPoP`: the token is bound to a key of the broker, and each request with it needs a proof (`Broker.prove`). */
+  readonly tokenType: 'Bearer' | 'DPoP';
   readonly tokenId: string;
   /** Milliseconds, steady. */
   readonly expiresAt: number;

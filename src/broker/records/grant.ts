@@ -107,6 +107,8 @@ export const grantSchema = z.object({
   state: stateSchema,
   generation: z.number().int().nonnegative(),
   hasRefreshToken: z.boolean(),
+  /** Its tokens are bound to a key (RFC 9449), which the vault holds. Absent: they are Bearer tokens. */
+  isKeyBound: z.boolean().optional(),
   /** Milliseconds since the epoch by the wall clock, as all times in records. */
   createdAt: z.number(),
   lastRefreshedAt: z.number().optional(),

@@ -4,6 +4,7 @@
  * Invariant: only the user starts it, and only the user sees the code; a local client never does.
  */
 import { reasonOf } from '../../base/errors.ts';
+import { ProofKey } from '../../oauth/client/proof-key.ts';
 import type { DeviceAuthorization } from '../../oauth/grants/device.ts';
 import { pollDeviceAuthorization, startDeviceAuthorization } from '../../oauth/grants/device.ts';
 import type { DeviceRequest } from '../../oauth/grants/device.ts';
@@ -86,6 +87,7 @@ async function prepare(
     resource,
     overrides: parts.overrides.for(request.endpoint, ...namesOf(destination)),
     ...(scope === undefined ? {} : { scope }),
+    ...(destination.isBound ? { proofKey: ProofKey.generate() } : {}),
   };
   return { identity, device };
 }

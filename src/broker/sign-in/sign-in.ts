@@ -15,8 +15,9 @@ import { findDestination, namesOf, requireSignIn } from '../destination/destinat
 import type { Destination } from '../destination/destination.ts';
 import { signInByDevice } from './device-sign-in.ts';
 import type { SignInContext, IssuedTokens, OnPage, SignInParts, SignInRequest } from './sign-in-context.ts';
-import { storeGrant } from './store-grant.ts';
+import { storeGrant, unboundNow } from './store-grant.ts';
 import type { ConfirmAccount } from './store-grant.ts';
+import { isLiving } from '../records/grant.ts';
 import type { Grant } from '../records/grant.ts';
 import { pageOptions } from './page-options.ts';
 import type { Page, PageOptions } from './page-options.ts';
@@ -48,6 +49,7 @@ async function signInNow(
   await parts.vault.probe();
   const destination = await findDestination(parts, request);
   const { server } = destination;
+  refuseUnboundNow(parts, request, destination);
   const scope = scopeFor(request, destination);
   const options = await optionsFor(parts, request, { server, scope });
   const context: SignInContext = { request, destination, scope, options };
@@ -75,6 +77,17 @@ async function signInNow(
       return grant;
     }
   });
+}
+
+/** Before a page opens; when the tokens are there, `storeGrant` asks the vault again. */
+function refuseUnboundNow(
+  { grants }: SignInParts,
+  { endpoint }: SignInRequest,
+  { resource, server, isBound }: Destination,
+): void {
+  if (isBound) return;
+  const living = grants.sharedAt(resource, server.issuer).filter(isLiving);
+  if (living.some(({ isKeyBound }) => isKeyBound)) throw unboundNow({ endpoint, issuer: server.issuer });
 }
 
 /** RFC 8628 §3.1: a sign-in on another device has none of these parameters. */

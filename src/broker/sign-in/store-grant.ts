@@ -5,7 +5,7 @@
  * never updates the grant it was for. If the person says yes, it becomes a separate grant, and the other one stays
  * unchanged.
  */
-import { KeyturnError, shellWord } from '../../base/errors.ts';
+import { KeyturnError, quoted, RuleRefusal, shellWord } from '../../base/errors.ts';
 import { includesOfflineAccess } from '../../oauth/base/scope.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import type { Audit } from '../../audit/audit.ts';
@@ -135,6 +135,7 @@ async function store(parts: StoreGrantParts, id: string, received: NewTokens): P
     await leaveToRevocation(parts, grant, kept);
     throw endedMeanwhile(received);
   }
+  requireNoDowngrade(kept);
   const secret = secretFrom(clock, grant, kept);
   // Refused if the user ended the grant during the vault's write: the revocation finds the newest token there.
   const next = await refresher.secrets.writeBoth(id, secret, () =>
@@ -154,6 +155,27 @@ async function store(parts: StoreGrantParts, id: string, received: NewTokens): P
   cache.dropGrant(id);
   cache.put(id, fullScope, received.answer);
   return next;
+}
+
+/**
+ * Tokens that were bound to a key stay bound, until the user ends the grant: else a server that somebody else answers
+ * for could turn the grant into one whose tokens work anywhere.
+ */
+function requireNoDowngrade({ received, before }: Kept): void {
+  if (before?.proofKey === undefined || before.binding.revokedAt !== undefined) return;
+  if (!received.answer.proofKey) throw unboundNow(received);
+}
+
+/** A sign-in would give Bearer tokens where the present ones are bound to a key. */
+export function unboundNow({ endpoint, issuer }: Pick<NewTokens, 'endpoint' | 'issuer'>): RuleRefusal {
+  return new RuleRefusal(
+    'token_invalid',
+    `The tokens for ${quoted(endpoint)} were bound to a key, and ${quoted(issuer)} would no longer bind them.`,
+    {
+      rule: 'A grant whose tokens are bound to a key gets no tokens without one (RFC 9449)',
+      hint: `Somebody may be weakening the sign-in. If the servers really changed, end the grant and sign in anew: keyturn revoke ${shellWord(endpoint)}`,
+    },
+  );
 }
 
 function offlineFields(
@@ -190,10 +212,11 @@ function endedMeanwhile({ endpoint }: NewTokens): KeyturnError {
 }
 
 /** The fields that the index repeats from the vault. */
-function indexed({ binding, refreshToken }: GrantSecret): Partial<Grant> {
+function indexed({ binding, refreshToken, proofKey }: GrantSecret): Partial<Grant> {
   const { endpoints, subject, registrationId, server, scope, lostScope, requestedScope } = binding;
   const hasRefreshToken = refreshToken !== undefined;
-  return { endpoints, subject, registrationId, server, scope, lostScope, requestedScope, hasRefreshToken };
+  const bound = { endpoints, subject, registrationId, server, scope, lostScope, requestedScope };
+  return { ...bound, hasRefreshToken, isKeyBound: proofKey ? true : undefined };
 }
 
 /** What goes into the vault together. */
@@ -216,8 +239,13 @@ function supersededBy({ before, now }: Kept): Superseded[] {
 /** An access token is stored only where no refresh token exists. */
 function secretFrom(clock: Clock, grant: Grant, kept: Kept): GrantSecret {
   const { answer, registrationId } = kept.received;
-  const { refreshToken, accessToken: value, scope } = answer;
-  const rest = { registrationId, superseded: supersededBy(kept), binding: newBinding(grant, kept) };
+  const { refreshToken, accessToken: value, scope, proofKey } = answer;
+  const rest = {
+    registrationId,
+    ...(proofKey === undefined ? {} : { proofKey: proofKey.toJwk() }),
+    superseded: supersededBy(kept),
+    binding: newBinding(grant, kept),
+  };
   if (refreshToken !== undefined) return { refreshToken, ...rest };
   const issuedAt = toWall(clock, answer.issuedAt);
   const expiresAt = toWall(clock, answer.expiresAt);

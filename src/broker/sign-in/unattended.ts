@@ -7,6 +7,7 @@
 import { readFile } from 'node:fs/promises';
 import { KeyturnError } from '../../base/errors.ts';
 import { requestClientCredentials } from '../../oauth/grants/client-credentials.ts';
+import { ProofKey } from '../../oauth/client/proof-key.ts';
 import type { Http } from '../../oauth/base/http.ts';
 import {
   discoverIdentityProvider,
@@ -50,6 +51,7 @@ export async function requestUnattended(
     resource,
     overrides,
     ...(scope === undefined ? {} : { scope }),
+    ...(destination.isBound ? { proofKey: ProofKey.generate() } : {}),
   };
   if (!record.idp) return requestClientCredentials(request, http);
   const { issuer, clientId, idTokenFile } = record.idp;

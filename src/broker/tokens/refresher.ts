@@ -237,7 +237,7 @@ export class Refresher {
   }
 
   async #prepare(grant: Grant, scope: readonly string[] | undefined): Promise<Prepared> {
-    const { registrations, servers, overrides } = this.#parts;
+    const { registrations, servers, overrides, cache } = this.#parts;
     const secret = await this.secrets.read(grant.id);
     const { refreshToken } = secret;
     if (refreshToken === undefined) throw loginRequired(grant, 'it has no refresh token');
@@ -255,6 +255,7 @@ export class Refresher {
       resource: grant.resource,
       grantedScope: grant.scope,
       overrides: overrides.for(...namesOfServers(grant)),
+      ...(secret.proofKey === undefined ? {} : { proofKey: cache.proofKey(grant.id, secret.proofKey) }),
       ...(scope === undefined ? {} : { scope }),
     };
   }

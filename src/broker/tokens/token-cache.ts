@@ -5,6 +5,8 @@
  * protected server refuses it. A grant has at most eight scope sets (invariant 10, docs/internals.md).
  */
 import { randomBytes } from 'node:crypto';
+import { ProofKey } from '../../oauth/client/proof-key.ts';
+import type { ProofJwk } from '../../oauth/client/proof-key.ts';
 
 export interface AccessToken {
   /** Names the token on the wire without showing it. */
@@ -17,6 +19,8 @@ export interface AccessToken {
   readonly margin: number;
   /** As granted. */
   readonly scope: readonly string[];
+  /** The key that it is bound to; absent for a Bearer token. */
+  readonly proofKey?: ProofKey;
   /** Ids of the local clients that received it. */
   readonly handedTo: Set<string>;
 }
@@ -118,6 +122,21 @@ export class TokenCache {
     const oldest = sets.keys().next();
     if (sets.size > maxSets && !oldest.done) sets.delete(oldest.value);
     return token;
+  }
+
+  /** The grant's key, with the nonce that its server gave last, if one of its tokens is here. */
+  proofKey(grantId: string, jwk: ProofJwk): ProofKey {
+    const key = new ProofKey(jwk);
+    const used = this.of(grantId).map((token) => token.proofKey);
+    return used.find((one) => one?.thumbprint === key.thumbprint) ?? key;
+  }
+
+  /** The token with this id, and its grant. */
+  byId(tokenId: string): { readonly grantId: string; readonly token: AccessToken } | undefined {
+    for (const [grantId, sets] of this.#grants) {
+      for (const token of sets.values()) if (token.tokenId === tokenId) return { grantId, token };
+    }
+    return undefined;
   }
 
   /** Ids of the grants that have tokens here. */

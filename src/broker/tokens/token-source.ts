@@ -76,7 +76,7 @@ async function storedToken(
   { cache, refresher, grants, clock }: SourceParts,
   grant: Grant,
 ): Promise<AccessToken | undefined> {
-  const stored = (await refresher.secrets.read(grant.id)).accessToken;
+  const { accessToken: stored, proofKey: jwk } = await refresher.secrets.read(grant.id);
   if (!stored || cache.isRefused(grant.id, stored.value) || !grants.isCurrent(grant)) return undefined;
   const { value: accessToken, scope } = stored;
   const issuedAt = fromWall(clock, stored.issuedAt);
@@ -84,6 +84,12 @@ async function storedToken(
   // Another request may have read it meanwhile: one token has one id.
   return (
     cache.get(grant.id, fullScope) ??
-    cache.put(grant.id, fullScope, { accessToken, issuedAt, expiresAt, scope })
+    cache.put(grant.id, fullScope, {
+      accessToken,
+      issuedAt,
+      expiresAt,
+      scope,
+      ...(jwk === undefined ? {} : { proofKey: cache.proofKey(grant.id, jwk) }),
+    })
   );
 }

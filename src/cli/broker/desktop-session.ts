@@ -74,6 +74,7 @@ export function offeringSession(connection: Connection, env = process.env): Conn
         : again(() => connection.request(method, params, options)),
     getToken: (params, options) => again(() => connection.getToken(params, options)),
     getCredential: (params, options) => again(() => connection.getCredential(params, options)),
+    proveToken: (params, options) => connection.proveToken(params, options),
     rejectToken: (params, options) => again(() => connection.rejectToken(params, options)),
     onNotification: (listener) => connection.onNotification(listener),
     close: () => connection.close(),

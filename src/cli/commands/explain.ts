@@ -54,6 +54,7 @@ function show({
   next,
   attempt,
   audience,
+  key,
   clock,
   refusals = [],
   timeline,
@@ -64,6 +65,7 @@ function show({
   if (attempt !== undefined) print(`attempt    ${attempt}`);
   print(`next       ${next}`);
   if (audience !== undefined) print(`audience   ${audience}`);
+  if (key !== undefined) print(`key        ${key}`);
   if (clock !== undefined) print(`clock      ${clock}`);
   for (const { client, operation, until } of refusals) {
     const use = operation === undefined ? '' : ` for ${operation}`;

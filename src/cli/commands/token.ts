@@ -1,12 +1,14 @@
 /**
  * `keyturn token RESOURCE`: prints an access token. The lean path: loads the client library and no package.
  *
- * Invariant: stdout gets the token and a newline, or the JSON answer, and nothing else ever. A refused
+ * Invariant: stdout gets the token and a newline, the headers of one request, or the JSON answer, and nothing else ever. A refused
  * token comes in by standard input, never as an argument: argv is public.
  */
 import type { Connection } from '../../client/connection.ts';
 import { exitCodes, KeyturnError } from '../../base/errors.ts';
-import type { Challenge, TokenGetParams } from '../../ipc/wire/token-messages.ts';
+import { isBound } from '../../ipc/wire/token-messages.ts';
+import type { Challenge, TokenGetParams, TokenResult } from '../../ipc/wire/token-messages.ts';
+import { methodPattern, noncePattern } from '../../ipc/wire/values.ts';
 import { resourceFrom, scopeFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { connect, interruptible, throughRestart } from '../broker/connection.ts';
@@ -31,6 +33,17 @@ const statement = {
     },
     challenge: { type: 'string', value: 'TEXT', summary: 'the WWW-Authenticate header of that answer' },
     'rejected-stdin': { type: 'boolean', summary: 'read the refused token from standard input' },
+    dpop: {
+      type: 'string',
+      value: 'METHOD',
+      summary: 'print the headers of one request with this method',
+    },
+    url: { type: 'string', value: 'URL', summary: 'where that request goes', more: ' (default RESOURCE)' },
+    nonce: {
+      type: 'string',
+      value: 'NONCE',
+      summary: 'the DPoP-Nonce of the protected server’s last answer',
+    },
     'no-interaction': unattendedOption,
     timeout: timeoutOption('how long to wait for you', 300),
     json: { type: 'boolean', summary: 'print the whole answer' },
@@ -38,6 +51,7 @@ const statement = {
   about: 'Print an access token for a protected server, named by its endpoint URL.',
   notes: [
     'The token goes to standard output, everything else to standard error. It needs a permission once: `keyturn allow cli RESOURCE`',
+    'A token that is bound to a key (DPoP) is worth nothing by itself. --dpop prints it with a proof for one request, as lines of headers; for any other token, its one header.',
   ],
   exitCodes: {
     0: 'token',
@@ -56,19 +70,29 @@ const statement = {
     `printf 'Authorization: Bearer %s' "$(keyturn token https://notes.example/mcp)" |
   curl -H @- https://notes.example/mcp`,
     'keyturn token https://notes.example/mcp --status 403 --challenge "$header"',
+    `keyturn token https://notes.example/mcp --dpop GET |
+  curl -H @- https://notes.example/mcp`,
   ],
 } as const satisfies Statement;
 
 export const command = defineCommand(statement, async (input) => {
-  const { params, rejected, json } = await requestFrom(input);
+  const request = await requestFrom(input);
   // A broker that dies in the middle is started again, and asked the same.
-  return throughRestart((reached) => ask(params, rejected, json, reached));
+  return throughRestart((reached) => ask(request, reached));
 });
 
 interface TokenRequest {
   readonly params: TokenGetParams;
   readonly rejected: string | undefined;
   readonly json: boolean;
+  /** The request that needs a proof. */
+  readonly proven: Proven | undefined;
+}
+
+interface Proven {
+  readonly method: string;
+  readonly url: string;
+  readonly nonce?: string;
 }
 
 async function requestFrom({ options, operands }: Input<typeof statement>): Promise<TokenRequest> {
@@ -90,7 +114,26 @@ async function requestFrom({ options, operands }: Input<typeof statement>): Prom
     },
     rejected: isRejected ? await tokenFromStdin() : undefined,
     json,
+    proven: provenFrom(resourceFrom(resource), options),
   };
+}
+
+function provenFrom(
+  resource: string,
+  { dpop: method, url: at, nonce }: Input<typeof statement>['options'],
+): Proven | undefined {
+  if (method === undefined) {
+    if (at === undefined && nonce === undefined) return undefined;
+    throw new UsageError('--url and --nonce go with --dpop METHOD');
+  }
+  if (!methodPattern.test(method)) throw new UsageError('--dpop wants an HTTP method, e.g. POST');
+  if (nonce !== undefined && !noncePattern.test(nonce))
+    throw new UsageError('--nonce wants a nonce as it came');
+  const url = URL.parse(at ?? resource);
+  if (!url) throw new UsageError('--url wants an absolute URL');
+  // RFC 9449 §4.2: a proof is for the URL without its query.
+  const request = { method, url: url.origin + url.pathname };
+  return nonce === undefined ? request : { ...request, nonce };
 }
 
 /** Otherwise the broker would answer with the refused token: it can't know which one that was. */
@@ -117,22 +160,15 @@ async function tokenFromStdin(): Promise<string> {
   return token;
 }
 
-async function ask(
-  params: TokenGetParams,
-  rejected: string | undefined,
-  json: boolean,
-  reached: () => void,
-): Promise<number> {
+async function ask(request: TokenRequest, reached: () => void): Promise<number> {
   const connection = await connect();
   reached();
-  return interruptible(connection, () => printToken(connection, params, rejected, json));
+  return interruptible(connection, () => printToken(connection, request));
 }
 
 async function printToken(
   connection: Connection,
-  params: TokenGetParams,
-  rejected: string | undefined,
-  json: boolean,
+  { params, rejected, json, proven }: TokenRequest,
 ): Promise<number> {
   let watching: NodeJS.Timeout | undefined;
   let wanted = params;
@@ -152,8 +188,12 @@ async function printToken(
     };
     watch();
     const token = await connection.getToken(wanted, { onTakeover: watch });
-    if (json) printJson(token);
+    const proof =
+      proven && isBound(token) && (await connection.proveToken({ tokenId: token.tokenId, ...proven }));
+    if (json) printJson(proof ? { ...token, proof } : token);
+    else if (proven) for (const line of headersOf(token, proof)) print(line);
     else print(token.access_token);
+    if (isBound(token) && !proven) sayBound();
     if (token.expires_in < (params.minimumValidity ?? 0)) sayShorter(token.expires_in);
     return exitCodes.ok;
   } catch (error) {
@@ -161,6 +201,17 @@ async function printToken(
   } finally {
     clearTimeout(watching);
   }
+}
+
+/** RFC 9449 §7.1, RFC 6750 §2.1. */
+function headersOf({ access_token: token }: TokenResult, proof: string | undefined | false): string[] {
+  return proof ? [`Authorization: DPoP ${token}`, `DPoP: ${proof}`] : [`Authorization: Bearer ${token}`];
+}
+
+function sayBound(): void {
+  say(
+    'keyturn: this token is bound to a key (DPoP): each request with it needs a proof. --dpop METHOD prints both for one request.',
+  );
 }
 
 /** `left` in seconds. The broker has fetched a new one where that would live longer. */

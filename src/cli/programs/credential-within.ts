@@ -6,9 +6,10 @@
  * to the sign-in after a yes. An interrupt withdraws the question.
  */
 import { untilAborted } from '../../base/abort.ts';
-import { KeyturnError, reasonOf } from '../../base/errors.ts';
+import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
 import type { Connection } from '../../client/connection.ts';
+import { isBound } from '../../ipc/wire/token-messages.ts';
 import type { CredentialGetParams, KeyResult, TokenResult } from '../../ipc/wire/token-messages.ts';
 import { interruptible, throughRestart } from '../broker/connection.ts';
 import { watchLater } from '../broker/watch-later.ts';
@@ -44,7 +45,7 @@ export async function credentialWithin(asked: Asked, bounds: Bounds): Promise<Cr
   const left = Math.max(0, within - performance.now());
   const signal = AbortSignal.timeout(Math.ceil(left) + reserve);
   try {
-    return await untilAborted(asking(asked, bounds, left), signal);
+    return requireUsableAlone(await untilAborted(asking(asked, bounds, left), signal));
   } catch (error) {
     if (error === signal.reason) {
       // What is still under way must not keep the process. It ends with its own exit code.
@@ -93,11 +94,13 @@ export async function credentialInBackground({ as, params }: Asked, timeout: num
     const connection = await connectAs(as);
     reached();
     try {
-      return await connection.getCredential({
-        ...params,
-        interaction: 'never',
-        timeout: Math.floor(timeout / 1000),
-      });
+      return requireUsableAlone(
+        await connection.getCredential({
+          ...params,
+          interaction: 'never',
+          timeout: Math.floor(timeout / 1000),
+        }),
+      );
     } finally {
       connection.close();
     }
@@ -114,6 +117,20 @@ async function credentialOn(connection: Connection, params: CredentialGetParams)
   } finally {
     clearTimeout(watching);
   }
+}
+
+/** RFC 9449 §7: each request with a bound token needs a proof of its own, which no fixed text can have. */
+function requireUsableAlone(credential: Credential): Credential {
+  if ('kind' in credential || !isBound(credential)) return credential;
+  const { resource } = credential;
+  throw new KeyturnError(
+    'token_invalid',
+    `The token for ${quoted(resource)} is bound to a key (DPoP), so it is worth nothing by itself.`,
+    {
+      rule: 'RFC 9449 §7: each request needs a proof of its own',
+      hint: `Let the program reach the server through Keyturn: keyturn bridge, or keyturn proxy add ${shellWord(resource)}. For one request: keyturn token ${shellWord(resource)} --dpop METHOD`,
+    },
+  );
 }
 
 /** The servers, or a broker that starts, took the whole time. */

@@ -45,6 +45,7 @@ export function grantAnswer(
     scope: formatScope(grant.scope),
     state: shownState(broker, grant),
     overrides: broker.parts.overrides.shownFor(...namesOfServers(grant)),
+    tokenType: grant.isKeyBound ? 'DPoP' : 'Bearer',
     ...(grant.audience === undefined ? {} : { audience: grant.audience }),
     ...(grant.state.kind === 'loginRequired' ? { why: grant.state.why } : {}),
     ...receiptOf(broker, grant),

@@ -25,7 +25,7 @@ const defaultTimeout = 300;
 
 export const tokenMethods: Pick<
   Handlers,
-  'token.get' | 'token.reject' | 'url.show' | 'network.get' | 'permission.release'
+  'token.get' | 'token.prove' | 'token.reject' | 'url.show' | 'network.get' | 'permission.release'
 > = {
   'token.get': async ({ broker, processes }, caller, params) => {
     const request: TokenRequest = {
@@ -48,6 +48,11 @@ export const tokenMethods: Pick<
     if (key) return keyAnswer(key);
     if (!kinds.includes('token')) throw noKey(broker.canonical(params.resource));
     return tokenAnswer(broker, await broker.getToken(request));
+  },
+
+  'token.prove': ({ broker }, caller, { nonce, ...request }) => {
+    const asked = { ...request, clientId: brokerClientId(caller) };
+    return { proof: broker.prove(nonce === undefined ? asked : { ...asked, nonce }) };
   },
 
   'token.reject': async ({ broker }, caller, params) => {
@@ -149,7 +154,7 @@ function tokenAnswer(broker: Broker, token: Token): ResultOf<'token.get'> {
   const left = Math.max(0, token.expiresAt - broker.parts.clock.now());
   return {
     access_token: token.accessToken,
-    token_type: 'Bearer',
+    token_type: token.tokenType,
     expires_at: Math.floor(toWall(broker.parts.clock, token.expiresAt) / 1000),
     expires_in: Math.floor(left / 1000),
     scope: formatScope(token.scope),

@@ -39,6 +39,8 @@ export const grant = z.object({
   receipt: receiptFields.receipt.optional(),
   /** What its newest access token says of the resource it is for; absent where that can't be seen. */
   audience: z.literal(['resource', 'unbound', 'other']).optional(),
+  /** `DPoP`: its tokens are bound to a key of the broker. Absent in answers of older brokers. */
+  tokenType: z.literal(['Bearer', 'DPoP']).optional(),
   expires_at: instant.optional(),
   lastRefreshedAt: instant.optional(),
   /** The issuer could not give a token since then, and isn't asked before `nextTryAt`. */
@@ -69,6 +71,8 @@ export const explanation = z.object({
   attempt: sentence.optional(),
   /** Where a token isn't bound to this server. */
   audience: sentence.optional(),
+  /** Where its tokens are bound to a key. */
+  key: sentence.optional(),
   clock: sentence.optional(),
   /** Programs whose refused tokens are not replaced for now; a local client sees its own. */
   refusals: z

@@ -23,6 +23,8 @@ import {
   keyResult,
   permissionRelease,
   tokenGet,
+  tokenProve,
+  tokenProveResult,
   tokenReject,
   tokenRejectResult,
   tokenResult,
@@ -81,6 +83,14 @@ export const methods = {
     usesRecords: true,
     params: tokenGet,
     result: z.union([tokenResult, keyResult]),
+  },
+  /** A proof of the key that a token of this program is bound to, for one request within what it may reach. */
+  'token.prove': {
+    who: 'client',
+    effect: 'reads',
+    usesRecords: true,
+    params: tokenProve,
+    result: tokenProveResult,
   },
   'token.reject': {
     who: 'client',

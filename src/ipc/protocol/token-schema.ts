@@ -8,7 +8,7 @@ import * as z from 'zod';
 
 import { account, id, instant, scope, seconds, url } from './values.ts';
 import { maxLength } from '../wire/limits.ts';
-import { keyValuePattern, tokenPattern } from '../wire/values.ts';
+import { keyValuePattern, methodPattern, noncePattern, proofPattern, tokenPattern } from '../wire/values.ts';
 import { keyPlace } from './key-schema.ts';
 
 const challenge = z.object({
@@ -62,6 +62,19 @@ export const tokenGet = z.object({
 
 /** What the program gives up there. */
 export const permissionRelease = z.object({ resource: url, kinds });
+
+/** One request of the program. */
+export const tokenProve = z.object({
+  tokenId: id,
+  method: z.string().max(maxLength.httpMethod).regex(methodPattern),
+  /** Absolute. Its query doesn't matter, and may be left out. */
+  url: url.refine((text) => URL.canParse(text), 'it is no URL'),
+  /** What the protected server wants in the proof (RFC 9449 §9). */
+  nonce: z.string().max(maxLength.nonce).regex(noncePattern).optional(),
+});
+
+/** `proof`: the value of the DPoP header. */
+export const tokenProveResult = z.object({ proof: z.string().max(maxLength.token).regex(proofPattern) });
 
 export const tokenReject = z
   .object({

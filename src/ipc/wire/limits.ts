@@ -41,6 +41,10 @@ export const maxLength = {
   challenge: 8192,
   /** What a program was about to do, e.g. `POST /reports`. */
   operation: 256,
+  /** An HTTP method: those in use have up to 17 characters. */
+  httpMethod: 32,
+  /** A nonce of a server, a few dozen characters. */
+  nonce: 512,
   /** A method's name. */
   method: 64,
   /** Certificate authorities as PEM: three times what systems bring, and below what a frame holds. */

@@ -16,6 +16,7 @@ import {
   isObject,
   isText,
   keyValuePattern,
+  proofPattern,
   schemePattern,
   tokenPattern,
 } from './values.ts';
@@ -75,6 +76,26 @@ export interface TokenResult {
   readonly tokenId: string;
 }
 
+/** RFC 9449 §7.1: the token is bound to a key of the broker, and is worth nothing without a proof for each request. */
+export function isBound({ token_type: type }: Pick<TokenResult, 'token_type'>): boolean {
+  return type.toLowerCase() === 'dpop';
+}
+
+/** One request that a program is about to send with a token whose `token_type` is `DPoP`. */
+export interface TokenProveParams {
+  readonly tokenId: string;
+  readonly method: string;
+  /** Query and fragment don't matter, and may be left out. */
+  readonly url: string;
+  /** The last DPoP-Nonce of the protected server (RFC 9449 §9). */
+  readonly nonce?: string;
+}
+
+/** `proof`: the value of the DPoP header, for this one request. */
+export interface TokenProveResult {
+  readonly proof: string;
+}
+
 /** Names what was refused by exactly one of `tokenId`, `access_token` and `keyId`. */
 export interface TokenRejectParams {
   readonly tokenId?: string;
@@ -114,6 +135,10 @@ export function isTokenResult(value: unknown): value is TokenResult {
     isText(value['issuer'], maxLength.url) &&
     isId(value['tokenId'])
   );
+}
+
+export function isTokenProveResult(value: unknown): value is TokenProveResult {
+  return isObject(value) && isText(value['proof'], maxLength.token) && proofPattern.test(value['proof']);
 }
 
 export function isKeyResult(value: unknown): value is KeyResult {

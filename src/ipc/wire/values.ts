@@ -34,6 +34,15 @@ export const schemePattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}$/;
 /** What stands in the header: the key, or the scheme, one space and the key. */
 export const keyValuePattern = /^(?:[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32} )?[\x21-\x7e]+$/;
 
+/** RFC 9110 §9.1: an HTTP method. The bound is well above the names in use. */
+export const methodPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}$/;
+
+/** RFC 9449 §8.1 (NQCHAR). */
+export const noncePattern = /^[\x21\x23-\x5b\x5d-\x7e]{1,512}$/;
+
+/** A compact JWS (RFC 7515 §7.1). */
+export const proofPattern = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
 export function isId(value: unknown): value is string {
   return typeof value === 'string' && idPattern.test(value);
 }

@@ -16,9 +16,10 @@ import { clientAuthentication } from './client-authentication.ts';
 import type { OAuthClient } from './client-authentication.ts';
 import { deadline, isTransient, send } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
+import type { ProofKey } from './proof-key.ts';
 import { requireRegistrationIssuer } from './registration.ts';
 import { isAboutRequest, isClientUnrecognised, rememberForm, secretForms, secretsOf } from './secret-form.ts';
-import type { SecretForm } from './secret-form.ts';
+import type { RequestContent, SecretForm } from './secret-form.ts';
 import { serverTime } from '../base/server-clock.ts';
 
 export type { OAuthClient } from './client-authentication.ts';
@@ -35,18 +36,19 @@ const requestTimeout = 30_000;
  */
 const idTokenTolerance = 65 * 60;
 
-/**
- * `what` names the endpoint. `processReply` throws, or returns the answer for the library. Throws issuer_mismatch, and
- * client_rejected if a secret or key is missing or unusable.
- */
-export function clientConfiguration(
-  client: OAuthClient,
-  http: Http,
-  what: string,
-  processReply: (reply: HttpReply) => Response,
-): Configuration {
+export interface Exchange {
+  /** Names the endpoint in messages. */
+  readonly what: string;
+  /** Throws, or returns the answer for the library. */
+  readonly processReply: (reply: HttpReply) => Response;
+  /** Each request has a proof of this key (RFC 9449 §5). */
+  readonly proofKey?: ProofKey | undefined;
+}
+
+/** Throws issuer_mismatch, and client_rejected if a secret or key is missing or unusable. */
+export function clientConfiguration(client: OAuthClient, http: Http, exchange: Exchange): Configuration {
   const config = bareConfiguration(client, http);
-  config[customFetch] = sendThroughOurHttp(client, http, what, processReply);
+  config[customFetch] = sendThroughOurHttp(client, http, exchange);
   // The library's own time-out is off: `deadline` limits each request.
   config.timeout = 0;
   return config;
@@ -83,14 +85,15 @@ function bareConfiguration(client: OAuthClient, http: Http): Configuration {
 function sendThroughOurHttp(
   client: OAuthClient,
   http: Http,
-  what: string,
-  processReply: (reply: HttpReply) => Response,
+  { what, processReply, proofKey }: Exchange,
 ): CustomFetch {
   const [usual, other] = secretForms(client, http);
   return async (url, { body, headers }) => {
     const request = { headers, body: body instanceof URLSearchParams ? body : new URLSearchParams() };
     const sent = async (form: SecretForm | undefined): Promise<HttpReply> => {
-      const filled = form ? form.add(request) : request;
+      const content = form ? form.add(request) : request;
+      // Made anew for each form of the secret: RFC 9449 §11.1, a server refuses a proof that comes twice.
+      const filled = proofKey ? withProof(content, url, proofKey, serverTime(http, client.server)) : content;
       const signal = deadline(http, requestTimeout);
       const outgoing = {
         url,
@@ -101,6 +104,7 @@ function sendThroughOurHttp(
         signal,
       } as const;
       const reply = await send(http, outgoing, 'authorization_server_unreachable');
+      proofKey?.noteIssuerNonce(reply.headers);
       return { ...reply, secretsSent: secretsOf(filled, client.clientSecret) };
     };
     const reply = await sent(usual);
@@ -110,6 +114,17 @@ function sendThroughOurHttp(
     if (!isTransient(second.status)) rememberForm(client, other, http);
     return processReply(second);
   };
+}
+
+/** `time`: milliseconds since the epoch, by the server's clock. */
+function withProof(
+  { headers, body }: RequestContent,
+  url: string,
+  key: ProofKey,
+  time: number,
+): RequestContent {
+  const dpop = key.proof({ method: 'POST', url: new URL(url), nonce: key.issuerNonce, time });
+  return { headers: { ...headers, dpop }, body };
 }
 
 /**

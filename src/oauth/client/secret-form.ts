@@ -136,12 +136,14 @@ const publicParameters = new Set([
 ]);
 
 /**
- * The secrets of a request (token, code, verifier, assertion, client secret), each also as encoded in a form and a URL.
+ * The secrets of a request (token, code, verifier, assertion, proof, client secret), each also as encoded in a form and a URL.
  */
 export function secretsOf({ headers, body }: RequestContent, clientSecret: string | undefined): string[] {
   const parameters = [...body].filter(([name]) => !publicParameters.has(name)).map(([, value]) => value);
   const authorization = headers['authorization']?.split(' ').at(-1);
-  const secrets = [...parameters, authorization, clientSecret].filter((secret) => secret !== undefined);
+  const secrets = [...parameters, authorization, headers['dpop'], clientSecret].filter(
+    (secret) => secret !== undefined,
+  );
   return secrets.flatMap((secret) => [
     secret,
     encodeURIComponent(secret.toWellFormed()),

@@ -12,6 +12,7 @@ import type { Http } from '../base/http.ts';
 import { firstMetadata, textList } from './metadata-document.ts';
 import type { FoundDocument } from './metadata-document.ts';
 import type { Overrides } from '../base/overrides.ts';
+import { proofAlgorithm } from '../base/proof-algorithm.ts';
 import { readScope } from '../base/scope.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
 
@@ -44,6 +45,8 @@ export interface AuthorizationServer extends TokenServer {
   /** RFC 9207 §3: if it is true, an authorization response without `iss` is refused. */
   readonly issParameterSupported: boolean;
   readonly clientIdMetadataDocumentSupported: boolean;
+  /** Set if it says that it binds tokens to a key of ours (RFC 9449 §5.1). */
+  readonly bindsTokens?: true;
   /** Set if the server has no metadata: these are the default endpoints. */
   readonly isDefault?: true;
   /**
@@ -70,6 +73,8 @@ const authorizationServerSchema = z.looseObject({
   id_token_signing_alg_values_supported: textList.optional(),
   authorization_response_iss_parameter_supported: z.boolean().optional(),
   client_id_metadata_document_supported: z.boolean().optional(),
+  // An unreadable value counts as absent: then tokens are Bearer tokens.
+  dpop_signing_alg_values_supported: textList.optional().catch(undefined),
 });
 
 type Document = z.infer<typeof authorizationServerSchema>;
@@ -235,6 +240,7 @@ function toAuthorizationServer(document: Document, metadata: JsonObject): Author
     ...ifStated('tokenEndpointAuthMethods', document.token_endpoint_auth_methods_supported),
     issParameterSupported: document.authorization_response_iss_parameter_supported === true,
     clientIdMetadataDocumentSupported: document.client_id_metadata_document_supported === true,
+    ...(document.dpop_signing_alg_values_supported?.includes(proofAlgorithm) ? { bindsTokens: true } : {}),
     metadata,
   };
 }

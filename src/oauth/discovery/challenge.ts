@@ -5,6 +5,7 @@
  * is read by the grammar. In a malformed header the parts with a clear meaning are read too. If a header names
  * metadata in a form that can't be read, the result says so, and differs from a challenge that names no metadata.
  */
+import { proofAlgorithm } from '../base/proof-algorithm.ts';
 import { readScope } from '../base/scope.ts';
 
 /** One challenge. Parameter names are in lowercase. If a name occurs twice, the first value counts. */
@@ -23,6 +24,8 @@ export interface BearerChallenge {
   readonly scope?: readonly string[];
   readonly error?: string;
   readonly errorDescription?: string;
+  /** Set if the header has a DPoP challenge and none for Bearer: the server takes only tokens that are bound to a key. */
+  readonly wantsBoundTokens?: true;
 }
 
 /** 16 KiB: common servers allow about as much for all headers. A longer header is not read, and counts as malformed. */
@@ -221,15 +224,17 @@ function namesMetadata(header: string): boolean {
 }
 
 /**
- * The Bearer challenge of a header. Of several, the first that names metadata counts, else the first; parameters that
- * it lacks come from the others.
+ * The Bearer challenge of a header; without one, the DPoP challenge (RFC 9449 §7.1), whose parameters mean the same. Of
+ * several, the first that names metadata counts, else the first; parameters that it lacks come from the others.
  */
 export function bearerChallenge(header: string): BearerChallenge | undefined {
   const strict = readStrictly(header);
   const found = strict.isBroken
     ? [...strict.challenges, ...readLoosely({ ...strict, at: 0, challenges: [] })]
     : strict.challenges;
-  const bearers = found.filter((challenge) => challenge.scheme === 'bearer');
+  const ofBearer = found.filter(({ scheme }) => scheme === 'bearer');
+  const ofDpop = found.filter(({ scheme }) => scheme === 'dpop');
+  const bearers = ofBearer.length > 0 ? ofBearer : ofDpop;
   const parameters = merged(bearers);
   // `resource_metadata=` without a value has the form of a token68.
   const isDoubtful = strict.isBroken || bearers.some(({ token68 }) => token68 !== undefined);
@@ -242,7 +247,15 @@ export function bearerChallenge(header: string): BearerChallenge | undefined {
     ...(scope.length === 0 ? {} : { scope }),
     ...present('error', parameters.get('error')),
     ...present('errorDescription', parameters.get('error_description')),
+    ...(ofBearer.length === 0 && ofDpop.length > 0 && takesProofs(parameters.get('algs'))
+      ? { wantsBoundTokens: true }
+      : {}),
   };
+}
+
+/** RFC 9449 §7.1 (algs): without the list the server takes what every server takes. */
+function takesProofs(algs: string | undefined): boolean {
+  return algs?.split(' ').includes(proofAlgorithm) ?? true;
 }
 
 /** The parameters of the challenge that names metadata come first; missing ones come from the others, in order. */

@@ -11,6 +11,7 @@ import type { BearerChallenge } from './challenge.ts';
 import type { Http } from '../base/http.ts';
 import { fetchMetadata, firstMetadata, textList } from './metadata-document.ts';
 import type { FoundDocument } from './metadata-document.ts';
+import { proofAlgorithm } from '../base/proof-algorithm.ts';
 import { canonicalResource, resourceCovers } from '../base/resource.ts';
 import { readScope } from '../base/scope.ts';
 
@@ -23,6 +24,8 @@ export interface ProtectedResource {
   readonly authorizationServers: readonly [string, ...string[]];
   /** Well-formed scopes only. */
   readonly scopesSupported?: readonly string[];
+  /** Set if the server takes only tokens that are bound to a key (RFC 9449). */
+  readonly wantsBoundTokens?: true;
   /** Where the document was found. */
   readonly metadataUrl: string;
   /** Until when this may be kept: milliseconds, steady. */
@@ -33,6 +36,9 @@ const protectedResourceSchema = z.looseObject({
   resource: z.string().min(1).optional(),
   authorization_servers: textList.pipe(z.tuple([z.string()], z.string())),
   scopes_supported: textList.optional(),
+  // RFC 9728 §2. An unreadable value counts as absent.
+  dpop_bound_access_tokens_required: z.boolean().optional().catch(undefined),
+  dpop_signing_alg_values_supported: textList.optional().catch(undefined),
 });
 
 /**
@@ -107,9 +113,15 @@ function processProtectedResource(
     resource: resource ?? canonicalResource(endpoint, http),
     authorizationServers,
     ...(scopes === undefined ? {} : { scopesSupported: scopes.flatMap(readScope) }),
+    ...(wantsBoundTokens(parsed.data) ? { wantsBoundTokens: true } : {}),
     metadataUrl,
     freshUntil,
   };
+}
+
+function wantsBoundTokens(document: z.infer<typeof protectedResourceSchema>): boolean {
+  const { dpop_bound_access_tokens_required: isRequired, dpop_signing_alg_values_supported: algs } = document;
+  return isRequired === true && (algs?.includes(proofAlgorithm) ?? true);
 }
 
 /** RFC 8707 §2: no fragment. A user name is refused too, because it can make another host look like the real one. */

@@ -13,6 +13,7 @@ import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 import { resourceParameter } from '../base/overrides.ts';
 import type { Overrides } from '../base/overrides.ts';
 import { requireRegistrationIssuer } from '../client/registration.ts';
+import type { ProofKey } from '../client/proof-key.ts';
 import type { Registration } from '../client/registration.ts';
 import { formatScope } from '../base/scope.ts';
 import { isLoopbackHost, requireSecureUrl } from '../base/secure-url.ts';
@@ -31,6 +32,8 @@ export interface StartedAuthorization extends RefusableRequest {
   readonly nonce?: string;
   /** The rules that the owner had waived for this server when the sign-in began. */
   readonly overrides?: Overrides;
+  /** The key that the code and its tokens are bound to. */
+  readonly proofKey?: ProofKey;
 }
 
 export interface AuthorizationRequest {
@@ -48,6 +51,8 @@ export interface AuthorizationRequest {
   readonly isNewClient?: boolean;
   /** What the owner waived for this server. */
   readonly overrides?: Overrides;
+  /** The key that the tokens should be bound to. */
+  readonly proofKey?: ProofKey | undefined;
 }
 
 /**
@@ -74,6 +79,8 @@ export async function buildAuthorizationRequest(
     ...(started.nonce === undefined ? {} : { nonce: started.nonce }),
     ...(request.loginHint === undefined ? {} : { login_hint: request.loginHint }),
     ...(request.prompt === undefined ? {} : { prompt: request.prompt }),
+    // RFC 9449 §10: with it the code is worth nothing without the key.
+    ...(request.proofKey === undefined ? {} : { dpop_jkt: request.proofKey.thumbprint }),
   };
   return { url: authorizationUrl(server, parameters), started };
 }
@@ -101,6 +108,7 @@ function startAuthorization(request: AuthorizationRequest): StartedAuthorization
     ...(scope === undefined || scope.length === 0 ? {} : { scope }),
     ...(scope?.includes('openid') ? { nonce: randomNonce() } : {}),
     ...(request.overrides === undefined ? {} : { overrides: request.overrides }),
+    ...(request.proofKey === undefined ? {} : { proofKey: request.proofKey }),
     mayBeUnknown: mayBeUnknown(request),
     ...(request.prompt === undefined ? {} : { prompt: request.prompt }),
   };

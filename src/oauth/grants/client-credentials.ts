@@ -6,6 +6,7 @@
  */
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
+import type { ProofKey } from '../client/proof-key.ts';
 import type { Http } from '../base/http.ts';
 import { resourceParameter } from '../base/overrides.ts';
 import type { Overrides } from '../base/overrides.ts';
@@ -20,6 +21,8 @@ export interface ClientCredentialsRequest extends OAuthClient {
   readonly scope?: readonly string[];
   /** What the owner waived for this server. */
   readonly overrides?: Overrides;
+  /** The key that the token should be bound to. */
+  readonly proofKey?: ProofKey | undefined;
 }
 
 const failure = grantFailure('Check what this client may do at the authorization server.');
@@ -43,6 +46,7 @@ export async function requestClientCredentials(
       ...(isScoped ? { scope: formatScope(scope) } : {}),
     },
     failure: (failed, reply, via) => failure(failed, reply, via, isScoped),
+    proofKey: request.proofKey,
   });
   // RFC 6749 §4.4.3: a refresh token SHOULD NOT be included, and is dropped.
   return processAccessToken(requireTokenFields(outcome), expectedTokens(request, requestedAt), http);

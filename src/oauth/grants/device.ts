@@ -11,6 +11,7 @@ import { KeyturnError, quoted, RuleRefusal, Unreachable } from '../../base/error
 import { deviceGrant } from '../discovery/authorization-server.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
+import type { ProofKey } from '../client/proof-key.ts';
 import { isSuccess, isTransient, unreachableReply } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
 import { clientConfiguration, libraryRefusal } from '../client/oauth-client.ts';
@@ -31,6 +32,8 @@ export interface DeviceRequest extends OAuthClient {
   readonly scope?: readonly string[];
   /** What the owner waived for this server. */
   readonly overrides?: Overrides;
+  /** The key that the token should be bound to. */
+  readonly proofKey?: ProofKey | undefined;
 }
 
 /** A sign-in that waits for the person. It contains a secret, so it is kept in memory only and never logged. */
@@ -103,7 +106,10 @@ export async function startDeviceAuthorization(
     return Response.json({ ...fields, verification_uri_complete: undefined });
   };
   try {
-    const config = clientConfiguration(request, http, 'the device authorization endpoint', processReply);
+    const config = clientConfiguration(request, http, {
+      what: 'the device authorization endpoint',
+      processReply,
+    });
     await initiateDeviceAuthorization(config, {
       ...resourceParameter(resource, overrides),
       ...(isScoped ? { scope: formatScope(scope) } : {}),
@@ -184,6 +190,7 @@ export async function pollDeviceAuthorization(
       if (error !== undefined && !isTransient(reply.status)) seen.error = error.code;
       return pollFailure(server, reply, http);
     },
+    proofKey: request.proofKey,
   });
   if (seen.error === 'authorization_pending') return { kind: 'waiting', interval };
   if (seen.error === 'slow_down') return { kind: 'waiting', interval: bounded(interval + slowDownStep) };

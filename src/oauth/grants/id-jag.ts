@@ -17,6 +17,7 @@ import {
 } from '../discovery/authorization-server.ts';
 import type { AuthorizationServer, TokenServer } from '../discovery/authorization-server.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
+import type { ProofKey } from '../client/proof-key.ts';
 import type { Http } from '../base/http.ts';
 import { firstMetadata } from '../discovery/metadata-document.ts';
 import { shownText } from '../base/oauth-error.ts';
@@ -152,6 +153,8 @@ export interface RedemptionRequest extends OAuthClient {
   readonly scope?: readonly string[];
   /** What the owner waived for this server. */
   readonly overrides?: Overrides;
+  /** The key that the token should be bound to. */
+  readonly proofKey?: ProofKey | undefined;
 }
 
 const redemptionFailed = grantFailure(
@@ -177,6 +180,7 @@ export async function redeemIdentityAssertion(
       ...(scope === undefined || scope.length === 0 ? {} : { scope: formatScope(scope) }),
     },
     failure: redemptionFailed,
+    proofKey: request.proofKey,
   });
   // A refresh token isn't kept: each token needs a new assertion, so that the identity provider decides each time.
   return processAccessToken(requireTokenFields(outcome), expectedTokens(request, requestedAt), http);

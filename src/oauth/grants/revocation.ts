@@ -33,7 +33,7 @@ export async function revokeToken(request: RevocationRequest, http: Http): Promi
     return new Response(null, { status: 200 });
   };
   try {
-    const config = clientConfiguration(request, http, 'the revocation endpoint', processReply);
+    const config = clientConfiguration(request, http, { what: 'the revocation endpoint', processReply });
     await tokenRevocation(config, request.token, { token_type_hint: request.hint });
   } catch (error) {
     throw libraryRefusal(error, request.server);

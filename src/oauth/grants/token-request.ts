@@ -10,8 +10,10 @@ import { z } from 'zod';
 import type { KeyturnError } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
+import type { ProofKey } from '../client/proof-key.ts';
 import { isSuccess } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
+import { oauthError } from '../base/oauth-error.ts';
 import { clientConfiguration, libraryRefusal } from '../client/oauth-client.ts';
 import { readTokenFields } from './token-response.ts';
 import type { Subject, TokenFields } from './token-response.ts';
@@ -20,6 +22,8 @@ export interface TokenRequest {
   readonly grantType: string;
   readonly parameters: Record<string, string>;
   readonly failure: (server: TokenServer, reply: HttpReply, http: Http) => KeyturnError;
+  /** The key that the token should be bound to. */
+  readonly proofKey?: ProofKey | undefined;
 }
 
 interface IdTokenClaims {
@@ -49,8 +53,25 @@ export async function requestToken(
   http: Http,
   request: TokenRequest,
 ): Promise<TokenOutcome> {
-  const answer: { fields?: TokenFields } = {};
+  const { proofKey } = request;
+  const nonce = proofKey?.issuerNonce;
+  const { wantsNonce, ...first } = await requestOnce(client, http, request);
+  // RFC 9449 §8: once with the nonce that the server gave. A server that wants another one each time gets no third
+  // request. The library makes a new client assertion too, since a server takes each of them once.
+  if (!wantsNonce || proofKey?.issuerNonce === nonce) return first;
+  const { wantsNonce: _, ...second } = await requestOnce(client, http, request);
+  return second;
+}
+
+async function requestOnce(
+  client: OAuthClient,
+  http: Http,
+  request: TokenRequest,
+): Promise<TokenOutcome & { readonly wantsNonce?: boolean }> {
+  const { proofKey } = request;
+  const answer: { fields?: TokenFields; wantsNonce?: boolean } = {};
   const processReply = (reply: HttpReply): Response => {
+    if (proofKey && oauthError(reply)?.code === 'use_dpop_nonce') answer.wantsNonce = true;
     // RFC 6749 §5.1 says 200. Another 2xx may contain a rotated refresh token too, which must not be lost.
     const fields = isSuccess(reply.status) ? readTokenFields(reply) : undefined;
     if (fields === undefined) throw request.failure(client.server, reply, http);
@@ -58,7 +79,7 @@ export async function requestToken(
     return idTokenResponse(fields);
   };
   try {
-    const config = clientConfiguration(client, http, 'the token endpoint', processReply);
+    const config = clientConfiguration(client, http, { what: 'the token endpoint', processReply, proofKey });
     const result = await genericGrantRequest(config, request.grantType, request.parameters);
     const claims = result.claims();
     return { ...answer, ...(claims === undefined ? {} : { claims }) };

@@ -1,8 +1,9 @@
 /**
  * Reads and checks the response of the token endpoint.
  *
- * Invariant: a `TokenResponse` has a Bearer token that fits into a header. If the token shows its resource, it is the
- * requested one, unless an override allows another.
+ * Invariant: a `TokenResponse` has a token that fits into a header: a Bearer token, or, after a request with a proof, one
+ * that is bound to the key of the proof. If the token shows its resource, it is the requested one, unless an override
+ * allows another.
  */
 import { z } from 'zod';
 
@@ -10,6 +11,7 @@ import { quoted, RuleRefusal } from '../../base/errors.ts';
 import { checkAudience, nonResourceAudiences } from './audience.ts';
 import type { Audience, ExpectedAudience } from './audience.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
+import type { ProofKey } from '../client/proof-key.ts';
 import type { Http, HttpReply } from '../base/http.ts';
 import { parseJsonObject } from '../base/json-object.ts';
 import { responseFields, shownText } from '../base/oauth-error.ts';
@@ -18,7 +20,9 @@ import { readGranted } from '../base/scope.ts';
 
 export interface TokenResponse {
   readonly accessToken: string;
-  readonly tokenType: 'Bearer';
+  readonly tokenType: 'Bearer' | 'DPoP';
+  /** The key that the token is bound to; absent for a Bearer token. */
+  readonly proofKey?: ProofKey;
   /** When the request was sent, so that a slow response doesn't lengthen the lifetime: milliseconds, steady. */
   readonly issuedAt: number;
   /** Milliseconds, steady. */
@@ -91,6 +95,8 @@ export interface ExpectedTokens extends ExpectedAudience {
   /** Milliseconds, steady. */
   readonly requestedAt: number;
   readonly subject?: TokenResponse['subject'];
+  /** The key whose proof was in the request: the token must be bound to it. */
+  readonly proofKey?: ProofKey | undefined;
 }
 
 /** The request: what was asked for, and by which client. */
@@ -98,11 +104,12 @@ interface ForResource extends Pick<OAuthClient, 'server' | 'registration'> {
   readonly resource: string;
   readonly scope?: readonly string[] | undefined;
   readonly overrides?: Overrides | undefined;
+  readonly proofKey?: ProofKey | undefined;
 }
 
 /** The facts that the response to this request is checked against. */
 export function expectedTokens(
-  { server, registration, resource, scope = [], overrides }: ForResource,
+  { server, registration, resource, scope = [], overrides, proofKey }: ForResource,
   requestedAt: number,
 ): ExpectedTokens {
   return {
@@ -110,6 +117,7 @@ export function expectedTokens(
     resource,
     nonResourceAudiences: nonResourceAudiences({ server, registration }),
     ...(overrides === undefined ? {} : { overrides }),
+    ...(proofKey === undefined ? {} : { proofKey }),
     scope,
     requestedAt,
   };
@@ -121,16 +129,19 @@ export function processTokenFields(
   expected: ExpectedTokens,
   policy: Pick<Http, 'allowInsecureLoopback'>,
 ): TokenResponse {
-  requireBearer(fields, expected);
+  const { proofKey } = expected;
+  requireType(fields, expected);
   requireHeaderSafe(fields, expected);
   const claims = jwtClaims(fields.access_token);
+  if (proofKey) requireOwnKey(claims, proofKey, expected);
   const audience = claims && checkAudience(claims.aud, { ...expected, secrets: fields.secrets }, policy);
   const lifetime = statedLifetime(fields, expected);
   const scope = statedScope(fields, claims, expected);
   const expiresIn = lifetime ?? defaultLifetime;
   return {
     accessToken: fields.access_token,
-    tokenType: 'Bearer',
+    tokenType: proofKey ? 'DPoP' : 'Bearer',
+    ...(proofKey ? { proofKey } : {}),
     issuedAt: expected.requestedAt,
     expiresAt: expected.requestedAt + expiresIn * 1000,
     expiresIn,
@@ -149,11 +160,28 @@ export function processAccessToken(...answer: Parameters<typeof processTokenFiel
   return rest;
 }
 
-/** RFC 6749 §7.1: a token of an unknown type MUST NOT be used. §5.1: the type is case-insensitive. */
-function requireBearer(fields: TokenFields, expected: ExpectedTokens): void {
+/**
+ * RFC 6749 §7.1: a token of an unknown type MUST NOT be used. §5.1: the type is case-insensitive. RFC 9449 §5: a server
+ * that doesn't bind the token says Bearer. After a proof that is refused, so that no server and nobody in between can
+ * take the key away again.
+ */
+function requireType(fields: TokenFields, expected: ExpectedTokens): void {
   const type = fields.token_type ?? '';
-  if (type.toLowerCase() === 'bearer') return;
-  throw unusable(expected, `its type is ${shownText(type, fields.secrets)}, not Bearer`, 'RFC 6749 §7.1');
+  const wanted = expected.proofKey ? 'DPoP' : 'Bearer';
+  if (type.toLowerCase() === wanted.toLowerCase()) return;
+  const rule = expected.proofKey ? 'RFC 9449 §5' : 'RFC 6749 §7.1';
+  throw unusable(expected, `its type is ${shownText(type, fields.secrets)}, not ${wanted}`, rule);
+}
+
+/** RFC 9449 §6.1: a token that names its key must name ours. With another key's token no proof of ours would pass. */
+function requireOwnKey(
+  claims: Claims | undefined,
+  { thumbprint }: ProofKey,
+  expected: Pick<ExpectedTokens, 'issuer'>,
+): void {
+  const jkt = claims?.cnf?.jkt;
+  if (jkt === undefined || jkt === thumbprint) return;
+  throw unusable(expected, 'it is bound to another key than ours', 'RFC 9449 §6.1');
 }
 
 /** RFC 6750 §2.1: a token with other characters could end the Authorization header and add another one. */
@@ -212,6 +240,7 @@ function scopeText(value: unknown): string | undefined {
 const claimsSchema = z.object({
   aud: z.unknown().optional(),
   scope: z.unknown().optional(),
+  cnf: z.object({ jkt: z.unknown().optional() }).optional().catch(undefined),
 });
 
 type Claims = z.infer<typeof claimsSchema>;

@@ -10,6 +10,7 @@ import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 import { processAuthorizationResponse } from './authorization.ts';
 import type { AmbiguousIssuer, StartedAuthorization } from './authorization.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
+import type { ProofKey } from '../client/proof-key.ts';
 import type { Http } from '../base/http.ts';
 import { resourceParameter } from '../base/overrides.ts';
 import type { Overrides } from '../base/overrides.ts';
@@ -38,7 +39,7 @@ export interface CodeRequest extends OAuthClient {
  */
 export async function exchangeCode(request: CodeRequest, http: Http): Promise<TokenResponse> {
   const { started, server, callbackUrl, ambiguity } = request;
-  const { resource, overrides } = started;
+  const { resource, overrides, proofKey } = started;
   const { code } = processAuthorizationResponse(started, server, callbackUrl, ambiguity);
   const requestedAt = http.now();
   const outcome = await requestToken(request, http, {
@@ -50,13 +51,14 @@ export async function exchangeCode(request: CodeRequest, http: Http): Promise<To
       ...resourceParameter(resource, overrides),
     },
     failure: exchangeFailure,
+    proofKey,
   });
   requireNonce(started, outcome);
   const { scope } = started;
   return processTokenFields(
     requireTokenFields(outcome),
     {
-      ...expectedTokens({ ...request, resource, scope, overrides }, requestedAt),
+      ...expectedTokens({ ...request, resource, scope, overrides, proofKey }, requestedAt),
       isSignIn: true,
       ...subjectOf(outcome),
     },
@@ -73,6 +75,8 @@ export interface RefreshRequest extends OAuthClient {
   readonly scope?: readonly string[];
   /** What the owner waived for this server. */
   readonly overrides?: Overrides;
+  /** The key that the refresh token is bound to (RFC 9449 §5). */
+  readonly proofKey?: ProofKey | undefined;
   /**
    * Called with a new refresh token before the access token is checked: even if the response is then refused, the old
    * refresh token may be used up.
@@ -96,6 +100,7 @@ export async function refresh(request: RefreshRequest, http: Http): Promise<Toke
       ...(scope === undefined ? {} : { scope: formatScope(scope) }),
     },
     failure: refreshFailure(scope !== undefined),
+    proofKey: request.proofKey,
   });
   const rotated = outcome.fields?.refresh_token;
   if (rotated) await request.onRotation?.(rotated);

@@ -40,6 +40,7 @@ function brokerSaying(state: string, accepts: boolean): { connection: Connection
     },
     getToken: never,
     getCredential: never,
+    proveToken: never,
     rejectToken: never,
     onNotification: never,
     close: () => undefined,

@@ -252,8 +252,22 @@ describe('bearerChallenge', () => {
 
   it('finds no Bearer challenge without the scheme', () => {
     expect(
-      bearerChallenge('DPoP resource_metadata="https://server.example/m", Basic realm="Bearer scope=a"'),
+      bearerChallenge('Digest resource_metadata="https://server.example/m", Basic realm="Bearer scope=a"'),
     ).toBeUndefined();
+  });
+
+  it.each([
+    [`DPoP resource_metadata="${metadata}", algs="ES256 PS256", scope="a"`, true],
+    [`DPoP resource_metadata="${metadata}", scope="a"`, true],
+    [`DPoP resource_metadata="${metadata}", algs="PS256", scope="a"`, undefined],
+    [`Bearer resource_metadata="${metadata}", scope="a", DPoP algs="ES256"`, undefined],
+    [`DPoP algs="ES256", Bearer resource_metadata="${metadata}", scope="a"`, undefined],
+  ])('reads from %s whether the server takes only bound tokens', (header, wantsBoundTokens) => {
+    expect(bearerChallenge(header)).toEqual({
+      resourceMetadata: metadata,
+      scope: ['a'],
+      ...(wantsBoundTokens && { wantsBoundTokens }),
+    });
   });
 
   it('drops malformed scopes of a challenge, and an empty list of scopes', () => {

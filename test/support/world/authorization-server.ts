@@ -37,6 +37,8 @@ export interface AuthorizationServerOptions {
   readonly refreshGrace?: number;
   /** The scopes of protected servers that the metadata lists beside `openid` and `offline_access`. */
   readonly scopes?: readonly string[];
+  /** Proofs of a key must carry a nonce of the provider (RFC 9449 §8). */
+  readonly wantsNonces?: boolean;
 }
 
 /**
@@ -102,6 +104,7 @@ export async function startAuthorizationServer(
       accessTokenFormat: options.accessTokenFormat ?? 'opaque',
       refreshTokens: options.refreshTokens ?? 'always',
       scopes: options.scopes ?? [],
+      wantsNonces: options.wantsNonces ?? false,
     }),
   );
   // Koa would print errors; they are counted instead.

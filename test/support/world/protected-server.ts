@@ -8,7 +8,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { metadata, protect } from '../../../src/server/express.ts';
 import { protectedServer } from '../../../src/server/index.ts';
-import type { TokenKind } from '../../../src/server/index.ts';
+import type { ProtectedServerOptions as Settings, TokenKind } from '../../../src/server/index.ts';
 import type { Certificates } from '../../../src/serve/certificate.ts';
 import { notebookServer, type Notebooks, toolScopes } from './notebook.ts';
 import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
@@ -23,6 +23,7 @@ export interface ProtectedServerOptions {
   readonly port?: number;
   /** What is protected; notebooks unless told otherwise. */
   readonly service?: ProtectedService;
+  readonly dpop?: Settings['dpop'];
 }
 
 /** Answers requests that passed the check of their token. */
@@ -80,6 +81,7 @@ export async function startProtectedServer(options: ProtectedServerOptions): Pro
     operations: { tools: Object.fromEntries(toolScopes) },
     maxBodyBytes: service.limit,
     rateLimit: { failedTokens: manyFailures },
+    ...(options.dpop ? { dpop: options.dpop } : {}),
   });
 
   const app = express();

@@ -36,6 +36,8 @@ export interface ConfigurationInput {
   readonly accessTokenFormat: 'opaque' | 'jwt';
   readonly refreshTokens: 'always' | 'offline_access' | 'never';
   readonly scopes: readonly string[];
+  /** Its proofs must carry a nonce of the provider (RFC 9449 §8). */
+  readonly wantsNonces: boolean;
 }
 
 /** Seconds. Longer than any world runs: what ends is ended on purpose, so that tests need no clock. */
@@ -99,6 +101,9 @@ function features(input: ConfigurationInput): NonNullable<Configuration['feature
   return {
     devInteractions: { enabled: false },
     rpInitiatedLogout: { enabled: false },
+    dPoP: input.wantsNonces
+      ? { enabled: true, nonceSecret: randomBytes(32), requireNonce: () => true }
+      : { enabled: true },
     registration: { enabled: true, issueRegistrationAccessToken: false },
     // RFC 7009 §2.1: a client revokes its own tokens only.
     revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },

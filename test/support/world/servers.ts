@@ -26,13 +26,20 @@ import { trustingFetch } from '../../../src/serve/trusting-fetch.ts';
 
 export interface WorldOptions extends Pick<
   AuthorizationServerOptions,
-  'accessTokenLifetime' | 'accessTokenFormat' | 'refreshTokens' | 'sharesGrants' | 'refreshGrace'
+  | 'accessTokenLifetime'
+  | 'accessTokenFormat'
+  | 'refreshTokens'
+  | 'sharesGrants'
+  | 'refreshGrace'
+  | 'wantsNonces'
 > {
   /** 0, the default, takes any free port. */
   readonly authorizationServerPort?: number;
   readonly protectedServerPort?: number;
   /** What is protected; notebooks unless told otherwise. */
   readonly service?: ProtectedService;
+  /** The protected server takes only tokens that are bound to a key, and wants nonces as the provider does. */
+  readonly takesBoundTokens?: boolean;
   /** Shared with another world; its own unless given. */
   readonly certificates?: Certificates;
 }
@@ -54,11 +61,13 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     authorizationServerPort = 0,
     protectedServerPort = 0,
     service,
+    takesBoundTokens = false,
     certificates = await throwAwayCertificates(),
     ...issuing
   } = options;
   const trusting = trustingFetch(certificates.ca);
   const authorizationServer = await startAuthorizationServer({
+    wantsNonces: takesBoundTokens,
     ...issuing,
     certificates,
     port: authorizationServerPort,
@@ -76,6 +85,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     fetch: trusting.fetch,
     port: protectedServerPort,
     ...(service ? { service } : {}),
+    ...(takesBoundTokens ? { dpop: { required: true, nonceSeconds: 60 } } : {}),
   }).catch(async (error: unknown) => {
     await authorizationServer.close();
     throw error;

@@ -1,0 +1,174 @@
+/**
+ * `token.prove`: a proof of a grant's key for one request of a program (RFC 9449 §7). The key stays here.
+ *
+ * Invariants: a proof is for a token that this program received, and for a URL within an endpoint where the program may
+ * still use it. It names that one method and URL, and the server's time now, so that nobody can stock up on proofs for
+ * later. Nothing waits from the look-up of the permission to the proof.
+ */
+import { KeyturnError, quoted } from '../base/errors.ts';
+import { isWithin, withoutOfflineAccess } from '../oauth/base/scope.ts';
+import { resourceCovers } from '../oauth/base/resource.ts';
+import { serverTime } from '../oauth/base/server-clock.ts';
+import type { CurrentPermissions } from './consent/current-permissions.ts';
+import type { BrokerParts } from './parts.ts';
+import { endpointsWithin, isLiving } from './records/grant.ts';
+import type { Grant } from './records/grant.ts';
+import { covers, isRefused } from './records/permission.ts';
+import type { AccessToken } from './tokens/token-cache.ts';
+
+export interface ProofRequest {
+  /** The local client, as its connection proved. */
+  readonly clientId: string;
+  readonly tokenId: string;
+  readonly method: string;
+  /** An absolute URL. */
+  readonly url: string;
+  /** Of the protected server (RFC 9449 §9). */
+  readonly nonce?: string;
+}
+
+/** Proofs of one program in a window: far more than a busy agent sends requests. */
+const maxProofs = 1000;
+
+/** Milliseconds. */
+const window = 5000;
+
+export class Proofs {
+  readonly #parts: BrokerParts;
+  readonly #current: CurrentPermissions;
+  /** By program: how many proofs since when. It has an entry for each program that uses bound tokens. */
+  readonly #counts = new Map<string, { readonly since: number; count: number }>();
+
+  constructor(parts: BrokerParts, current: CurrentPermissions) {
+    this.#parts = parts;
+    this.#current = current;
+  }
+
+  /**
+   * The value of the DPoP header. Throws `not_found` (not a token of this program any more), `invalid_request` (a Bearer
+   * token), `resource_mismatch`, `consent_required`, `consent_denied`, `paused` and `rate_limited`.
+   */
+  prove({ clientId, tokenId, method, url: text, nonce }: ProofRequest): string {
+    const { cache, grants, pause } = this.#parts;
+    pause.refuse();
+    this.#limit(clientId);
+    const found = cache.byId(tokenId);
+    const grant = found && grants.byId(found.grantId);
+    if (!grant || !found.token.handedTo.has(clientId) || !isLiving(grant)) throw noSuchToken();
+    const { token } = found;
+    if (!token.proofKey) throw needsNoProof();
+    const url = new URL(text);
+    const endpoint = this.#endpointOf(clientId, url, grant, token);
+    this.#note(clientId, endpoint, grant, token);
+    const { network } = this.#parts;
+    // The protected server's own clock if it is known; else the authorization server's.
+    const time = serverTime(network(endpoint), { issuer: grant.issuer, tokenEndpoint: url.href });
+    const { proofKey, accessToken } = token;
+    return proofKey.proof({ method, url, accessToken, nonce, time });
+  }
+
+  /** The endpoint that `url` lies within and where the program may use the token. */
+  #endpointOf(clientId: string, url: URL, grant: Grant, token: AccessToken): string {
+    const around = [...endpointsWithin(grant)].filter((endpoint) => isBelow(endpoint, url));
+    const allowed = around.find((endpoint) => this.#isAllowed(clientId, endpoint, grant, token));
+    if (allowed !== undefined) return allowed;
+    const [endpoint] = around;
+    if (endpoint === undefined) throw outside(url, grant);
+    throw this.#current.required({ ...accessOf(clientId, endpoint, grant, token), interaction: 'never' });
+  }
+
+  /**
+   * The permission under which the program received the token, or one like it, still stands. One for one token stands
+   * until the owner decides otherwise, as long as the token lives. Throws `consent_denied`.
+   */
+  #isAllowed(clientId: string, endpoint: string, grant: Grant, token: AccessToken): boolean {
+    const { leases, clock } = this.#parts;
+    const now = clock.wall();
+    const access = accessOf(clientId, endpoint, grant, token);
+    const leased = leases.of(clientId, now).map(({ permission }) => permission);
+    const onDisk = this.#current.onDisk(access);
+    const there = [...leased, ...(onDisk ? [onDisk] : [])].filter((one) => one.endpoint === endpoint);
+    if (there.some((permission) => isRefused(permission, access)))
+      throw this.#current.denied({ ...access, interaction: 'never' });
+    if (leases.hasUsedUpAt(access)) return true;
+    const scope = withoutOfflineAccess(token.scope);
+    return there.some(
+      (permission) => covers(permission, access) && (!permission.scope || isWithin(scope, permission.scope)),
+    );
+  }
+
+  #limit(clientId: string): void {
+    const now = this.#parts.clock.now();
+    const known = this.#counts.get(clientId);
+    const current = known && now - known.since < window ? known : { since: now, count: 0 };
+    this.#counts.set(clientId, current);
+    current.count += 1;
+    if (current.count <= maxProofs) return;
+    throw new KeyturnError('rate_limited', 'This program asks for too many proofs.', {
+      hint: 'Ask for one proof for each request, when the request is sent.',
+      retryAfter: Math.ceil((current.since + window - now) / 1000),
+    });
+  }
+
+  /** Proofs of one minute share a row. */
+  #note(clientId: string, endpoint: string, grant: Grant, token: AccessToken): void {
+    const { audit, clients } = this.#parts;
+    const fingerprint = audit.fingerprint(token.accessToken);
+    audit.note({
+      event: 'proof',
+      outcome: 'ok',
+      client: clients.nameOf(clientId),
+      endpoint,
+      grant: grant.id,
+      resource: grant.resource,
+      issuer: grant.issuer,
+      ...(fingerprint === undefined ? {} : { fingerprint }),
+    });
+  }
+}
+
+interface Access {
+  readonly clientId: string;
+  readonly endpoint: string;
+  readonly grantId: string;
+  readonly scope: readonly string[];
+}
+
+function accessOf(clientId: string, endpoint: string, { id }: Grant, token: AccessToken): Access {
+  return { clientId, endpoint, grantId: id, scope: withoutOfflineAccess(token.scope) };
+}
+
+/** At or below the endpoint, also for a server that decodes the path once more. */
+function isBelow(endpoint: string, url: URL): boolean {
+  if (url.username !== '' || url.password !== '' || !resourceCovers(endpoint, url.href)) return false;
+  try {
+    return !decodeURIComponent(url.pathname).split(/[/\\]/).includes('..');
+  } catch {
+    // Not UTF-8 once decoded: what a server makes of it can't be foreseen.
+    return false;
+  }
+}
+
+function noSuchToken(): KeyturnError {
+  return new KeyturnError('not_found', 'This program has no such token any more.', {
+    hint: 'Ask for a token again (token.get), and for proofs with its tokenId.',
+  });
+}
+
+function needsNoProof(): KeyturnError {
+  return new KeyturnError('invalid_request', 'This is a Bearer token: it needs no proof.', {
+    rule: 'RFC 9449 §7.1',
+    hint: 'Ask for proofs of tokens whose token_type is DPoP.',
+  });
+}
+
+function outside({ origin, pathname }: URL, { resource }: Grant): KeyturnError {
+  return new KeyturnError(
+    'resource_mismatch',
+    `${quoted(origin + pathname)} is outside what this program may reach with the token for ${quoted(resource)}.`,
+    {
+      rule: 'A proof is for the origin and path that a person approved',
+      hint: 'Send the token only to the endpoint that it was asked for.',
+    },
+  );
+}

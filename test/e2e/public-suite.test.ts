@@ -1,0 +1,51 @@
+/**
+ * The protocol's public conformance suite, as npm has it, against a program with nothing but `keyturn token --dpop`: its
+ * scenarios for tokens that are bound to a key (RFC 9449).
+ */
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openSharedHome } from '../support/bent/home.ts';
+import type { SharedHome } from '../support/bent/home.ts';
+import { builtBin } from '../support/built.ts';
+
+const suite = path.join(
+  import.meta.dirname,
+  '../clients/node_modules/@modelcontextprotocol/conformance/dist/index.js',
+);
+const program = path.join(import.meta.dirname, '../support/processes/proving-program.ts');
+
+let shared: SharedHome;
+beforeAll(async () => {
+  shared = await openSharedHome({ plain: true });
+});
+afterAll(() => shared.close());
+
+async function run(scenario: string): Promise<{ readonly code: number; readonly said: string }> {
+  const command = [process.execPath, program, builtBin].join(' ');
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [suite, 'client', '--command', command, '--scenario', scenario, '--verbose'],
+      { env: shared.home.env },
+      (error, stdout, stderr) => resolve({ code: error ? 1 : 0, said: stdout + stderr }),
+    );
+  });
+}
+
+it.each([
+  [
+    'auth/dpop',
+    [
+      'sep-1932-client-token-request-proof',
+      'sep-1932-client-dpop-auth-scheme',
+      'sep-1932-client-fresh-proof',
+    ],
+  ],
+  ['auth/dpop-nonce', ['sep-1932-client-as-nonce', 'sep-1932-client-rs-nonce']],
+])('passes the public suite’s scenario %s', async (scenario, checks) => {
+  const { code, said } = await run(scenario);
+  for (const check of checks) expect(said).toMatch(new RegExp(`"id": "${check}",[^{}]*"status": "SUCCESS"`));
+  expect(said).toContain(', 0 failed, 0 warnings');
+  expect(code).toBe(0);
+});

@@ -1,0 +1,181 @@
+/** Tokens that are bound to a key (RFC 9449) at the token endpoint: proofs, nonces, and answers that don't fit. */
+import { createHash, createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
+import type { JsonWebKey } from 'node:crypto';
+import { inspect } from 'node:util';
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import { Unreachable } from '../../../src/base/errors.ts';
+import { ServerClocks } from '../../../src/oauth/base/server-clock.ts';
+import { ProofKey } from '../../../src/oauth/client/proof-key.ts';
+import { buildAuthorizationRequest } from '../../../src/oauth/grants/authorization.ts';
+import { registrationAt, serverAt } from '../parties.ts';
+import { refusalOf } from '../refusal.ts';
+import { now, siteOfFile } from '../site.ts';
+import type { Asked, Page } from '../site.ts';
+import { resource, tokenRequests } from '../token-requests.ts';
+
+const site = await siteOfFile();
+const { refreshed } = tokenRequests(site);
+
+const good = { access_token: 'acc3ss', token_type: 'DPoP', expires_in: 60 };
+const wantsNonce = (nonce: string): Page => ({
+  status: 400,
+  headers: { 'dpop-nonce': nonce },
+  body: { error: 'use_dpop_nonce' },
+});
+
+let proofKey = ProofKey.generate();
+beforeEach(() => {
+  proofKey = ProofKey.generate();
+});
+
+interface Proof {
+  readonly header: { readonly typ: string; readonly alg: string; readonly jwk: JsonWebKey };
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+/** The parts of a proof, whose signature is that of the key in it. */
+function read(proof: unknown): Proof {
+  const [header = '', claims = '', signature = ''] = String(proof).split('.');
+  const parsed = { header: decoded(header), claims: decoded(claims) } as Proof;
+  const key = createPublicKey({ key: parsed.header.jwk, format: 'jwk' });
+  const isSigned = verify(
+    'sha256',
+    Buffer.from(`${header}.${claims}`),
+    { key, dsaEncoding: 'ieee-p1363' },
+    Buffer.from(signature, 'base64url'),
+  );
+  expect(isSigned).toBe(true);
+  return parsed;
+}
+
+const decoded = (part: string): unknown => JSON.parse(Buffer.from(part, 'base64url').toString());
+
+const proofs = (): Proof['claims'][] => site.asked.map(({ headers }: Asked) => read(headers['dpop']).claims);
+
+/** A JWT with these claims. Nobody here checks its signature. */
+function jwtWith(claims: object): string {
+  return [{ alg: 'ES256' }, claims]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .concat('c2ln')
+    .join('.');
+}
+
+describe('a proof', () => {
+  it('names method, URL and time of its request, and holds no private key', async () => {
+    site.lay('/token', { body: good });
+    expect(await refreshed({ proofKey })).toMatchObject({ tokenType: 'DPoP', proofKey });
+    const { header, claims } = read(site.asked[0]?.headers['dpop']);
+    expect(header).toMatchObject({ typ: 'dpop+jwt', alg: 'ES256', jwk: { kty: 'EC', crv: 'P-256' } });
+    expect(header.jwk).not.toHaveProperty('d');
+    expect(claims).toEqual({
+      jti: expect.stringMatching(/^[\w-]{22}$/),
+      htm: 'POST',
+      htu: `${site.origin}/token`,
+      iat: now / 1000,
+    });
+  });
+
+  it('for a protected server names the token, the nonce and the URL without its query', () => {
+    const url = new URL('https://server.example/mcp?q=1#x');
+    const proof = proofKey.proof({ method: 'GET', url, accessToken: 'acc3ss', nonce: 'n1', time: now + 999 });
+    expect(read(proof).claims).toMatchObject({
+      htm: 'GET',
+      htu: 'https://server.example/mcp',
+      ath: createHash('sha256').update('acc3ss').digest('base64url'),
+      nonce: 'n1',
+      iat: now / 1000,
+    });
+  });
+
+  it('has the time of the server where the clocks differ', async () => {
+    const serverClocks = new ServerClocks();
+    const date = new Date(now - 3_600_000).toUTCString();
+    serverClocks.note(site.origin, { get: (name) => (name === 'date' ? date : null) }, now);
+    site.lay('/token', { body: good });
+    await refreshed({ proofKey }, { ...site.http, serverClocks });
+    expect(proofs()[0]).toMatchObject({ iat: now / 1000 - 3600 });
+  });
+
+  it('is another one for the second form of a client secret', async () => {
+    site.lay('/token', ({ headers }) =>
+      headers['authorization'] === `Basic ${Buffer.from('client-1.a_b:s+cret').toString('base64')}`
+        ? { body: good }
+        : { status: 401, body: { error: 'invalid_client' } },
+    );
+    const registration = registrationAt(site.origin, { tokenEndpointAuthMethod: 'client_secret_basic' });
+    await refreshed({ proofKey, registration, clientSecret: 's+cret' });
+    expect(new Set(proofs().map(({ jti }) => jti)).size).toBe(2);
+  });
+
+  it('comes from a key that no print of it shows, and that the vault’s form brings back', () => {
+    const jwk = proofKey.toJwk();
+    expect(inspect(proofKey, { depth: 9, showHidden: true }) + JSON.stringify(proofKey)).not.toContain(jwk.d);
+    expect(new ProofKey(jwk).thumbprint).toBe(proofKey.thumbprint);
+  });
+
+  it('is announced in the authorization request by the thumbprint of its key', async () => {
+    const server = serverAt(site.origin);
+    const registration = registrationAt(site.origin);
+    const { url } = await buildAuthorizationRequest({ server, registration, resource, proofKey });
+    expect(new URL(url).searchParams.getAll('dpop_jkt')).toEqual([proofKey.thumbprint]);
+  });
+});
+
+describe('the nonce of an authorization server', () => {
+  it('is used in one more request, and kept for the next one', async () => {
+    site.lay('/token', (asked) =>
+      read(asked.headers['dpop']).claims['nonce'] === undefined
+        ? wantsNonce('n1')
+        : { headers: { 'dpop-nonce': 'n2' }, body: good },
+    );
+    await refreshed({ proofKey });
+    await refreshed({ proofKey });
+    expect(proofs().map(({ nonce }) => nonce)).toEqual([undefined, 'n1', 'n2']);
+    expect(new Set(proofs().map(({ jti }) => jti)).size).toBe(3);
+  });
+
+  it.each([
+    ['another one each time', (count: number) => wantsNonce(`n${count}`), 2],
+    ['the same one each time', () => wantsNonce('n'), 2],
+    ['one that no header may hold', () => wantsNonce('a b'), 1],
+    ['none', (): Page => ({ status: 400, body: { error: 'use_dpop_nonce' } }), 1],
+  ])('ends nothing where the server asks for %s, and sets off no loop', async (_what, answer, requests) => {
+    let count = 0;
+    site.lay('/token', () => answer((count += 1)));
+    expect(await refusalOf(() => refreshed({ proofKey }))).toBeInstanceOf(Unreachable);
+    expect(site.asked).toHaveLength(requests);
+  });
+
+  it('comes with a new assertion of the client, since a server takes each once', async () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const clientSecret = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const registration = registrationAt(site.origin, { tokenEndpointAuthMethod: 'private_key_jwt' });
+    let count = 0;
+    site.lay('/token', () => ((count += 1) === 1 ? wantsNonce('n1') : { body: good }));
+    await refreshed({ proofKey, registration, clientSecret });
+    const assertions = site.asked.map(({ body }) => new URLSearchParams(body).get('client_assertion'));
+    expect(new Set(assertions).size).toBe(2);
+  });
+});
+
+describe('an answer to a proof', () => {
+  it.each([
+    ['a Bearer token', { ...good, token_type: 'Bearer' }],
+    ['a token of another key', { ...good, access_token: jwtWith({ cnf: { jkt: 'A'.repeat(43) } }) }],
+  ])('is refused if it has %s, and a rotated refresh token is kept', async (_what, body) => {
+    site.lay('/token', { body: { ...body, refresh_token: 'n3xt' } });
+    const kept: string[] = [];
+    const refusal = await refusalOf(() =>
+      refreshed({ proofKey, onRotation: (token) => void kept.push(token) }),
+    );
+    expect(refusal).toMatchObject({ reason: 'token_invalid', rule: expect.stringContaining('RFC 9449') });
+    expect(kept).toEqual(['n3xt']);
+  });
+
+  it('is used if its token names our key', async () => {
+    const token = jwtWith({ aud: resource, cnf: { jkt: proofKey.thumbprint } });
+    site.lay('/token', { body: { ...good, access_token: token } });
+    expect(await refreshed({ proofKey })).toMatchObject({ accessToken: token, proofKey });
+  });
+});

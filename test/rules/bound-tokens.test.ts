@@ -1,0 +1,251 @@
+/** When tokens are bound to a key (RFC 9449), what keeps them so, and which proofs a program gets. */
+import { describe, expect, it } from 'vitest';
+import { reasonOf } from '../../src/base/errors.ts';
+import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
+import { json } from '../support/bent/server.ts';
+import { ground, parameter, refused } from './ground.ts';
+
+/** A protected server that takes bound tokens only, and an authorization server that issues them. */
+async function boundGround() {
+  const all = await ground();
+  all.authorizationServer.bend.metadata = (document) => ({
+    ...document,
+    dpop_signing_alg_values_supported: ['ES256'],
+  });
+  all.protectedServer.bend.metadata = (document) => ({
+    ...document,
+    dpop_bound_access_tokens_required: true,
+  });
+  all.authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, token_type: 'DPoP' });
+  return all;
+}
+
+const claimsOf = (proof: string): unknown =>
+  JSON.parse(Buffer.from(proof.split('.')[1] ?? '', 'base64url').toString());
+
+describe('tokens are bound to a key', () => {
+  it.each<[string, boolean, object, object, string | undefined]>([
+    [
+      'where the metadata of both says so',
+      true,
+      { dpop_signing_alg_values_supported: ['ES256'] },
+      { dpop_bound_access_tokens_required: true },
+      undefined,
+    ],
+    [
+      'where a DPoP challenge stands alone',
+      true,
+      { dpop_signing_alg_values_supported: ['ES256'] },
+      {},
+      'DPoP algs="ES256"',
+    ],
+    [
+      'unless the protected server takes Bearer tokens too',
+      false,
+      { dpop_signing_alg_values_supported: ['ES256'] },
+      { dpop_signing_alg_values_supported: ['ES256'] },
+      'Bearer, DPoP algs="ES256"',
+    ],
+    [
+      'unless the authorization server doesn’t offer it',
+      false,
+      {},
+      { dpop_bound_access_tokens_required: true },
+      undefined,
+    ],
+    [
+      'unless a server takes other algorithms only',
+      false,
+      { dpop_signing_alg_values_supported: ['RS256'] },
+      { dpop_bound_access_tokens_required: true },
+      undefined,
+    ],
+  ])('tokens are bound to a key %s', async (_where, isBound, offered, wanted, challenge) => {
+    const { rig, authorizationServer, protectedServer } = await ground();
+    authorizationServer.bend.metadata = (document) => ({ ...document, ...offered });
+    protectedServer.bend.metadata = (document) => ({ ...document, ...wanted });
+    if (challenge !== undefined) protectedServer.bend.challenge = () => challenge;
+    if (isBound) authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, token_type: 'DPoP' });
+    const { tokenType } = await rig.ask();
+    expect(tokenType).toBe(isBound ? 'DPoP' : 'Bearer');
+    const sent = authorizationServer.server.asked('/token').map(({ headers }) => headers['dpop']);
+    expect(sent.map((proof) => proof !== undefined)).toEqual([isBound]);
+    expect(parameter(rig.pages[0], 'dpop_jkt') !== undefined).toBe(isBound);
+    expect(rig.grant().isKeyBound ?? false).toBe(isBound);
+  });
+
+  it('tokens that were bound to a key stay so until the user ends the grant: no sign-in loosens them', async () => {
+    const { rig, authorizationServer, protectedServer } = await boundGround();
+    await rig.ask();
+    authorizationServer.bend.metadata = undefined;
+    protectedServer.bend.metadata = undefined;
+    authorizationServer.bend.tokenAnswer = undefined;
+    expect(await refused(rig.login())).toMatchObject({ reason: 'token_invalid' });
+    expect(rig.pages).toHaveLength(1);
+    expect((await rig.ask()).tokenType).toBe('DPoP');
+    await revokeGrant(rig.parts, rig.grant());
+    await rig.login();
+    expect((await rig.ask()).tokenType).toBe('Bearer');
+  });
+
+  it('tokens that were bound to a key are refused as Bearer tokens at a refresh, which ends nothing', async () => {
+    const { rig, authorizationServer } = await boundGround();
+    const first = await rig.ask();
+    authorizationServer.bend.tokenAnswer = undefined;
+    rig.clock.advance(3_600_000);
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'token_invalid' });
+    authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, token_type: 'DPoP' });
+    rig.clock.advance(3_600_000);
+    const next = await rig.ask();
+    expect(next.tokenType).toBe('DPoP');
+    expect(next.accessToken).not.toBe(first.accessToken);
+    expect(rig.pages).toHaveLength(1);
+  });
+
+  it('the key that tokens are bound to is in the vault and in no file, and signs after a restart too', async () => {
+    const { rig, restarted, authorizationServer } = await boundGround();
+    const { tokenId } = await rig.ask();
+    const before = thumbprintKey(
+      rig.broker.prove({ clientId: 'editor', tokenId, method: 'GET', url: rig.endpoint }),
+    );
+    const { d } = (JSON.parse(await rig.vault.read(`grant.${rig.grant().id}`)) as { proofKey: { d: string } })
+      .proofKey;
+    await rig.parts.audit.flush();
+    expect(rig.texts().join('\n')).not.toContain(d);
+    const again = await restarted();
+    const token = await again.ask({ interaction: 'never' });
+    const proof = again.broker.prove({
+      clientId: 'editor',
+      tokenId: token.tokenId,
+      method: 'GET',
+      url: rig.endpoint,
+    });
+    expect(thumbprintKey(proof)).toEqual(before);
+    expect(authorizationServer.counts.refreshes).toBe(1);
+  });
+});
+
+function thumbprintKey(proof: string): unknown {
+  const header = JSON.parse(Buffer.from(proof.split('.')[0] ?? '', 'base64url').toString()) as {
+    jwk: unknown;
+  };
+  return header.jwk;
+}
+
+describe('a proof for a program', () => {
+  const proving = async () => {
+    const { rig } = await boundGround();
+    const { tokenId } = await rig.ask();
+    const prove = (changes: object = {}): string =>
+      rig.broker.prove({ clientId: 'editor', tokenId, method: 'POST', url: rig.endpoint, ...changes });
+    return { rig, tokenId, prove };
+  };
+  const reason = (work: () => unknown): unknown => {
+    try {
+      work();
+    } catch (error) {
+      return reasonOf(error);
+    }
+    return undefined;
+  };
+
+  it('a proof for a program names its request, with the nonce that the server wants', async () => {
+    const { rig, prove } = await proving();
+    expect(claimsOf(prove({ url: `${rig.endpoint}/below?x=1`, nonce: 'n1' }))).toMatchObject({
+      htm: 'POST',
+      htu: `${rig.endpoint}/below`,
+      nonce: 'n1',
+      iat: Math.floor(rig.clock.wall() / 1000),
+    });
+    await rig.parts.audit.flush();
+    expect(rig.texts().join('\n')).toContain('"event":"proof"');
+  });
+
+  it('a proof for a program is refused for any URL outside the endpoint that the person approved', async () => {
+    const { rig, prove } = await proving();
+    const { origin } = new URL(rig.endpoint);
+    for (const url of [
+      `${origin}/`,
+      `${origin}/mcp2`,
+      `${origin}/mcp/%2e%2e/admin`,
+      `${origin}/mcp/..%2fadmin`,
+      `${origin}/mcp/%252e%252e/%zz`,
+      'https://elsewhere.example/mcp',
+      rig.endpoint.replace('https://', 'https://user@'),
+    ])
+      expect(
+        reason(() => prove({ url })),
+        url,
+      ).toBe('resource_mismatch');
+  });
+
+  it('a proof for a program is refused to another program, and for a token that is gone', async () => {
+    const { rig, prove } = await proving();
+    await rig.allow('agent');
+    expect(reason(() => prove({ clientId: 'agent' }))).toBe('not_found');
+    expect(reason(() => prove({ tokenId: 'unknown' }))).toBe('not_found');
+    await revokeGrant(rig.parts, rig.grant());
+    expect(reason(() => prove())).toBe('not_found');
+  });
+
+  it('a proof for a program is refused once its permission has ended, is denied, or all access is paused', async () => {
+    const { rig, prove } = await proving();
+    const key = { clientId: 'editor', endpoint: rig.endpoint };
+    await rig.parts.permissions.end(key.clientId, key.endpoint);
+    expect(reason(() => prove())).toBe('consent_required');
+    await rig.broker.consent.decide({ ...key, decision: 'deny', createdAt: rig.clock.now() });
+    expect(reason(() => prove())).toBe('consent_denied');
+    await rig.allow();
+    expect(reason(() => prove())).toBe('consent_required');
+    await rig.ask();
+    expect(reason(() => prove())).toBeUndefined();
+    rig.parts.pause.begin({ since: rig.clock.wall() });
+    expect(reason(() => prove())).toBe('paused');
+  });
+
+  it('a proof for a program is refused if its permission no longer has the scopes of the token', async () => {
+    const { rig, prove } = await proving();
+    await rig.allow('editor', ['other']);
+    expect(reason(() => prove())).toBe('consent_required');
+  });
+
+  it('a proof for a program that was allowed one token is given as long as that token lives', async () => {
+    const { rig } = await proving();
+    rig.parts.leases.set({
+      permission: {
+        clientId: 'agent',
+        endpoint: rig.endpoint,
+        decision: 'allow',
+        createdAt: 0,
+        grants: [rig.grant().id],
+      },
+      once: true,
+    });
+    const { tokenId } = await rig.ask({ clientId: 'agent' });
+    const prove = (): string =>
+      rig.broker.prove({ clientId: 'agent', tokenId, method: 'POST', url: rig.endpoint });
+    expect(reason(prove)).toBeUndefined();
+    expect(reason(prove)).toBeUndefined();
+    rig.parts.leases.end('agent', rig.endpoint);
+    expect(reason(prove)).toBe('consent_required');
+  });
+
+  it('a proof for a program that asks too often has to wait, and no other program does', async () => {
+    const { rig, tokenId, prove } = await proving();
+    for (let count = 0; count < 1000; count += 1) prove();
+    expect(reason(() => prove())).toBe('rate_limited');
+    await rig.allow('agent');
+    await rig.ask({ clientId: 'agent' });
+    expect(reason(() => prove({ clientId: 'agent', tokenId }))).toBeUndefined();
+    rig.clock.advance(5000);
+    expect(reason(() => prove())).toBeUndefined();
+  });
+
+  it('a Bearer token gets no proof', async () => {
+    const { rig } = await ground();
+    const { tokenId } = await rig.ask();
+    expect(
+      reason(() => rig.broker.prove({ clientId: 'editor', tokenId, method: 'POST', url: rig.endpoint })),
+    ).toBe('invalid_request');
+  });
+});
