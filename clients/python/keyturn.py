@@ -11,6 +11,10 @@ Copy this file beside your program. It speaks the wire that docs/wire.md describ
         token = broker.get_token("https://notes.example/mcp", interaction="allow")
         headers = {"Authorization": token.header}      # ask before each call, and keep no token
 
+A token may be bound to a key that the broker keeps (DPoP, `token.is_bound`). Then each request needs its own headers:
+
+        headers = broker.headers(token, "POST", url)   # and nonce=: the DPoP-Nonce of the server's last answer
+
 What a refusal asks for is in its class and its `reason` (docs/errors.md):
 
     except keyturn.PersonNeeded as error:              # allow, sign in or unlock; `hint` says how
@@ -23,6 +27,7 @@ On a terminal:
 
     python3 keyturn.py pair notes-script
     python3 keyturn.py token notes-script https://notes.example/mcp
+    python3 keyturn.py token notes-script https://notes.example/mcp --dpop GET | curl -H @- https://notes.example/mcp
 
 Invariants: nothing but a hello is said to a broker that has not proved itself, and none of its words is
 repeated. A key file that exists is never replaced, and one that others can read is never used. No error and
@@ -183,9 +188,14 @@ class Token:
     token_id: str
 
     @property
+    def is_bound(self) -> bool:
+        """True for a token that is worth nothing without a proof for each request (RFC 9449): see `Broker.headers`."""
+        return self.token_type.lower() == "dpop"
+
+    @property
     def header(self) -> str:
         """The value of the Authorization header."""
-        return f"Bearer {self.access_token}"
+        return f"{'DPoP' if self.is_bound else 'Bearer'} {self.access_token}"
 
 
 @dataclass(frozen=True)
@@ -203,8 +213,9 @@ def _token(result: Any) -> Token:
     if not whole or not all(type(result.get(name)) is int for name in ("expires_at", "expires_in")):
         raise _error("frame_invalid", "the broker's answer is no token")
     # RFC 6749 section 7.1: a client must not use a token type that it does not understand.
-    if result["token_type"].lower() != "bearer" or not re.fullmatch(r"[\x21-\x7e]+", result["access_token"]):
-        raise _error("token_invalid", "the token is not a bearer token")
+    known = result["token_type"].lower() in ("bearer", "dpop")
+    if not known or not re.fullmatch(r"[\x21-\x7e]+", result["access_token"]):
+        raise _error("token_invalid", "the token is of an unknown type")
     fields = {name: result[name] for name in (*texts[:-1], "expires_at", "expires_in")}
     return Token(token_id=result["tokenId"], **fields)
 
@@ -616,6 +627,26 @@ class Broker:
         }
         return _token(self._ask("token.get", params))
 
+    def headers(self, token: Token, method: str, url: str, nonce: Optional[str] = None) -> Dict[str, str]:
+        """The headers that authorize one request: Authorization, and for a bound token a proof (DPoP).
+
+        Ask just before each request, also before one that is sent again: a server takes each proof once. `nonce`:
+        the DPoP-Nonce of the server's last answer. Where it refused with `use_dpop_nonce`, send the request once
+        more with the nonce of that answer. Raises with the reason `not_found` where the broker no longer has the
+        token: ask `get_token` again.
+        """
+        headers = {"Authorization": token.header}
+        if not token.is_bound:
+            return headers
+        # RFC 9449 section 4.2: a proof is for the URL without its query.
+        plain = re.sub(r"[?#].*", "", url, flags=re.S)
+        params = {"tokenId": token.token_id, "method": method, "url": plain, "nonce": nonce}
+        result = self._ask("token.prove", params)
+        proof = result.get("proof") if isinstance(result, dict) else None
+        if not isinstance(proof, str) or not re.fullmatch(r"[\w-]+\.[\w-]+\.[\w-]+", proof, re.ASCII):
+            raise _error("frame_invalid", "the broker's answer to token.prove is malformed")
+        return {**headers, "DPoP": proof}
+
     def reject(
         self,
         token: Token,
@@ -766,6 +797,8 @@ def main() -> int:
     asking.add_argument("--account", help="which account, where there are several")
     asking.add_argument("--min-validity", type=int, metavar="SECONDS", help="how long it must still live")
     asking.add_argument("--ask", action="store_true", help="let the broker ask you and open the browser")
+    asking.add_argument("--dpop", metavar="METHOD", help="print the headers of one request with this method")
+    asking.add_argument("--nonce", help="the DPoP-Nonce of the server's last answer")
     given = parser.parse_args()
     try:
         if given.command == "pair":
@@ -780,7 +813,10 @@ def main() -> int:
                     minimum_validity=given.min_validity,
                     interaction="allow" if given.ask else "never",
                 )
-            print(token.access_token)
+                headers = broker.headers(token, given.dpop, given.url, given.nonce) if given.dpop else {}
+            print("\n".join(f"{name}: {value}" for name, value in headers.items()) or token.access_token)
+            if token.is_bound and not given.dpop:
+                print("keyturn.py: this token is bound to a key (DPoP): use --dpop METHOD", file=sys.stderr)
     except KeyturnError as error:
         lines = [f"keyturn.py: {error}"]
         lines += [f"rule: {error.rule}"] if error.rule else []
