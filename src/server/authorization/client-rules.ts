@@ -6,6 +6,7 @@
  * however the client became known.
  */
 import type { ClientMetadata, Configuration } from 'oidc-provider';
+import { hasPrivatePart } from '../resource/base/public-key.ts';
 import { jwtBearer } from './base/grant-types.ts';
 import type { OidcProvider } from './base/peer.ts';
 import type { ClientOptions, Settings } from './options.ts';
@@ -47,9 +48,6 @@ export function clientRules(parts: ClientRuleParts): Configuration {
   };
 }
 
-/** The members of a JWK that only its owner may know, of any kind of key (RFC 7518 §6.2.2, §6.3.2, §6.4.1; AKP). */
-const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
-
 /** Characters of a client's own name: it stands on the consent page. */
 const maxClientName = 100;
 
@@ -72,10 +70,8 @@ function checkClient(metadata: ClientMetadata, { settings, errors }: ClientRuleP
     if (problem !== undefined) throw new errors.InvalidRedirectUri(problem);
   }
   // The provider checks this only for keys that it knows, and would keep the others.
-  for (const key of metadata.jwks?.keys ?? []) {
-    if (privateMembers.some((member) => member in key))
-      throw new errors.InvalidClientMetadata('jwks must hold public keys only');
-  }
+  if (metadata.jwks?.keys.some(hasPrivatePart))
+    throw new errors.InvalidClientMetadata('jwks must hold public keys only');
 }
 
 function enteredClient(

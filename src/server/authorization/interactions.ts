@@ -8,6 +8,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Client, Interaction, Provider } from 'oidc-provider';
+import { boundedBytes } from '../../oauth/base/bounded-bytes.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Forwarding, SignInStep } from './accounts/accounts.ts';
 import type { ResourceOptions, Settings } from './options.ts';
@@ -273,15 +274,8 @@ function sendOn(response: ServerResponse, location: string): void {
   response.writeHead(303, headers).end();
 }
 
-/** Undefined where it is longer than any form of ours. */
+/** No fields where it is longer than any form of ours. */
 async function readForm(request: IncomingMessage): Promise<Record<string, string>> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of request) {
-    if (!(chunk instanceof Uint8Array)) throw new TypeError('a request is read as bytes');
-    length += chunk.length;
-    if (length > maxFormLength) return {};
-    chunks.push(chunk);
-  }
-  return Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString('utf8')));
+  const bytes = await boundedBytes(request, maxFormLength);
+  return Object.fromEntries(new URLSearchParams(new TextDecoder().decode(bytes)));
 }

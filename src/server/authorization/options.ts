@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { isLoopbackHost, requireSecureUrl } from '../../oauth/base/secure-url.ts';
 import { isAddressOrRange } from '../resource/base/address.ts';
+import { hasPrivatePart } from '../resource/base/public-key.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Accounts } from './accounts/accounts.ts';
 import { invalidOption } from './base/invalid-option.ts';
@@ -53,7 +54,7 @@ export interface AuthorizationServerOptions {
   /** The issuer identifier: an https URL, with or without a path; http for a loopback host only. */
   readonly issuer: string;
   readonly resources: readonly ResourceOptions[];
-  /** Who may sign in, and how: `developmentLogin(…)`, `upstreamLogin(…)`, or your own. */
+  /** Who may sign in, and how: `developmentLogin(…)`, `upstreamAccounts(…)`, or your own. */
   readonly accounts: Accounts;
   /**
    * `sqliteStorage(path)`, `memoryStorage()`, or another; memory unless given. Where the issuer is on another machine,
@@ -242,14 +243,10 @@ function secureUrl(option: string, text: string, allowInsecureLoopback: boolean)
   }
 }
 
-/** The members that make a JWK private or shared, of any kind of key (RFC 7518 §6; AKP). */
-const secretMembers = ['d', 'k', 'priv'];
-
 function requireClient({ isMachine, clientSecret, keys, redirectUris }: Settings['clients'][number]): void {
   if (isMachine && clientSecret === undefined && keys === undefined)
     invalidOption('clients.isMachine', 'a machine needs `clientSecret` or `keys`');
-  if (keys?.some((key) => secretMembers.some((member) => member in key)))
-    invalidOption('clients.keys', 'it must hold public keys only');
+  if (keys?.some(hasPrivatePart)) invalidOption('clients.keys', 'it must hold public keys only');
   const problem = redirectUris.map(redirectProblem).find((each) => each !== undefined);
   if (problem !== undefined) invalidOption('clients.redirectUris', problem);
 }

@@ -30,7 +30,7 @@ create index if not exists items_by_expiry on items (expires_at) where expires_a
 /** Milliseconds that a statement waits for another process that holds the file, such as a backup. */
 const busyTimeout = 5000;
 
-/** `path`: absolute; the folder must exist. Throws `file_unreadable` where the file can't be opened. */
+/** `path`: of the file, whose folder must exist; `:memory:` keeps nothing. Throws `file_unreadable` where the file can't be opened. */
 export function sqliteStorage(path: string): Storage {
   const database = open(path);
   const insert = `into items (${columns}) values (?, ?, ?, ?, ?, ?, ?)`;

@@ -117,7 +117,7 @@ function upstreamFetch({ issuer, authorities }: UpstreamClient): openid.CustomFe
       dispatcher,
       ...(signal ? { signal } : {}),
     });
-    const text = await boundedText(answer.body ?? undefined, maxAnswerLength);
+    const text = await boundedText(answer.body, maxAnswerLength);
     const hasBody = answer.status !== 204 && answer.status !== 304 && answer.status >= 200;
     return new Response(hasBody ? text : undefined, {
       status: answer.status,

@@ -17,7 +17,7 @@ import { operatorAgent } from '../base/operator-agent.ts';
 import { boundedText } from '../base/bounded-text.ts';
 
 /** Bytes. The draft recommends 5 KB as a bound; some documents carry keys. */
-export const maxDocumentLength = 16 * 1024;
+const maxDocumentLength = 16 * 1024;
 
 /** Milliseconds for the whole answer: a person waits for the page. */
 const timeout = 2500;
@@ -69,7 +69,7 @@ export function guardedFetch(issuer: string, authorities?: string): GuardedFetch
       dispatcher: agentFor(reach),
       signal,
     });
-    const body = await boundedText(answer.body ?? undefined, maxDocumentLength);
+    const body = await boundedText(answer.body, maxDocumentLength);
     return new Response(answer.status === 200 ? body : undefined, {
       status: answer.status,
       headers: Object.fromEntries(answer.headers),

@@ -44,10 +44,6 @@ export class BoundedMap<V> {
     return this.#entries.size >= this.#max;
   }
 
-  get size(): number {
-    return this.#entries.size;
-  }
-
   /**
    * Entries of one kind end in the order in which they came, so the first that has not ended is the last to look at.
    */

@@ -20,7 +20,6 @@ export interface MetadataContent {
 export interface ResourceMetadata {
   /** The path-specific place, which challenges name. */
   readonly url: string;
-  readonly document: Readonly<Record<string, unknown>>;
   /** The answer, if `path` is one of the document's places. */
   answer(method: string, path: string): Answer | undefined;
 }
@@ -29,7 +28,7 @@ export function resourceMetadata(content: MetadataContent): ResourceMetadata {
   const { resource, scopesSupported, name, documentation } = content;
   const locations = protectedResourceLocations(resource);
   const paths = new Set(locations.map((location) => new URL(location).pathname));
-  const document = {
+  const text = JSON.stringify({
     resource,
     authorization_servers: content.authorizationServers,
     ...(scopesSupported.length === 0 ? {} : { scopes_supported: scopesSupported }),
@@ -39,11 +38,9 @@ export function resourceMetadata(content: MetadataContent): ResourceMetadata {
     ...(content.isDpopRequired ? { dpop_bound_access_tokens_required: true } : {}),
     ...(name === undefined ? {} : { resource_name: name }),
     ...(documentation === undefined ? {} : { resource_documentation: documentation }),
-  };
-  const text = JSON.stringify(document);
+  });
   return {
     url: locations[0] ?? resource,
-    document,
     answer: (method, path) => (paths.has(path) ? answerTo(method, text) : undefined),
   };
 }

@@ -15,7 +15,7 @@ import {
 import type { CryptoKey, JWK } from 'jose';
 import { z } from 'zod';
 import { Refusal } from '../base/refusal.ts';
-import { publicKey } from './public-key.ts';
+import { publicKey } from '../base/public-key.ts';
 
 export interface ProofExpectation {
   readonly method: string;

@@ -3,8 +3,8 @@
  * for a while when the issuer can't be reached.
  *
  * Invariant: a key comes only from the issuer's own key set, and never from a token. Whatever strangers send, the set
- * is fetched at most once in `cooldownSeconds`. After `outageSeconds` without an answer no key is left, and nothing
- * passes.
+ * is fetched at most once in `cooldownSeconds`, or once in five seconds while that fails. When the last good keys are
+ * older than `outageSeconds`, nothing passes.
  */
 import { createLocalJWKSet, errors } from 'jose';
 import type { CryptoKey, JWSHeaderParameters } from 'jose';
@@ -15,7 +15,7 @@ import { fetchMetadata } from '../../../oauth/discovery/metadata-document.ts';
 import { Refusal } from '../base/refusal.ts';
 import { invalid, issuerMetadata } from './issuer-metadata.ts';
 import type { IssuerMetadata } from './issuer-metadata.ts';
-import { publicKey } from './public-key.ts';
+import { publicKey } from '../base/public-key.ts';
 import type { Outage } from './token.ts';
 
 export interface KeySetSettings {
@@ -76,9 +76,7 @@ export class KeySet {
 
   async #current(): Promise<Keys> {
     const now = this.#settings.http.now();
-    if ((this.#keys === undefined || this.#keys.freshUntil <= now) && (this.#fetching || this.#mayFetch())) {
-      await this.#fetch();
-    }
+    if ((this.#keys === undefined || this.#keys.freshUntil <= now) && this.#mayFetch()) await this.#fetch();
     const keys = this.#keys;
     if (keys === undefined || keys.freshUntil + this.#settings.outageSeconds * 1000 <= now) {
       throw this.#unavailable();
@@ -86,6 +84,7 @@ export class KeySet {
     return keys;
   }
 
+  /** Also true while a fetch is under way, which the next one joins. */
   #mayFetch(): boolean {
     return this.#fetching !== undefined || this.#wait() <= 0;
   }

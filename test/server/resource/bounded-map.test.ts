@@ -1,0 +1,40 @@
+/** The map for what strangers make grow. */
+import { expect, it } from 'vitest';
+import { BoundedMap } from '../../../src/server/resource/base/bounded-map.ts';
+
+function rig() {
+  let now = 0;
+  const map = new BoundedMap<string>(2, () => now);
+  return { map, to: (at: number) => (now = at) };
+}
+
+it('a bounded map gives no entry after its end', () => {
+  const { map, to } = rig();
+  map.set('a', 'one', 10);
+  to(9);
+  expect(map.get('a')).toBe('one');
+  to(10);
+  expect(map.get('a')).toBeUndefined();
+});
+
+it('a bounded map drops its oldest entry for a new one, and an entry that is set again is the youngest', () => {
+  const { map } = rig();
+  map.set('a', 'one', 10);
+  map.set('b', 'two', 10);
+  map.set('b', 'three', 10);
+  expect(map.get('a')).toBe('one');
+  map.set('a', 'four', 10);
+  map.set('c', 'five', 10);
+  expect(['a', 'b', 'c'].map((key) => map.get(key))).toEqual(['four', undefined, 'five']);
+});
+
+it('a bounded map drops an ended entry before a younger one that has not ended', () => {
+  const { map, to } = rig();
+  map.set('a', 'one', 10);
+  map.set('b', 'two', 30);
+  expect(map.isFull()).toBe(true);
+  to(10);
+  expect(map.isFull()).toBe(false);
+  map.set('c', 'three', 30);
+  expect(['b', 'c'].map((key) => map.get(key))).toEqual(['two', 'three']);
+});
