@@ -1,7 +1,7 @@
 /**
  * How long a bridge lives: as long as the process that started it.
  *
- * Invariant: ends within a second of its parent, also where that died and its end of the pipe was left open elsewhere.
+ * Invariant: ends within a second of its parent, even if another process still holds the parent's end of the pipe.
  */
 import { parentLook } from './base/limits.ts';
 
@@ -11,7 +11,7 @@ import { parentLook } from './base/limits.ts';
  */
 export function whileWanted(parent: number): AbortSignal {
   const end = new AbortController();
-  // No system tells a process of its parent's death in a way that Node hears.
+  // Node has no event for the death of the parent.
   const look = (): void => {
     if (process.ppid !== parent) end.abort();
   };

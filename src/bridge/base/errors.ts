@@ -102,12 +102,14 @@ export function brokenStream(method: string): NoAnswer {
   );
 }
 
-/** What the older transport’s stream didn't say. */
-export const olderTransport = [
-  'The server speaks neither streamable HTTP at this URL nor the older transport.',
-  'did not run',
-  'Check the URL: it is that of the protocol’s endpoint, often with /mcp at its end, or /sse at an older server.',
-] as const;
+/** The server was asked by both transports. */
+export function noTransport(): NoAnswer {
+  return new NoAnswer(
+    'The server speaks neither streamable HTTP at this URL nor the older transport.',
+    'did not run',
+    'Check the URL: it is that of the protocol’s endpoint, often with /mcp at its end, or /sse at an older server.',
+  );
+}
 
 export function unreachable(origin: string, code: string): NoAnswer {
   const fault = certificateFault(code);

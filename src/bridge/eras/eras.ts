@@ -71,9 +71,10 @@ export class Eras implements Way {
 
   /** What the server sends by itself. */
   heard(message: JSONRPCMessage, about: RequestId | undefined): void {
-    if (this.#between instanceof StatelessClient) this.#between.heard(message, about);
-    else if (!isAcknowledgement(message)) this.#options.toClient(message);
-    else if (!(this.#between instanceof StatefulClient)) this.#options.toClient(message);
+    if (this.#between instanceof StatelessClient) return this.#between.heard(message, about);
+    // For a stateful client the bridge itself subscribed, and the client knows no such message.
+    if (this.#between instanceof StatefulClient && isAcknowledgement(message)) return;
+    this.#options.toClient(message);
   }
 
   end(): void {

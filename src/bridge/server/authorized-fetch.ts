@@ -53,7 +53,10 @@ export function authorizedFetch({ endpoint, connection, fetchFor }: Parts): Fetc
   };
 }
 
-/** `authorized`, and `plain`, which follows the same redirects, from the moment on when the broker says that the server wants no token. */
+/**
+ * Sends by `authorized` until the broker says that the server wants no token, then by `plain`, and by `authorized` again
+ * after a 401. Both follow the same redirects.
+ */
 function withoutNeed(authorized: Fetch, plain: Fetch): Fetch {
   let isOpen = false;
   return async (url, init) => {

@@ -11,7 +11,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import { untilAborted } from '../../base/abort.ts';
-import { NoAnswer, olderTransport } from '../base/errors.ts';
+import { noTransport } from '../base/errors.ts';
 import { connectTime } from '../base/limits.ts';
 import { type Exchange, exchanges, type Fetch, watchedFetch } from './exchange.ts';
 import { type Ending, firstPause, keepListening } from './listening.ts';
@@ -99,8 +99,8 @@ function opening(transport: StreamableHTTPClientTransport, signal: AbortSignal):
 }
 
 /**
- * After the handshake the transport itself opens the listening stream, never again where that fails at first, and for
- * some tries later: the answer is that the server has none.
+ * After the handshake the transport would open the listening stream by itself, and give it up after a failure or two.
+ * `keepListening` opens it instead, so the transport is told that the server has none (405).
  */
 function withoutOwnListening(fetch: Fetch): Fetch {
   return async (url, init) => {
@@ -125,7 +125,7 @@ export const older: MakeCarrier = (endpoint, fetch, { ready }) => {
     listen: async () => undefined,
     start: async () => {
       const late = Promise.withResolvers<never>();
-      const timer = setTimeout(() => late.reject(new NoAnswer(...olderTransport)), connectTime);
+      const timer = setTimeout(() => late.reject(noTransport()), connectTime);
       try {
         await Promise.race([transport.start(), late.promise]);
       } catch (error) {

@@ -73,7 +73,7 @@ export class ParamHeaders {
   ): Promise<void> {
     if (method !== 'tools/call' || (this.#isListed && !isStale)) return;
     const { progressToken: _token, ...meta } = fieldsOf(fieldsOf(params)['_meta']);
-    // Without a list the call goes without these headers; the server says what it thinks of that.
+    // Without a list the call goes without these headers, and gets the server's own answer.
     this.#listing ??= this.#pages(async (page) => send({ ...page, _meta: meta })).catch(() => undefined);
     await this.#listing;
     this.#listing = undefined;

@@ -1,8 +1,8 @@
 /**
  * How long a stream that ended rests before it is taken up again.
  *
- * Invariant: a server may ask for any pause (`retry` of its events), and gets one within bounds. One that ends each
- * stream at once is asked ever less often, at most every `most` milliseconds where it wants more.
+ * Invariant: a server may ask for any pause (`retry` of its events), and gets one within bounds. If it
+ * ends each stream at once, the pauses grow to `most` milliseconds.
  */
 
 /** Milliseconds. A longer one would leave a request without an answer for as long. */

@@ -54,7 +54,7 @@ export class Questions {
   }
 
   async #refuse(session: Session, id: RequestId, length: number): Promise<void> {
-    // A server that doesn't take its refusals either gets no more of them.
+    // A server that doesn't take these refusals gets no further ones.
     if (this.#refusals >= maxQuestionRefusals || length > maxQuestionId) return;
     this.#refusals += 1;
     // It notices a broken connection by itself.

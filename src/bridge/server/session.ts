@@ -7,7 +7,7 @@
 import { InsufficientScopeError, SdkError, SdkHttpError, SseError } from '@modelcontextprotocol/client';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { wasNeverSent } from '../../base/system/connection-faults.ts';
-import { brokenStream, networkCode, NoAnswer, olderTransport, unreachable } from '../base/errors.ts';
+import { brokenStream, networkCode, NoAnswer, noTransport, unreachable } from '../base/errors.ts';
 import type { Carrier, CarrierHooks, MakeCarrier } from './carriers.ts';
 import { type Exchange, exchanges, type Fetch } from './exchange.ts';
 import {
@@ -100,7 +100,7 @@ export class Session {
 
   /** What the failure of `start` says. */
   startFailure(error: unknown): KeyturnError {
-    if (error instanceof SseError) return new NoAnswer(...olderTransport);
+    if (error instanceof SseError) return noTransport();
     return this.#failure(error, 'initialize', {});
   }
 

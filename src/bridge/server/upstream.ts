@@ -135,7 +135,10 @@ export class Upstream implements TwoWays {
     }
   }
 
-  /** To a server of the stateless revision: that tells its clients to list the tools again where it misses a header. */
+  /**
+   * Sends the headers that the stateless revision wants of a tool's arguments. If the server finds one wrong, the revision
+   * says to list the tools anew and to send the request once more.
+   */
   async #askWithHeaders(session: Session, request: JSONRPCRequest, options: RequestOptions): Promise<Answer> {
     const send = async (sent: JSONRPCRequest): Promise<Answer> =>
       session.request(sent, { ...options, headers: this.#paramHeaders.for(sent) });
@@ -186,7 +189,7 @@ export class Upstream implements TwoWays {
 
   /** A new session with the client's own words of the first. */
   async #reopenSession(): Promise<Session> {
-    // A client that sends requests without a handshake: the server is to say what it thinks of that.
+    // A client that made no handshake: its request goes as it is, and gets the server's own answer.
     if (!this.#firstHandshake) return this.#startSession();
     const initialize = { ...this.#firstHandshake, id: this.#newId() };
     const signal = AbortSignal.timeout(renewal);

@@ -40,7 +40,12 @@ function requireScheme(input: string, url: URL, policy: UrlPolicy): void {
   if (url.protocol !== 'http:') throw invalid(input, 'its scheme is not https', 'Use the https URL.');
   if (!isLoopbackHost(url.hostname)) throw invalid(input, 'it is plain http', 'Use the https URL.');
   if (!policy.allowInsecureLoopback) {
-    throw invalid(input, 'it is plain http', 'Use https, or allow http for loopback hosts in the settings.');
+    const allow = 'keyturn settings insecureLoopback true, then: keyturn daemon --restart';
+    throw invalid(
+      input,
+      'it is plain http',
+      `Use https. For a server under development on this machine: ${allow}`,
+    );
   }
 }
 
