@@ -6,7 +6,7 @@
  * later. Nothing waits from the look-up of the permission to the proof.
  */
 import { KeyturnError, quoted } from '../base/errors.ts';
-import { isWithin, withoutOfflineAccess } from '../oauth/base/scope.ts';
+import { withoutOfflineAccess } from '../oauth/base/scope.ts';
 import { resourceCovers } from '../oauth/base/resource.ts';
 import { serverTime } from '../oauth/base/server-clock.ts';
 import type { CurrentPermissions } from './consent/current-permissions.ts';
@@ -91,10 +91,7 @@ export class Proofs {
     if (there.some((permission) => isRefused(permission, access)))
       throw this.#current.denied({ ...access, interaction: 'never' });
     if (leases.hasUsedUpAt(access)) return true;
-    const scope = withoutOfflineAccess(token.scope);
-    return there.some(
-      (permission) => covers(permission, access) && (!permission.scope || isWithin(scope, permission.scope)),
-    );
+    return there.some((permission) => covers(permission, access));
   }
 
   #limit(clientId: string): void {

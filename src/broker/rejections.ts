@@ -1,6 +1,6 @@
 /**
  * What follows when a protected server refuses a token that should have been good: the token is replaced, within a
- * bound, and its grant is suspect until the protected server was asked which issuer it names now.
+ * bound, and its grant is suspect until the protected server was asked which issuer and which tokens it wants now.
  *
  * Invariant: only a token in memory that this local client received is replaced.
  */
@@ -70,7 +70,10 @@ export class Rejections {
     return this.#suspects.has(id);
   }
 
-  /** A refused token may mean that the protected server moved to another issuer: then the grant is over. */
+  /**
+   * A refused token may mean that the protected server moved to another issuer, or takes no Bearer tokens any more: then
+   * the grant needs a new sign-in.
+   */
   async isStillNamed({ endpoint, request }: PendingRequest, grant: Grant): Promise<boolean> {
     const { grants } = this.#parts;
     const challenge = request.challenge?.bearer;
@@ -84,8 +87,11 @@ export class Rejections {
     // Suspect until there is an answer, so that no other request gets a token unchecked meanwhile.
     const isLatest = this.#suspects.get(grant.id) === suspicion;
     if (answer !== 'unknown' && isLatest) this.#suspects.delete(grant.id);
-    if (answer !== 'no') return true;
-    const why = 'the protected server now names another issuer';
+    if (answer === 'yes' || answer === 'unknown') return true;
+    const why =
+      answer === 'no'
+        ? 'the protected server now names another issuer'
+        : 'the protected server now takes only tokens that are bound to a key';
     // Race: a refresh may have changed the record while the server was asked.
     const current = grants.byId(grant.id);
     if (current?.state.kind === 'active') {

@@ -58,8 +58,10 @@ describe('a broker that is killed again and again under load', () => {
 });
 
 /** Signed in, and restarted: there is no token in memory, so that the next request refreshes. */
-async function restarted(): Promise<{ world: TestWorld; crash: CrashHome }> {
-  const world = await worldWith({ accessTokenLifetime });
+async function restarted(
+  options: Parameters<typeof openWorld>[0] = {},
+): Promise<{ world: TestWorld; crash: CrashHome }> {
+  const world = await worldWith({ accessTokenLifetime, ...options });
   const crash = new CrashHome(world);
   onTestFinished(() => crash.close());
   await crash.open();
@@ -68,15 +70,18 @@ async function restarted(): Promise<{ world: TestWorld; crash: CrashHome }> {
   return { world, crash };
 }
 
-/** Kills the broker while it waits for a refresh; `verdict` gets what resolves when it is gone. */
+/** Kills the broker while it waits for a refresh, after `passing` requests; `verdict` gets what resolves when it is gone. */
 async function killedDuring(
   { world, crash }: { world: TestWorld; crash: CrashHome },
   verdict: (gone: Promise<void>) => TokenVerdict | Promise<TokenVerdict>,
+  passing = 0,
 ): Promise<boolean | undefined> {
   const grants = await crash.grants();
   const arrived = Promise.withResolvers<void>();
   const gone = Promise.withResolvers<void>();
+  let passed = 0;
   world.authorizationServer.setTokenGate(() => {
+    if ((passed += 1) <= passing) return 'pass';
     arrived.resolve();
     return verdict(gone.promise);
   });
@@ -104,6 +109,15 @@ describe('a broker that is killed', () => {
     const { attempt, timeline } = await crash.explain('a');
     expect(attempt).toBeUndefined();
     expect(timeline.map(({ event, outcome }) => `${event} ${outcome}`)).toContain('refresh recovered');
+  });
+
+  it('a broker that is killed between the server’s nonce and the request with it goes on with the token and the key it has', async () => {
+    const there = await restarted({ takesBoundTokens: true });
+    expect(await killedDuring(there, (gone) => gone.then(() => ({ status: 503 })), 1)).toBe(true);
+    const { crash } = there;
+    await crash.start();
+    expect(await crash.token('a')).toMatchObject({ token_type: 'DPoP' });
+    expect(there.world.counts().authorizationServer).toMatchObject({ refreshReuses: 0 });
   });
 
   it('a broker that is killed while the answer is under way tells that it was lost, before and after it is refused', async () => {

@@ -74,6 +74,25 @@ describe('tokens are bound to a key', () => {
     expect(rig.grant().isKeyBound ?? false).toBe(isBound);
   });
 
+  it('tokens are bound to a key from the next sign-in on where a server begins to refuse others', async () => {
+    const { rig, authorizationServer, protectedServer } = await ground();
+    const { tokenId } = await rig.ask();
+    authorizationServer.bend.metadata = (document) => ({
+      ...document,
+      dpop_signing_alg_values_supported: ['ES256'],
+    });
+    protectedServer.bend.challenge = () => 'DPoP algs="ES256", error="invalid_token"';
+    rig.clock.advance(600_000);
+    rig.broker.rejectToken({ clientId: 'editor', token: { tokenId } });
+    authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, token_type: 'DPoP' });
+    expect(await refused(rig.ask({ interaction: 'never' }))).toMatchObject({
+      reason: 'login_required',
+      message: expect.stringContaining('takes only tokens that are bound to a key'),
+    });
+    expect((await rig.ask()).tokenType).toBe('DPoP');
+    expect(rig.pages).toHaveLength(2);
+  });
+
   it('tokens that were bound to a key stay so until the user ends the grant: no sign-in loosens them', async () => {
     const { rig, authorizationServer, protectedServer } = await boundGround();
     await rig.ask();
@@ -86,6 +105,19 @@ describe('tokens are bound to a key', () => {
     await revokeGrant(rig.parts, rig.grant());
     await rig.login();
     expect((await rig.ask()).tokenType).toBe('Bearer');
+  });
+
+  it('tokens that were bound to a key stay so by the vault’s word, though the index no longer says so, and the new ones are revoked', async () => {
+    const { rig, authorizationServer, protectedServer } = await boundGround();
+    await rig.ask();
+    await rig.parts.grants.change(rig.grant(), { isKeyBound: undefined });
+    authorizationServer.bend.metadata = undefined;
+    protectedServer.bend.metadata = undefined;
+    authorizationServer.bend.tokenAnswer = undefined;
+    expect(await refused(rig.login())).toMatchObject({ reason: 'token_invalid' });
+    expect(rig.pages).toHaveLength(2);
+    expect(authorizationServer.server.asked('/revoke', 'POST').length).toBeGreaterThan(0);
+    expect((await rig.ask()).tokenType).toBe('DPoP');
   });
 
   it('tokens that were bound to a key are refused as Bearer tokens at a refresh, which ends nothing', async () => {

@@ -98,16 +98,31 @@ export function isNamed({ issuer, server }: Grant, offered: readonly string[]): 
 }
 
 /**
- * After a protected server refused a fresh token: does it still name the issuer of that token? Its answer decides, even
- * if the new issuer doesn't work. `unknown` if it can't be asked now; nothing changes then.
+ * The rule for keys (RFC 9449): tokens are bound to a key of ours where the authorization server says that it binds them
+ * (`dpop_signing_alg_values_supported`), and the protected server takes no others. It says so in its metadata
+ * (`dpop_bound_access_tokens_required`) or by a DPoP challenge without a Bearer one. Elsewhere tokens are Bearer tokens,
+ * because programs that make no proofs can use those.
+ */
+export function bindsTokens(server: AuthorizationServer, { wantsBoundTokens }: AskedResource): boolean {
+  return server.bindsTokens === true && wantsBoundTokens === true;
+}
+
+/**
+ * After a protected server refused a fresh token: does it still name the issuer of that token, and does it still take
+ * Bearer tokens? Its answer decides, even if the new issuer doesn't work. `unknown` if it can't be asked now; nothing
+ * changes then.
  */
 export async function stillNames(
   parts: DestinationParts,
   request: ResourceRequest,
   grant: Grant,
-): Promise<'yes' | 'no' | 'unknown'> {
+): Promise<'yes' | 'no' | 'bound' | 'unknown'> {
   try {
-    return isNamed(grant, await namedIssuers(parts, request)) ? 'yes' : 'no';
+    const asked = await askResource(parts, request);
+    if (!isNamed(grant, await namedIssuers(parts, request, asked))) return 'no';
+    if (grant.isKeyBound || !asked.wantsBoundTokens) return 'yes';
+    const place = grant.server ?? { revision: 'current', identifier: grant.issuer };
+    return bindsTokens(await askServer(parts, request, place), asked) ? 'bound' : 'yes';
   } catch (error) {
     if (error instanceof KeyturnError) return 'unknown';
     throw error;
@@ -129,8 +144,11 @@ export async function listedScope(
   return (await askServer(parts, request, place)).scopesSupported ?? [];
 }
 
-async function namedIssuers(parts: DestinationParts, request: ResourceRequest): Promise<readonly string[]> {
-  const { found } = await askResource(parts, request);
+async function namedIssuers(
+  parts: DestinationParts,
+  request: ResourceRequest,
+  { found }: AskedResource,
+): Promise<readonly string[]> {
   if (found.kind === 'protected') return found.resource.authorizationServers;
   const place = { revision: 'earlier', identifier: found.authorizationBaseUrl } as const;
   return [(await askServer(parts, request, place)).issuer];

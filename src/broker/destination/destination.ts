@@ -16,7 +16,7 @@ import { union } from '../../oauth/base/scope.ts';
 import { withHint } from '../tokens/server-rests.ts';
 import type { SignInMethod } from '../questions/starter.ts';
 import type { AskedResource, ResourceRequest, DestinationParts } from './asked-resource.ts';
-import { askResource, askServer, isNamed } from './asked-resource.ts';
+import { askResource, askServer, bindsTokens, isNamed } from './asked-resource.ts';
 import { refuseGuess, mayUseDefaults } from './default-endpoints.ts';
 import { chooseIdentity } from './known-client.ts';
 
@@ -41,7 +41,7 @@ export interface Destination {
   readonly scopesSupported?: readonly string[];
   /** The issuer of a grant that the protected server no longer names. */
   readonly formerIssuer?: string;
-  /** Its tokens are bound to a key: see `bound`. */
+  /** Its tokens are bound to a key: see `bindsTokens`. */
   readonly isBound?: true;
 }
 
@@ -65,23 +65,13 @@ export function registeredScope({
   return all.length === 0 ? { now: scope } : { scope: all, now: scope };
 }
 
-/**
- * The rule for keys (RFC 9449): tokens are bound to a key of ours where the authorization server says that it binds them
- * (`dpop_signing_alg_values_supported`), and the protected server takes no others. It says so in its metadata
- * (`dpop_bound_access_tokens_required`) or by a DPoP challenge without a Bearer one. Elsewhere tokens are Bearer tokens,
- * because programs that make no proofs can use those.
- */
-function bound(server: AuthorizationServer, { wantsBoundTokens }: AskedResource): { isBound?: true } {
-  return server.bindsTokens && wantsBoundTokens ? { isBound: true } : {};
-}
-
 export async function findDestination(
   parts: DestinationParts,
   request: DestinationRequest,
 ): Promise<Destination> {
   const asked = await askResource(parts, request);
   const destination = await destinationOf(parts, request, asked);
-  return { ...destination, ...bound(destination.server, asked) };
+  return bindsTokens(destination.server, asked) ? { ...destination, isBound: true } : destination;
 }
 
 async function destinationOf(

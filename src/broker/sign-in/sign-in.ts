@@ -5,7 +5,7 @@
  * Invariant: the issuer is taken from validated metadata before the browser opens. Nothing of a sign-in is stored
  * unless its last step succeeds. The refresh token is in the vault before the grant is active.
  */
-import { KeyturnError, shellWord } from '../../base/errors.ts';
+import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
 import { PromptRefused } from '../../oauth/grants/authorization-failure.ts';
 import { requireRegistrationIssuer } from '../../oauth/client/registration.ts';
 import { selectScope, union, withOfflineAccess } from '../../oauth/base/scope.ts';
@@ -149,10 +149,12 @@ async function storeConfirmed(
 
 async function storeTokens(
   parts: SignInParts,
-  { request, destination, scope, options }: SignInContext,
-  { record, answer }: IssuedTokens,
+  context: SignInContext,
+  tokens: IssuedTokens,
   confirmAccount: ConfirmAccount,
 ): Promise<Grant> {
+  const { request, destination, scope, options } = context;
+  const { record, answer } = tokens;
   const received = {
     endpoint: request.endpoint,
     resource: destination.resource,
@@ -166,7 +168,13 @@ async function storeTokens(
     ...(request.account === undefined ? {} : { account: request.account }),
     ...(request.grantId === undefined ? {} : { grantId: request.grantId }),
   };
-  return storeGrant(parts, received, confirmAccount);
+  try {
+    return await storeGrant(parts, received, confirmAccount);
+  } catch (error) {
+    // Tokens that are refused only here (`unboundNow`) are good at the server, and nobody would end them.
+    if (reasonOf(error) === 'token_invalid') await giveBack(parts, context, tokens);
+    throw error;
+  }
 }
 
 function scopeFor(request: SignInRequest, destination: Destination): string[] | undefined {
