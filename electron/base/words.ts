@@ -178,7 +178,10 @@ function commandWords(question: Question): string {
     case 'settings':
       return commands.settings({ setting: quotedName(setting?.name ?? '') });
     case 'backup':
-      return commands.backup;
+    case 'export':
+    case 'import':
+    case 'takeBack':
+      return commands[command];
     case 'resume':
       return commands.resume;
     case 'passphrase':

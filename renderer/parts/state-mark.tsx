@@ -28,6 +28,7 @@ const grantStates: Readonly<Record<string, readonly [Tone, IconName] | undefined
   refreshing: ['good', 'refresh'],
   expired: ['warn', 'clock'],
   loginRequired: ['warn', 'user'],
+  moved: ['calm', 'server'],
   revoked: ['calm', 'ended'],
 };
 

@@ -156,6 +156,8 @@ export class TokenRequests {
         return startAgainAfter(
           this.#consent.requirePermission({ ...access, grantId: choice.grant.id }, deadline),
         );
+      case 'moved':
+        throw refusals.movedAway(endpoint, choice.grant);
       case 'lost':
         return startAgainAfter(refresher.readOrRefuse(choice.grant.id));
       case 'unknownAccount':
@@ -169,6 +171,7 @@ export class TokenRequests {
     const { cache, clock, refresher } = this.#parts;
     const { challenge, minimumValidity } = pending.request;
     let hasWaited = false;
+    if (grant.state.kind === 'moved') throw refusals.movedAway(pending.endpoint, grant);
     if (grant.state.kind !== 'active') return startAgainAfter(this.#signIns.signIn(permitted, grant));
     if (!refresher.secrets.comparison.isVouched(grant.id))
       return startAgainAfter(refresher.readOrRefuse(grant.id));

@@ -101,6 +101,7 @@ export function approvalsOf(
     broker,
     proxies,
     processes,
+    settings: opened.book,
     checkSetting: (name, value) => checkSetting(change, name, value),
   });
   return { approve: (caller, method, params) => approvals.require(caller, method, params) };

@@ -37,8 +37,8 @@ async function loadRecords(records: Records, log: WriteLog): Promise<void> {
 async function forgetMemoryVault(parts: BrokerParts): Promise<void> {
   const { grants } = parts;
   const why = 'the memory vault forgot its tokens when the broker stopped';
-  const active = grants.all().filter((grant: Grant) => grant.state.kind === 'active');
-  for (const grant of active) {
+  const holding = grants.all().filter(({ state }: Grant) => ['active', 'moved'].includes(state.kind));
+  for (const grant of holding) {
     await grants.change(grant, { state: { kind: 'loginRequired', why }, hasRefreshToken: false });
   }
   for (const grant of grants.all().filter(isPending)) await abandonRevocation(parts, grant);

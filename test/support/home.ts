@@ -160,6 +160,7 @@ export class TestHome {
     });
     // `register`, `unlock` and `key` read a client secret, a passphrase or an API key there.
     if (args[0] === 'register') keepSecret('client secret', stdin.trim());
+    if (args[0] === 'export' || args[0] === 'import') keepSecret('passphrase', stdin.trim());
     if (args[0] === 'unlock') keepSecret('passphrase', stdin.trim());
     if (args[0] === 'key') keepSecret('API key', stdin.trim());
     // A command that doesn't read its input may be gone before it is written.

@@ -109,6 +109,7 @@ export const window: Translation<typeof english> = {
     refreshing: 'Wird erneuert',
     expired: 'Abgelaufen',
     loginRequired: 'Anmeldung nötig',
+    moved: 'Auf anderem Computer',
     revoked: 'Ist widerrufen',
   },
 
@@ -237,6 +238,8 @@ export const window: Translation<typeof english> = {
       'Ausstehend: Der Anmeldedienst war noch nicht erreichbar. Keyturn versucht es automatisch weiter.',
     notOffered:
       'Der Anmeldedienst bietet keinen Widerruf an. Keyturn hat die Token gelöscht, aber sie gelten dort vielleicht weiter: Um sie zu widerrufen, entfernen Sie den Zugriff von Keyturn in Ihrem Konto beim Anmeldedienst.',
+    moved:
+      'Ein anderer Computer hat die Token. Der Anmeldedienst wurde nicht gebeten, sie zu widerrufen: Tun Sie das dort.',
     abandoned: 'Der Anmeldedienst war die ganze Zeit nicht erreichbar. Keyturn versucht es nicht weiter.',
     nextTry: 'Nächster Versuch:',
     triedUntil: 'Versucht bis:',
@@ -427,6 +430,10 @@ export const window: Translation<typeof english> = {
       authorization_server_unreachable: 'Anmeldedienst nicht erreichbar',
       rate_limited: 'zu oft gefragt',
       abandoned: 'aufgegeben',
+      moved: 'ein anderer Computer hat die Token',
+      exported: 'exportiert',
+      imported: 'importiert',
+      'taken back': 'zurückgeholt',
     },
     kinds: {
       token: 'Token ausgegeben',
@@ -438,6 +445,7 @@ export const window: Translation<typeof english> = {
       pair: 'Verbindung',
       client: 'App',
       revoke: 'Widerruf',
+      move: 'Umzug auf einen anderen Computer',
       registration: 'Registrierung',
       key: 'API-Schlüssel',
       override: 'Sicherheitsausnahme',
@@ -838,6 +846,9 @@ export const window: Translation<typeof english> = {
       unlock: 'Darf ein Befehl den Tresor entsperren?',
       passphrase: 'Darf ein Befehl die Passphrase ändern?',
       backup: 'Darf ein Befehl eine Sicherung öffnen?',
+      export: 'Darf ein Befehl Ihre Anmeldungen auf einen anderen Computer umziehen?',
+      import: 'Darf ein Befehl Anmeldungen importieren?',
+      takeBack: 'Darf ein Befehl exportierte Anmeldungen zurückholen?',
       resume: 'Darf ein Befehl allen Zugriff fortsetzen?',
       other: 'Darf ein Befehl das tun?',
     },
@@ -857,6 +868,12 @@ export const window: Translation<typeof english> = {
       passphrase: 'Der Tresor ließe sich nur noch mit einer anderen Passphrase öffnen.',
       backup:
         'Der Befehl könnte die Konfiguration Ihrer Apps lesen, wie sie war, bevor Keyturn sie geändert hat. Geheimnisse, die dort standen, sind darin.',
+      export:
+        'Wer die Datei und ihre Passphrase hat, könnte diese Anmeldungen benutzen. Hier gäbe es dafür keine Token mehr.',
+      import:
+        'Keyturn würde diese Anmeldungen hier benutzen. Sie gehören der Person, die sie exportiert hat: Fahren Sie nur fort, wenn Sie das waren.',
+      takeBack:
+        'Keyturn würde diese Anmeldungen hier wieder benutzen. Hat ein anderer Computer sie importiert, verlieren sie vielleicht beide.',
       resume:
         'Die Pause würde enden. Apps, denen Sie es erlaubt haben, bekämen wieder Token und API-Schlüssel.',
       other:
@@ -865,6 +882,8 @@ export const window: Translation<typeof english> = {
     who: 'Ein Befehl',
     whoWhat: 'Von Ihnen in einem Terminal gestartet oder von einem Ihrer Programme.',
     client: 'App',
+    signIn: 'Anmeldung',
+    noSignIn: 'Keine',
     registration: 'Client-ID',
     newClient: 'Registrierung',
     registersAnew: 'Keyturn würde sich bei diesem Server neu registrieren.',

@@ -111,6 +111,7 @@ export const window = {
     refreshing: 'Refreshing',
     expired: 'Expired',
     loginRequired: 'Sign-in needed',
+    moved: 'Moved to another computer',
     revoked: 'Access revoked',
   } as Readonly<Record<string, string | undefined>>,
 
@@ -236,6 +237,8 @@ export const window = {
     pending: 'Pending: the sign-in provider could not be reached yet. Keyturn tries again automatically.',
     notOffered:
       'The sign-in provider offers no revocation. Keyturn has deleted the tokens, but they may stay valid there: to revoke them, remove Keyturn’s access in your account at the provider.',
+    moved:
+      'Another computer has the tokens. The sign-in provider was not asked to revoke them: do that there.',
     abandoned: 'The sign-in provider could not be reached in all this time. Keyturn has stopped trying.',
     nextTry: 'Next try:',
     triedUntil: 'Tried until:',
@@ -422,6 +425,10 @@ export const window = {
       authorization_server_unreachable: 'sign-in provider can’t be reached',
       rate_limited: 'asked too often',
       abandoned: 'given up',
+      moved: 'another computer has the tokens',
+      exported: 'exported',
+      imported: 'imported',
+      'taken back': 'taken back',
     } as Readonly<Record<string, string | undefined>>,
     kinds: {
       token: 'Token handed out',
@@ -433,6 +440,7 @@ export const window = {
       pair: 'Connection',
       client: 'App',
       revoke: 'Revocation',
+      move: 'Move to another computer',
       registration: 'Registration',
       key: 'API key',
       override: 'Security exception',
@@ -824,6 +832,9 @@ export const window = {
       unlock: 'Let a command unlock the vault?',
       passphrase: 'Let a command change the passphrase?',
       backup: 'Let a command open a backup?',
+      export: 'Let a command move your sign-ins to another computer?',
+      import: 'Let a command import sign-ins?',
+      takeBack: 'Let a command take exported sign-ins back?',
       resume: 'Let a command resume all access?',
       other: 'Let a command do this?',
     },
@@ -842,12 +853,20 @@ export const window = {
       passphrase: 'The vault would open with another passphrase only.',
       backup:
         'The command could read the configuration of your apps as it was before Keyturn changed it. Secrets that stood there are in it.',
+      export:
+        'Who has the file and its passphrase could use these sign-ins. Here they would give no tokens any more.',
+      import:
+        'Keyturn would use these sign-ins here. They belong to the person who exported them: go on only if you did.',
+      takeBack:
+        'Keyturn would use these sign-ins here again. If another computer has imported them, both may lose them.',
       resume: 'The pause would end. Apps that you allowed would get tokens and API keys again.',
       other: 'Keyturn asks for something that this window doesn’t know. Deny it unless you expected it.',
     },
     who: 'A command',
     whoWhat: 'Started by you in a terminal, or by any program of yours.',
     client: 'App',
+    signIn: 'Sign-in',
+    noSignIn: 'None',
     registration: 'Client ID',
     newClient: 'Registration',
     registersAnew: 'Keyturn would register again at this server.',

@@ -37,6 +37,8 @@ export type GrantChoice =
   | { readonly kind: 'use'; readonly grant: Grant; readonly permission: Permission }
   /** It could be used, but no permission names it. */
   | { readonly kind: 'ask'; readonly grant: Grant }
+  /** Another machine has its tokens. */
+  | { readonly kind: 'moved'; readonly grant: Grant }
   /** The index lists it, but the vault has no tokens of it. */
   | { readonly kind: 'lost'; readonly grant: Grant }
   /** Other accounts are signed in there, but not the one that the program names. */
@@ -61,6 +63,7 @@ export function chooseGrant(
     if (grant && living.includes(grant)) return { kind: 'use', grant, permission };
   }
   const grant = likeliest(vouchedOf(comparison, living), permissions);
+  if (grant?.state.kind === 'moved') return { kind: 'moved', grant };
   if (grant && comparison.isVouched(grant.id)) return { kind: 'ask', grant };
   if (grant?.state.kind === 'active') return { kind: 'lost', grant };
   if (account !== undefined && asked.length === 0 && kept.some(({ id }) => comparison.isVouched(id))) {

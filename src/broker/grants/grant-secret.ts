@@ -41,7 +41,7 @@ const supersededSchema = z.union([
   z.string().transform((value): z.infer<typeof tokenSchema> => ({ value, hint: 'refresh_token' })),
 ]);
 
-const schema = z.object({
+export const secretSchema = z.object({
   refreshToken: z.string().optional(),
   /** The private key that both tokens are bound to (RFC 9449); absent for Bearer tokens. */
   proofKey: proofJwkSchema.optional(),
@@ -63,7 +63,7 @@ const schema = z.object({
   binding: bindingSchema.optional(),
 });
 
-type Item = z.infer<typeof schema>;
+type Item = z.infer<typeof secretSchema>;
 
 export type GrantSecret = Omit<Item, 'binding'> & { readonly binding: Binding };
 
@@ -245,7 +245,7 @@ export class GrantSecrets {
 
 function parsed(vault: Vault, grantId: string, text: string): Item {
   try {
-    const found = schema.safeParse(JSON.parse(text));
+    const found = secretSchema.safeParse(JSON.parse(text));
     if (found.success) return found.data;
   } catch {
     // The parser's error repeats a piece of the item.

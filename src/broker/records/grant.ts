@@ -15,8 +15,11 @@ import type { RecordLog } from '../../store/record-log.ts';
 
 const revokedSchema = z.object({
   kind: z.literal('revoked'),
-  /** `abandoned`: the server could not be told in time, and the tokens were forgotten here. */
-  receipt: z.enum(['confirmed', 'pending', 'notOffered', 'abandoned']),
+  /**
+   * `abandoned`: the server could not be told in time, and the tokens were forgotten here. `moved`: another machine
+   * has the tokens, so the server was not told.
+   */
+  receipt: z.enum(['confirmed', 'pending', 'notOffered', 'abandoned', 'moved']),
   /** Milliseconds, as all times here. Absent in records of older versions. */
   endedAt: z.number().optional(),
   /** While pending: the server's answer about the refresh token, if only other tokens still have to be revoked. */
@@ -40,6 +43,8 @@ const stateSchema = z.discriminatedUnion('kind', [
     /** The server refused to refresh it, and said nothing against its refresh token. */
     isRefused: z.boolean().optional(),
   }),
+  /** It was exported: another machine refreshes it (milliseconds). */
+  z.object({ kind: z.literal('moved'), movedAt: z.number() }),
   revokedSchema,
 ]);
 
@@ -93,6 +98,8 @@ export const grantSchema = z.object({
   /** Absent: shared. */
   purpose: purposeSchema.optional(),
   registrationId: z.string(),
+  /** Of an imported grant: the export and the grant that it came from. */
+  origin: z.string().optional(),
   /** Absent in records of older versions: the issuer itself. */
   server: serverPlaceSchema.optional(),
   /** Scopes as the server granted them. */
@@ -155,11 +162,13 @@ export function endpointsWithin(grant: Grant): ReadonlySet<string> {
   return judged;
 }
 
+export type NamedAccount = Pick<Grant, 'subject' | 'account' | 'scope' | 'requestedScope'>;
+
 /**
  * The subject that signed in, as the server named it; undefined if it named none. Older versions stored a subject as
  * the account: if `openid` was requested and the account isn't `default`, it counts as a subject.
  */
-export function subjectOf({ subject, account, scope, requestedScope }: Grant): string | undefined {
+export function subjectOf({ subject, account, scope, requestedScope }: NamedAccount): string | undefined {
   if (subject !== undefined) return subject ?? undefined;
   const hadIdToken = account !== defaultAccount && [...scope, ...requestedScope].includes('openid');
   return hadIdToken ? account : undefined;

@@ -18,6 +18,8 @@ import type { MethodName, ParamsOf, WideningMethod } from '../../ipc/protocol/me
 import { parseScope } from '../../oauth/base/scope.ts';
 import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
 import { checkRegistration, enteredFor } from './registration-entry.ts';
+import { exportRequest, importRequest, takeBackRequest } from '../moving/moves.ts';
+import type { MovingSettings } from '../moving/moves.ts';
 import type { CheckedSetting } from '../settings/settings-book.ts';
 import { withoutPassword } from '../settings/settings-book.ts';
 import { spelled } from '../system/spelling.ts';
@@ -37,14 +39,18 @@ export interface ApprovalRequestParts {
   readonly proxies: Pick<Proxies, 'refuseTaken' | 'nameFor'>;
   /** Throws what the change would throw. */
   readonly checkSetting: (name: string, value: unknown) => CheckedSetting;
+  readonly settings: MovingSettings;
 }
+
+/** A promise only where grants move: what the card lists is what the vault says. */
+type Asked = ApprovalRequest | undefined | Promise<ApprovalRequest | undefined>;
 
 interface Widening<M extends WideningMethod> {
   /**
    * What the person at the desk is asked. Undefined: the request widens nothing. Throws what the method would throw for
    * such params.
    */
-  readonly request: (parts: ApprovalRequestParts, params: ParamsOf<M>) => ApprovalRequest | undefined;
+  readonly request: (parts: ApprovalRequestParts, params: ParamsOf<M>) => Asked;
   /** Whether it gives somebody more than they have, in a desk's home whose app doesn't run. Throws as `request`. */
   readonly widensAtClosedDesk: (broker: Broker, params: ParamsOf<M>) => boolean;
 }
@@ -108,6 +114,15 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
     },
     widensAtClosedDesk: always,
   },
+
+  'grant.export': { request: ({ broker }) => exportRequest(broker), widensAtClosedDesk: always },
+
+  'grant.import': {
+    request: ({ broker, settings }, params) => importRequest(broker, settings, params),
+    widensAtClosedDesk: always,
+  },
+
+  'grant.takeBack': { request: ({ broker }) => takeBackRequest(broker), widensAtClosedDesk: always },
 
   'login.start': {
     request: ({ broker }, { resource, issuer, account, scope, newClient, method = 'browser' }) => {
@@ -190,7 +205,7 @@ export function approvalRequestFor(
   parts: ApprovalRequestParts,
   method: WideningMethod,
   params: unknown,
-): ApprovalRequest | undefined {
+): Asked {
   return rowOf(method).request(parts, params);
 }
 
@@ -205,7 +220,7 @@ export function widensAtClosedDesk(broker: Broker, method: MethodName, params: u
 
 /** A row for params of any method: the table binds each name to its own, and the compiler can't follow the lookup. */
 interface AnyRow {
-  readonly request: (parts: ApprovalRequestParts, params: unknown) => ApprovalRequest | undefined;
+  readonly request: (parts: ApprovalRequestParts, params: unknown) => Asked;
   readonly widensAtClosedDesk: (broker: Broker, params: unknown) => boolean;
 }
 

@@ -7,6 +7,7 @@ import * as z from 'zod';
 
 import { asker } from './asker-schema.ts';
 import { keyPlace } from './key-schema.ts';
+import { movedSignIn } from './grant-schema.ts';
 import { authMethod, clientIdentifier, registrationGrant } from './registration-schema.ts';
 import { settingName, settingValue, unconfirmed } from './settings-schema.ts';
 import { account, day, id, instant, name, overrideName, scope, seconds, state, url } from './values.ts';
@@ -60,6 +61,9 @@ export const interaction = z.object({
       'unlock',
       'passphrase',
       'backup',
+      'export',
+      'import',
+      'takeBack',
       'resume',
     ])
     .optional(),
@@ -102,7 +106,12 @@ export const interaction = z.object({
   server: url.optional(),
   /** Without a value: it would be unset. A password in a URL is left out. */
   setting: z.object({ name: settingName, value: settingValue.optional() }).optional(),
-  /** Of the kind `settings`: what was written outside Keyturn, and would count after a yes. */
+  /** Of `export`, `import` and `takeBack`: what would move. */
+  signIns: z.array(movedSignIn).optional(),
+  /**
+   * Of the kind `settings`: what was written outside Keyturn, and would count after a yes. Of `import`: what would be
+   * set.
+   */
   settings: z.array(unconfirmed).optional(),
   /** The issuer that the protected server named before, where it names another now. */
   formerIssuer: url.optional(),

@@ -10,7 +10,7 @@ import * as z from 'zod';
 
 import { activeHour, auditRow, auditVerdict, use } from './audit-schema.ts';
 import { localClient, permission } from './client-schema.ts';
-import { explanation, grant, grantNamed, receipt, reset } from './grant-schema.ts';
+import { explanation, grant, grantNamed, moving, receipt, reset } from './grant-schema.ts';
 import { interaction, interactionAnswer, loginAnswer, loginStart } from './interaction-schema.ts';
 import { networkGet, networkResult } from './network-schema.ts';
 import { proxy, proxyAdd, proxyNamed } from './proxy-schema.ts';
@@ -75,6 +75,9 @@ interface Method {
 /** A name or an id: ids stay unique, names are what people type. */
 const client = name;
 
+/** Of the methods that move grants from or to another machine. */
+const ownersMove = { who: 'owner', effect: 'widens', usesRecords: true, mayPrompt: true } as const;
+
 export const methods = {
   // Tokens
   'token.get': {
@@ -134,6 +137,11 @@ export const methods = {
     params: grantNamed,
     result: z.object({ revoked: z.array(receipt) }),
   },
+  /** Every grant that can move is marked as moved, and no longer refreshed here. */
+  'grant.export': { ...ownersMove, ...moving.export },
+  'grant.import': { ...ownersMove, ...moving.import },
+  /** The grants that were exported are refreshed here again. */
+  'grant.takeBack': { ...ownersMove, ...moving.takeBack },
   'login.start': {
     who: 'owner',
     effect: 'widens',

@@ -33,7 +33,7 @@ export type KeySource =
   | { readonly kind: 'keychain'; readonly vault: Vault };
 
 /** One guess takes 128 MiB and a third of a second. OWASP's list of scrypt parameters begins with this choice. */
-const defaultCost: ScryptCost = { N: 2 ** 17, r: 8, p: 1 };
+export const defaultCost: ScryptCost = { N: 2 ** 17, r: 8, p: 1 };
 
 /** Bytes: AES-256. */
 const keyLength = 32;
@@ -116,6 +116,15 @@ async function passphraseKey(
       rule: `vault: a passphrase has 1 to ${maxPassphraseLength} characters`,
       hint: 'keyturn unlock',
     });
+  return keyFromPassphrase(passphrase, cost, salt);
+}
+
+/** A key of 32 bytes, by scrypt. `cost` has passed `scryptCostSchema`. */
+export async function keyFromPassphrase(
+  passphrase: string,
+  cost: ScryptCost,
+  salt: Buffer,
+): Promise<KeyObject> {
   // Some letters have two forms in Unicode (RFC 8265 §4.2.2). With another keyboard the owner may type the other form.
   const text = passphrase.normalize('NFC');
   // Node's default limit is 32 MiB. The header's schema has already limited N and r; 1 MiB more covers scrypt's

@@ -42,10 +42,11 @@ function words(line: string): string[] {
 }
 
 /**
- * What an example reads from standard input or a file, this test doesn't have. A bridge ends with its standard input, and
+ * What an example reads from standard input, a terminal or a file, this test doesn't have. A bridge ends with its standard input, and
  * servers with an interrupt. A service would be one of the person who runs the tests.
  */
-const readsMore = /-stdin\b|--private-key\b|^bridge (?!--connect)|^serve\b|^service install\b/;
+const readsMore =
+  /-stdin\b|--private-key\b|^bridge (?!--connect)|^serve\b|^service install\b|^export ~|^import ~/;
 
 /** How such a command ends: at the owner’s key, at the want of a folder in memory for files, or with nothing to do. */
 const ended = /does not hold a key|There is no place in memory|there is nothing to (switch|put back)/;
