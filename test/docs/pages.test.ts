@@ -145,6 +145,15 @@ describe('docs/dependencies.md', () => {
   });
 });
 
+describe('docs/serve.md', () => {
+  it('names a browser that a broker finds from whatever folder it runs in', () => {
+    const [, named = ''] = /KEYTURN_BROWSER="([^"]+)"/.exec(page('docs/serve.md').text) ?? [];
+    const files = named.replaceAll('$PWD', root).split(' ');
+    expect(files).toHaveLength(2);
+    expect(files.filter((file) => !path.isAbsolute(file) || !existsSync(file))).toEqual([]);
+  });
+});
+
 describe('docs/settings.md', () => {
   const text = page('docs/settings.md').text;
 
