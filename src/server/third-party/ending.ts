@@ -1,9 +1,9 @@
 /**
  * How a session ends, here and upstream.
  *
- * Invariant: what must be revoked upstream is written down before the session is removed, and stays written until the
- * upstream confirmed it, offers no revocation, or was asked too often. Here the session ends at once, whatever the
- * upstream says.
+ * Invariant: a session takes no new tokens from the moment at which it ends. What must be revoked upstream is written
+ * down before the session is removed, and stays written until the upstream confirmed it, offers no revocation, or was
+ * asked too often. Here the session ends at once, whatever the upstream says.
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
@@ -56,7 +56,7 @@ export class Ending {
   /** Answers what the revocation upstream came to; undefined: there is no such session. */
   async end(id: string, why: SessionEvent['why'] & string): Promise<Receipt | undefined> {
     const { sessions, storage, onEvent } = this.#parts;
-    const session = await sessions.get(id);
+    const session = await sessions.end(id);
     if (!session) return this.receipt(id);
     const isFirst = await this.#note(id, id, session.upstream);
     await sessions.remove(id);

@@ -12,7 +12,7 @@ import { errorPage } from '../authorization/base/pages.ts';
 import { fetchTo } from '../resource/upstream.ts';
 import type { Ending } from './ending.ts';
 import type { SessionEvent, Upstream } from './options.ts';
-import type { Sessions } from './session.ts';
+import type { Sessions, UpstreamTokens } from './session.ts';
 import type { SessionStatus } from './status.ts';
 import { startedSchema } from './upstream-server.ts';
 import type { SignedIn, UpstreamServer } from './upstream-server.ts';
@@ -91,7 +91,8 @@ async function finish(parts: ForwardingParts, step: SignInStep, asked: AskedHere
     // The redirect URI that was sent, whatever a proxy made of the request.
     const answer = new URL(redirectUriOf(step));
     answer.search = step.query.toString();
-    signedIn = await parts.server.finish(answer, started.data);
+    const drop = async (tokens: UpstreamTokens): Promise<void> => parts.ending.drop('unbound', tokens);
+    signedIn = await parts.server.finish(answer, started.data, drop);
   } catch (error) {
     // State and issuer were checked before the error was read.
     return failureOf(error);

@@ -2,7 +2,7 @@
  * Sessions: which upstream tokens belong to which grant of ours.
  *
  * Invariant: one grant has one session, under the grant's id, and nothing but this storage joins the two. A change
- * counts only if nobody changed the session since it was read; one that ended takes no change.
+ * counts only if nobody changed the session since it was read; one that ended takes no change, and gives no token.
  */
 import { z } from 'zod';
 import type { Storage } from '../storage/storage.ts';
@@ -27,6 +27,8 @@ const sessionSchema = z.object({
   checkedAt: z.number(),
   /** Until then one process renews the token. */
   renewingUntil: z.number().optional(),
+  /** It has ended; what is to be revoked upstream may not be written down yet. */
+  isEnded: z.boolean().optional(),
   upstream: tokensSchema,
 });
 
@@ -49,7 +51,13 @@ export class Sessions {
     await this.#storage.put(kind, id, { payload: sessionSchema.parse(session) });
   }
 
+  /** Undefined: there is none, or it has ended. */
   async get(id: string): Promise<Session | undefined> {
+    const session = await this.#read(id);
+    return session?.isEnded ? undefined : session;
+  }
+
+  async #read(id: string): Promise<Session | undefined> {
     const item = await this.#storage.get(kind, id);
     return item && sessionSchema.parse(item.payload);
   }
@@ -75,11 +83,22 @@ export class Sessions {
     return undefined;
   }
 
+  /** The session as it stays until `remove`; undefined: there is none. Throws where others change it all the time. */
+  async end(id: string): Promise<Session | undefined> {
+    for (let tries = 0; tries < maxTries; tries += 1) {
+      const before = await this.#read(id);
+      if (!before || before.isEnded) return before;
+      const after = await this.change(id, before, { isEnded: true });
+      if (after) return after;
+    }
+    throw new Error('a session changes all the time');
+  }
+
   async remove(id: string): Promise<void> {
     await this.#storage.remove(kind, id);
   }
 
-  /** All of them: some kilobytes each, read at every sweep. */
+  /** All of them, also those that have ended and were not removed: some kilobytes each, read at every sweep. */
   async list(): Promise<readonly { readonly id: string; readonly session: Session }[]> {
     return (await this.#storage.list(kind)).map(({ id, item }) => ({
       id,

@@ -7,12 +7,13 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Storage } from '../storage/storage.ts';
+import { BoundedMap } from '../resource/base/bounded-map.ts';
 import type { SessionState } from '../resource/options.ts';
 import type { VerifiedToken } from '../resource/tokens/token.ts';
 import type { Ending } from './ending.ts';
 import type { SessionEvent, SessionTimes } from './options.ts';
 import type { Session, Sessions, UpstreamTokens } from './session.ts';
-import { RefusedUpstream } from './upstream-server.ts';
+import { isSilence, RefusedUpstream } from './upstream-server.ts';
 import type { UpstreamServer } from './upstream-server.ts';
 
 /** Seconds before its end at which an upstream token isn't used any more: it has to travel. */
@@ -24,8 +25,14 @@ const leaseLength = 15;
 /** Milliseconds between two looks at a renewal of another process. */
 const leasePoll = 100;
 
-/** Seconds in which an upstream that can't be reached isn't asked again. */
+/**
+ * Seconds in which an upstream that can't be reached isn't asked again. Where it answered with an error, it isn't asked
+ * again about that session: it may fail at this one only.
+ */
 const rest = 5;
+
+/** Sessions that rest at once. One that is forgotten is asked about too early. */
+const maxResting = 10_000;
 
 /** Seconds; the time of the last use is written at most so often. */
 const useStep = 60;
@@ -52,9 +59,11 @@ export class SessionStatus {
   /** Questions to the upstream that are under way, by session. */
   readonly #flights = new Map<string, Promise<Standing>>();
   #restsUntil = 0;
+  readonly #resting: BoundedMap<true>;
 
   constructor(parts: StatusParts) {
     this.#parts = parts;
+    this.#resting = new BoundedMap(maxResting, parts.now);
   }
 
   /** For `checkSession` of a protected server. */
@@ -110,7 +119,7 @@ export class SessionStatus {
     const { ending, times, onEvent } = this.#parts;
     const now = this.#seconds();
     let problem: unknown;
-    if (now >= this.#restsUntil) {
+    if (now >= this.#restsUntil && !this.#resting.get(id)) {
       try {
         return await this.#askUpstream(id, session);
       } catch (error) {
@@ -122,7 +131,8 @@ export class SessionStatus {
       return { state: 'ended' };
     }
     if (problem !== undefined) {
-      this.#restsUntil = this.#seconds() + rest;
+      if (isSilence(problem)) this.#restsUntil = this.#seconds() + rest;
+      else this.#resting.set(id, true, this.#parts.now() + rest * 1000);
       onEvent({ kind: 'upstream_unavailable', session: id });
     }
     const at = this.#seconds();

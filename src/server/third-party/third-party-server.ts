@@ -141,7 +141,8 @@ function downstream(
 
 async function sweep({ sessions, status, ending }: ForwardingParts): Promise<void> {
   for (const { id, session } of await sessions.list()) {
-    const why = await status.whyOver(id, session);
+    // A process that died in between left the rest of an end to this one.
+    const why = session.isEnded ? 'revoked' : await status.whyOver(id, session);
     if (why !== undefined) await ending.end(id, why);
   }
   await ending.retry();

@@ -29,6 +29,13 @@ export class RefusedUpstream extends Error {}
 /** The answer is about another client than this server. */
 export class ForeignToken extends Error {}
 
+/** True where the upstream gave no answer at all. */
+export function isSilence(error: unknown): boolean {
+  if (error instanceof openid.ClientError) return ['OAUTH_TIMEOUT', 'OAUTH_ABORT'].includes(error.code ?? '');
+  // What fetch throws has a cause.
+  return error instanceof TypeError && error.cause !== undefined;
+}
+
 export interface SignedIn {
   readonly account: string | undefined;
   readonly tokens: UpstreamTokens;
@@ -73,8 +80,15 @@ export class UpstreamServer {
     return { url: url.href, started };
   }
 
-  /** `answer`: the redirect URI with the parameters that came to it. */
-  async finish(answer: URL, { state, nonce, verifier, scope }: StartedSignIn): Promise<SignedIn> {
+  /**
+   * `answer`: the redirect URI with the parameters that came to it. `drop` gets tokens of ours that can't be used after
+   * all; those of another client are left alone.
+   */
+  async finish(
+    answer: URL,
+    { state, nonce, verifier, scope }: StartedSignIn,
+    drop: (tokens: UpstreamTokens) => Promise<void>,
+  ): Promise<SignedIn> {
     const configuration = await this.#configuration.get();
     const checks = {
       expectedState: state,
@@ -83,10 +97,15 @@ export class UpstreamServer {
     };
     const response = await openid.authorizationCodeGrant(configuration, answer, checks, this.#resource);
     const tokens = this.#tokensOf(response, scope, undefined);
-    await this.#requireOwn(tokens);
-    const claims = response.claims();
-    if (!this.#isOpenId || claims === undefined) return { account: undefined, tokens };
-    return { account: accountOf(this.#upstream.issuer, subjectSchema.parse(claims.sub)), tokens };
+    try {
+      await this.#requireOwn(tokens);
+      const claims = response.claims();
+      if (!this.#isOpenId || claims === undefined) return { account: undefined, tokens };
+      return { account: accountOf(this.#upstream.issuer, subjectSchema.parse(claims.sub)), tokens };
+    } catch (error) {
+      if (!(error instanceof ForeignToken)) await drop(tokens);
+      throw error;
+    }
   }
 
   /** Throws RefusedUpstream where the upstream ended the grant, and anything else where nobody can tell. */

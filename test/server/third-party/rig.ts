@@ -34,6 +34,8 @@ export interface Bend {
   readonly fault?: { readonly path: string; readonly status: number | 'hangs' | 'redirects' };
   readonly introspection?: Readonly<Record<string, unknown>>;
   readonly refusesRenewal?: boolean;
+  /** Its answer to the renewal with one refresh token. */
+  readonly renewal?: { readonly token: string; readonly status: number; readonly error: string };
 }
 
 export interface UpstreamRequest {
@@ -133,6 +135,11 @@ export async function startUpstream(certificates: Awaited<ReturnType<typeof thro
       response.setHeader('content-type', 'application/json');
       if (state.bend.refusesRenewal && form.get('grant_type') === 'refresh_token') {
         response.writeHead(400).end(JSON.stringify({ error: 'invalid_grant' }));
+        return;
+      }
+      const { renewal } = state.bend;
+      if (renewal && form.get('refresh_token') === renewal.token) {
+        response.writeHead(renewal.status).end(JSON.stringify({ error: renewal.error }));
         return;
       }
       response.end(JSON.stringify(await answers[url.pathname]?.(form)));

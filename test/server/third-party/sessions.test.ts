@@ -1,6 +1,10 @@
 /** Sessions of the third-party flow: how the upstream's tokens stand, time-outs, renewals, revocations. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Ending } from '../../../src/server/third-party/ending.ts';
 import { memoryStorage, thirdPartyServer } from '../../../src/server/third-party/index.ts';
+import type { Storage } from '../../../src/server/third-party/index.ts';
+import { Sessions } from '../../../src/server/third-party/session.ts';
+import { isSilence, UpstreamServer } from '../../../src/server/third-party/upstream-server.ts';
 import { signIn, startFlow } from './rig.ts';
 import type { Bend, Flow } from './rig.ts';
 
@@ -94,6 +98,22 @@ describe('a session', () => {
     expect(await flow.call(access)).toBe(503);
   });
 
+  it('a session that the upstream answers with an error keeps no other session from being asked about', async () => {
+    const [sick, well] = [await signIn(flow), await signIn(flow)];
+    const token = `upstream-refresh-${flow.upstream.state.count - 1}`;
+    bend({ renewal: { token, status: 500, error: 'server_error' } });
+    flow.clock.ahead = 601;
+    expect(await flow.call(sick.access)).toBe(503);
+    expect(await flow.call(well.access)).toBe(200);
+    // The one with the error is asked about once in five seconds.
+    expect(await flow.call(sick.access)).toBe(503);
+    const renewals = () => requestsTo('/token').filter(({ form }) => form.get('refresh_token') === token);
+    expect(renewals()).toHaveLength(1);
+    flow.clock.ahead = 607;
+    expect(await flow.call(sick.access)).toBe(503);
+    expect(renewals()).toHaveLength(2);
+  });
+
   it('a session ends where a renewal brings fewer scopes', async () => {
     const { access, session } = await signIn(flow, { scope: 'notes:write' });
     bend({ token: { scope: 'openid offline_access read' } });
@@ -156,6 +176,43 @@ describe('a revocation', () => {
     expect(endings(session)).toMatchObject([{ why: 'revoked' }]);
   });
 
+  it('a revocation leaves no upstream token alive that another process renews at that moment', async () => {
+    const { access, session } = await signIn(flow);
+    const storage: Storage = {
+      ...flow.storage,
+      async add(kind, id, item) {
+        flow.clock.ahead = 650;
+        if (kind === 'UpstreamRevocation') await flow.call(access);
+        return flow.storage.add(kind, id, item);
+      },
+    };
+    const second = await thirdPartyServer({ ...flow.options, storage });
+    expect(await second.endSession(session)).toBe('confirmed');
+    await second.close();
+    const revoked = requestsTo('/revoke').map(({ form }) => form.get('token'));
+    expect(revoked).toContain(`upstream-refresh-${flow.upstream.state.count}`);
+    expect(await flow.call(access)).toBe(401);
+  });
+
+  it('a revocation that a killed process began is finished by the next sweep', async () => {
+    const { access, session } = await signIn(flow);
+    const add: Storage['add'] = async () => {
+      throw new Error('killed');
+    };
+    await expect(
+      new Ending({
+        sessions: new Sessions({ ...flow.storage, add }),
+        storage: { ...flow.storage, add },
+        upstream: { revoke: async () => true },
+        now: Date.now,
+        onEvent: () => undefined,
+      }).end(session, 'revoked'),
+    ).rejects.toThrow('killed');
+    expect(await flow.call(access)).toBe(401);
+    await flow.server.sweep();
+    expect(await flow.server.receipt(session)).toBe('confirmed');
+  });
+
   it('a refresh token that is shown twice ends the session here and revokes both tokens upstream', async () => {
     const { refresh, session } = await signIn(flow);
     const form = { grant_type: 'refresh_token', refresh_token: refresh, client_id: 'editor' };
@@ -207,6 +264,24 @@ describe('an upstream with neither introspection nor revocation', () => {
     } finally {
       await plain.close();
     }
+  });
+});
+
+describe('an upstream that gives no answer', () => {
+  it('an upstream that gives no answer is told from one that answers with an error', async () => {
+    const { upstream } = flow.options;
+    const tokens = { accessToken: 'a', refreshToken: 'r', scope: 'read' };
+    const problemAt = async (issuer: string): Promise<unknown> =>
+      new UpstreamServer(
+        { ...upstream, issuer, scopes: {}, extraScopes: [], sendsResource: true, subjectOf: undefined },
+        Date.now,
+      )
+        .renew(tokens)
+        .catch((error: unknown) => error);
+    bend({ fault: { path: '/token', status: 500 } });
+    expect([await problemAt('https://127.0.0.1:1'), await problemAt(upstream.issuer)].map(isSilence)).toEqual(
+      [true, false],
+    );
   });
 });
 

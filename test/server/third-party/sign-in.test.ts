@@ -66,6 +66,16 @@ describe('a sign-in by way of an upstream', () => {
     expect([status, await flow.call(body['access_token'])]).toEqual([200, 200]);
   });
 
+  it('a sign-in that fails because the upstream can’t say how its new token stands leaves no token there', async () => {
+    bend({ fault: { path: '/introspect', status: 500 } });
+    const { back } = await authorize(flow);
+    expect([back.get('error'), back.get('code')]).toEqual(['server_error', null]);
+    expect(requestsTo('/revoke').map(({ form }) => form.get('token'))).toEqual([
+      `upstream-refresh-${flow.upstream.state.count}`,
+      `upstream-access-${flow.upstream.state.count}`,
+    ]);
+  });
+
   it('a sign-in by way of an upstream is readable nowhere in the storage below the seal', async () => {
     await signIn(flow);
     const text = JSON.stringify(await flow.below.scan());
