@@ -1,107 +1,94 @@
 /**
- * `npm run screenshots`: every screen of the windows' page, light and dark, as pictures in docs/images/.
+ * `npm run screenshots`: the windows' page, light and dark, as pictures.
  *
- * What they show is invented and written down (test/support/homes/example-desk.ts), not a broker's: a real one
+ * What they show is invented and written down (test/support/states/states.ts), not a broker's: a real one
  * would show the addresses of a test machine. The page, its style and its policy are the built ones.
  *
  * The letters are Inter, a font made for interfaces (Debian's package fonts-inter).
  *
- *   npm run screenshots                        as they stand in docs/images
- *   npm run screenshots -- FOLDER WIDTH        to look at, in another width
+ *   npm run screenshots                            those of the documents, to docs/images
+ *   npm run screenshots -- FOLDER WIDTH            the same to look at, in another width
+ *   npm run screenshots -- --every FOLDER WIDTH    every state that a person can meet
  *   npm run screenshots -- --language=de FOLDER    in another language
  */
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext } from 'playwright-core';
 import { openBrowserProfile } from '../test/support/browsers/browser.ts';
 import build from '../test/support/built.ts';
-import {
-  exampleAnswer,
-  exampleNow,
-  exampleQuestions,
-  exampleStatus,
-} from '../test/support/homes/example-desk.ts';
-import { openPage } from '../test/support/electron/window-page.ts';
-import type { Answer } from '../test/support/electron/window-page.ts';
+import { openStatePage } from '../test/support/states/open-state.ts';
+import { deskStates, isCardState } from '../test/support/states/states.ts';
+import type { DeskState } from '../test/support/states/states.ts';
 import { chooseLanguage } from '../words/language.ts';
 import { smallPng } from './small-png.ts';
 
 const { values, positionals } = parseArgs({
-  options: { language: { type: 'string', default: 'en' } },
+  options: { language: { type: 'string', default: 'en' }, every: { type: 'boolean', default: false } },
   allowPositionals: true,
 });
-const [folder = path.join(import.meta.dirname, '..', 'docs', 'images'), width] = positionals;
+const [given, width] = positionals;
+const folder = given ?? path.join(import.meta.dirname, '..', 'docs', 'images');
 const spoken = chooseLanguage([values.language], values.language);
 
-/** As electron/windows/windows.ts opens them. */
+/** CSS pixels. */
 const main = { width: 960, height: 720 };
 const card = { width: 480, height: 700 };
+const welcome = { width: 960, height: 860 };
 
-interface Screen {
+/** The pictures of the documents: which state each shows. */
+const pictures: Readonly<Record<string, string>> = {
+  overview: 'overview',
+  servers: 'servers',
+  programs: 'programs',
+  activity: 'activity',
+  settings: 'settings-security',
+  welcome: 'welcome',
+  waiting: 'waiting',
+  explain: 'explain',
+  card: 'card-allow',
+  'card-pair': 'card-pair',
+  'card-command': 'card-command',
+};
+
+interface Picture {
   readonly name: string;
-  readonly hash: string;
-  /** What is there once it is read. */
-  readonly sign: string;
-  readonly size?: typeof main;
-  readonly answer?: Answer;
-  /** Down to its end, not only what fits the window. */
-  readonly isWhole?: boolean;
-  readonly prepare?: (page: Page) => Promise<void>;
+  readonly state: DeskState;
 }
 
-const asking = (kind: keyof typeof exampleQuestions): Answer =>
-  exampleAnswer({ 'interaction.list': { interactions: [exampleQuestions[kind]] } });
+function chosenPictures(): readonly Picture[] {
+  if (values.every) return deskStates.map((state) => ({ name: state.name, state }));
+  return Object.entries(pictures).map(([name, wanted]) => {
+    const state = deskStates.find((known) => known.name === wanted);
+    if (state === undefined) throw new Error(`There is no state ${wanted}.`);
+    return { name, state };
+  });
+}
 
-const cardOf = (kind: keyof typeof exampleQuestions, name: string): Screen => ({
-  name,
-  hash: 'card',
-  sign: 'button.primary:enabled',
-  size: card,
-  answer: asking(kind),
-});
+function sizeOf(state: DeskState): typeof main {
+  const size = isCardState(state) ? card : state.name === 'welcome' ? welcome : main;
+  return width === undefined ? size : { ...size, width: Number(width) };
+}
 
-const locked = exampleAnswer({
-  status: { ...exampleStatus, vaultState: { state: 'locked', since: exampleNow - 600 } },
-  'interaction.list': { interactions: [exampleQuestions.allow, exampleQuestions.pair] },
-});
-
-const screens: readonly Screen[] = [
-  { name: 'overview', hash: 'overview', sign: '.node' },
-  { name: 'servers', hash: 'servers', sign: 'article' },
-  { name: 'programs', hash: 'programs', sign: 'article' },
-  { name: 'activity', hash: 'activity', sign: '.entry' },
-  { name: 'settings', hash: 'settings/security', sign: '#vault-title' },
-  { name: 'welcome', hash: 'welcome', sign: '.steps', size: { width: 960, height: 860 } },
-  { name: 'waiting', hash: 'servers', sign: '.waiting', answer: locked },
-  {
-    name: 'explain',
-    hash: 'servers/g1',
-    sign: 'article',
-    prepare: async (page) => {
-      await page.getByRole('button', { name: /^Details/ }).click();
-      await page.locator('.timeline li').first().waitFor();
-    },
-  },
-  cardOf('allow', 'card'),
-  cardOf('pair', 'card-pair'),
-  cardOf('command', 'card-command'),
-];
-
-async function shoot(context: BrowserContext, screen: Screen, scheme: 'light' | 'dark'): Promise<void> {
-  const { name, hash, sign, size = main, answer = exampleAnswer(), isWhole = false } = screen;
-  const later = exampleNow - Math.floor(Date.now() / 1000);
-  const wide = width === undefined ? size : { ...size, width: Number(width) };
-  const { page, complaints } = await openPage(context, { answer, hash, scheme, later, spoken, ...wide });
-  await page.locator(sign).first().waitFor();
-  await screen.prepare?.(page);
-  const picture = await page.screenshot({ fullPage: isWhole });
+async function draw(
+  context: BrowserContext,
+  { name, state }: Picture,
+  scheme: 'light' | 'dark',
+): Promise<void> {
+  // A page for each: its clock begins at the desk's own moment.
+  const { page, complaints, show } = await openStatePage(context, { scheme, spoken });
+  await show(state);
+  await page.setViewportSize(sizeOf(state));
+  // A picture of a document shows the card as it is answered.
+  if (!values.every && isCardState(state)) await page.locator('button.primary:enabled').waitFor();
+  const picture = await page.screenshot();
   await writeFile(path.join(folder, `${name}-${scheme}.png`), smallPng(picture));
   await page.close();
   if (complaints.length > 0) throw new Error(`${name}: ${complaints.join('; ')}`);
 }
 
+if (values.every && given === undefined) throw new Error('Name a folder: docs/images has only a selection.');
 if (!execFileSync('fc-match', ['Inter'], { encoding: 'utf8' }).startsWith('Inter'))
   throw new Error('The font Inter is missing. On Debian: apt-get install fonts-inter');
 build();
@@ -112,8 +99,8 @@ const profile = await openBrowserProfile({
   fonts: path.join(import.meta.dirname, 'screenshots.fonts.conf'),
 });
 try {
-  for (const screen of screens) {
-    for (const scheme of ['light', 'dark'] as const) await shoot(profile.page.context(), screen, scheme);
+  for (const picture of chosenPictures()) {
+    for (const scheme of ['light', 'dark'] as const) await draw(profile.page.context(), picture, scheme);
   }
 } finally {
   await profile.close();

@@ -1,5 +1,5 @@
 /** Windows of a test: closed with it, and asked what is wrong with them. */
-import type { Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { type BrowserProfile, openBrowserProfile } from '../support/browsers/browser.ts';
 import { openPage } from '../support/electron/window-page.ts';
@@ -7,15 +7,21 @@ import type { PageWindow, WindowOptions } from '../support/electron/window-page.
 
 export type { Answer, PageWindow, WindowOptions } from '../support/electron/window-page.ts';
 
-/** At the top of a file: one browser for its tests. Opens a window in it, which ends with the test. */
-export function windowsOfOneBrowser(): (options: WindowOptions) => Promise<PageWindow> {
+/** At the top of a file: one browser for its tests. */
+export function browserOfTests(): () => BrowserContext {
   let profile: BrowserProfile;
   beforeAll(async () => {
     profile = await openBrowserProfile({ ca: '', origins: [] });
   });
   afterAll(() => profile.close());
+  return () => profile.page.context();
+}
+
+/** At the top of a file: one browser for its tests. Opens a window in it, which ends with the test. */
+export function windowsOfOneBrowser(): (options: WindowOptions) => Promise<PageWindow> {
+  const context = browserOfTests();
   return async (options) => {
-    const opened = await openPage(profile.page.context(), options);
+    const opened = await openPage(context(), options);
     onTestFinished(() => opened.page.close());
     return opened;
   };

@@ -1,12 +1,12 @@
 /**
- * Every screen with something in it, and empty: open to everybody, whole at every width, walked by the
- * keyboard alone. What they show is written down (test/support/homes/example-desk.ts).
+ * Every screen walked by the keyboard alone, and what an empty one says. What they show is written down
+ * (test/support/homes/example-desk.ts); how each is laid out is measured in every-state.test.ts.
  */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import { exampleAnswer, exampleNow, exampleQuestions, exampleStatus } from '../support/homes/example-desk.ts';
-import { overflowing, type PageWindow, windowsOfOneBrowser } from './page-window.ts';
+import { type PageWindow, windowsOfOneBrowser } from './page-window.ts';
 
 const openWindow = windowsOfOneBrowser();
 
@@ -32,31 +32,23 @@ const bare = exampleAnswer({
   'audit.tail': { rows: [] },
 });
 
-const show = (answer: typeof busy, hash: string, scheme: 'light' | 'dark' = 'light'): Promise<PageWindow> => {
+const show = (answer: typeof busy, hash: string): Promise<PageWindow> => {
   const later = exampleNow - Math.floor(Date.now() / 1000);
-  return openWindow({ answer, hash, scheme, later });
+  return openWindow({ answer, hash, later });
 };
 
-/** Its address, what stands there once it is read, and what opens it where an address doesn't. */
-const screens: readonly (readonly [hash: string, sign: string, opener?: string])[] = [
+/** Its address, and what stands there once it is read. */
+const screens: readonly (readonly [hash: string, sign: string])[] = [
   ['overview', '.node'],
   ['servers', '.pick'],
   ['servers/g1', 'article'],
-  ['servers/g1', 'dialog .timeline', 'button[aria-label^=Details]'],
-  ['servers/g1', 'dialog .danger.filled', 'button[aria-label^=Revoke]'],
-  ['servers', 'dialog .search', '.search-button'],
-  ['servers', 'dialog .question', '.waiting button'],
   ['programs', '.pick'],
   ['programs/c1', 'article'],
-  ['programs/c1', 'dialog .scopes.choice', 'button[aria-label^=Reduce]'],
   ['activity', '.entry'],
   ['settings', '#app-title'],
   ['settings/security', '#vault-title'],
   ['settings/providers', '#registered-title'],
-  ['settings/providers', 'dialog .danger.filled', 'button[aria-label^="Remove the client"]'],
   ['settings/advanced', '#broker-title'],
-  ['settings/advanced', 'dialog .danger.filled', 'button[aria-label^="Remove the proxy"]'],
-  ['settings', 'dialog input', '.banner button'],
   ['welcome', '.steps'],
   ['card/allow', '.question button.primary:enabled'],
   ['card/pair', '.question button.primary:enabled'],
@@ -64,11 +56,8 @@ const screens: readonly (readonly [hash: string, sign: string, opener?: string])
   ['card/command', '.question button.primary:enabled'],
 ];
 
-const widths = [320, 800, 1440];
-
-async function goTo(page: Page, hash: string, sign: string, opener?: string): Promise<void> {
+async function goTo(page: Page, hash: string, sign: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
-  if (opener !== undefined) await page.locator(opener).first().click();
   // "Allow" waits until each scope was in view.
   if (sign.includes(':enabled')) {
     await page.locator('.question button.primary').first().waitFor();
@@ -79,36 +68,6 @@ async function goTo(page: Page, hash: string, sign: string, opener?: string): Pr
 }
 
 describe('every screen', () => {
-  it.each(['light', 'dark'] as const)(
-    'is open to everybody and whole from 320 px on, in the %s',
-    async (scheme) => {
-      const { page, complaints } = await show(busy, 'activity', scheme);
-      for (const [hash, sign, opener] of screens) {
-        await goTo(page, hash, sign, opener);
-        for (const width of widths) {
-          await page.setViewportSize({ width, height: 700 });
-          expect(await overflowing(page), `${hash} ${sign} at ${width} px`).toEqual([]);
-        }
-        // Policy and errors first: the checker itself brings styles along.
-        expect(complaints, hash).toEqual([]);
-        expect(await accessibilityFaults(page), `${hash} ${sign}`).toEqual([]);
-        complaints.length = 0;
-        await page.keyboard.press('Escape');
-      }
-    },
-  );
-
-  it('holds letters of twice the size', async () => {
-    const { page } = await show(busy, 'activity');
-    await page.evaluate(`document.documentElement.style.fontSize = '200%'`);
-    await page.setViewportSize({ width: 800, height: 700 });
-    for (const [hash, sign, opener] of screens) {
-      await goTo(page, hash, sign, opener);
-      expect(await overflowing(page), `${hash} ${sign}`).toEqual([]);
-      await page.keyboard.press('Escape');
-    }
-  });
-
   it('tells the chosen tab by its line where the system forces its own colours', async () => {
     const { page } = await show(busy, 'servers');
     await page.emulateMedia({ forcedColors: 'active' });
@@ -146,9 +105,7 @@ describe('every screen', () => {
     expect(await focused(page)).toMatchObject({ name: 'Settings' });
     await page.keyboard.press('ArrowLeft');
     await page.locator('[role="tabpanel"][aria-labelledby="tab-activity"]').waitFor();
-    for (const [hash, sign, opener] of screens) {
-      // A dialog's own controls are walked inside of it, by the browser.
-      if (opener !== undefined) continue;
+    for (const [hash, sign] of screens) {
       await goTo(page, hash, sign);
       const controls = await page
         .locator(':is(button, input:not([type=radio]), input:checked, select, summary, pre)')

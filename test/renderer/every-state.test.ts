@@ -1,0 +1,31 @@
+/**
+ * Every state of the windows (test/support/states/states.ts), in a real Chromium: whole at every width, in the light
+ * and in the dark, and open to everybody. The soak asks for everything at each width, and in German.
+ */
+import { describe, expect, it } from 'vitest';
+import { stateFaults } from '../support/states/state-faults.ts';
+import { openStatePage } from '../support/states/open-state.ts';
+import { deskStates, isVariant } from '../support/states/states.ts';
+import { browserOfTests } from './page-window.ts';
+
+const context = browserOfTests();
+
+/** So that a busy machine gets through each within a test's time. */
+const parts = 4;
+
+describe('every state of the windows', () => {
+  it.each(Array.from({ length: parts }, (_, at) => at + 1))(
+    'is whole at each width, breaks no policy, and has no fault that axe finds, in the light and in the dark (part %i of 4)',
+    async (part) => {
+      const opened = await openStatePage(context());
+      const faults: string[] = [];
+      for (const [at, state] of deskStates.entries()) {
+        if (at % parts !== part - 1) continue;
+        await opened.show(state);
+        faults.push(...(await stateFaults(opened, state, isVariant(state) ? 'layout' : 'once')));
+      }
+      await opened.page.close();
+      expect(faults).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,283 @@
+/**
+ * What the broker answers in the states of the windows (states.ts): nothing, a crowd, texts as long as they get, and all
+ * that may be wrong. Invented.
+ */
+import type { ChannelName, Refusal, ResultOn } from '../../../electron/bridge/channels.ts';
+import {
+  differingIndex,
+  emptyStatus,
+  exampleNow,
+  examplePreferences,
+  exampleStatus,
+} from '../homes/example-desk.ts';
+import { longAddress, longName, scopesOf } from './questions.ts';
+import type { Question } from './questions.ts';
+
+export type Lists = { readonly [C in ChannelName]?: ResultOn<C> };
+type Grant = ResultOn<'grant.list'>['grants'][number];
+type Client = ResultOn<'client.list'>['clients'][number];
+type Status = ResultOn<'status'>;
+
+/** Seconds. */
+export const hour = 3600;
+export const ago = (seconds: number): number => exampleNow - seconds;
+export const ahead = (seconds: number): number => exampleNow + seconds;
+
+export const many = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
+export const withStatus = (fields: Partial<Status>): Lists => ({ status: { ...exampleStatus, ...fields } });
+export const waiting = (...interactions: Question[]): Lists => ({ 'interaction.list': { interactions } });
+
+const grantOf = (fields: Partial<Grant>): Grant => ({
+  id: 'g1',
+  resource: 'https://notes.example/mcp',
+  endpoint: 'https://notes.example/mcp',
+  issuer: 'https://login.example',
+  account: 'anna',
+  scope: 'notes:read',
+  state: 'active',
+  overrides: [],
+  clients: ['Quill'],
+  ...fields,
+});
+
+const clientOf = (fields: Partial<Client>): Client => ({
+  clientId: 'c1',
+  name: 'Quill',
+  pairedAt: ago(90 * hour),
+  permissions: [],
+  ...fields,
+});
+
+/** A window with nothing in it yet. */
+export const empty: Lists = {
+  'grant.list': { grants: [] },
+  'client.list': { clients: [] },
+  'audit.tail': { rows: [] },
+  'audit.activity': { hours: [], uses: [] },
+  'registration.list': { registrations: [] },
+  'settings.get': { settings: {}, details: [], desk: 'here' },
+  status: emptyStatus,
+};
+
+export const crowd: Lists = {
+  'grant.list': {
+    grants: many(500).map((n) =>
+      grantOf({
+        id: `g${n}`,
+        endpoint: `https://server-${n}.example/mcp`,
+        resource: `https://server-${n}.example/mcp`,
+        clients: many(n % 7).map((at) => `program-${at}`),
+      }),
+    ),
+  },
+  'client.list': {
+    clients: many(200).map((n) =>
+      clientOf({
+        clientId: `c${n}`,
+        name: `program-${n}`,
+        permissions: [
+          { resource: `https://server-${n}.example/mcp`, scope: 'notes:read', decision: 'allow' },
+        ],
+      }),
+    ),
+  },
+};
+
+const keyPlace = { header: 'X-Api-Key' };
+
+export const long: Lists = {
+  'grant.list': {
+    grants: [
+      grantOf({
+        endpoint: longAddress,
+        resource: longAddress,
+        issuer: longAddress,
+        account: longName,
+        scope: `${longName} ${scopesOf(60)}`,
+        clients: [longName, ...many(40).map((n) => `program-${n}`)],
+        overrides: ['no-resource', 'audience', 'issuer-mismatch', 'no-pkce-metadata'],
+        audience: 'other',
+      }),
+    ],
+  },
+  'client.list': {
+    clients: [
+      clientOf({
+        name: longName,
+        executable: `/home/${longName}`,
+        file: 'interpreter',
+        permissions: [
+          {
+            resource: longAddress,
+            scope: `${longName} ${scopesOf(60)}`,
+            decision: 'allow',
+            accounts: [longName],
+          },
+          { resource: longAddress, decision: 'deny' },
+        ],
+      }),
+    ],
+  },
+  'key.list': { keys: [{ resource: longAddress, setAt: ago(hour), header: longName, clients: [longName] }] },
+  'audit.tail': {
+    rows: many(40).map((sequence) => ({
+      sequence,
+      time: ago(sequence * 60) * 1000,
+      event: sequence === 3 ? longName : 'refused',
+      outcome: longName,
+      client: longName,
+      endpoint: longAddress,
+      issuer: longAddress,
+      scope: [longName],
+    })),
+  },
+  'registration.list': {
+    registrations: [
+      {
+        issuer: longAddress,
+        clientId: longName,
+        source: 'preregistered',
+        authMethod: 'none',
+        redirectUri: longAddress,
+        registeredAt: ago(hour),
+      },
+    ],
+  },
+};
+
+/** All that may be wrong with a sign-in: why one is needed, a failing refresh, an unknown one, each receipt. */
+export const troubled: Lists = {
+  'grant.list': {
+    grants: [
+      grantOf({
+        state: 'loginRequired',
+        why: 'the sign-in was not finished',
+        trouble: {
+          reason: 'authorization_server_unreachable',
+          since: ago(2 * hour),
+          nextTryAt: ahead(5 * hour),
+        },
+        attempt: { startedAt: ago(3 * hour), lost: 'broker' },
+        audience: 'unbound',
+      }),
+      ...(['confirmed', 'notOffered', 'pending', 'abandoned'] as const).map((receipt, at) =>
+        grantOf({
+          id: `g${at + 2}`,
+          state: 'revoked',
+          receipt,
+          endedAt: ago(hour),
+          nextTry: ahead(hour),
+          triedUntil: ahead(48 * hour),
+          liveUntil: ahead(hour),
+        }),
+      ),
+      grantOf({ id: 'g6', state: 'refreshing', attempt: { startedAt: ago(30), lost: 'answer' } }),
+      grantOf({ id: 'g7', state: 'expired' }),
+    ],
+  },
+  'key.list': {
+    keys: [
+      {
+        ...keyPlace,
+        resource: 'https://keys.example/v1',
+        setAt: ago(9 * hour),
+        refusedAt: ago(hour),
+        unchecked: true,
+        clients: ['Quill'],
+      },
+    ],
+  },
+  'client.list': {
+    clients: [
+      clientOf({
+        name: 'cli',
+        permissions: [
+          { resource: 'https://notes.example/mcp', decision: 'allow' },
+          { resource: 'https://keys.example/v1', decision: 'allow', key: keyPlace, until: ahead(hour) },
+          { resource: 'https://calendar.example/v2', decision: 'deny' },
+          {
+            resource: 'https://tickets.example/mcp',
+            scope: scopesOf(12),
+            decision: 'allow',
+            run: { verified: true, pid: 4711 },
+            until: ahead(hour),
+          },
+        ],
+      }),
+    ],
+  },
+};
+
+/** Everything that may be wrong with the broker itself. */
+export const wrong: Lists = {
+  'settings.get': {
+    settings: {},
+    desk: 'here',
+    details: [
+      { name: 'lockAfter', source: 'default', live: false },
+      { name: 'noProxy', value: [longName, 'localhost'], source: 'file', live: true },
+      {
+        name: 'httpsProxy',
+        value: longAddress,
+        source: 'vault',
+        written: longName,
+        isUnconfirmed: true,
+        live: true,
+      },
+    ],
+  },
+  'preferences.get': { ...examplePreferences, screenLock: 'noProgram' },
+  ...withStatus({
+    vault: 'sealed-file',
+    vaultKey: 'passphrase',
+    vaultState: {
+      state: 'damaged',
+      since: ago(60),
+      what: 'An item is missing.',
+      hint: 'Sign in there again.',
+    },
+    insecureLoopback: true,
+    overrides: [{ server: longAddress, names: ['no-pkce-metadata', 'audience', 'private-address'] }],
+    clocks: [{ issuer: longAddress, ahead: -75 }],
+    unshielded: ['Other programs of yours can read its memory.'],
+    audit: { state: 'failing', reason: 'disk_full' },
+    log: { level: 'info', file: `/state/${longName}`, ok: false },
+    index: differingIndex,
+    unreadable: [{ file: `/home/${longName}`, why: 'Its MAC is wrong.', hint: 'Restore it, or remove it.' }],
+    browser: longName,
+    homeState: {
+      state: 'strange',
+      desk: 'here',
+      isWaiting: true,
+      why: 'The vault knows another home.',
+      differing: [{ name: 'httpsProxy', value: longAddress, held: 'http://proxy.example:3128' }],
+    },
+    proxies: [
+      {
+        id: 'p1',
+        name: 'n'.repeat(32),
+        resource: longAddress,
+        port: 61_820,
+        state: 'failed',
+        clients: [longName],
+      },
+      { id: 'p2', name: 'notes', resource: longAddress, port: 61_821, state: 'starting', clients: [] },
+    ],
+  }),
+};
+
+export const vault = (state: Status['vaultState']['state'], fields: Partial<Status> = {}): Lists =>
+  withStatus({
+    ...fields,
+    vaultState: { state, since: ago(600), hint: 'Open the keychain of this computer.' },
+  });
+
+/** Of a list that can't be read. */
+export const refusal: Refusal = {
+  reason: 'vault_unreadable',
+  message: 'The sealed file can’t be read.',
+  hint: 'Restore it from a backup, or remove it: keyturn reset',
+  rule: 'RFC 9700 §4.14',
+  retryAfter: 90,
+};

@@ -1,0 +1,65 @@
+/** One page that shows one state of the windows after another. */
+import type { BrowserContext, Page } from 'playwright-core';
+import { window as german } from '../../../words/de/window.ts';
+import { window as english } from '../../../words/en/window.ts';
+import { exampleNow } from '../homes/example-desk.ts';
+import { openPage } from '../electron/window-page.ts';
+import type { WindowOptions } from '../electron/window-page.ts';
+import { answerIn, isCardState } from './states.ts';
+import type { DeskState } from './states.ts';
+
+/** CSS pixels, as electron/windows/windows.ts opens them. */
+const mainSize = { width: 960, height: 680 };
+const cardSize = { width: 480, height: 640 };
+
+export interface StatePage {
+  readonly page: Page;
+  /** As of `openPage`. A reader empties it. */
+  readonly complaints: string[];
+  /** Opens the state, in the size that its window has at first. */
+  readonly show: (state: DeskState) => Promise<void>;
+}
+
+export async function openStatePage(
+  context: BrowserContext,
+  options: Pick<WindowOptions, 'scheme' | 'spoken'> = {},
+): Promise<StatePage> {
+  const words = options.spoken?.language === 'de' ? german : english;
+  let shown: DeskState = { name: 'nothing', hash: 'card', sign: '.empty' };
+  const { page, complaints } = await openPage(context, {
+    ...options,
+    answer: (channel, params) => answerIn(shown)(channel, params),
+    hash: shown.hash,
+    later: exampleNow - Math.floor(Date.now() / 1000),
+  });
+  return {
+    page,
+    complaints,
+    async show(state) {
+      shown = state;
+      await page.setViewportSize(isCardState(state) ? cardSize : mainSize);
+      const { origin } = new URL(page.url());
+      // An address that differs only behind its # would load nothing.
+      await page.goto('about:blank');
+      await page.goto(`${origin}/#${state.hash}`);
+      if (state.isLarge === true) await page.evaluate(`document.documentElement.style.fontSize = '200%'`);
+      for (const pressed of state.press ?? []) {
+        const found =
+          typeof pressed === 'string'
+            ? page.locator(pressed)
+            : page.getByRole('button', { name: anyArguments(pressed(words)) });
+        await found.first().click();
+      }
+      for (const [field, text] of state.type ?? []) await page.locator(field).first().fill(text);
+      await page.locator(state.sign).first().waitFor();
+    },
+  };
+}
+
+/** A message as a pattern: its arguments stand for any text. */
+function anyArguments(message: string): RegExp {
+  const [first = '', ...rest] = message
+    .split(/\{[^}]*\}/)
+    .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
+  return new RegExp(`^${[first, ...rest].join('.*')}$`);
+}

@@ -1,0 +1,186 @@
+/**
+ * Every question that a card can ask, once or several times: by its kind, by what is rare about it, and as long as
+ * texts get. All of it is invented.
+ */
+import type { ResultOn } from '../../../electron/bridge/channels.ts';
+import { attestedEditor, exampleNow, exampleQuestions, hostileAsker } from '../homes/example-desk.ts';
+
+export type Question = ResultOn<'interaction.list'>['interactions'][number];
+
+const { allow, pair, url, command } = exampleQuestions;
+const { asker } = command;
+
+/** Seconds. */
+const minute = 60;
+
+export const longName = 'W'.repeat(10_000);
+export const longAddress = `https://${'notes.'.repeat(40)}example/${'path/'.repeat(360)}`;
+
+/** So many permissions, the last of which deletes. */
+export const scopesOf = (count: number): string =>
+  Array.from({ length: count }, (_, at) => `notes.part${at}:${at === count - 1 ? 'delete' : 'read'}`).join(
+    ' ',
+  );
+
+const signIn = (fields: Partial<Question>): Question => ({
+  id: 'q1',
+  kind: 'login',
+  resource: 'https://notes.example/mcp',
+  issuer: 'https://login.example',
+  url: `https://login.example/authorize?client_id=keyturn&state=${'a1b2c3d4'.repeat(8)}`,
+  createdAt: exampleNow - 5,
+  state: 'open',
+  ...fields,
+});
+
+const commandOf = (name: NonNullable<Question['command']>, fields: Partial<Question> = {}): Question => ({
+  id: 'q1',
+  kind: 'command',
+  command: name,
+  asker,
+  createdAt: exampleNow - 10,
+  state: 'open',
+  ...fields,
+});
+
+const notes = { resource: 'https://notes.example/mcp' };
+const header = { header: 'Authorization', scheme: 'Bearer' };
+
+/** Requests of apps, by what is special about each. */
+const requests: Readonly<Record<string, Question>> = {
+  allow,
+  'allow-again': {
+    ...allow,
+    client: 'Quill',
+    asker: attestedEditor,
+    resource: 'https://calendar.example/v2',
+    expiresAt: exampleNow + 5 * minute,
+  },
+  'allow-account': { ...allow, account: 'anna@work.example', accounts: ['anna@home.example', 'anna'] },
+  'allow-command': { ...allow, client: 'cli', asker },
+  'allow-any-scope': { ...allow, scope: '' },
+  'allow-60-scopes': { ...allow, scope: scopesOf(60) },
+  'allow-key': { ...allow, key: header },
+  'allow-proxied': { ...allow, proxied: 'interpreter', asker },
+  'allow-any': {
+    id: 'q1',
+    kind: 'allow',
+    client: 'notes: any program',
+    proxied: 'any',
+    createdAt: exampleNow,
+    state: 'open',
+    ...notes,
+    scope: 'notes:read',
+  },
+  'allow-unverified': {
+    ...allow,
+    asker: { verified: false, pid: 4711, executable: '/opt/quill/bin/quill', file: 'unreadable' },
+  },
+  'allow-elsewhere': {
+    ...allow,
+    asker: {
+      ...attestedEditor,
+      verified: true,
+      file: 'elsewhere',
+      changeableBy: 'others',
+      enclosures: [
+        { kind: 'container', name: 'c0ffee5e7b1d' },
+        { kind: 'flatpak', name: 'org.example.Quill' },
+      ],
+    },
+  },
+  'allow-long': {
+    ...allow,
+    client: longName,
+    asker: hostileAsker(longName),
+    resource: longAddress,
+    scope: `${longName} ${'short '.repeat(20)}last`,
+    account: longName,
+    accounts: [longName, 'anna'],
+  },
+  pair,
+  'pair-long': { ...pair, client: longName, asker: hostileAsker(longName) },
+  url,
+  'url-silent': { ...url, message: '' },
+  'url-long': { ...url, url: longAddress, message: longName, resource: longAddress },
+};
+
+/** Sign-ins that are under way, and what came of one. */
+const signIns: Readonly<Record<string, Question>> = {
+  login: signIn({}),
+  'login-new-issuer': signIn({ formerIssuer: 'https://old-login.example', newClient: true, account: 'anna' }),
+  'login-long': signIn({ resource: longAddress, issuer: longAddress, url: longAddress, account: longName }),
+  device: signIn({ kind: 'device', code: 'WDJB-MJHT', url: 'https://login.example/device' }),
+  'device-long': signIn({ kind: 'device', code: 'WDJB-MJHT-'.repeat(6), url: longAddress }),
+  account: signIn({ kind: 'account', account: 'anna@work.example', accounts: ['anna@home.example', 'anna'] }),
+  'account-long': signIn({ kind: 'account', accounts: [longName, longName.slice(1)] }),
+};
+
+/** Each kind of command, with all that its card may say. */
+const commands: Readonly<Record<string, Question>> = {
+  command,
+  'command-allow-key': commandOf('allow', { ...notes, client: 'cli', key: header }),
+  'command-end-denial': commandOf('endDenial', {
+    ...notes,
+    client: 'Quill',
+    accounts: ['anna', 'anna@home.example'],
+    scope: 'notes:read notes:write',
+  }),
+  'command-key': commandOf('key', { ...notes, key: header, replaces: true, unchecked: true }),
+  'command-register': commandOf('register', {
+    issuer: 'https://login.example',
+    registration: 'c7f0a1d2-5b1e-4f0e-9a35-2d8a4f6b9e11',
+    grant: 'id-jag',
+    authMethod: 'private_key_jwt',
+    redirectUri: 'http://127.0.0.1:61742/callback',
+    idp: 'https://idp.home.example',
+    replaces: true,
+  }),
+  'command-login': commandOf('login', {
+    ...notes,
+    account: 'anna',
+    method: 'device',
+    scope: 'notes:read notes:delete',
+    newClient: true,
+  }),
+  'command-override': commandOf('override', {
+    server: 'https://notes.example',
+    override: 'no-pkce-metadata',
+  }),
+  'command-proxy': commandOf('proxy', notes),
+  'command-settings': commandOf('settings', {
+    setting: { name: 'noProxy', value: ['localhost', '127.0.0.1', `${'host.'.repeat(60)}example`] },
+  }),
+  'command-unlock': commandOf('unlock'),
+  'command-passphrase': commandOf('passphrase'),
+  'command-backup': commandOf('backup'),
+  'command-resume': commandOf('resume'),
+  'command-long': commandOf('allow', {
+    resource: longAddress,
+    client: longName,
+    account: longName,
+    scope: longName,
+    asker: hostileAsker(longName),
+  }),
+};
+
+const settings: Readonly<Record<string, Question>> = {
+  settings: {
+    id: 'q1',
+    kind: 'settings',
+    settings: [
+      { name: 'httpsProxy', value: 'http://proxy.example:3128' },
+      { name: 'extraAuthorities', value: '/home/anna/ca.pem', held: '/home/anna/ca.pem', isContent: true },
+      { name: 'noProxy', value: longName, held: ['localhost', longName] },
+    ],
+    createdAt: exampleNow - 60,
+    state: 'open',
+  },
+};
+
+export const questions: Readonly<Record<string, Question>> = {
+  ...requests,
+  ...signIns,
+  ...commands,
+  ...settings,
+};
