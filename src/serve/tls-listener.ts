@@ -2,9 +2,10 @@
  * One HTTPS listener on the loopback address.
  *
  * Invariant: it binds 127.0.0.1 and nothing else, and after `close` no socket of it is left. The port
- * is known before anything is served, because an issuer and a resource have to name their own port.
+ * is known before anything is served, because an issuer and a resource have to name their own port; until then each
+ * request gets 503.
  */
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { KeyturnError } from '../base/errors.ts';
@@ -24,6 +25,7 @@ export interface TlsListener {
 /** @param port 0 lets the system choose. A port in use is a `conflict`. */
 export async function listenOnLoopback(certificates: Certificates, port: number): Promise<TlsListener> {
   const server = createServer({ key: certificates.key, cert: certificates.cert });
+  server.on('request', refuse);
   // `closeAllConnections` overlooks a connection whose TLS handshake isn't finished.
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
@@ -49,6 +51,7 @@ export async function listenOnLoopback(certificates: Certificates, port: number)
     port: address.port,
     origin: `https://127.0.0.1:${address.port}`,
     serve(listener) {
+      server.off('request', refuse);
       server.on('request', listener);
     },
     connections: () => sockets.size,
@@ -60,4 +63,9 @@ export async function listenOnLoopback(certificates: Certificates, port: number)
       await closed;
     },
   };
+}
+
+/** Without an answer a client that came too early would wait for good. */
+function refuse(_request: unknown, response: ServerResponse): void {
+  response.writeHead(503, { 'retry-after': '1', 'cache-control': 'no-store' }).end();
 }

@@ -4,6 +4,8 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { throwAwayCertificates } from '../../src/serve/certificate.ts';
+import { listenOnLoopback } from '../../src/serve/tls-listener.ts';
 import { trustingFetch } from '../../src/serve/trusting-fetch.ts';
 import { codeBlocks, page, root } from '../docs/pages.ts';
 import { newHome, type Running, type TestHome } from '../support/home.ts';
@@ -183,4 +185,19 @@ it('`keyturn serve` names a configuration that it cannot read', async () => {
   const run = await newHome().keyturn(['serve', '--config', '/nonexistent/serve.json']);
   expect(run.code).toBe(7);
   expect(run.stderr).toContain('reason: file_unreadable');
+});
+
+it('a server of keyturn serve that is still starting answers 503, so that no client waits for good', async () => {
+  const certificates = await throwAwayCertificates();
+  const listener = await listenOnLoopback(certificates, 0);
+  const trusting = trustingFetch(certificates.ca);
+  try {
+    const early = await trusting.fetch(listener.origin, { signal: AbortSignal.timeout(5000) });
+    expect([early.status, early.headers.get('retry-after')]).toEqual([503, '1']);
+    listener.serve((_request, response) => void response.writeHead(204).end());
+    expect((await trusting.fetch(listener.origin)).status).toBe(204);
+  } finally {
+    await trusting.close();
+    await listener.close();
+  }
 });
