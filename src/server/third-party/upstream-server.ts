@@ -23,6 +23,17 @@ export const startedSchema = z.object({
 
 export type StartedSignIn = z.infer<typeof startedSchema>;
 
+/**
+ * RFC 6749 §5.2, and errors of OpenID Connect Core §3.1.2.6 with which some providers answer a renewal: the person has
+ * to do something there.
+ */
+const wantsSignIn: ReadonlySet<string> = new Set([
+  'invalid_grant',
+  'interaction_required',
+  'login_required',
+  'consent_required',
+]);
+
 /** The upstream doesn't honour the token any more. */
 export class RefusedUpstream extends Error {}
 
@@ -116,8 +127,8 @@ export class UpstreamServer {
     try {
       response = await openid.refreshTokenGrant(configuration, refreshToken, this.#resource);
     } catch (error) {
-      // RFC 6749 §5.2. Nothing else says that the grant is over.
-      if (error instanceof openid.ResponseBodyError && error.error === 'invalid_grant')
+      // Nothing else says that the grant is over, or that only a new sign-in helps.
+      if (error instanceof openid.ResponseBodyError && wantsSignIn.has(error.error))
         throw new RefusedUpstream('the upstream refused the renewal');
       throw error;
     }

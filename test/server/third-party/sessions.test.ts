@@ -114,6 +114,15 @@ describe('a session', () => {
     expect(renewals()).toHaveLength(2);
   });
 
+  it('a session ends where the upstream wants the person before it renews', async () => {
+    const { access, session } = await signIn(flow);
+    const token = `upstream-refresh-${flow.upstream.state.count}`;
+    bend({ renewal: { token, status: 400, error: 'interaction_required' } });
+    flow.clock.ahead = 620;
+    expect(await flow.call(access)).toBe(401);
+    expect(endings(session)).toMatchObject([{ why: 'upstream_ended' }]);
+  });
+
   it('a session ends where a renewal brings fewer scopes', async () => {
     const { access, session } = await signIn(flow, { scope: 'notes:write' });
     bend({ token: { scope: 'openid offline_access read' } });
