@@ -29,6 +29,7 @@ import { pageFolder, preloadFile } from './base/files.ts';
 import { hardenApp, hardenSession } from './windows/hardening.ts';
 import { answerWindows } from './windows/ipc.ts';
 import { spawnKeychainChild, spawnProxyChild } from './system/children.ts';
+import { ClientSetup } from './windows/client-setup.ts';
 import { loginItem } from './system/login-item.ts';
 import { commandOf, noteCommand } from './system/own-command.ts';
 import { pageScheme, pageSchemeName, servePage } from './windows/page.ts';
@@ -216,6 +217,7 @@ function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopPa
   made.controller = controller;
   const handlers = channelHandlers({
     owner,
+    clientSetup: new ClientSetup({ env: options.env, stateFolder: paths.state, owner }),
     windows,
     preferences,
     loginItem: atLogin,

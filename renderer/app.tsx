@@ -18,7 +18,7 @@ import { OpenQuestions } from './views/open-questions.tsx';
 import { Overview } from './views/overview/overview.tsx';
 import { Search } from './views/search.tsx';
 import { useKeys } from './state/keys.ts';
-import { Welcome } from './views/welcome.tsx';
+import { Welcome } from './views/welcome/welcome.tsx';
 
 export function App() {
   const route = useRoute();

@@ -195,6 +195,7 @@ const besideLayers: Readonly<Record<string, Layer & { readonly typesOnly?: reado
         'client/',
         'daemon/',
         'proxy/worker-file.ts',
+        'setup/',
       ].map((name) => `src/${name}`),
     ],
     packages: ['electron', 'electron-store', 'zod'],

@@ -26,6 +26,63 @@ const copied = z
 /** A window doesn't see the address of a proxy, whose path is a secret. `status` lists the proxies. */
 const shownProxy = proxy.omit({ url: true });
 
+/** What is found in the clients' files. No value of a header or variable is in it. */
+const lookedAt = z.object({
+  /** Names this look: `setup.apply` takes entries of the last one only. */
+  look: z.string(),
+  /** How often `keyturn setup` changed something that can be put back. */
+  runs: z.int().nonnegative(),
+  /** What the entries would start. Absent: no `keyturn` is installed, and nothing was looked at. */
+  command: z.string().optional(),
+  clients: z.array(
+    z.object({
+      title: z.string(),
+      file: z.string(),
+      /** Why nothing in this file is changed. */
+      left: z.string().optional(),
+      entries: z.array(
+        z.object({
+          id: z.string(),
+          name: z.string(),
+          kind: z.literal(['switch', 'bridge', 'left']),
+          endpoint: z.string().optional(),
+          /** Lines that go (`- `) and come (`+ `). */
+          change: z.array(z.string()).optional(),
+          why: z.string().optional(),
+          /** Headers whose secret stands in the open. */
+          exposed: z.array(z.string()),
+        }),
+      ),
+    }),
+  ),
+});
+
+const applied = z.object({
+  results: z.array(
+    z.object({
+      file: z.string(),
+      entry: z.string(),
+      outcome: z.literal(['switched', 'left']),
+      endpoint: z.string(),
+      why: z.string().optional(),
+      /** Where the secret is now: `vault`, or in the `sealed` backup only. */
+      secret: z.literal(['vault', 'sealed']).optional(),
+      exposed: z.string().optional(),
+    }),
+  ),
+});
+
+const undone = z.object({
+  files: z.array(
+    z.object({
+      file: z.string(),
+      outcome: z.literal(['restored', 'unchanged', 'gone', 'unreadable', 'changing', 'entries']),
+    }),
+  ),
+  /** Servers whose API key stays in the vault, though it may stand in a file again. */
+  keys: z.array(z.string()),
+});
+
 const preferences = z.object({
   openAtLogin: z.boolean(),
   /** Show a notification for a question or a failed refresh. */
@@ -106,6 +163,10 @@ export const channels = {
   'card.fit': { params: z.object({ height: z.int().min(1).max(100_000) }), result: empty },
   /** To the clipboard, after a press. Nothing is ever read from there. */
   'text.copy': { params: z.object({ text: copied }), result: empty },
+  /** Clients on this machine, and what would change in their files: see electron/windows/client-setup.ts. */
+  'setup.look': { params: empty, result: lookedAt },
+  'setup.apply': { params: z.object({ look: id, entries: z.array(id).min(1).max(1000) }), result: applied },
+  'setup.undo': { params: empty, result: undone },
   'preferences.get': { params: empty, result: shownPreferences },
   'preferences.set': { params: preferences.partial(), result: shownPreferences },
 } as const satisfies Record<string, { readonly params: z.ZodType; readonly result: z.ZodType }>;

@@ -10,6 +10,7 @@ import { methods } from '../../src/ipc/protocol/methods.ts';
 import type { ChannelName, ShownPreferences } from '../bridge/channels.ts';
 import { channels } from '../bridge/channels.ts';
 import type { WindowHandlers } from './ipc.ts';
+import type { ClientSetup } from './client-setup.ts';
 import type { LoginItem } from '../system/login-item.ts';
 import type { PreferenceFile } from '../system/preferences.ts';
 import type { ScreenChoice } from '../system/screen-choice.ts';
@@ -20,6 +21,7 @@ import type { AppWindow, Windows } from './windows.ts';
 
 export interface HandlerParts {
   readonly owner: Pick<InProcessOwner, 'call' | 'release' | 'widens' | 'endsRefusal' | 'endsKeyRefusal'>;
+  readonly clientSetup: Pick<ClientSetup, 'look' | 'apply' | 'undo'>;
   readonly preferences: PreferenceFile;
   readonly loginItem: LoginItem;
   readonly screenChoice: ScreenChoice;
@@ -55,6 +57,8 @@ const alwaysPressed: ReadonlySet<ChannelName> = new Set<ChannelName>([
   'access.resume',
   'login.start',
   'text.copy',
+  'setup.apply',
+  'setup.undo',
 ]);
 
 export function channelHandlers(parts: HandlerParts): WindowHandlers {
@@ -75,7 +79,7 @@ function toBroker({ owner }: HandlerParts, channel: ChannelName, params: unknown
 
 /** What the broker knows nothing of. */
 function appHandlers(parts: HandlerParts): Handlers {
-  const { preferences, loginItem, screenChoice, screenLock, windows } = parts;
+  const { clientSetup, preferences, loginItem, screenChoice, screenLock, windows } = parts;
   const shownPreferences = async (): Promise<ShownPreferences> => ({
     ...preferences.choices(),
     lockWithScreen: await screenChoice.isOn(),
@@ -96,6 +100,9 @@ function appHandlers(parts: HandlerParts): Handlers {
       await parts.copy(text);
       return {};
     },
+    'setup.look': () => clientSetup.look(),
+    'setup.apply': (_window, params) => clientSetup.apply(params),
+    'setup.undo': () => clientSetup.undo(),
     'preferences.get': shownPreferences,
     'preferences.set': async ({ guard }, { openAtLogin, lockWithScreen, ...choices }) => {
       // The vault would stay open behind a locked screen: no page decides that by itself.

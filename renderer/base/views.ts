@@ -26,6 +26,11 @@ export type Question = ResultOn<'interaction.list'>['interactions'][number];
 export type ClientProcess = NonNullable<Question['asker']>;
 export type Registered = ResultOn<'registration.list'>['registrations'][number];
 export type Status = ResultOn<'status'>;
+export type LookedAt = ResultOn<'setup.look'>;
+export type SetupClient = LookedAt['clients'][number];
+export type SetupEntry = SetupClient['entries'][number];
+export type SetupResult = ResultOn<'setup.apply'>['results'][number];
+export type SetupUndone = ResultOn<'setup.undo'>;
 export type VaultState = Status['vaultState'];
 export type ActiveHour = ResultOn<'audit.activity'>['hours'][number];
 /** How an app used a server in those hours. */

@@ -184,6 +184,8 @@ describe('the bridge', () => {
       ask(page, 'vault.passphrase', { current: 'x', next: 'y' }),
       ask(page, 'settings.set', { name: 'lockAfter', value: 60 }),
       ask(page, 'proxy.add', { resource }),
+      ask(page, 'setup.apply', { look: 'look', entries: ['entry'] }),
+      ask(page, 'setup.undo', {}),
       ask(page, 'proxy.copy', { proxy: 'notes' }),
       ask(page, 'vault.unlock', {}),
       ask(page, 'vault.passphrase', { current: 'a', next: 'b' }),

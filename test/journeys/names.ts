@@ -28,6 +28,7 @@ export const names = {
   overview: 'Who uses what',
   welcome: {
     title: 'Welcome to Keyturn',
+    clients: 'Connect the apps on this computer',
     startAtLogin: 'Start when I log in',
     done: 'Show my servers',
   },

@@ -77,7 +77,7 @@ it('a card in the main window keeps the name of a scope beside its words', async
 
 it('the first screen shows its main button without scrolling', async () => {
   const { page } = await openWindow({ answer: exampleAnswer(), hash: 'welcome', ...mainSize });
-  const box = await page.locator('.welcome .actions .primary').boundingBox();
+  const box = await page.locator('.welcome > .actions .primary').boundingBox();
   expect((box?.y ?? Infinity) + (box?.height ?? 0)).toBeLessThanOrEqual(mainSize.height);
 });
 

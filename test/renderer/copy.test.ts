@@ -7,10 +7,10 @@ const openWindow = windowsOfOneBrowser();
 
 const command = 'npm run setup && npm install --global .';
 
-/** The welcome, and what its page asked of the main process, which refuses to copy where it is told so. */
+/** The welcome where no command is installed, and what its page asked of the main process, which refuses to copy where it is told so. */
 async function openWelcome(isRefused: boolean) {
   const asked: unknown[] = [];
-  const known = exampleAnswer();
+  const known = exampleAnswer({ 'setup.look': { look: 'look-1', runs: 0, clients: [] } });
   const answer: Answer = async (channel, params) => {
     if (channel === 'text.copy') asked.push(params);
     if (channel !== 'text.copy' || !isRefused) return known(channel, params);

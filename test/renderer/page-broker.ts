@@ -5,7 +5,7 @@
  * Invariant: the page's calls go the way they go in the app (electron/bridge/bridge.ts, then the owner's
  * methods), and everything that crosses is kept, for tests that look for what must not.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,6 +13,7 @@ import { onTestFinished } from 'vitest';
 import { answerCall } from '../../electron/bridge/bridge.ts';
 import type { ChannelHandler } from '../../electron/bridge/bridge.ts';
 import type { ShownPreferences } from '../../electron/bridge/channels.ts';
+import { ClientSetup } from '../../electron/windows/client-setup.ts';
 import { grantVaultId } from '../../src/broker/records/grant.ts';
 import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
@@ -32,6 +33,8 @@ export interface PageBroker {
   readonly resource: string;
   readonly owner: Connection;
   readonly answer: Answer;
+  /** The person's home folder, in which the clients keep their files. Nothing is in it. */
+  readonly personHome: string;
   /** What the main process keeps for itself. */
   readonly preferences: ShownPreferences;
   /** Ids of the questions whose card was on the screen. */
@@ -77,6 +80,13 @@ export async function startPageBroker(): Promise<PageBroker> {
     await world.close();
     rmSync(folder, { recursive: true, force: true });
   });
+  const person = path.join(folder, 'person');
+  mkdirSync(person);
+  const clientSetup = new ClientSetup({
+    env: { HOME: person, PATH: path.join(person, 'bin') },
+    stateFolder: paths.state,
+    owner: { call: (method, params) => owner.request(method, params as object) },
+  });
   const preferences: ShownPreferences = {
     openAtLogin: false,
     notifications: true,
@@ -107,6 +117,12 @@ export async function startPageBroker(): Promise<PageBroker> {
         openedPages.push(id);
         return {};
       }
+      case 'setup.look':
+        return clientSetup.look();
+      case 'setup.apply':
+        return clientSetup.apply(params as Parameters<ClientSetup['apply']>[0]);
+      case 'setup.undo':
+        return clientSetup.undo();
       case 'text.copy':
       case 'proxy.copy':
         return {};
@@ -127,6 +143,7 @@ export async function startPageBroker(): Promise<PageBroker> {
     world,
     daemon,
     owner,
+    personHome: person,
     preferences,
     shownCards,
     openedPages,

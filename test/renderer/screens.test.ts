@@ -49,7 +49,7 @@ const screens: readonly (readonly [hash: string, sign: string])[] = [
   ['settings/security', '#vault-title'],
   ['settings/providers', '#registered-title'],
   ['settings/advanced', '#broker-title'],
-  ['welcome', '.steps'],
+  ['welcome', '.setup .client'],
   ['card/allow', '.question button.primary:enabled'],
   ['card/pair', '.question button.primary:enabled'],
   ['card/url', '.question button.primary:enabled'],

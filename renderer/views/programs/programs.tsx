@@ -1,9 +1,10 @@
 /** Every local client, with what it may reach. */
 import type { ComponentChildren } from 'preact';
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { commandName } from '../../cards/lease-choices.ts';
 import { MasterDetail } from '../../lists/master-detail.tsx';
 import { RecentActivity } from '../activity/recent-activity.tsx';
+import { ConnectClients } from './connect-clients.tsx';
 import { ProgramCard } from './program-card.tsx';
 import { ProgramRow } from './program-row.tsx';
 import { useList } from '../../state/store.ts';
@@ -15,6 +16,7 @@ const words = strings.programs;
 
 export function Programs({ item }: { readonly item?: string }) {
   const loaded = useList('client.list');
+  const [isConnecting, connect] = useState(false);
   const clients = loaded.value?.clients;
   // The command stands in the list only while it may reach something.
   const programs = useMemo(
@@ -23,7 +25,17 @@ export function Programs({ item }: { readonly item?: string }) {
   );
   return (
     <>
-      <ViewHead title={words.title} lead={words.lead} />
+      <ViewHead title={words.title} lead={words.lead}>
+        <button type="button" aria-expanded={isConnecting} onClick={() => connect(!isConnecting)}>
+          {strings.setup.open}
+        </button>
+      </ViewHead>
+      {isConnecting && (
+        <section class="card" aria-label={strings.setup.title}>
+          <p>{strings.setup.lead}</p>
+          <ConnectClients />
+        </section>
+      )}
       <MasterDetail<LocalClient>
         tab="programs"
         chosen={item}

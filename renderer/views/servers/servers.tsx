@@ -2,18 +2,14 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { ApiKey, keyItem } from './api-key.tsx';
-import { announce } from '../../state/announcement.ts';
-import { useAction } from '../../state/action.ts';
-import { Field } from '../../parts/field.tsx';
 import { MasterDetail } from '../../lists/master-detail.tsx';
-import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { GrantCard } from './grant-card.tsx';
 import { GrantRow, KeyRow } from './server-row.tsx';
 import { RecentActivity } from '../activity/recent-activity.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { goTo } from '../../state/route.ts';
 import { useList } from '../../state/store.ts';
-import { Form } from '../../parts/form.tsx';
+import { SignInForm } from './sign-in-form.tsx';
 import { strings } from '../../base/strings.ts';
 import type { Grant, ListedKey } from '../../base/views.ts';
 import { ViewHead } from '../../parts/view-head.tsx';
@@ -44,7 +40,17 @@ export function Servers({ item }: { readonly item?: string }) {
           {words.add}
         </button>
       </ViewHead>
-      {isAdding && <SignInForm onDone={() => add(false)} />}
+      {isAdding && (
+        <section class="card" aria-label={words.add}>
+          <SignInForm
+            isFirst
+            onDone={(grant) => {
+              add(false);
+              goTo('servers', grant);
+            }}
+          />
+        </section>
+      )}
       <Refused refusal={refusal} />
       <MasterDetail<Server>
         tab="servers"
@@ -84,37 +90,4 @@ function textOf(server: Server): string {
   if ('listed' in server) return [server.listed.resource, ...server.listed.clients].join(' ');
   const { endpoint, issuer, account = '', scope, clients } = server.grant;
   return [endpoint, issuer, account, scope, ...clients].join(' ');
-}
-
-function SignInForm({ onDone }: { readonly onDone: () => void }) {
-  const [resource, set] = useState('');
-  const action = useAction();
-  const submit = async (): Promise<void> => {
-    const done = await action.run('login.start', { resource: resource.trim() });
-    if (!done) return;
-    announce(words.signedIn({ server: sanitizeLabel(resource.trim()) }));
-    onDone();
-    goTo('servers', done.grant.id);
-  };
-  return (
-    <section class="card" aria-label={words.add}>
-      <Form onSubmit={submit}>
-        <div class="row">
-          <Field
-            label={words.addLabel}
-            type="url"
-            hint={words.addHint}
-            value={resource}
-            onInput={set}
-            isRequired
-            isFirst
-          />
-          <button type="submit" class="primary" aria-disabled={action.isBusy}>
-            {action.isBusy ? words.signingIn : words.signIn}
-          </button>
-        </div>
-        <Refused refusal={action.refusal} />
-      </Form>
-    </section>
-  );
 }

@@ -11,7 +11,7 @@ import { kinds } from '../programs/asked.ts';
 import { startEntry } from '../programs/entry.ts';
 import { entryName, nameOfServer } from '../programs/entry-name.ts';
 import { headersFrom, withHeaders } from '../programs/extra-headers.ts';
-import { translated } from '../programs/mcp-remote.ts';
+import { translated } from '../../setup/mcp-remote.ts';
 import { UsageError } from '../terminal/arguments.ts';
 import { type Command, defineCommand } from '../terminal/command.ts';
 import { refuse, say } from '../terminal/output.ts';

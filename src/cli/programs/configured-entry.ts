@@ -8,6 +8,7 @@ import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import { printJson, say } from '../terminal/output.ts';
 import { isSingle } from '../../base/system/single.ts';
+import { neededVariables, type OwnCommand } from '../../setup/own-command.ts';
 import type { Entry } from './entry.ts';
 
 interface Configured {
@@ -18,7 +19,7 @@ interface Configured {
 
 export function configuredEntry({ name, resource }: Entry, env = process.env): Configured {
   const [command, ...before] = ownCommand(env);
-  const needed = neededOf(env);
+  const needed = neededVariables(env);
   return {
     command,
     args: [...before, 'bridge', resource, '--as', name],
@@ -27,26 +28,9 @@ export function configuredEntry({ name, resource }: Entry, env = process.env): C
 }
 
 /** As `configuredEntry`, by absolute paths: a program with a window may have another PATH than this terminal. */
-export function absoluteCommand(env = process.env): {
-  readonly words: readonly [string, ...string[]];
-  readonly env: Readonly<Record<string, string>>;
-} {
+export function absoluteCommand(env = process.env): OwnCommand {
   const own = ownFile();
-  return { words: own === undefined ? ownCommand(env) : startOf(own), env: neededOf(env) };
-}
-
-/** What the bridge reads of this terminal's environment: most clients pass only a few variables to what they start. */
-function neededOf(env: NodeJS.ProcessEnv): Record<string, string> {
-  const files = ['KEYTURN_HOME', 'NODE_EXTRA_CA_CERTS'].flatMap((name) => {
-    const place = env[name];
-    return place ? [[name, path.resolve(place)] as const] : [];
-  });
-  const proxies = ['HTTPS_PROXY', 'https_proxy', 'NO_PROXY', 'no_proxy'].flatMap((name) => {
-    const value = env[name];
-    // A user and a password of a proxy are secrets.
-    return value && !value.includes('@') ? [[name, value] as const] : [];
-  });
-  return Object.fromEntries([...files, ...proxies]);
+  return { words: own === undefined ? ownCommand(env) : startOf(own), env: neededVariables(env) };
 }
 
 /** For a script with `isForScript`; else for a person at a terminal, who copies it. */

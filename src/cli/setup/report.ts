@@ -3,9 +3,9 @@
  *
  * Invariant: no line holds a secret: of a key its header is named, and nothing else.
  */
-import type { Applied } from './apply.ts';
-import { type Surveyed, switchesIn } from './survey.ts';
-import type { Undone } from './undo.ts';
+import type { Applied } from '../../setup/apply.ts';
+import { type Surveyed, switchesIn } from '../../setup/survey.ts';
+import type { Undone } from '../../setup/undo.ts';
 
 /** `withChange`: the lines that go and come. */
 export function surveyLines(files: readonly Surveyed[], withChange: boolean): readonly string[] {

@@ -10,11 +10,11 @@ import { ask } from '../broker/request.ts';
 import { absoluteCommand } from '../programs/configured-entry.ts';
 import { print, printJson, say } from '../terminal/output.ts';
 import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
-import { applySetup } from './apply.ts';
-import { backupsIn, openBackup, removeBackup } from './backup.ts';
+import { applySetup } from '../../setup/apply.ts';
+import { backupsIn } from '../../setup/backup.ts';
 import { appliedLines, hasWork, surveyJson, surveyLines, undoneLine } from './report.ts';
-import { survey, switchesIn } from './survey.ts';
-import { type Undone, undoFile } from './undo.ts';
+import { survey, switchesIn } from '../../setup/survey.ts';
+import { undoSetup } from '../../setup/undo.ts';
 
 /** As `keyturn doctor` answers where it found something. */
 const foundSomething = 9;
@@ -44,7 +44,7 @@ export async function runSetup({ check, isDry, yes, json, project }: SetupChoice
   if (!hasSwitches && !json) say('keyturn: there is nothing to switch.');
   if (isDry || !hasSwitches) return exitCodes.ok;
   await confirm('Change these files? ', yes);
-  const results = await applySetup(files);
+  const results = await applySetup(files, { stateFolder: homePaths().state, ask });
   if (json) printJson(results);
   else for (const line of appliedLines(results)) print(line);
   if ((await ask('status', {})).vault === 'memory')
@@ -72,24 +72,13 @@ async function confirm(question: string, isSure: boolean): Promise<void> {
 
 /** Answers the exit code. */
 export async function undoAll(isSure: boolean, json: boolean): Promise<number> {
-  const backups = (await backupsIn(homePaths().state)).toReversed();
-  if (backups.length === 0) say('keyturn: there is nothing to put back.');
-  else await confirm(`Put back what ${backups.length} run(s) of setup changed? `, isSure);
-  const all: Undone[] = [];
-  const keys = new Set<string>();
-  for (const file of backups) {
-    const backup = await openBackup(file, async (sealedKey) => (await ask('backup.open', { sealedKey })).key);
-    const undone: Undone[] = [];
-    for (const changed of backup.files) undone.push(await undoFile(changed));
-    for (const key of backup.keys) keys.add(key);
-    all.push(...undone);
-    const isOver = undone.every(({ outcome }) => outcome !== 'unreadable' && outcome !== 'changing');
-    if (isOver) await removeBackup(file);
-    // An older backup says what the files were before this one.
-    else break;
-  }
-  if (json) printJson(all);
-  else for (const undone of all) print(undoneLine(undone));
+  const stateFolder = homePaths().state;
+  const { length } = await backupsIn(stateFolder);
+  if (length === 0) say('keyturn: there is nothing to put back.');
+  else await confirm(`Put back what ${length} run(s) of setup changed? `, isSure);
+  const { files, keys } = await undoSetup({ stateFolder, ask });
+  if (json) printJson(files);
+  else for (const undone of files) print(undoneLine(undone));
   for (const key of keys)
     say(
       `keyturn: the API key for ${key} stays in the vault, and may stand in the file again: keyturn key remove ${shellWord(key)}`,

@@ -8,6 +8,7 @@ import { channels, isChannel } from '../../../electron/bridge/channels.ts';
 import type { ChannelName, ResultOn, ShownPreferences } from '../../../electron/bridge/channels.ts';
 import type { Answer } from '../electron/window-page.ts';
 import { exampleActivity } from './example-activity.ts';
+import { exampleLook } from './example-setup.ts';
 
 /** Seconds since 1970 at which it is looked at: a Tuesday, at twenty-four minutes past ten (UTC). */
 export const exampleNow = 1_778_581_440;
@@ -389,6 +390,7 @@ export const examplePreferences: ShownPreferences = {
 };
 
 const answers: { readonly [C in ChannelName]?: ResultOn<C> } = {
+  'setup.look': exampleLook,
   'grant.list': { grants },
   'grant.explain': explanation,
   'client.list': { clients },

@@ -211,10 +211,10 @@ export const layers: Readonly<Record<string, Layer>> = {
     packages: ['zod', 'conf', 'koffi', 'undici'],
     why: 'the composition root; hosts import it, it imports no host',
   },
-  'cli/setup/': {
-    mayImport: [...base, 'ipc/wire/', 'client/', 'cli/broker/', 'cli/programs/', 'cli/terminal/'],
+  'setup/': {
+    mayImport: [...base, 'ipc/protocol/', 'ipc/wire/', 'client/endpoint-url.ts'],
     packages: ['jsonc-parser', 'zod'],
-    why: 'reads and writes files of other programs: of the broker it has what a command may ask',
+    why: 'reads and writes files of other programs; the broker is handed in, as a command or the app may ask it',
   },
   'cli/': {
     mayImport: [
@@ -228,6 +228,7 @@ export const layers: Readonly<Record<string, Layer>> = {
       'bridge/',
       'daemon/',
       'serve/',
+      'setup/',
     ],
     packages: ['zod'],
     why: 'asks the broker over the socket, never past it; of daemon/ it starts what runs',

@@ -64,11 +64,12 @@ export const rooms: Readonly<Record<string, string>> = {
   'src/daemon/moving': 'what a move needs of settings and passphrases, for methods and their cards',
   'src/daemon/methods': 'joins wire and broker, and is handed home, vault and settings',
   'src/daemon': 'puts all of it together',
+  'src/setup': 'changes the files of clients, and is handed who asks the broker: a command or the app',
   'src/cli/terminal': 'reads and prints without a broker',
   'src/cli/broker': 'reaches the broker, for every command',
   'src/cli/programs': 'asks the broker in place of a program, for several commands',
   'src/cli/doctor': 'looks at what the broker says, beside the disk and the machine',
-  'src/cli/setup': 'changes files of clients, and asks the broker as commands do',
+  'src/cli/setup': 'shows at a terminal what would change in files of clients, and asks',
   'src/cli/service': 'the broker as systemd runs it, for one command and for the package',
   'src/cli/commands': 'each stands alone on the three rooms before',
   'src/cli': 'chooses the command that is loaded',
@@ -93,6 +94,8 @@ export const rooms: Readonly<Record<string, string>> = {
   'renderer/views/programs': 'a view; of others it shows the rows of activity',
   'renderer/views/overview': 'a view; it leads to servers and apps',
   'renderer/views/settings': 'a view; it locks and opens the vault',
+  'renderer/views/welcome':
+    'the first run: it signs in as the view of servers does, and connects as the view of apps does',
   'renderer/views': 'stands around the others',
   renderer: 'chooses what a window shows',
 };

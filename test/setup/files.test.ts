@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { readConfig, replaceConfig } from '../../../src/cli/setup/files.ts';
+import { readConfig, replaceConfig } from '../../src/setup/files.ts';
 
 function newFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));

@@ -5,10 +5,10 @@
  * only where it is one key in one header; a reference to a variable is no secret and is not resolved, except in the
  * entry's own `env`.
  */
-import { KeyturnError } from '../../base/errors.ts';
-import { endpointUrl } from '../../client/endpoint-url.ts';
-import { headerPattern, schemePattern, tokenPattern } from '../../ipc/wire/values.ts';
-import { translated } from '../programs/mcp-remote.ts';
+import { KeyturnError } from '../base/errors.ts';
+import { endpointUrl } from '../client/endpoint-url.ts';
+import { headerPattern, schemePattern, tokenPattern } from '../ipc/wire/values.ts';
+import { translated } from './mcp-remote.ts';
 
 /** An entry as its file has it. */
 export type Members = Readonly<Record<string, unknown>>;

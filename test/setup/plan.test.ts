@@ -1,8 +1,8 @@
 /** Which entries of a client's file change, to what, and what stays. */
 import { describe, expect, it } from 'vitest';
-import { configFiles, type ConfigFile } from '../../../src/cli/setup/clients.ts';
-import { applied } from '../../../src/cli/setup/edit.ts';
-import { findingsIn, type Finding } from '../../../src/cli/setup/plan.ts';
+import { configFiles, type ConfigFile } from '../../src/setup/clients.ts';
+import { applied } from '../../src/setup/edit.ts';
+import { findingsIn, type Finding } from '../../src/setup/plan.ts';
 
 const home = '/home/ada';
 const files = configFiles({ home, project: '/work/notes', env: {}, platform: 'linux' });

@@ -144,7 +144,10 @@ const clients: Readonly<Record<string, Client>> = {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Every file that a client would read here, whether it is there or not. `project`: the folder of the project. */
+/**
+ * Every file that a client would read here, whether it is there or not. `project`: the folder of the project, if any
+ * counts.
+ */
 export function configFiles({
   home,
   project,
@@ -152,7 +155,7 @@ export function configFiles({
   platform = process.platform,
 }: {
   readonly home: string;
-  readonly project: string;
+  readonly project?: string | undefined;
   readonly env?: Environment;
   readonly platform?: NodeJS.Platform;
 }): readonly ConfigFile[] {
@@ -168,7 +171,9 @@ export function configFiles({
     const common = { client, title, ways, dialect: dialect ?? 'usual' };
     return [
       ...user({ home, settings, config }).map((file) => ({ ...common, scope: 'user' as const, file })),
-      ...own.map((name) => ({ ...common, scope: 'project' as const, file: path.join(project, name) })),
+      ...(project === undefined
+        ? []
+        : own.map((name) => ({ ...common, scope: 'project' as const, file: path.join(project, name) }))),
     ];
   });
   // In the home folder itself a client's file of the person and of the project can be the same one.

@@ -3,10 +3,11 @@
  *
  * Invariant: it only reads. A file that can't be read, or isn't of its format, is reported and left.
  */
-import { KeyturnError } from '../../base/errors.ts';
+import { KeyturnError } from '../base/errors.ts';
 import { type ConfigFile, configFiles } from './clients.ts';
 import { type FoundFile, isVersioned, readConfig, textOf } from './files.ts';
-import { type Finding, findingsIn, type OwnCommand, type Switch } from './plan.ts';
+import type { OwnCommand } from './own-command.ts';
+import { type Finding, findingsIn, type Switch } from './plan.ts';
 
 export interface Surveyed {
   readonly config: ConfigFile;
@@ -21,7 +22,8 @@ export interface Surveyed {
 
 export interface SurveyOptions {
   readonly home: string;
-  readonly project: string;
+  /** The folder of the project; without it only the person's own files count. */
+  readonly project?: string;
   readonly own: OwnCommand;
   /** Change a project's files under version control too. */
   readonly withVersioned: boolean;

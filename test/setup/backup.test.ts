@@ -2,9 +2,9 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { backupsIn, keepBackup, openBackup } from '../../../src/cli/setup/backup.ts';
-import { BackupKeys } from '../../../src/daemon/vault/backup-keys.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { backupsIn, keepBackup, openBackup } from '../../src/setup/backup.ts';
+import { BackupKeys } from '../../src/daemon/vault/backup-keys.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const secret = 'aSecretOfABackup-1618';
 const entry = { way: ['mcpServers', 'notes'], before: secret, after: 'b' };

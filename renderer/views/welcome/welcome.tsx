@@ -1,12 +1,14 @@
-/** The first run: how the command is installed, start at login, a first program. */
-import { CopyText } from '../parts/copy-text.tsx';
-import { useAction } from '../state/action.ts';
-import { Switch } from '../parts/field.tsx';
-import { Logo } from '../parts/icon.tsx';
-import { Refused } from '../parts/refused.tsx';
-import { leaveFor } from '../state/route.ts';
-import { useList } from '../state/store.ts';
-import { strings } from '../base/strings.ts';
+/** The first run: a first server, the apps on this computer, start at login. None of it needs a terminal. */
+import { useState } from 'preact/hooks';
+import { useAction } from '../../state/action.ts';
+import { Switch } from '../../parts/field.tsx';
+import { Icon, Logo } from '../../parts/icon.tsx';
+import { Refused } from '../../parts/refused.tsx';
+import { leaveFor } from '../../state/route.ts';
+import { useList } from '../../state/store.ts';
+import { strings } from '../../base/strings.ts';
+import { SignInForm } from '../servers/sign-in-form.tsx';
+import { ConnectClients } from '../programs/connect-clients.tsx';
 
 const words = strings.welcome;
 
@@ -15,6 +17,7 @@ export function Welcome() {
   const atLogin = useAction();
   // Its own: a click on it counts while the switch is still at work.
   const action = useAction();
+  const [isSignedIn, noteSignIn] = useState(false);
   const finish = async (): Promise<void> => {
     if (await action.run('preferences.set', { isWelcomed: true })) leaveFor('servers');
   };
@@ -25,9 +28,20 @@ export function Welcome() {
       <p class="lead">{words.lead}</p>
       <ol class="steps">
         <li>
-          <h2>{words.command}</h2>
-          <p>{words.commandWhat}</p>
-          <CopyText text={words.commands.install} />
+          <h2>{words.clients}</h2>
+          <p>{strings.setup.lead}</p>
+          <ConnectClients />
+          <p class="dim">{words.programOwn}</p>
+        </li>
+        <li>
+          <h2>{words.server}</h2>
+          <p>{words.serverWhat}</p>
+          {isSignedIn && (
+            <p>
+              <Icon name="check" /> {words.signedIn}
+            </p>
+          )}
+          <SignInForm isFirst={false} onDone={() => noteSignIn(true)} />
         </li>
         <li>
           <h2>{words.login}</h2>
@@ -39,12 +53,6 @@ export function Welcome() {
               (await atLogin.run('preferences.set', { openAtLogin })) !== undefined
             }
           />
-        </li>
-        <li>
-          <h2>{words.program}</h2>
-          <p>{words.programWhat}</p>
-          <CopyText text={words.commands.first} />
-          <p class="dim">{words.programOwn}</p>
         </li>
       </ol>
       <Refused refusal={atLogin.refusal ?? action.refusal} />

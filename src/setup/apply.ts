@@ -4,13 +4,12 @@
  * Invariants: a secret leaves a file only after the vault has it, or after its server offered a sign-in. Nothing is
  * written before the backup of everything is.
  */
-import { KeyturnError, shellWord } from '../../base/errors.ts';
-import { homePaths } from '../../base/paths.ts';
-import { ask } from '../broker/request.ts';
+import { KeyturnError, shellWord } from '../base/errors.ts';
 import { type Backup, keepBackup } from './backup.ts';
 import { applied } from './edit.ts';
 import { replaceConfig } from './files.ts';
 import { formatOf, type Switch } from './plan.ts';
+import type { AskOwner, SetupHome } from './setup-home.ts';
 import { type Surveyed, switchesIn } from './survey.ts';
 import { hashOf } from './undo.ts';
 
@@ -31,14 +30,17 @@ export interface Applied {
 type KeyStanding = { readonly secret: 'vault' | 'sealed' } | { readonly why: string };
 
 /** Throws what the broker refuses of the backup, and `file_unreadable`. */
-export async function applySetup(files: readonly Surveyed[]): Promise<readonly Applied[]> {
-  const standings = await moveKeys(files.flatMap(switchesIn));
+export async function applySetup(
+  files: readonly Surveyed[],
+  { stateFolder, ask }: SetupHome,
+): Promise<readonly Applied[]> {
+  const standings = await moveKeys(files.flatMap(switchesIn), ask);
   const changes = files.flatMap((file) => changeOf(file, standings) ?? []);
   const keys = [...standings].flatMap(([{ endpoint }, standing]) =>
     'secret' in standing && standing.secret === 'vault' ? [endpoint] : [],
   );
   const backup = { keys: [...new Set(keys)], files: changes.map(({ kept }) => kept) };
-  if (changes.length > 0) await keepBackup(homePaths().state, backup, await ask('backup.seal', {}));
+  if (changes.length > 0) await keepBackup(stateFolder, backup, await ask('backup.seal', {}));
   const results: Applied[] = [];
   for (const file of files) {
     const change = changes.find(({ surveyed }) => surveyed === file);
@@ -101,7 +103,10 @@ function changeOf(
 }
 
 /** One after the other: each may ask the person. A server's key that is in the vault already is never replaced. */
-async function moveKeys(entries: readonly Switch[]): Promise<ReadonlyMap<Switch, KeyStanding>> {
+async function moveKeys(
+  entries: readonly Switch[],
+  ask: AskOwner,
+): Promise<ReadonlyMap<Switch, KeyStanding>> {
   const standings = new Map<Switch, KeyStanding>();
   const secrets = entries.filter(({ key }) => key);
   if (secrets.length === 0) return standings;
@@ -119,13 +124,13 @@ async function moveKeys(entries: readonly Switch[]): Promise<ReadonlyMap<Switch,
       });
     } else {
       first.set(entry.endpoint, entry);
-      standings.set(entry, await moveKey(entry));
+      standings.set(entry, await moveKey(entry, ask));
     }
   }
   return standings;
 }
 
-async function moveKey({ endpoint, key }: Switch): Promise<KeyStanding> {
+async function moveKey({ endpoint, key }: Switch, ask: AskOwner): Promise<KeyStanding> {
   if (!key) return { secret: 'sealed' };
   try {
     await ask('key.set', { resource: endpoint, ...key });

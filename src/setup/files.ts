@@ -8,9 +8,9 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { KeyturnError } from '../../base/errors.ts';
-import { syncFolder } from '../../base/private-file.ts';
-import { systemCode } from '../../base/system-error.ts';
+import { KeyturnError } from '../base/errors.ts';
+import { syncFolder } from '../base/private-file.ts';
+import { systemCode } from '../base/system-error.ts';
 
 /** Bytes: a client that keeps its history in the same file reaches some megabytes. */
 const maxSize = 64 * 1024 * 1024;

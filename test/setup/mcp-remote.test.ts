@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { headersFrom, withHeaders } from '../../../src/cli/programs/extra-headers.ts';
-import { translated } from '../../../src/cli/programs/mcp-remote.ts';
-import { page, section, tableRows } from '../../docs/pages.ts';
+import { headersFrom, withHeaders } from '../../src/cli/programs/extra-headers.ts';
+import { translated } from '../../src/setup/mcp-remote.ts';
+import { page, section, tableRows } from '../docs/pages.ts';
 
 const url = 'https://notes.example/mcp';
 

@@ -5,7 +5,7 @@
  * says so in one line, or refuses it and names the command of Keyturn's, because it says who signs in or where a
  * secret goes.
  */
-import { KeyturnError, quoted } from '../../base/errors.ts';
+import { KeyturnError, quoted } from '../base/errors.ts';
 
 /** What the bridge takes itself; with a value. */
 const own = new Set(['--as', '--header', '--header-file', '--ignore-tool']);

@@ -8,9 +8,9 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { KeyturnError } from '../../base/errors.ts';
-import { readPrivate, replaceFile } from '../../base/private-file.ts';
-import { systemCode } from '../../base/system-error.ts';
+import { KeyturnError } from '../base/errors.ts';
+import { readPrivate, replaceFile } from '../base/private-file.ts';
+import { systemCode } from '../base/system-error.ts';
 
 const kept = z.object({
   /** Servers whose API key moved into the vault. */

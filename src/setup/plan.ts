@@ -6,18 +6,13 @@
  */
 import path from 'node:path';
 import { createHash } from 'node:crypto';
-import { maxNameLength } from '../../ipc/wire/limits.ts';
+import { maxNameLength } from '../ipc/wire/limits.ts';
 import type { ConfigFile } from './clients.ts';
 import { applied, type Edit, type Format, NotUnderstood, type Place } from './edit.ts';
 import { type FoundKey, readEntry, type Reading } from './entry.ts';
 import { jsonFormat } from './json-format.ts';
+import type { OwnCommand } from './own-command.ts';
 import { tomlFormat } from './toml-format.ts';
-
-/** The command that starts this very Keyturn, with an absolute path, and the variables that it needs. */
-export interface OwnCommand {
-  readonly words: readonly [string, ...string[]];
-  readonly env: Readonly<Record<string, string>>;
-}
 
 interface Standing {
   /** The name of the entry in its client. */

@@ -5,9 +5,10 @@
  * if it still says what we wrote.
  */
 import { createHash } from 'node:crypto';
-import type { BackedUpFile } from './backup.ts';
+import { type BackedUpFile, backupsIn, openBackup, removeBackup } from './backup.ts';
 import { applied, NotUnderstood } from './edit.ts';
 import { readConfig, replaceConfig, textOf } from './files.ts';
+import type { SetupHome } from './setup-home.ts';
 import { jsonFormat } from './json-format.ts';
 import { tomlFormat } from './toml-format.ts';
 
@@ -20,6 +21,34 @@ export type Undone =
       readonly reversed: readonly string[];
       readonly left: readonly string[];
     };
+
+/** What one `undoSetup` did. */
+export interface UndoneSetup {
+  readonly files: readonly Undone[];
+  /** Servers whose API key stays in the vault, though it may stand in a file again. */
+  readonly keys: readonly string[];
+}
+
+/**
+ * Puts back what every run changed, the newest first, up to one of whose files Keyturn can't follow one by now.
+ * Throws `file_unreadable`, and what the broker refuses.
+ */
+export async function undoSetup({ stateFolder, ask }: SetupHome): Promise<UndoneSetup> {
+  const files: Undone[] = [];
+  const keys = new Set<string>();
+  for (const file of (await backupsIn(stateFolder)).toReversed()) {
+    const backup = await openBackup(file, async (sealedKey) => (await ask('backup.open', { sealedKey })).key);
+    const undone: Undone[] = [];
+    for (const changed of backup.files) undone.push(await undoFile(changed));
+    for (const key of backup.keys) keys.add(key);
+    files.push(...undone);
+    const isOver = undone.every(({ outcome }) => outcome !== 'unreadable' && outcome !== 'changing');
+    // An older backup says what the files were before this one.
+    if (!isOver) break;
+    await removeBackup(file);
+  }
+  return { files, keys: [...keys] };
+}
 
 export const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 

@@ -1,0 +1,61 @@
+/**
+ * The command that the entry of a client starts, and the variables that it needs.
+ *
+ * Invariant: paths are absolute, since a program with a window may have another PATH than a terminal. No value holds a
+ * secret.
+ */
+import { accessSync, constants, realpathSync } from 'node:fs';
+import path from 'node:path';
+
+export interface OwnCommand {
+  /** The first one is an absolute path. */
+  readonly words: readonly [string, ...string[]];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What the bridge reads of this environment: most clients pass only a few variables to what they start. */
+export function neededVariables(env: Environment): Record<string, string> {
+  const files = ['KEYTURN_HOME', 'NODE_EXTRA_CA_CERTS'].flatMap((name) => {
+    const place = env[name];
+    return place ? [[name, path.resolve(place)] as const] : [];
+  });
+  const proxies = ['HTTPS_PROXY', 'https_proxy', 'NO_PROXY', 'no_proxy'].flatMap((name) => {
+    const value = env[name];
+    // A user and a password of a proxy are secrets.
+    return value && !value.includes('@') ? [[name, value] as const] : [];
+  });
+  return Object.fromEntries([...files, ...proxies]);
+}
+
+/**
+ * The `keyturn` that is installed for this user, for the app, which is another program. Undefined where there is none.
+ * A script is started by an absolute path of Node, which the client may not find either.
+ */
+export function installedCommand(env: Environment, home: string): OwnCommand | undefined {
+  // A session of a desktop has a shorter PATH than a terminal.
+  const usual = [path.join(home, '.local', 'bin'), '/usr/local/bin', '/opt/homebrew/bin', '/usr/bin'];
+  const folders = [...(env['PATH'] ?? '').split(path.delimiter), ...usual]
+    // npx adds such folders for its own command only.
+    .filter((folder) => path.isAbsolute(folder) && !folder.endsWith(path.join('node_modules', '.bin')));
+  const found = programIn(folders, 'keyturn');
+  if (found === undefined) return undefined;
+  const needed = neededVariables(env);
+  if (path.extname(realpathSync(found)) !== '.js') return { words: [found], env: needed };
+  const node = programIn(folders, 'node');
+  return node === undefined ? undefined : { words: [node, realpathSync(found)], env: needed };
+}
+
+function programIn(folders: readonly string[], name: string): string | undefined {
+  return folders.map((folder) => path.join(folder, name)).find(isProgram);
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,127 @@
+/** The apps on this computer, connected from the window: real files, the real broker, and the page in Chromium. */
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { keepSecret } from '../support/secrets.ts';
+import { type PageBroker, startPageBroker } from './page-broker.ts';
+import { windowsOfOneBrowser } from './page-window.ts';
+
+const openWindow = windowsOfOneBrowser();
+
+const secret = 'sk-in-the-open-7f3a9c21d4';
+
+/** A desk on whose machine `keyturn` is installed and Cursor has an entry with a key, and one without. */
+async function deskWithCursor() {
+  const broker = await startPageBroker();
+  keepSecret('API key', secret);
+  const at = (...names: string[]): string => path.join(broker.personHome, ...names);
+  mkdirSync(at('bin'));
+  writeFileSync(at('bin', 'keyturn'), '#!/bin/sh\n');
+  chmodSync(at('bin', 'keyturn'), 0o755);
+  mkdirSync(at('.cursor'));
+  const file = at('.cursor', 'mcp.json');
+  const before = `{
+  // what I use
+  "mcpServers": {
+    "notes": { "url": "https://notes.example/mcp" },
+    "mail": {
+      "url": "${broker.resource}",
+      "headers": { "X-Api-Key": "${secret}" }
+    }
+  }
+}
+`;
+  writeFileSync(file, before);
+  return { broker, file, before, text: () => readFileSync(file, 'utf8') };
+}
+
+async function openApps(broker: PageBroker) {
+  const opened = await openWindow({ answer: broker.answer, hash: 'programs' });
+  await opened.page.getByRole('button', { name: 'Connect apps' }).click();
+  return opened;
+}
+
+describe('the panel that connects apps', () => {
+  it('shows what would change, changes the ticked entries after a press, and puts everything back', async () => {
+    const { broker, file, before, text } = await deskWithCursor();
+    const { page, complaints } = await openApps(broker);
+    const panel = page.getByRole('region', { name: 'Connect the apps on this computer' });
+    await panel.getByRole('heading', { name: 'Cursor' }).waitFor();
+    expect(await panel.innerText()).toContain(file);
+    expect(await panel.innerText()).toContain('The secret in X-Api-Key stands in the open.');
+    await panel.getByText('Show the change').first().click();
+    expect(await panel.innerText()).toContain(
+      '"bridge", "https://notes.example/mcp", "--as", "cursor-notes"',
+    );
+    await panel.getByRole('checkbox', { name: /mail/ }).uncheck();
+    expect(text()).toBe(before);
+
+    await panel.getByRole('button', { name: 'Connect 1 entry' }).click();
+    await panel.getByText('Restart these apps.').waitFor();
+    expect(text()).toContain(path.join(broker.personHome, 'bin', 'keyturn'));
+    expect(text()).toContain('"--as", "cursor-notes"');
+    expect(text()).toContain(secret);
+    expect(text()).toContain('// what I use');
+    await panel.getByText('uses Keyturn already').waitFor();
+
+    await panel.getByRole('button', { name: 'Put everything back' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Put everything back' }).click();
+    await panel.getByText('as it was, byte for byte.').waitFor();
+    expect(text()).toBe(before);
+    expect(await panel.getByRole('button', { name: 'Put everything back' }).count()).toBe(0);
+    expect(broker.answered.join('\n')).not.toContain(secret);
+    expect(complaints).toEqual([]);
+  });
+
+  it('takes a key out of the file, and the page never has it', async () => {
+    const { broker, text } = await deskWithCursor();
+    const { page } = await openApps(broker);
+    const panel = page.getByRole('region', { name: 'Connect the apps on this computer' });
+    await panel.getByRole('button', { name: 'Connect 2 entries' }).click();
+    await panel.getByText('Restart these apps.').waitFor();
+    // This server offers a sign-in, so the key isn't needed.
+    expect(await panel.innerText()).toContain('The secret in X-Api-Key is in the sealed backup only');
+    expect(text()).not.toContain(secret);
+    expect(broker.answered.join('\n')).not.toContain(secret);
+  });
+
+  it('leaves a file that changed since it was shown, and says so', async () => {
+    const { broker, file, text } = await deskWithCursor();
+    const { page } = await openApps(broker);
+    const panel = page.getByRole('region', { name: 'Connect the apps on this computer' });
+    await panel.getByRole('checkbox', { name: /mail/ }).uncheck();
+    const other = '{ "mcpServers": { "notes": { "url": "https://notes.example/mcp", "disabled": true } } }';
+    writeFileSync(file, other);
+    await panel.getByRole('button', { name: 'Connect 1 entry' }).click();
+    await panel.getByText('the file changed meanwhile').waitFor();
+    expect(text()).toBe(other);
+  });
+
+  it('says how the command is installed where there is none, and changes nothing', async () => {
+    const { broker, before, text } = await deskWithCursor();
+    const command = path.join(broker.personHome, 'bin', 'keyturn');
+    chmodSync(command, 0o644);
+    // One of this machine's own would count.
+    if (['/usr/local/bin/keyturn', '/opt/homebrew/bin/keyturn', '/usr/bin/keyturn'].some(existsSync)) return;
+    const { page } = await openApps(broker);
+    await page.getByText('it isn’t installed').waitFor();
+    expect(await page.getByRole('button', { name: /^Connect \d/ }).count()).toBe(0);
+    expect(text()).toBe(before);
+  });
+
+  it('takes entries of the newest look only', async () => {
+    const { broker } = await deskWithCursor();
+    const look = async () => {
+      const envelope = await broker.answer('setup.look', {});
+      if (!envelope.ok) throw new Error(envelope.refusal.message);
+      return envelope.value as { look: string; clients: { entries: { id: string }[] }[] };
+    };
+    const first = await look();
+    const entries = first.clients.flatMap((client) => client.entries.map(({ id }) => id));
+    await look();
+    expect(await broker.answer('setup.apply', { look: first.look, entries })).toMatchObject({
+      ok: false,
+      refusal: { reason: 'invalid_request' },
+    });
+  });
+});
