@@ -334,10 +334,54 @@ const cardStates: readonly DeskState[] = [
   },
 ];
 
+/** The first run, and the apps on this computer wherever they are connected. */
+const setupStates: readonly DeskState[] = [
+  { name: 'welcome', hash: 'welcome', sign: '.setup .client' },
+  {
+    name: 'welcome-change',
+    hash: 'welcome',
+    sign: '.setup details[open] .change',
+    press: ['.setup summary'],
+  },
+  {
+    name: 'welcome-no-command',
+    hash: 'welcome',
+    sign: '.setup .copy',
+    lists: { 'setup.look': { look: 'look', runs: 0, clients: [] } },
+  },
+  {
+    name: 'programs-connected',
+    hash: 'programs',
+    sign: '.setup .notice.info',
+    press: [({ setup }) => setup.open, '.setup button.primary'],
+    lists: {
+      'setup.apply': {
+        results: [
+          {
+            file: '/home/alice/.cursor/mcp.json',
+            entry: 'notes',
+            outcome: 'switched',
+            endpoint: 'https://notes.example/mcp',
+            secret: 'vault',
+            exposed: 'X-Api-Key',
+          },
+          {
+            file: '/home/alice/.cursor/mcp.json',
+            entry: 'mail',
+            outcome: 'left',
+            endpoint: 'https://mail.example/mcp',
+            why: 'the file changed meanwhile: run the command again',
+          },
+        ],
+      },
+    },
+  },
+];
+
 export const deskStates: readonly DeskState[] = [
   ...mainStates,
   ...dialogStates,
-  { name: 'welcome', hash: 'welcome', sign: '.welcome' },
+  ...setupStates,
   ...cardStates,
 ];
 
