@@ -26,6 +26,12 @@ export interface BrowserProfileOptions {
   readonly origins: readonly string[];
 }
 
+/**
+ * Milliseconds for a press, a wait or a page: somewhat less than a test's own time, so that the message names what was
+ * waited for. Playwright's 30 seconds are less than a busy machine may need.
+ */
+const patience = 200_000;
+
 /** What a person does at the pages that ask. */
 export interface Person {
   /** For a sign-in page; `alice` unless told otherwise. */
@@ -74,12 +80,13 @@ export async function openBrowserProfile(options: BrowserProfileOptions): Promis
  * Chromium with its profile, home and caches in `folder`; `switches` beside those that every test needs. It ends
  * with the test's process, whose signals are left to the test.
  */
-export function launchChromium(
+export async function launchChromium(
   folder: string,
   switches: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<BrowserContext> {
-  return chromium.launchPersistentContext(folder, {
+  const context = await chromium.launchPersistentContext(folder, {
+    timeout: patience,
     handleSIGINT: false,
     handleSIGTERM: false,
     handleSIGHUP: false,
@@ -99,6 +106,8 @@ export function launchChromium(
       ...switches,
     ],
   });
+  context.setDefaultTimeout(patience);
+  return context;
 }
 
 /** Removes the folder of a browser that was closed. Its helpers end a moment later, and write until then. */
