@@ -56,8 +56,10 @@ const confined: Readonly<Record<string, Confined>> = {
   },
   koffi: {
     names: (target) => target === 'koffi',
-    only: (file) => ['ipc/peer/peer.ts', 'daemon/home/single-instance.ts', 'base/shield.ts'].includes(file),
-    why: 'native calls: for the peer, for the lock, for the shield of a process',
+    only: (file) =>
+      ['ipc/peer/peer.ts', 'daemon/home/single-instance.ts', 'base/shield.ts'].includes(file) ||
+      file.startsWith('base/windows/'),
+    why: 'native calls: for the peer, for the lock, for the shield of a process, for what Windows has of its own',
   },
   'the world outside': {
     names: (target) => /^node:(fs|net|tls|dns|http2?|https|child_process|worker_threads)(\/|$)/.test(target),

@@ -12,7 +12,7 @@ import { repeatEvery } from '../base/clock.ts';
 import type { BrokerServer } from '../ipc/server/server.ts';
 import { after } from '../ipc/wire/timer.ts';
 import { windowAccess } from './clients/sign-in-access.ts';
-import { checkFiles, prepareFolders } from './home/home.ts';
+import { checkFiles, keepOthersOut, prepareFolders } from './home/home.ts';
 import { takeLock } from './home/single-instance.ts';
 import { inProcessOwner } from './in-process-owner.ts';
 import type { InProcessOwner } from './in-process-owner.ts';
@@ -50,6 +50,7 @@ export interface Daemon {
 /** Throws `broker_running`, `socket_unsafe`, `file_unreadable`, `invalid_request`. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   prepareFolders(options.paths);
+  await keepOthersOut(options.paths);
   await checkFiles(options.paths);
   const unlock = await takeLock(options.paths.state);
   try {

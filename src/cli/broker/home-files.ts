@@ -33,9 +33,14 @@ export function isHome(paths: HomePaths): boolean {
 
 /**
  * Removes them. The caller holds the home's lock, and no broker runs. `kept`: files that stay.
+ * `unlock` gives the lock back.
  * Returns every file that is still there.
  */
-export function removeHomeFiles(paths: HomePaths, kept: readonly string[]): string[] {
+export function removeHomeFiles(
+  paths: HomePaths,
+  kept: readonly string[],
+  unlock: () => void = () => undefined,
+): string[] {
   const removeNamed = (folder: string, names: readonly RegExp[]): void => {
     for (const file of filesIn(folder)) {
       const isOurs = names.some((name) => name.test(path.basename(file)));
@@ -50,6 +55,8 @@ export function removeHomeFiles(paths: HomePaths, kept: readonly string[]): stri
   removeNamed(paths.run, runNames);
   removeNamed(paths.state, homeNames);
   removeNamed(paths.config, settingsNames);
+  // Windows removes no file that is open. Elsewhere the lock is held to the end, against a broker that starts meanwhile.
+  if (process.platform === 'win32') unlock();
   removeNamed(paths.state, [/^daemon\.lock$/]);
   const folders = [clients, paths.run, paths.state, paths.config];
   for (const folder of folders) removeEmpty(folder);

@@ -95,12 +95,20 @@ async function confirm(paths: HomePaths, { grants, clients, vault }: ResultOf<'s
 /** Throws `broker_running` where somebody has started another broker meanwhile. */
 async function removeFiles(paths: HomePaths, kept: readonly string[]): Promise<string[]> {
   if (!existsSync(paths.state)) return removeHomeFiles(paths, kept);
-  const unlock = await takeLock(paths.state);
+  const unlock = once(await takeLock(paths.state));
   try {
-    return removeHomeFiles(paths, kept);
+    return removeHomeFiles(paths, kept, unlock);
   } finally {
     unlock();
   }
+}
+
+function once(act: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) act();
+    isDone = true;
+  };
 }
 
 function linesAbout({ revoked, registrations, unreadable, vaultLeft, files }: ResetReport): string[] {

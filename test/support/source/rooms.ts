@@ -9,6 +9,7 @@ import { importCycles, type Tree } from './imports.ts';
 export const rooms: Readonly<Record<string, string>> = {
   'src/base': 'all the others stand on it',
   'src/base/system': 'the machine, for all processes of ours',
+  'src/base/windows': 'the same for the system that has other means',
   'src/oauth/base': 'each request and each document keeps to these bounds',
   'src/oauth/discovery': 'what a server says of itself doesn’t depend on who asks',
   'src/oauth/client': 'a registration is made by what the server said of itself',
