@@ -169,7 +169,7 @@ interface AccessRequestProps extends Pick<AccessContext, 'permission'> {
 }
 
 function AccessRequest({ question, permission, issuers, kept, onKeep }: AccessRequestProps) {
-  const { resource = '', scope, account, createdAt, expiresAt, key } = question;
+  const { resource = '', scope, account, tokenType, createdAt, expiresAt, key } = question;
   const names = scopeNames(scope);
   return (
     <>
@@ -192,6 +192,7 @@ function AccessRequest({ question, permission, issuers, kept, onKeep }: AccessRe
           </Fact>
         )}
         <CurrentAccounts accounts={question.accounts} />
+        {tokenType === 'DPoP' && <Fact name={strings.servers.tokenType}>{strings.servers.bound}</Fact>}
         {key && (
           <Fact name={words.keyIn}>
             <KeyPlace of={key} />

@@ -32,6 +32,7 @@ describe('what a card says', () => {
       id: 'allow',
       kind: 'allow' as const,
       client: 'editor',
+      tokenType: 'DPoP' as const,
       scope: [...longNames, longName].join(' '),
       asker: {
         verified: true,
@@ -70,7 +71,7 @@ describe('what a card says', () => {
     const shown = await page.locator('.scopes code').allTextContents();
     expect(shown).toEqual([...longNames, longName]);
     const text = (await page.locator('.question').textContent()) ?? '';
-    for (const part of [longPath, longUrl, 'g ← h']) expect(text).toContain(part);
+    for (const part of [longPath, longUrl, 'g ← h', 'bound to a key']) expect(text).toContain(part);
     expect(text).not.toContain('…');
     // Its host stays set off, however long the rest is.
     expect(await page.locator('.party-name .address strong').innerText()).toBe('notes.example');

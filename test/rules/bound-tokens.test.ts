@@ -241,6 +241,14 @@ describe('a proof for a program', () => {
     expect(reason(() => prove())).toBe('consent_required');
   });
 
+  it('a card says that a program would get tokens that are bound to a key', async () => {
+    const { rig } = await proving();
+    const asking = rig.ask({ clientId: 'agent' });
+    asking.catch(() => undefined);
+    const { question } = await rig.question('allow');
+    expect(question).toMatchObject({ grant: { isKeyBound: true } });
+  });
+
   it('a proof for a program that was allowed one token is given as long as that token lives', async () => {
     const { rig } = await proving();
     rig.parts.leases.set({

@@ -1,5 +1,5 @@
 /** The search for secrets finds what is planted: in each form, in each place, from each way it can be learned. */
-import { randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
@@ -51,6 +51,24 @@ describe('a planted secret', () => {
         expect(secretsIn('a file', around)).toMatchObject([{ place: 'a file', kind: 'refresh token' }]);
       }
     }
+  });
+
+  it('is found as the private part of a JWK, whichever key it is, in a file and in what was printed', () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const found = (text: string): unknown => {
+      const folder = emptyFolder();
+      writeFileSync(path.join(folder, 'grants.jsonl'), text);
+      try {
+        return scan({ folder, printed: [quiet({ stdout: text })] }).found;
+      } catch (error) {
+        return String(error);
+      }
+    };
+    const secret = JSON.stringify({ proofKey: privateKey.export({ format: 'jwk' }) });
+    for (const text of [secret, JSON.stringify(secret), secret.replaceAll(':', ': ')]) {
+      expect(found(text)).toMatch(/grants\.jsonl[^]*private key[^]*stdout/);
+    }
+    expect(found(JSON.stringify(publicKey.export({ format: 'jwk' })))).toBe(0);
   });
 
   it('is found by the signature of a token alone', () => {

@@ -41,6 +41,7 @@ export function offerFor(
       id: grant.id,
       issuer: grant.issuer,
       account: grant.account,
+      isKeyBound: grant.isKeyBound ?? false,
       otherAccounts: others.map(({ account }) => account),
       isAnother: wanted.grantId !== undefined,
     },

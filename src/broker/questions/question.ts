@@ -97,6 +97,8 @@ export interface OfferedGrant {
   readonly id: string;
   readonly issuer: string;
   readonly account: string;
+  /** Its tokens are bound to a key: the program gets proofs, and never the key. */
+  readonly isKeyBound: boolean;
   /** Other accounts that the program uses there now. */
   readonly otherAccounts: readonly string[];
   /** The program may already reach the server; the question is only about the account. */

@@ -44,6 +44,7 @@ function describe(question: Question, isDesk: boolean): string[] {
           ? `${id}  May ${client} have your API key for ${resource} (${keyPlaceWords(question.key)})?`
           : `${id}  May ${client} reach ${resource}${offeredWords(question)}${scope ? ` with ${scope}` : ''}?`,
         ...askerLines(asker),
+        ...(question.tokenType === 'DPoP' ? ['  Its tokens are bound to a key of Keyturn.'] : []),
         ...(question.proxied === undefined ? [] : [`  ${proxiedWords[question.proxied]}`]),
         ...answer,
       ];

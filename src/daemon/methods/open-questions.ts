@@ -119,8 +119,14 @@ const starterAnswer = ({ starter }: SignInDetails): 'program' | 'command' | 'win
 /** Whose tokens a yes allows. */
 function offeredAnswer(grant: OfferedGrant | undefined): Partial<InteractionAnswer> {
   if (!grant) return {};
-  const { issuer, account, otherAccounts, isAnother } = grant;
-  return { issuer: spelled(issuer), account, ...(isAnother ? { accounts: [...otherAccounts] } : {}) };
+  const { issuer, account, isKeyBound, otherAccounts, isAnother } = grant;
+  const tokenType = isKeyBound ? 'DPoP' : 'Bearer';
+  return {
+    issuer: spelled(issuer),
+    account,
+    tokenType,
+    ...(isAnother ? { accounts: [...otherAccounts] } : {}),
+  };
 }
 
 type PermissionRequest = Extract<ApprovalRequest, { readonly command: 'allow' | 'endDenial' }>;

@@ -83,6 +83,8 @@ export const interaction = z.object({
    * asked for. Of `account`: who signed in; absent where the server didn't say.
    */
   account: account.optional(),
+  /** Of `allow`: what a yes allows; `DPoP`: tokens that are bound to a key. Absent where nobody has signed in yet. */
+  tokenType: z.literal(['Bearer', 'DPoP']).optional(),
   /**
    * Of `allow`, where the question is about the account: those that the program works as there now. Of the end of a
    * denial: those that it is about. Of `account`: those that are signed in there. Of a sign-in under a new name:

@@ -40,7 +40,14 @@ describe('the host of an issuer whose second letter is Cyrillic', () => {
   });
 
   it('the host of an issuer whose second letter is Cyrillic stands in its xn-- form in a question about access of a program', () => {
-    const grant = { id: 'g1', issuer, account: 'bob@notes.example', otherAccounts: [], isAnother: false };
+    const grant = {
+      id: 'g1',
+      issuer,
+      account: 'bob@notes.example',
+      isKeyBound: false,
+      otherAccounts: [],
+      isAnother: false,
+    };
     const question = { kind: 'allow', clientId: 'c1', clientName: 'editor', endpoint, grant } as const;
     expect(shown(question)).toBe('https://xn--lgin-55d.example');
   });
