@@ -9,11 +9,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
 import { nodeFlags } from '../src/cli/broker/auto-start.ts';
+import { connectAsOwner } from '../src/client/connect.ts';
+import type { Connection } from '../src/client/connection.ts';
 import { pair } from '../src/client/index.ts';
 
 const root = path.join(import.meta.dirname, '..');
 export const bin = path.join(root, 'dist', 'cli', 'bin.js');
+
+const Pending = z.object({ interactions: z.array(z.object({ id: z.string() })) });
 
 export class BrokerHome {
   readonly folder = mkdtempSync(path.join(tmpdir(), 'kb-'));
@@ -27,6 +32,11 @@ export class BrokerHome {
     KEYTURN_BROWSER: `env KEYTURN_DEMO_CA=${this.#caFile} ${process.execPath} ${path.join(root, 'demo', 'user-agent.ts')}`,
   };
   readonly #children: ChildProcess[] = [];
+
+  /** `env`: further variables of every process, or others in place of the usual ones. */
+  constructor(env: Readonly<Record<string, string>> = {}) {
+    Object.assign(this.env, env);
+  }
 
   /** Process ids of what `start` started, in its order. */
   get pids(): readonly number[] {
@@ -71,24 +81,51 @@ export class BrokerHome {
   /** Starts the broker, signs in, and pairs and allows the program `bench`. */
   async prepare(resource: string): Promise<void> {
     await this.startBroker();
-    await this.keyturn('login', resource);
     const pairing = pair({ name: 'bench', env: this.env, onCode: () => undefined });
-    let cards: { id: string }[] = [];
-    while (cards.length === 0) {
-      await sleep(50);
-      cards = JSON.parse(await this.keyturn('pending', '--json')) as { id: string }[];
-    }
-    await this.keyturn('answer', cards[0]?.id ?? '', 'yes');
+    await this.#asOwner(async (owner) => {
+      let cards: readonly { id: string }[] = [];
+      while (cards.length === 0) {
+        await sleep(50);
+        cards = Pending.parse(await owner.request('interaction.list')).interactions;
+      }
+      await owner.request('interaction.answer', { id: cards[0]?.id, answer: 'yes' });
+    });
     await pairing;
-    await this.keyturn('allow', 'bench', resource);
-    await this.keyturn('allow', 'cli', resource);
+    await this.signIn(resource);
+    await this.#asOwner(async (owner) =>
+      owner.request('permission.set', { client: 'cli', resource, decision: 'allow' }),
+    );
+  }
+
+  /** Signs in at a resource, and allows it to the program `bench`, which is paired. */
+  async signIn(resource: string): Promise<void> {
+    await this.#asOwner(async (owner) => {
+      await owner.request('login.start', { resource, method: 'browser' });
+      await owner.request('permission.set', { client: 'bench', resource, decision: 'allow' });
+    });
+  }
+
+  /** In this process: each command would be a further one. */
+  async #asOwner(work: (owner: Connection) => Promise<unknown>): Promise<void> {
+    const owner = await connectAsOwner({ env: this.env });
+    try {
+      await work(owner);
+    } finally {
+      owner.close();
+    }
+  }
+
+  /** Ends what was started last, and waits for its end. */
+  async endLast(): Promise<void> {
+    const child = this.#children.pop();
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'close');
+    child.kill();
+    await ended;
   }
 
   async close(): Promise<void> {
-    // Where no broker runs the command says so, which is nothing to show.
-    const stop = spawn(process.execPath, [bin, 'daemon', '--stop'], { env: this.env, stdio: 'ignore' });
-    await once(stop, 'close');
-    for (const child of this.#children) child.kill();
+    while (this.#children.length > 0) await this.endLast();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }

@@ -16,14 +16,18 @@ import { parseArgs } from 'node:util';
 import { canPin } from './pinned.ts';
 import { goalText, type Measurement, type Row, verdictOf } from './row.ts';
 import { anew } from './rows/anew.ts';
+import { bridgePeer, bridgeStart } from './rows/bridge-start.ts';
 import { cold } from './rows/cold.ts';
 import { crowd } from './rows/crowd.ts';
 import { clientImport } from './rows/import.ts';
 import { durable } from './rows/durable.ts';
 import { hang } from './rows/hang.ts';
+import { keychain } from './rows/keychain.ts';
 import { kept } from './rows/kept.ts';
 import { memory } from './rows/memory.ts';
 import { refresh } from './rows/refresh.ts';
+import { start } from './rows/start.ts';
+import { twenty } from './rows/twenty.ts';
 import { type BenchWorld, openWorld } from './world.ts';
 
 const measurements: readonly Measurement[] = [
@@ -33,7 +37,11 @@ const measurements: readonly Measurement[] = [
   crowd(256),
   refresh,
   hang,
+  twenty,
+  keychain,
+  start,
   cold,
+  bridgeStart,
   clientImport,
   memory,
   durable,
@@ -124,6 +132,13 @@ function installPeers(): void {
   const install = ['install', '-y', '-q', '--no-install-recommends', 'oidc-agent-cli'];
   const done = spawnSync('apt-get', install, { stdio: ['ignore', 2, 2] });
   if (done.status !== 0) say('oidc-agent-cli could not be installed');
+  const { folder, spec } = bridgePeer;
+  say(`installs ${spec}`);
+  const quiet = ['--no-save', '--no-package-lock', '--no-audit', '--no-fund', '--ignore-scripts', '--silent'];
+  const installed = spawnSync('npm', ['install', '--prefix', folder, ...quiet, spec], {
+    stdio: ['ignore', 2, 2],
+  });
+  if (installed.status !== 0) say(`${spec} could not be installed`);
 }
 
 const at = machine();

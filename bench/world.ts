@@ -6,7 +6,7 @@ import path from 'node:path';
 import { execFileSync } from 'node:child_process';
 import { type Connection, connect } from '../src/client/index.ts';
 import { throwAwayCertificates } from '../src/serve/certificate.ts';
-import { startWorld, type World } from '../test/support/world/servers.ts';
+import { startWorld, type World, type WorldOptions } from '../test/support/world/servers.ts';
 import { BrokerHome } from './broker-home.ts';
 import { type OidcAgent, startOidcAgent } from './oidc-agent.ts';
 import { type Asking, floorConnection, sshAgentConnection, startSshAgent } from './socket-peers.ts';
@@ -17,6 +17,10 @@ export interface BenchWorld {
   readonly authorizationServer: World['authorizationServer'];
   /** Of other servers, where nobody is signed in yet. */
   readonly otherResource: string;
+  /** What processes outside of `home` must trust, as PEM text. */
+  readonly ca: string;
+  /** Further servers under the same authority; they end with this world. */
+  readonly furtherServers: (options?: WorldOptions) => Promise<World>;
   /** Of the broker, the floors and the peers. */
   readonly pids: readonly number[];
   readonly ours: () => Promise<Connection>;
@@ -35,6 +39,7 @@ export async function openWorld(): Promise<BenchWorld> {
   const common = { accessTokenLifetime: 3600, certificates: await throwAwayCertificates() };
   const [servers, others] = [await startWorld(common), await startWorld(common)];
   const { resource } = servers.protectedServer;
+  const further: World[] = [];
   home.trust(servers.ca);
   await home.prepare(resource);
   const ours = async (): Promise<Connection> => connect({ name: 'bench', env: home.env });
@@ -53,6 +58,12 @@ export async function openWorld(): Promise<BenchWorld> {
     resource,
     authorizationServer: servers.authorizationServer,
     otherResource: others.protectedServer.resource,
+    ca: servers.ca,
+    async furtherServers(options = {}) {
+      const started = await startWorld({ ...common, ...options });
+      further.push(started);
+      return started;
+    },
     pids: [...home.pids, ...(agent ? [agent.pid] : []), ...(oidcAgent ? [oidcAgent.pid] : [])],
     ours,
     floor: async () => floorConnection(socket, resource),
@@ -63,7 +74,7 @@ export async function openWorld(): Promise<BenchWorld> {
       agent?.end();
       await oidcAgent?.end();
       await home.close();
-      await Promise.all([servers.close(), others.close()]);
+      await Promise.all([servers, others, ...further].map(async (each) => each.close()));
     },
   };
 }

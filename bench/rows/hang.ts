@@ -1,5 +1,4 @@
 /** A token in memory of one resource, while the authorization server of another one hangs. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '../../src/client/index.ts';
 import { inTurn, type Measurement } from '../row.ts';
 
@@ -10,18 +9,23 @@ export const hang: Measurement = {
   name: 'hang',
   async measure({ world, isSmoke }) {
     const { home, ours, resource, otherResource, authorizationServer } = await world();
-    await home.keyturn('login', otherResource);
-    await home.keyturn('allow', 'bench', otherResource);
+    await home.signIn(otherResource);
     const [asking, waiting] = [await ours(), await ours()];
     const [turns, time] = isSmoke ? [1, 50] : [3, hangs];
     const figures = await inTurn(turns, {
       ours: async () => {
         const { access_token } = await waiting.getToken({ resource });
-        await waiting.rejectToken({ access_token, status: 401 });
-        const served = sleep(time);
-        authorizationServer.setTokenGate(() => ({ answerAfter: served }));
+        await waiting.rejectToken({ access_token, status: 401, operation: 'hang' });
+        const [served, arrived] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+        authorizationServer.setTokenGate(() => {
+          arrived.resolve();
+          return { answerAfter: served.promise };
+        });
         const hanging = waiting.getToken({ resource });
+        // The servers are in this process: what they do before and after would count as the broker's time.
+        await arrived.promise;
         const slowest = await slowestOf(asking, otherResource, time);
+        served.resolve();
         await hanging;
         authorizationServer.setTokenGate();
         return slowest;
@@ -40,7 +44,7 @@ export const hang: Measurement = {
 };
 
 /** The 99th percentile of requests one at a time, in milliseconds, for `time` milliseconds. */
-async function slowestOf(connection: Connection, resource: string, time: number): Promise<number> {
+export async function slowestOf(connection: Connection, resource: string, time: number): Promise<number> {
   const times: number[] = [];
   for (const end = performance.now() + time; performance.now() < end;) {
     const from = performance.now();

@@ -22,7 +22,7 @@ export const refresh: Measurement = {
     for (let turn = 0; turn < turns; turn += 1) {
       if (!isSmoke) await sleep(refill);
       const { access_token } = await first.getToken({ resource });
-      await first.rejectToken({ access_token, status: 401 });
+      await first.rejectToken({ access_token, status: 401, operation: 'refresh' });
       const before = authorizationServer.counts.tokenRequests;
       const from = performance.now();
       await Promise.all(connections.map(async (connection) => connection.getToken({ resource })));

@@ -6,7 +6,7 @@ import { z } from 'zod';
 
 const Printed = z.object({ rows: z.array(z.object({ name: z.string(), ours: z.number().positive() })) });
 
-it('npm run bench measures every row in its smoke form', { timeout: 60_000 }, async () => {
+it('npm run bench measures every row in its smoke form', { timeout: 180_000 }, async () => {
   const { stdout } = await promisify(execFile)(process.execPath, ['bench/run.ts', '--smoke', '--json']);
   const { rows } = Printed.parse(JSON.parse(stdout));
   expect(rows.map(({ name }) => name)).toEqual([
@@ -16,7 +16,11 @@ it('npm run bench measures every row in its smoke form', { timeout: 60_000 }, as
     'crowd-256',
     'refresh',
     'hang',
+    'twenty',
+    'keychain',
+    'start',
     'cold',
+    'bridge-start',
     'import',
     'memory',
     'durable',
