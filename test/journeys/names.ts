@@ -64,6 +64,8 @@ export const names = {
   },
   programs: {
     undo: /^Undo denial/,
+    reduce: /^Reduce access of/,
+    save: 'Save',
     end: /^Revoke access of/,
     denied: 'Denied',
     nothing: 'Nothing: it has no access.',
@@ -72,6 +74,9 @@ export const names = {
   showMore: 'Show more',
   settings: {
     security: 'Security',
+    pause: 'Pause until I resume',
+    paused: 'All access is paused. Apps get no tokens and no API keys.',
+    resume: 'Resume',
     lock: 'Lock now',
     unlock: 'Unlock',
     passphrase: 'Passphrase',

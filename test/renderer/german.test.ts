@@ -83,6 +83,19 @@ describe('the windows in German', () => {
     expect(complaints).toEqual([]);
   });
 
+  it('say what a refusal’s reason means, and keep the broker’s own English sentence beside it', async () => {
+    const refusal = { reason: 'vault_unreadable', message: 'The sealed file can’t be read.' };
+    const { page } = await openWindow({
+      answer: async (channel, params) =>
+        channel === 'grant.list' ? { ok: false, refusal } : exampleAnswer()(channel, params),
+      hash: 'servers',
+      spoken: chooseLanguage(['de'], 'de'),
+    });
+    const refused = page.locator('.refused');
+    await refused.getByText('Etwas im Tresor ist nicht lesbar.').waitFor();
+    expect(await refused.locator('[lang=en]').innerText()).toBe(refusal.message);
+  });
+
   it('write numbers and times as the country does', async () => {
     const { page } = await open('de-AT', 'activity');
     await page.locator('.entry').first().waitFor();

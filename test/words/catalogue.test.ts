@@ -1,6 +1,7 @@
 /** The catalogues of words: each language has every message, with the same arguments, and its own plurals. */
 import { IntlMessageFormat } from 'intl-messageformat';
 import { describe, expect, it } from 'vitest';
+import { reasons } from '../../src/base/errors.ts';
 import { desktop as germanDesktop } from '../../words/de/desktop.ts';
 import { window as germanWindow } from '../../words/de/window.ts';
 import { desktop as englishDesktop } from '../../words/en/desktop.ts';
@@ -88,6 +89,15 @@ describe('a catalogue of words', () => {
     expect([...flat(catalogues[language]).keys()].toSorted()).toEqual([...english.keys()].toSorted());
     expect(english.size).toBeGreaterThan(700);
   });
+
+  it.each(languages)(
+    'says what each reason of a refusal means, and knows no other reason (%s)',
+    (language) => {
+      expect(Object.keys(catalogues[language].window.refusals).toSorted()).toEqual(
+        Object.keys(reasons).toSorted(),
+      );
+    },
+  );
 
   it.each(languages)('has the same arguments as the English one in each message (%s)', (language) => {
     const other = [...flat(catalogues[language])].map(([key, text]) => [key, named(text)]);

@@ -17,7 +17,7 @@ export function GrantNotices({ grant }: { readonly grant: Grant }) {
     <>
       {why !== undefined && (
         <Notice kind="warn" icon="user">
-          {words.why} {sanitizeSentence(why)}
+          {words.why} <span lang="en">{sanitizeSentence(why)}</span>
         </Notice>
       )}
       {trouble && <TroubleNotice trouble={trouble} />}

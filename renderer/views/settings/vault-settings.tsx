@@ -36,8 +36,8 @@ export function VaultSettings({ status, details }: VaultSettingsProps) {
       <VaultStatus status={status} />
       {(vaultState.hint ?? vaultState.what) !== undefined && (
         <Notice kind="warn">
-          {vaultState.what !== undefined && <p>{sanitizeSentence(vaultState.what)}</p>}
-          {vaultState.hint !== undefined && <p>{sanitizeSentence(vaultState.hint)}</p>}
+          {vaultState.what !== undefined && <p lang="en">{sanitizeSentence(vaultState.what)}</p>}
+          {vaultState.hint !== undefined && <p lang="en">{sanitizeSentence(vaultState.hint)}</p>}
         </Notice>
       )}
       <SettingChoice

@@ -20,7 +20,9 @@ export function VaultBanner() {
           <strong>{sentence}</strong>
         </p>
         {hint !== undefined && state !== 'locked' && state !== 'new' && (
-          <p class="small">{sanitizeSentence(hint)}</p>
+          <p class="small" lang="en">
+            {sanitizeSentence(hint)}
+          </p>
         )}
       </Notice>
       {lockedStates.has(state) && <UnlockButton status={status} />}

@@ -1,0 +1,139 @@
+/**
+ * The whole way of a person who connects an app, at every width of a window, in the light and in the dark: what they
+ * press is counted, and docs/app.md names the numbers.
+ */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Connection, connect, pair } from '../../src/client/index.ts';
+import { asks } from '../support/processes/program.ts';
+import { until } from '../support/home.ts';
+import { layoutFaults } from '../support/states/layout.ts';
+import { openWorld, type TestWorld } from '../support/world.ts';
+import { names } from './names.ts';
+import { button, lookAt, newSeat, openMain, type Seat, tab } from './person.ts';
+
+let world: TestWorld;
+let seat: Seat;
+
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+
+/** CSS pixels. */
+const widths = [320, 480, 900, 1440];
+
+/** The window as this person has it, and whether all of it can be read and pressed. */
+async function isWhole(page: Page, width: number): Promise<void> {
+  await page.setViewportSize({ width, height: 700 });
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme });
+    expect(await layoutFaults(page)).toEqual([]);
+  }
+}
+
+/** Counts the presses in a window from now on; once more for the same one changes nothing. */
+async function count(page: Page): Promise<() => Promise<number>> {
+  await page.evaluate(`if (window.presses === undefined) {
+    window.presses = 0;
+    // A label presses its box besides: that is one press of the person's.
+    document.addEventListener('pointerdown', () => { window.presses += 1; }, true);
+  }`);
+  return () => page.evaluate<number>('window.presses');
+}
+
+/** The card that has this button: in the window of the card before it, else by a click on the notification. */
+async function cardWith(name: string, notice: string): Promise<Page> {
+  return until(`the card with ${name}`, async () => {
+    const pages = await seat.app.pages();
+    const open = pages.find((page) => !page.isClosed() && page.url().includes('#card/'));
+    if (open !== undefined) return (await button(open, name).isVisible()) ? open : undefined;
+    const told = await seat.app.notifications();
+    if (told.some((text) => text.includes(notice))) await seat.app.clickNotification(notice);
+    return undefined;
+  });
+}
+
+/** Connects a new app and allows what it asks for until that is revoked: three presses, and the pages of the sign-in provider. */
+async function connects(name: string, look: (page: Page) => Promise<void>): Promise<Connection> {
+  const { resource } = world.protectedServer;
+  const shown = Promise.withResolvers<string>();
+  const pairing = pair({ name, env: seat.home.env, onCode: shown.resolve });
+  pairing.catch(shown.reject);
+  await shown.promise;
+  const pairs = await cardWith(names.card.pair, names.notice.pairing);
+  await count(pairs);
+  await look(pairs);
+  await button(pairs, names.card.pair).click();
+  const program = await connect({ key: await pairing, env: seat.home.env });
+  const asking = asks(program, { resource, scope: 'notes:read notes:write' });
+  const card = await cardWith(names.card.allow, names.notice.asking);
+  const pressed = await count(card);
+  await look(card);
+  for (const scope of await card.locator('.scopes .end').all()) await scope.scrollIntoViewIfNeeded();
+  await card.getByLabel(names.card.untilRevoked).check();
+  // The window goes with the last press.
+  expect(await pressed()).toBe(card === pairs ? 2 : 1);
+  await button(card, names.card.allow).click();
+  await world.signIn(await tab(seat, 1));
+  await asking;
+  return program;
+}
+
+/** Presses the row of this app or server: a narrow window shows only one thing then. */
+const picked = (main: Page, name: string): Promise<void> => main.locator('.pick', { hasText: name }).click();
+
+it.each(widths)(
+  'a person connects an app, signs in, reduces its access, pauses all, and revokes, with windows of %i px, in the light and in the dark',
+  async (width) => {
+    seat = await newSeat(world.caFile);
+    const { resource } = world.protectedServer;
+    const look = (page: Page): Promise<void> => isWhole(page, width);
+    const program = await connects('editor', look);
+    const token = async (): Promise<unknown> => program.getToken({ resource, scope: 'notes:read' });
+
+    const main = await openMain(seat, 'programs');
+    const pressed = await count(main);
+    await look(main);
+    await lookAt(main);
+    let before = await pressed();
+    await picked(main, 'editor');
+    await button(main, names.programs.reduce).click();
+    await look(main);
+    await main.getByRole('dialog').getByLabel('notes:write').uncheck();
+    await button(main, names.programs.save).click();
+    await main.getByRole('dialog').waitFor({ state: 'detached' });
+    expect((await pressed()) - before).toBe(4);
+    await expect(program.getToken({ resource, scope: 'notes:write' })).rejects.toMatchObject({
+      reason: 'consent_required',
+    });
+    await token();
+
+    before = await pressed();
+    await main.getByRole('tab', { name: names.tabs.settings }).click();
+    await main.getByRole('button', { name: names.settings.security, exact: true }).click();
+    await button(main, names.settings.pause).click();
+    await main.locator('strong', { hasText: names.settings.paused }).waitFor();
+    expect((await pressed()) - before).toBe(3);
+    await look(main);
+    await expect(token()).rejects.toMatchObject({ reason: 'paused' });
+    await lookAt(main);
+    await button(main, names.settings.resume).click();
+    await main.locator('strong', { hasText: names.settings.paused }).waitFor({ state: 'detached' });
+    await token();
+
+    before = await pressed();
+    await main.getByRole('tab', { name: names.tabs.servers }).click();
+    await picked(main, new URL(resource).host);
+    await look(main);
+    await button(main, names.servers.revoke).click();
+    const dialog = main.getByRole('dialog');
+    await look(main);
+    await dialog.getByRole('button', { name: names.servers.confirm, exact: true }).click();
+    await dialog.getByText(names.servers.confirmed).waitFor();
+    await look(main);
+    await dialog.getByRole('button', { name: names.servers.done }).click();
+    expect((await pressed()) - before).toBe(5);
+    await expect(token()).rejects.toMatchObject({ reason: 'login_required' });
+  },
+);
