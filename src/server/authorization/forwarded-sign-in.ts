@@ -42,6 +42,9 @@ export async function answerForwarded(parts: ForwardedParts): Promise<void> {
   const isAnswer = asked.query.has('state');
   if (asked.form === undefined && !isAnswer) return ask(parts);
   const consent = await consentOf(parts);
+  // Two tabs that were opened at once got a cookie each, and the browser keeps one: this tab asks again.
+  if (consent === undefined && !isAnswer && cookieOf(asked, cookieName(settings)) !== undefined)
+    return ask(parts);
   if (consent === undefined || (isAnswer && !consent.isAllowed)) {
     const said = 'This browser did not allow the app, so nothing was sent on.';
     return parts.showPage(403, errorPage('access_denied', said));

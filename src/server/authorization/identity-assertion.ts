@@ -70,6 +70,9 @@ export function acceptAssertions(provider: Provider, parts: AssertionParts): voi
         throw new errors.InvalidRequest('an identity assertion gives no token that is bound to a key');
       await spend(parts, verified);
       const scope = scopeFor(resource, verified.scope, params?.['scope']);
+      // RFC 6749 §5.2: nothing is left of what the client or the assertion named.
+      if (scope === '' && (verified.scope ?? params?.['scope']))
+        throw new errors.InvalidScope('the assertion and the request have no scope in common', scope);
       const grant = new provider.Grant({ accountId: account, clientId: client.clientId });
       grant.addResourceScope(resource.resource, scope);
       const grantId = await grant.save();

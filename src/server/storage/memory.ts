@@ -43,6 +43,7 @@ export function memoryStorage(): Storage {
       removeIf(itemsOf(kind), (item) => item.grantId === grantId);
     },
     list: async (kind) => named(itemsOf(kind)),
+    ids: async (kind) => [...itemsOf(kind).keys()],
     // One page holds everything.
     scan: async (after) => (after ? [] : placed(kinds)),
     async sweep(now) {

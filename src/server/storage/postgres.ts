@@ -5,6 +5,7 @@
  * same item, one finds it unused.
  */
 import type { Pool } from 'pg';
+import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
 import { columns, pageLength, read, textOf, written } from './row.ts';
 import type { PlacedItem, Storage } from './storage.ts';
@@ -44,9 +45,12 @@ const statements = {
   remove: 'delete from keyturn_items where kind = $1 and id = $2',
   removeGrant: 'delete from keyturn_items where kind = $1 and grant_id = $2',
   list: `select ${columns} from keyturn_items where kind = $1 order by id`,
+  ids: 'select id from keyturn_items where kind = $1 order by id',
   scan: `select ${columns} from keyturn_items where (kind, id) > ($1, $2) order by kind, id limit ${pageLength}`,
   sweep: 'delete from keyturn_items where expires_at < $1',
 } as const;
+
+const idRow = z.object({ id: z.string() });
 
 /** Milliseconds. A person waits for the page. */
 const connectionTimeout = 5000;
@@ -87,6 +91,11 @@ export async function postgresStorage(url: string): Promise<Storage> {
       await pool.query(statements.removeGrant, [kind, grantId]);
     },
     list: async (kind) => rows(statements.list, kind),
+    ids: async (kind) =>
+      z
+        .array(idRow)
+        .parse((await pool.query(statements.ids, [kind])).rows)
+        .map(({ id }) => id),
     scan: async (after) => rows(statements.scan, after?.kind ?? '', after?.id ?? ''),
     async sweep(now) {
       await pool.query(statements.sweep, [now]);

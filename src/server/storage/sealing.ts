@@ -84,6 +84,7 @@ export function sealedStorage(storage: Storage, keys: readonly SealingKey[]): Se
     remove: async (kind, id) => storage.remove(kind, id),
     removeGrant: async (kind, grantId) => storage.removeGrant(kind, grantId),
     list: async (kind) => (await storage.list(kind)).map((each) => opened(kind, each)),
+    ids: async (kind) => storage.ids(kind),
     async scan(after) {
       return (await storage.scan(after)).map((each) => ({ kind: each.kind, ...opened(each.kind, each) }));
     },

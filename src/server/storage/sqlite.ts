@@ -47,6 +47,7 @@ export function sqliteStorage(path: string): Storage {
     remove: database.prepare('delete from items where kind = ? and id = ?'),
     removeGrant: database.prepare('delete from items where grant_id = ? and kind = ?'),
     list: database.prepare(`select ${columns} from items where kind = ? order by id`),
+    ids: database.prepare('select id from items where kind = ? order by id'),
     scan: database.prepare(
       `select ${columns} from items where (kind, id) > (?, ?) order by kind, id limit ${pageLength}`,
     ),
@@ -73,6 +74,7 @@ export function sqliteStorage(path: string): Storage {
       statements.removeGrant.run(grantId, kind);
     },
     list: async (kind) => statements.list.all(kind).map(read),
+    ids: async (kind) => statements.ids.all(kind).map((row) => String(row['id'])),
     scan: async (after) => statements.scan.all(after?.kind ?? '', after?.id ?? '').map(read),
     async sweep(now) {
       statements.sweep.run(now);

@@ -56,6 +56,8 @@ export interface Storage {
   removeGrant(kind: string, grantId: string): Promise<void>;
   /** Every item of a kind, with its id. For kinds with a few items only, such as signing keys. */
   list(kind: string): Promise<readonly NamedItem[]>;
+  /** The ids of a kind, also of items that can't be read. */
+  ids(kind: string): Promise<readonly string[]>;
   /** The items of all kinds behind this one, in an order that stays the same: a page of them, empty at the end. */
   scan(after?: { readonly kind: string; readonly id: string }): Promise<readonly PlacedItem[]>;
   /** Removes what expired before `now`. */

@@ -78,13 +78,17 @@ export class Ending {
     return item && revocationSchema.parse(item.payload).receipt;
   }
 
-  /** Tries again what is pending and due. */
+  /** Tries again what is pending and due. Throws at the end where one of them can't be read. */
   async retry(): Promise<void> {
+    const { storage } = this.#parts;
     const now = this.#seconds();
-    for (const { id, item } of await this.#parts.storage.list(kind)) {
+    const tries = (await storage.ids(kind)).map((id) => async () => {
+      const item = await storage.get(kind, id);
+      if (item === undefined) return;
       const { receipt, nextAt } = revocationSchema.parse(item.payload);
       if (receipt === 'pending' && nextAt <= now) await this.#try(id);
-    }
+    });
+    await eachInTurn(tries);
   }
 
   async #note(
@@ -129,4 +133,11 @@ export class Ending {
   #seconds(): number {
     return Math.floor(this.#parts.now() / 1000);
   }
+}
+
+/** Does each of these after the other; one that fails stops none. Throws the first failure at the end. */
+export async function eachInTurn(acts: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const act of acts) await act().catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
 }

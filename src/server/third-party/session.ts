@@ -98,11 +98,13 @@ export class Sessions {
     await this.#storage.remove(kind, id);
   }
 
-  /** All of them, also those that have ended and were not removed: some kilobytes each, read at every sweep. */
-  async list(): Promise<readonly { readonly id: string; readonly session: Session }[]> {
-    return (await this.#storage.list(kind)).map(({ id, item }) => ({
-      id,
-      session: sessionSchema.parse(item.payload),
-    }));
+  /** Of all of them, also of those that have ended and were not removed, and of those that can't be read. */
+  async ids(): Promise<readonly string[]> {
+    return this.#storage.ids(kind);
+  }
+
+  /** One of `ids`, whether it has ended or not; undefined: it was removed. Throws where it can't be read. */
+  async anyOf(id: string): Promise<Session | undefined> {
+    return this.#read(id);
   }
 }

@@ -41,7 +41,7 @@ export interface StatusParts {
   readonly issuer: string;
   readonly sessions: Sessions;
   readonly storage: Storage;
-  readonly upstream: Pick<UpstreamServer, 'renew' | 'isActive' | 'offersIntrospection'>;
+  readonly upstream: Pick<UpstreamServer, 'prepare' | 'renew' | 'isActive' | 'offersIntrospection'>;
   readonly ending: Pick<Ending, 'end' | 'drop'>;
   readonly times: SessionTimes;
   /** Milliseconds since the epoch. */
@@ -166,12 +166,14 @@ export class SessionStatus {
 
   async #renew(id: string, before: Session): Promise<Standing> {
     const { sessions, upstream, ending, onEvent } = this.#parts;
+    // The lease is long enough for one request: the metadata is fetched before it.
+    await upstream.prepare();
     const session = await this.#lease(id, before);
     // Another process renewed it, or ended the session.
     if (!session || session.upstream.accessToken !== before.upstream.accessToken) return this.#reread(id);
     let tokens: UpstreamTokens;
     try {
-      tokens = await upstream.renew(session.upstream);
+      tokens = await upstream.renew(session.upstream, async (refused) => ending.drop(id, refused));
     } catch (error) {
       await sessions.update(id, (each) => each.renewingUntil === session.renewingUntil, {
         renewingUntil: undefined,

@@ -16,7 +16,7 @@ import type { VerifiedToken } from '../resource/tokens/token.ts';
 import { upstreamFetch } from '../resource/upstream.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import type { Storage } from '../storage/storage.ts';
-import { Ending } from './ending.ts';
+import { eachInTurn, Ending } from './ending.ts';
 import { forwardingOf } from './forwarding.ts';
 import type { ForwardingParts } from './forwarding.ts';
 import { readThirdPartyOptions } from './options.ts';
@@ -139,13 +139,16 @@ function downstream(
   };
 }
 
+/** Goes through all of it, whatever one session's trouble is, and throws the first trouble at the end. */
 async function sweep({ sessions, status, ending }: ForwardingParts): Promise<void> {
-  for (const { id, session } of await sessions.list()) {
+  const ends = (await sessions.ids()).map((id) => async () => {
+    const session = await sessions.anyOf(id);
+    if (session === undefined) return;
     // A process that died in between left the rest of an end to this one.
     const why = session.isEnded ? 'revoked' : await status.whyOver(id, session);
     if (why !== undefined) await ending.end(id, why);
-  }
-  await ending.retry();
+  });
+  await eachInTurn([...ends, async () => ending.retry()]);
 }
 
 async function upstreamToken(status: SessionStatus, access: Access): Promise<string> {

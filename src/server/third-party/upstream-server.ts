@@ -5,6 +5,7 @@
  * that it shows names another client. Each request ends in time. Nothing that the upstream says of an error is passed
  * on.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { decodeJwt } from 'jose';
 import * as openid from 'openid-client';
 import { z } from 'zod';
@@ -34,6 +35,16 @@ const wantsSignIn: ReadonlySet<string> = new Set([
   'consent_required',
 ]);
 
+interface Heard {
+  answer: unknown;
+}
+
+const answerSchema = z.object({
+  access_token: z.string(),
+  refresh_token: z.string().optional(),
+  scope: z.string().optional(),
+});
+
 /** The upstream doesn't honour the token any more. */
 export class RefusedUpstream extends Error {}
 
@@ -56,14 +67,22 @@ export class UpstreamServer {
   readonly #upstream: Upstream;
   readonly #configuration: UpstreamConfiguration;
   readonly #now: () => number;
+  /** What the upstream answered to the request for tokens that runs here. */
+  readonly #heard = new AsyncLocalStorage<Heard>();
 
   constructor(upstream: Upstream, now: () => number) {
     const { issuer, clientId, clientSecret, authorities } = upstream;
     this.#upstream = upstream;
-    this.#configuration = new UpstreamConfiguration({ issuer, clientId, clientSecret, authorities }, [
-      'oauth2',
-      'oidc',
-    ]);
+    const hear = (text: string): void => {
+      const heard = this.#heard.getStore();
+      // Only the answer of the token endpoint holds a token.
+      if (heard && text.includes('"access_token"')) heard.answer = jsonOf(text);
+    };
+    this.#configuration = new UpstreamConfiguration(
+      { issuer, clientId, clientSecret, authorities },
+      ['oauth2', 'oidc'],
+      hear,
+    );
     this.#now = now;
   }
 
@@ -106,35 +125,67 @@ export class UpstreamServer {
       pkceCodeVerifier: verifier,
       ...(this.#isOpenId ? { expectedNonce: nonce, idTokenExpected: true } : {}),
     };
-    const response = await openid.authorizationCodeGrant(configuration, answer, checks, this.#resource);
-    const tokens = this.#tokensOf(response, scope, undefined);
-    try {
+    return this.#dropping(drop, async () => {
+      const response = await openid.authorizationCodeGrant(configuration, answer, checks, this.#resource);
+      const tokens = this.#tokensOf(response, scope, undefined);
       await this.#requireOwn(tokens);
       const claims = response.claims();
       if (!this.#isOpenId || claims === undefined) return { account: undefined, tokens };
       return { account: accountOf(this.#upstream.issuer, subjectSchema.parse(claims.sub)), tokens };
-    } catch (error) {
-      if (!(error instanceof ForeignToken)) await drop(tokens);
-      throw error;
-    }
+    });
   }
 
-  /** Throws RefusedUpstream where the upstream ended the grant, and anything else where nobody can tell. */
-  async renew({ refreshToken, scope }: UpstreamTokens): Promise<UpstreamTokens> {
+  /** Asks for the metadata, unless it is there. Throws where it can't be had. */
+  async prepare(): Promise<void> {
+    await this.#configuration.get();
+  }
+
+  /**
+   * Throws RefusedUpstream where the upstream ended the grant, and anything else where nobody can tell. `drop` gets
+   * rotated tokens that can't be used after all.
+   */
+  async renew(
+    { refreshToken, scope }: UpstreamTokens,
+    drop: (tokens: UpstreamTokens) => Promise<void>,
+  ): Promise<UpstreamTokens> {
     if (refreshToken === undefined) throw new RefusedUpstream('there is nothing to renew it with');
     const configuration = await this.#configuration.get();
-    let response;
+    // A refresh token that wasn't rotated goes on: to revoke what came with it could end it.
+    const dropRotated = async (tokens: UpstreamTokens): Promise<void> => {
+      if (tokens.refreshToken !== undefined && tokens.refreshToken !== refreshToken) await drop(tokens);
+    };
+    return this.#dropping(dropRotated, async () => {
+      let response;
+      try {
+        response = await openid.refreshTokenGrant(configuration, refreshToken, this.#resource);
+      } catch (error) {
+        // Nothing else says that the grant is over, or that only a new sign-in helps.
+        if (error instanceof openid.ResponseBodyError && wantsSignIn.has(error.error))
+          throw new RefusedUpstream('the upstream refused the renewal');
+        throw error;
+      }
+      const tokens = this.#tokensOf(response, scope, refreshToken);
+      requireOwnClaims(tokens.accessToken, this.#upstream.clientId);
+      return tokens;
+    });
+  }
+
+  /**
+   * Runs one request for tokens. If it fails after the upstream answered with some, as where the ID token is no good,
+   * `drop` gets them; those of another client are left alone.
+   */
+  async #dropping<T>(drop: (tokens: UpstreamTokens) => Promise<void>, ask: () => Promise<T>): Promise<T> {
+    const heard: Heard = { answer: undefined };
     try {
-      response = await openid.refreshTokenGrant(configuration, refreshToken, this.#resource);
+      return await this.#heard.run(heard, ask);
     } catch (error) {
-      // Nothing else says that the grant is over, or that only a new sign-in helps.
-      if (error instanceof openid.ResponseBodyError && wantsSignIn.has(error.error))
-        throw new RefusedUpstream('the upstream refused the renewal');
+      const { data } = answerSchema.safeParse(heard.answer);
+      if (data && !(error instanceof ForeignToken)) {
+        const { access_token: accessToken, refresh_token: refreshToken, scope = '' } = data;
+        await drop({ accessToken, ...(refreshToken === undefined ? {} : { refreshToken }), scope });
+      }
       throw error;
     }
-    const tokens = this.#tokensOf(response, scope, refreshToken);
-    requireOwnClaims(tokens.accessToken, this.#upstream.clientId);
-    return tokens;
   }
 
   async offersIntrospection(): Promise<boolean> {
@@ -212,5 +263,13 @@ function requireOwnClaims(token: string, clientId: string): void {
   for (const name of ['client_id', 'azp']) {
     if (claims[name] !== undefined && claims[name] !== clientId)
       throw new ForeignToken('the token was issued to another client');
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }

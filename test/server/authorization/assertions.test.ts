@@ -95,6 +95,11 @@ describe('an identity assertion', () => {
     });
   });
 
+  it('an identity assertion gives no token if it has no scope in common with the request', async () => {
+    const { status, body } = await redeem(await assertion(), { scope: 'notes:write' });
+    expect([status, body['error']]).toEqual([400, 'invalid_scope']);
+  });
+
   it('an identity assertion gives no scope that it doesn’t name', async () => {
     const { body } = await redeem(await assertion(), { scope: 'notes:read notes:write' });
     expect(claimsOf(body['access_token'])['scope']).toBe('notes:read');

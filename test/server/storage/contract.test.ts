@@ -78,6 +78,7 @@ describe.each(kinds)('storage in %s', (_name, open) => {
     await storage.sweep(15);
     await storage.remove('B', '1');
     expect((await storage.list('A')).map(({ id }) => id)).toEqual(['3', '4']);
+    expect(await storage.ids('A')).toEqual(['3', '4']);
     expect(await storage.list('B')).toEqual([]);
     await storage.close();
   });

@@ -123,6 +123,17 @@ describe('a session', () => {
     expect(endings(session)).toMatchObject([{ why: 'upstream_ended' }]);
   });
 
+  it('a renewal whose answer can’t be used leaves none of its rotated tokens at the upstream', async () => {
+    const { access } = await signIn(flow);
+    bend({ token: { token_type: 'DPoP' } });
+    flow.clock.ahead = 620;
+    expect(await flow.call(access)).toBe(503);
+    expect(requestsTo('/revoke').map(({ form }) => form.get('token'))).toEqual([
+      `upstream-refresh-${flow.upstream.state.count}`,
+      `upstream-access-${flow.upstream.state.count}`,
+    ]);
+  });
+
   it('a session ends where a renewal brings fewer scopes', async () => {
     const { access, session } = await signIn(flow, { scope: 'notes:write' });
     bend({ token: { scope: 'openid offline_access read' } });
@@ -222,6 +233,28 @@ describe('a revocation', () => {
     expect(await flow.server.receipt(session)).toBe('confirmed');
   });
 
+  it('a sweep ends what is due and asks again for revocations, though one session and one revocation can’t be read', async () => {
+    const [unreadable, idle, pending] = [await signIn(flow), await signIn(flow), await signIn(flow)];
+    bend({ fault: { path: '/revoke', status: 503 } });
+    expect(await flow.server.endSession(pending.session)).toBe('pending');
+    bend({});
+    for (const [kind, id] of [
+      ['UpstreamSession', unreadable.session],
+      // Before the others.
+      ['UpstreamRevocation', '-'],
+    ] as const)
+      await flow.below.put(kind, id, { payload: { keyId: 'one', sealed: 'bad' } });
+    flow.clock.ahead = 3601;
+    await expect(flow.server.sweep()).rejects.toMatchObject({ reason: 'file_unreadable' });
+    expect(endings(idle.session)).toMatchObject([{ why: 'idle' }]);
+    expect(await flow.server.receipt(pending.session)).toBe('confirmed');
+    for (const [kind, id] of [
+      ['UpstreamSession', unreadable.session],
+      ['UpstreamRevocation', '-'],
+    ] as const)
+      await flow.below.remove(kind, id);
+  });
+
   it('a refresh token that is shown twice ends the session here and revokes both tokens upstream', async () => {
     const { refresh, session } = await signIn(flow);
     const form = { grant_type: 'refresh_token', refresh_token: refresh, client_id: 'editor' };
@@ -285,7 +318,7 @@ describe('an upstream that gives no answer', () => {
         { ...upstream, issuer, scopes: {}, extraScopes: [], sendsResource: true, subjectOf: undefined },
         Date.now,
       )
-        .renew(tokens)
+        .renew(tokens, async () => undefined)
         .catch((error: unknown) => error);
     bend({ fault: { path: '/token', status: 500 } });
     expect([await problemAt('https://127.0.0.1:1'), await problemAt(upstream.issuer)].map(isSilence)).toEqual(

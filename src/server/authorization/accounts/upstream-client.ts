@@ -36,11 +36,15 @@ export class UpstreamConfiguration {
   readonly #fetch: openid.CustomFetch;
   #found: { readonly at: number; readonly configuration: Promise<openid.Configuration> } | undefined;
 
-  /** Looks for metadata at these places, in this order. */
-  constructor(client: UpstreamClient, places: readonly MetadataPlace[]) {
+  /** Looks for metadata at these places, in this order. `hear` gets the text of every answer. */
+  constructor(
+    client: UpstreamClient,
+    places: readonly MetadataPlace[],
+    hear: (text: string) => void = () => undefined,
+  ) {
     this.#client = client;
     this.#places = places;
-    this.#fetch = upstreamFetch(client);
+    this.#fetch = upstreamFetch(client, hear);
   }
 
   /** Throws where the upstream can't be reached or its metadata is of another. */
@@ -102,7 +106,10 @@ export class UpstreamConfiguration {
  * What the upstream's documents name is reached at public addresses, and the host that the operator named wherever it
  * is.
  */
-function upstreamFetch({ issuer, authorities }: UpstreamClient): openid.CustomFetch {
+function upstreamFetch(
+  { issuer, authorities }: UpstreamClient,
+  hear: (text: string) => void,
+): openid.CustomFetch {
   const agents = new Map<Reach, ReturnType<typeof operatorAgent>>();
   return async (url, { method, headers, body, signal }) => {
     const isConfirmed = (each: string): boolean => hostOf(each) === hostOf(issuer);
@@ -118,6 +125,7 @@ function upstreamFetch({ issuer, authorities }: UpstreamClient): openid.CustomFe
       ...(signal ? { signal } : {}),
     });
     const text = await boundedText(answer.body, maxAnswerLength);
+    hear(text);
     const hasBody = answer.status !== 204 && answer.status !== 304 && answer.status >= 200;
     return new Response(hasBody ? text : undefined, {
       status: answer.status,
