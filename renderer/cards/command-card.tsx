@@ -135,10 +135,14 @@ function SignInFacts({ question: { account, method, scope, newClient } }: { read
 }
 
 /** Kinds of clients that get tokens without a sign-in on a page. */
-const asksNobody = ({ grant }: Question): boolean => grant === 'client_credentials' || grant === 'id-jag';
+const asksNobody = ({ grant }: Question): boolean => grant !== undefined && grant !== 'authorization_code';
 
 /** What kind of client would be entered, and how it proves itself. */
-function ClientFacts({ question: { grant, authMethod, redirectUri, idp } }: { readonly question: Question }) {
+function ClientFacts({
+  question: { grant, authMethod, redirectUri, idp, assertion },
+}: {
+  readonly question: Question;
+}) {
   return (
     <>
       {grant !== undefined && <Fact name={words.grant}>{words.grants[grant]}</Fact>}
@@ -153,6 +157,11 @@ function ClientFacts({ question: { grant, authMethod, redirectUri, idp } }: { re
       {idp !== undefined && (
         <Fact name={words.idp}>
           <Address url={idp} />
+        </Fact>
+      )}
+      {assertion !== undefined && (
+        <Fact name={words.assertion}>
+          <UntrustedText text={assertion} />
         </Fact>
       )}
     </>

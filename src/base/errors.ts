@@ -66,6 +66,7 @@ export const reasons = {
   client_rejected: { code: -32048, exit: exitCodes.signInFailed },
   key_refused: { code: -32064, exit: exitCodes.signInFailed },
   oauth_offered: { code: -32065, exit: exitCodes.signInFailed },
+  assertion_invalid: { code: -32067, exit: exitCodes.signInFailed },
 
   authorization_server_unreachable: { code: -32050, exit: exitCodes.unreachable },
   protected_server_unreachable: { code: -32051, exit: exitCodes.unreachable },

@@ -7,7 +7,7 @@ import type { Leases } from './consent/lease.ts';
 import type { Permissions } from './records/permission.ts';
 import type { SignInParts } from './sign-in/sign-in-context.ts';
 
-export interface BrokerParts extends Omit<SignInParts, 'refusedPrompts'> {
+export interface BrokerParts extends Omit<SignInParts, 'refusedPrompts' | 'assertions'> {
   /** Whether http is accepted for loopback hosts. */
   readonly urlPolicy: UrlPolicy;
   readonly clients: LocalClients;

@@ -251,6 +251,14 @@ describe('the owner’s key at a desk', () => {
     expect(await home.ok(['pending'])).toContain(line1 + line2);
     await answer(id, 'yes');
     await entering;
+    const assertion = 'command:/usr/bin/workload-token --audience https://c.example';
+    const workload = { issuer: 'https://c.example', clientId: 'c', grant: 'jwt-bearer', assertion };
+    const job = line.request('registration.set', workload);
+    const ofJob = await card();
+    expect(ofJob).toMatchObject({ grant: 'jwt-bearer', assertion });
+    expect(await home.ok(['pending'])).toContain(`grant jwt-bearer, with the assertion from "${assertion}"`);
+    await answer(ofJob.id, 'yes');
+    await job;
     const other = line.request('registration.set', {
       issuer: 'https://b.example',
       clientId: 'b',

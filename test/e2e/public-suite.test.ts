@@ -1,6 +1,7 @@
 /**
  * The protocol's public conformance suite, as npm has it, against a program with nothing but `keyturn token --dpop`: its
- * scenarios for tokens that are bound to a key (RFC 9449).
+ * scenarios for tokens that are bound to a key (RFC 9449); and its scenario for workload identity (RFC 7523) against one
+ * with `keyturn token`.
  */
 import { execFile } from 'node:child_process';
 import path from 'node:path';
@@ -13,7 +14,7 @@ const suite = path.join(
   import.meta.dirname,
   '../clients/node_modules/@modelcontextprotocol/conformance/dist/index.js',
 );
-const program = path.join(import.meta.dirname, '../support/processes/proving-program.ts');
+const programs = path.join(import.meta.dirname, '../support/processes');
 
 let shared: SharedHome;
 beforeAll(async () => {
@@ -21,8 +22,11 @@ beforeAll(async () => {
 });
 afterAll(() => shared.close());
 
-async function run(scenario: string): Promise<{ readonly code: number; readonly said: string }> {
-  const command = [process.execPath, program, builtBin].join(' ');
+async function run(
+  scenario: string,
+  program = 'proving-program.ts',
+): Promise<{ readonly code: number; readonly said: string }> {
+  const command = [process.execPath, path.join(programs, program), builtBin].join(' ');
   return new Promise((resolve) => {
     execFile(
       process.execPath,
@@ -46,6 +50,15 @@ it.each([
 ])('passes the public suite’s scenario %s', async (scenario, checks) => {
   const { code, said } = await run(scenario);
   for (const check of checks) expect(said).toMatch(new RegExp(`"id": "${check}",[^{}]*"status": "SUCCESS"`));
+  expect(said).toContain(', 0 failed, 0 warnings');
+  expect(code).toBe(0);
+});
+
+// The suite offers three assertions. The program gives Keyturn each; the server gets the valid one, once.
+it('passes the public suite’s scenario auth/wif-jwt-bearer, and sends no assertion that is expired or for another server', async () => {
+  const { code, said } = await run('auth/wif-jwt-bearer', 'workload-program.ts');
+  expect(said).toMatch(/"id": "wif-assertion-verified",[^{}]*"status": "SUCCESS"/);
+  expect(said).not.toMatch(/"id": "wif-(?!assertion-verified)/);
   expect(said).toContain(', 0 failed, 0 warnings');
   expect(code).toBe(0);
 });

@@ -99,6 +99,15 @@ describe('the card of a command', () => {
       ],
     ],
     [
+      {
+        command: 'register',
+        issuer: 'https://login.example',
+        grant: 'jwt-bearer',
+        assertion: 'env:JOB_TOKEN',
+      },
+      ['workload identity', 'env:JOB_TOKEN', 'This client gets tokens without asking anybody'],
+    ],
+    [
       { command: 'register', issuer: 'https://login.example', grant: 'client_credentials' },
       ['For itself, without a person', 'This client gets tokens without asking anybody'],
     ],

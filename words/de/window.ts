@@ -771,6 +771,7 @@ export const window: Translation<typeof english> = {
       signIns: 'Anmeldungen',
       client_credentials: 'Token ohne Person (Client Credentials)',
       'id-jag': 'Token ohne Person (der Identitätsanbieter der Firma)',
+      'jwt-bearer': 'Token ohne Person (Workload-Identität)',
     },
     redirectUri: 'Redirect-URI',
     registered: 'Registriert',
@@ -950,6 +951,7 @@ export const window: Translation<typeof english> = {
       authorization_code: 'Sie melden sich auf einer Seite des Anmeldedienstes an',
       client_credentials: 'Für sich selbst, ohne Person (Client Credentials)',
       'id-jag': 'Über die Anmeldung Ihrer Firma (zentral verwaltet)',
+      'jwt-bearer': 'Für den Workload dieses Rechners, ohne Person (Workload-Identität)',
     },
     method: 'Durch',
     methods: {
@@ -960,6 +962,7 @@ export const window: Translation<typeof english> = {
     authMethod: 'Client-Authentifizierung',
     redirectUri: 'Redirect-URI',
     idp: 'Identitätsanbieter',
+    assertion: 'Identitätsnachweis aus',
     unasked: 'Dieser Client bekommt Token, ohne jemanden zu fragen.',
     replaces: 'Er ersetzt den jetzigen Client.',
     replacesKey:

@@ -762,6 +762,7 @@ export const window = {
       signIns: 'sign-ins',
       client_credentials: 'tokens without a person (client credentials)',
       'id-jag': 'tokens without a person (the company’s identity provider)',
+      'jwt-bearer': 'tokens without a person (workload identity)',
     },
     redirectUri: 'Redirect URI',
     registered: 'Registered',
@@ -937,6 +938,7 @@ export const window = {
       authorization_code: 'You sign in on a page of the sign-in provider',
       client_credentials: 'For itself, without a person (client credentials)',
       'id-jag': 'By your company’s sign-in (enterprise-managed)',
+      'jwt-bearer': 'For this machine’s workload, without a person (workload identity)',
     },
     method: 'By',
     methods: {
@@ -947,6 +949,7 @@ export const window = {
     authMethod: 'Client authentication',
     redirectUri: 'Redirect URI',
     idp: 'Identity provider',
+    assertion: 'Proof of identity from',
     unasked: 'This client gets tokens without asking anybody.',
     replaces: 'It replaces the current client.',
     replacesKey:

@@ -34,11 +34,13 @@ export type ApprovalRequest =
       readonly issuer: string;
       /** The client identifier at that issuer. */
       readonly registration: string;
-      readonly grant?: 'authorization_code' | 'client_credentials' | 'id-jag';
+      readonly grant?: 'authorization_code' | 'client_credentials' | 'id-jag' | 'jwt-bearer';
       readonly authMethod?: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
       readonly redirectUri?: string;
       /** For id-jag: the issuer URL of the identity provider. */
       readonly idp?: string;
+      /** For jwt-bearer: the place of the assertion, or the command that prints it. */
+      readonly assertion?: string;
       /** True if this removes a client that the owner entered for that issuer. */
       readonly replaces: boolean;
     }

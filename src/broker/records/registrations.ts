@@ -19,9 +19,11 @@ export const registrationRecordSchema = z.object({
   registration: registrationSchema,
   hasSecret: z.boolean(),
   /** The owner entered it to get tokens without a person; absent: for sign-ins. */
-  grant: z.enum(['client_credentials', 'id-jag']).optional(),
+  grant: z.enum(['client_credentials', 'id-jag', 'jwt-bearer']).optional(),
   /** For id-jag: who signs the user in, what we are called there, and where its ID token lies. */
   idp: z.object({ issuer: z.string(), clientId: z.string(), idTokenFile: z.string() }).optional(),
+  /** For jwt-bearer: where the workload's assertion comes from; never the assertion. */
+  assertion: z.string().optional(),
   /** The server said that it no longer knows this client. Grants still name it, sign-ins no longer use it. */
   isRejected: z.boolean().optional(),
   /** Another registration is in use at this issuer, and no sign-in with this one has succeeded yet. */
@@ -95,7 +97,7 @@ export class Registrations {
   async add(
     registration: Registration,
     secret: string | undefined,
-    purpose: Pick<RegistrationRecord, 'grant' | 'idp' | 'isOnTrial'> = {},
+    purpose: Pick<RegistrationRecord, 'grant' | 'idp' | 'assertion' | 'isOnTrial'> = {},
   ): Promise<RegistrationRecord> {
     const id = randomBytes(8).toString('hex');
     const record: RegistrationRecord = { id, registration, hasSecret: secret !== undefined, ...purpose };
@@ -108,7 +110,7 @@ export class Registrations {
     { id, hasSecret }: RegistrationRecord,
     registration: Registration,
     secret: string | undefined,
-    purpose: Pick<RegistrationRecord, 'grant' | 'idp'>,
+    purpose: Pick<RegistrationRecord, 'grant' | 'idp' | 'assertion'>,
   ): Promise<void> {
     const record: RegistrationRecord = { id, registration, hasSecret: secret !== undefined, ...purpose };
     const renewed = (items: readonly RegistrationRecord[]): readonly RegistrationRecord[] =>

@@ -119,8 +119,8 @@ async function askUnattended(
 ): Promise<TokenResponse> {
   const { destination, scope, request } = context;
   const overrides = parts.overrides.for(request.endpoint, ...namesOf(destination));
-  const asked = { destination, record, scope, overrides };
-  return requestUnattended(parts.registrations, asked, parts.network(request.endpoint));
+  const asked = { destination, record, scope, overrides, isByPerson: !request.isAutomatic };
+  return requestUnattended(parts, asked, parts.network(request.endpoint));
 }
 
 /**

@@ -19,8 +19,9 @@ import { signIn } from './sign-in.ts';
 import type { OnPage, SignInParts, SignInRequest } from './sign-in-context.ts';
 import type { Question } from '../questions/question.ts';
 import { isStartedBy } from '../questions/starter.ts';
+import { WorkloadAssertions } from './workload-assertions.ts';
 
-export interface SignInsParts extends Omit<SignInParts, 'refusedPrompts'> {
+export interface SignInsParts extends Omit<SignInParts, 'refusedPrompts' | 'assertions'> {
   readonly permissions: Permissions;
   readonly leases: Leases;
   readonly isDesk: boolean;
@@ -44,7 +45,8 @@ export class SignIns {
   readonly #strayed = new Set<string>();
 
   constructor(parts: SignInsParts) {
-    this.#parts = { ...parts, refusedPrompts: new RefusedPrompts() };
+    const assertions = new WorkloadAssertions(() => parts.clock.now());
+    this.#parts = { ...parts, refusedPrompts: new RefusedPrompts(), assertions };
     this.#pages = new PageQueue(() => parts.clock.now());
   }
 

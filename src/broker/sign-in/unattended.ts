@@ -1,5 +1,5 @@
 /**
- * Grants that need no person: client credentials, and enterprise-managed authorization (ID-JAG).
+ * Grants that need no person: client credentials, enterprise-managed authorization (ID-JAG), and workload identity.
  *
  * Invariant: used only where the owner entered a client for that purpose at this very issuer; off
  * otherwise. No refresh token is kept: the credentials themselves are the way to the next token.
@@ -16,14 +16,18 @@ import {
 } from '../../oauth/grants/id-jag.ts';
 import type { Overrides } from '../../oauth/base/overrides.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
+import { redeemWorkloadAssertion } from '../../oauth/grants/workload.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
+import type { WorkloadAssertions } from './workload-assertions.ts';
 
 export interface UnattendedRequest {
   readonly destination: Destination;
   readonly record: RegistrationRecord;
   readonly scope: readonly string[] | undefined;
   readonly overrides: Overrides;
+  /** The owner's own sign-in, not a program's request. */
+  readonly isByPerson: boolean;
 }
 
 /** The client for tokens without a person, if the owner entered one for this issuer. */
@@ -36,10 +40,19 @@ export function unattendedRecord(
   return record?.grant === undefined ? undefined : record;
 }
 
-/** Throws what the requests throw; `file_unreadable` where the ID token's file can't be read. */
+/** Where the credentials come from: the vault, and the sources of assertions. */
+export interface UnattendedParts {
+  readonly registrations: Registrations;
+  readonly assertions: WorkloadAssertions;
+}
+
+/**
+ * Throws what the requests throw; `file_unreadable` where the ID token's file can't be read, `assertion_invalid` for a
+ * workload's assertion.
+ */
 export async function requestUnattended(
-  registrations: Registrations,
-  { destination, record, scope, overrides }: UnattendedRequest,
+  { registrations, assertions }: UnattendedParts,
+  { destination, record, scope, overrides, isByPerson }: UnattendedRequest,
   http: Http,
 ): Promise<TokenResponse> {
   const { server, resource } = destination;
@@ -53,6 +66,10 @@ export async function requestUnattended(
     ...(scope === undefined ? {} : { scope }),
     ...(destination.isBound ? { proofKey: ProofKey.generate() } : {}),
   };
+  if (record.assertion !== undefined) {
+    const use = { source: record.assertion, issuer: server.issuer, isByPerson };
+    return assertions.use(use, (assertion) => redeemWorkloadAssertion({ ...request, assertion }, http));
+  }
   if (!record.idp) return requestClientCredentials(request, http);
   const { issuer, clientId, idTokenFile } = record.idp;
   const assertion = await requestIdentityAssertion(

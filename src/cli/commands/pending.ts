@@ -194,12 +194,13 @@ function keyWords({ key, replaces, unchecked }: Question): string {
 }
 
 /** What a client is entered for, and which one it replaces. */
-function registrationWords({ grant, authMethod, redirectUri, idp, replaces }: Question): string {
+function registrationWords({ grant, authMethod, redirectUri, idp, assertion, replaces }: Question): string {
   const words = [
     grant === undefined ? '' : `, grant ${grant}`,
     authMethod === undefined ? '' : `, authenticated by ${authMethod}`,
     redirectUri === undefined ? '' : `, redirected to ${quoted(redirectUri)}`,
     idp === undefined ? '' : `, with the identity provider ${quoted(idp)}`,
+    assertion === undefined ? '' : `, with the assertion from ${quoted(assertion)}`,
     replaces === true ? ', in place of the client that was entered there before' : '',
   ];
   return words.join('');

@@ -48,9 +48,9 @@ const statement = {
     grant: {
       type: 'string',
       value: 'GRANT',
-      values: ['authorization_code', 'client_credentials', 'id-jag'],
+      values: ['authorization_code', 'client_credentials', 'id-jag', 'jwt-bearer'],
       summary: 'how tokens are obtained',
-      more: ': authorization_code (the default), client_credentials, id-jag',
+      more: ': authorization_code (the default), client_credentials, id-jag, jwt-bearer',
     },
     idp: { type: 'string', value: 'ISSUER', summary: "for id-jag: the company's identity provider" },
     'idp-client-id': { type: 'string', value: 'ID', summary: 'for id-jag: the client id there' },
@@ -59,6 +59,12 @@ const statement = {
       value: 'FILE',
       summary: 'for id-jag: where the ID token lies',
       more: '; read at each use',
+    },
+    assertion: {
+      type: 'string',
+      value: 'SOURCE',
+      summary: "for jwt-bearer: where the workload's assertion comes from",
+      more: ': file:PATH, command:COMMAND or env:NAME; read at each use',
     },
     list: {
       type: 'boolean',
@@ -82,6 +88,7 @@ const statement = {
   examples: [
     'keyturn register https://login.example --client-id abc',
     'pass show work/keyturn | keyturn register https://login.example --client-id abc --client-secret-stdin',
+    'keyturn register https://login.example --client-id job --grant jwt-bearer --assertion file:/var/run/secrets/tokens/login',
     'keyturn register https://login.example --client-id bot --private-key bot.pem --alg ES256 --grant client_credentials',
   ],
 } as const satisfies Statement;
@@ -136,6 +143,7 @@ async function entryFrom(issuer: string, values: Values): Promise<ParamsOf<'regi
     redirectUri: values['redirect-uri'],
     grant: values.grant,
     idp: identityProviderFrom(values),
+    assertion: sourceFrom(values.assertion),
   });
   if (parsed.success) return parsed.data;
   const [field] = parsed.error.issues[0]?.path ?? [];
@@ -160,6 +168,12 @@ function identityProviderFrom(values: Values): object | undefined {
   }
   // The broker reads it later, from wherever it runs.
   return { issuer, clientId, idTokenFile: path.resolve(file) };
+}
+
+/** The broker reads the file later, from wherever it runs. */
+function sourceFrom(source: string | undefined): string | undefined {
+  const [, file] = /^file:(.+)$/s.exec(source ?? '') ?? [];
+  return file === undefined ? source : `file:${path.resolve(file)}`;
 }
 
 async function textOf(file: string): Promise<string> {

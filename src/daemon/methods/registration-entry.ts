@@ -5,6 +5,7 @@
  * need that one: only the client that a refresh token was issued to may use it. The same client entered anew (with
  * another secret, say) keeps its grants.
  */
+import path from 'node:path';
 import { freshRedirect } from '../../broker/loopback/loopback.ts';
 import type { BrokerParts } from '../../broker/parts.ts';
 import type { RegistrationRecord } from '../../broker/records/registrations.ts';
@@ -99,13 +100,29 @@ function authMethodOf({
   return { tokenEndpointAuthMethod: 'client_secret_basic', isAuthMethodAssumed: true };
 }
 
-function purposeOf({ grant, idp }: Entry): Pick<RegistrationRecord, 'grant' | 'idp'> {
+function purposeOf({
+  grant,
+  idp,
+  assertion,
+}: Entry): Pick<RegistrationRecord, 'grant' | 'idp' | 'assertion'> {
   if (grant === undefined || grant === 'authorization_code') return {};
-  return idp === undefined ? { grant } : { grant, idp };
+  return {
+    grant,
+    ...(idp === undefined ? {} : { idp }),
+    ...(assertion === undefined ? {} : { assertion }),
+  };
 }
 
 /** What contradicts itself would fail at the server, later and less clearly. */
-function requireConsistent({ clientSecret, privateKey, authMethod, grant, idp, alg }: Entry): void {
+function requireConsistent({
+  clientSecret,
+  privateKey,
+  authMethod,
+  grant,
+  idp,
+  alg,
+  assertion,
+}: Entry): void {
   const isWanting = authMethod === 'client_secret_basic' || authMethod === 'client_secret_post';
   const problems: readonly (readonly [boolean, string])[] = [
     [clientSecret !== undefined && privateKey !== undefined, 'a client has a secret or a key, not both'],
@@ -117,6 +134,8 @@ function requireConsistent({ clientSecret, privateKey, authMethod, grant, idp, a
     [authMethod === 'private_key_jwt' && privateKey === undefined, 'private_key_jwt needs a private key'],
     [alg !== undefined && privateKey === undefined, 'an algorithm belongs to a private key'],
     [(grant === 'id-jag') !== (idp !== undefined), 'id-jag and an identity provider belong together'],
+    [(grant === 'jwt-bearer') !== (assertion !== undefined), 'jwt-bearer and an assertion belong together'],
+    [isRelativeFile(assertion), 'the file of an assertion has an absolute path'],
     [
       grant === 'client_credentials' && clientSecret === undefined && privateKey === undefined,
       'client_credentials needs a secret or a key',
@@ -127,6 +146,12 @@ function requireConsistent({ clientSecret, privateKey, authMethod, grant, idp, a
   throw new KeyturnError('invalid_request', `This can't be a registration: ${problem}.`, {
     hint: 'keyturn register --help shows what goes together.',
   });
+}
+
+/** The broker runs in another folder than the command. */
+function isRelativeFile(assertion = ''): boolean {
+  const [, file] = /^file:(.*)$/s.exec(assertion) ?? [];
+  return file !== undefined && !path.isAbsolute(file);
 }
 
 /** Spec, security requirement 5: a redirect URI is a localhost URL (or HTTPS, which no loopback can serve). */

@@ -100,7 +100,7 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
   'registration.set': {
     request: ({ broker }, entry) => {
       checkRegistration(broker.parts, entry);
-      const { issuer, clientId, grant, authMethod, redirectUri, idp } = entry;
+      const { issuer, clientId, grant, authMethod, redirectUri, idp, assertion } = entry;
       return {
         command: 'register',
         issuer: spelled(issuer),
@@ -109,6 +109,7 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
         ...(authMethod === undefined ? {} : { authMethod }),
         ...(redirectUri === undefined ? {} : { redirectUri: spelled(redirectUri) }),
         ...(idp === undefined ? {} : { idp: spelled(idp.issuer) }),
+        ...(assertion === undefined ? {} : { assertion }),
         replaces: enteredFor(broker.parts, issuer).length > 0,
       };
     },

@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { asker } from './asker-schema.ts';
 import { keyPlace } from './key-schema.ts';
 import { movedSignIn } from './grant-schema.ts';
-import { authMethod, clientIdentifier, registrationGrant } from './registration-schema.ts';
+import { assertionSource, authMethod, clientIdentifier, registrationGrant } from './registration-schema.ts';
 import { settingName, settingValue, unconfirmed } from './settings-schema.ts';
 import { account, day, id, instant, name, overrideName, scope, seconds, state, url } from './values.ts';
 import { maxLength } from '../wire/limits.ts';
@@ -102,6 +102,7 @@ export const interaction = z.object({
   authMethod: authMethod.optional(),
   redirectUri: url.optional(),
   idp: url.optional(),
+  assertion: assertionSource.optional(),
   /** True where the client that was entered for that issuer, or the key that was set there, would end. */
   replaces: z.boolean().optional(),
   override: overrideName.optional(),

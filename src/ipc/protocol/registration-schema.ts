@@ -10,7 +10,18 @@ import { maxLength } from '../wire/limits.ts';
 
 export const authMethod = z.literal(['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt']);
 
-export const registrationGrant = z.literal(['authorization_code', 'client_credentials', 'id-jag']);
+export const registrationGrant = z.literal([
+  'authorization_code',
+  'client_credentials',
+  'id-jag',
+  'jwt-bearer',
+]);
+
+/** Where a workload's assertion comes from. The owner reads it on a card, so it is one line. */
+export const assertionSource = z
+  .string()
+  .max(4096)
+  .regex(/^(file|command|env):[^\s\p{C}][^\p{C}]*$/u);
 
 export const clientIdentifier = z.string().min(1).max(maxLength.url);
 
@@ -30,6 +41,8 @@ export const registration = z.object({
   idp: z
     .object({ issuer: url, clientId: clientIdentifier, idTokenFile: z.string().min(1).max(4096) })
     .optional(),
+  /** For jwt-bearer. */
+  assertion: assertionSource.optional(),
 });
 
 /** A client of ours at an issuer; what it proves itself with is in no answer. */
@@ -39,7 +52,7 @@ export const registered = z.object({
   source: z.literal(['preregistered', 'metadata_document', 'dynamic']),
   authMethod,
   /** Absent: for sign-ins. */
-  grant: z.literal(['client_credentials', 'id-jag']).optional(),
+  grant: z.literal(['client_credentials', 'id-jag', 'jwt-bearer']).optional(),
   /** Absent for a client that needs no person. */
   redirectUri: url.optional(),
   /**

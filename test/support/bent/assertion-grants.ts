@@ -1,9 +1,10 @@
 /**
  * Enterprise-managed authorization: an ID token for an ID-JAG at the identity provider (RFC 8693),
- * and an ID-JAG for an access token at the resource's authorization server (RFC 7523).
+ * and an ID-JAG for an access token at the resource's authorization server (RFC 7523). And workload identity: a
+ * platform's JWT for an access token.
  *
  * Invariant: an ID-JAG is taken only from a named identity provider, for this issuer, this client
- * and once.
+ * and once; a platform's JWT for this issuer while it is valid.
  */
 import { randomUUID } from 'node:crypto';
 import type { RecordedRequest } from './server.ts';
@@ -59,7 +60,10 @@ export function exchangeToken(parts: Parts, client: BentClient, { form }: Record
 
 /** At the authorization server of the resource. */
 export function redeemAssertion(parts: Parts, client: BentClient, request: RecordedRequest): Json {
-  const claims = trustedClaims(parts, required(request.form, 'assertion'));
+  const assertion = required(request.form, 'assertion');
+  const workload = workloadClaims(parts, assertion);
+  if (workload) return redeemWorkload(parts, client, request, workload);
+  const claims = trustedClaims(parts, assertion);
   const { settings, store } = parts;
   const wrong = [
     claims['aud'] !== parts.issuer && 'aud',
@@ -93,4 +97,26 @@ function trustedClaims({ settings }: Parts, assertion: string): Json {
     if (token?.header['typ'] === idJagHeader && token.claims['iss'] === issuer) return token.claims;
   }
   throw new Refusal('invalid_grant', 'the assertion is not an ID-JAG of a trusted identity provider');
+}
+
+function workloadClaims({ settings }: Parts, assertion: string): Json | undefined {
+  return settings.platforms
+    .map(({ issuer, jwk }) => ({ issuer, claims: verifyJwt(assertion, jwk)?.claims }))
+    .find(({ issuer, claims }) => claims?.['iss'] === issuer)?.claims;
+}
+
+function redeemWorkload(parts: Parts, client: BentClient, request: RecordedRequest, claims: Json): Json {
+  const { settings, bend, counts } = parts;
+  if (claims['aud'] !== parts.issuer || Number(claims['exp']) * 1000 <= settings.now())
+    throw new Refusal('invalid_grant', 'the assertion is for another server, or has expired');
+  const asked = scopesOf(request.form) ?? settings.defaultScope;
+  const scopes = bend.grantedScopes?.(asked, request) ?? asked;
+  counts.jwtBearers += 1;
+  const resources = request.form.getAll('resource');
+  const subject = String(claims['sub']);
+  return issue(
+    parts,
+    { clientId: client.clientId, subject, scopes, resources, ended: false },
+    { scopes, resources },
+  );
 }

@@ -133,6 +133,7 @@ function defaults(): Settings {
     deviceInterval: 1,
     grantTypes: knownGrantTypes,
     identityProviders: [],
+    platforms: [],
     subject: 'alice',
     now: Date.now,
   };

@@ -97,6 +97,8 @@ export interface Settings {
   grantTypes: readonly string[];
   /** Whose ID-JAGs are redeemed here. */
   identityProviders: readonly IdentityProvider[];
+  /** Platforms whose word on a workload is taken here. */
+  platforms: readonly IdentityProvider[];
   /** Who signs in. */
   subject: string;
   /** Milliseconds since the epoch. */

@@ -1,0 +1,164 @@
+/**
+ * Where a workload's assertion comes from: a file, a command or a variable of the environment that the owner named.
+ *
+ * Invariant: it is read anew for each token request, and kept nowhere. One that was refused is not sent again for a
+ * minute unless it changed, and a command that failed is not started again for ten seconds; both end by themselves, and
+ * at once if the person signs in. A command gets no shell, and nothing of ours on its standard input.
+ */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
+import { keyedMutex } from '../../base/mutex.ts';
+
+/** Bytes: a JWT with a chain of certificates in its header is a few thousand long. */
+const maxLength = 64 * 1024;
+
+/** Milliseconds: a command may ask a server on this machine's network. A program's request waits longer. */
+const commandTimeout = 10_000;
+
+/** Milliseconds. A server would give the same assertion the same answer, unless its operator changes something. */
+const refusedPause = 60_000;
+
+/** Milliseconds: what a program that asks in a loop may cost. */
+const failedPause = 10_000;
+
+interface Failure {
+  readonly error: KeyturnError;
+  readonly until: number;
+  /** Of the assertion that was refused; absent if none was read. */
+  readonly digest?: string;
+}
+
+export interface AssertionUse {
+  /** `file:PATH`, `command:COMMAND` or `env:NAME`. */
+  readonly source: string;
+  /** Whom the assertion is for. */
+  readonly issuer: string;
+  /** The owner acts: the pauses end. */
+  readonly isByPerson: boolean;
+}
+
+export class WorkloadAssertions {
+  readonly #now: () => number;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #failures = new Map<string, Failure>();
+  readonly #reading = keyedMutex();
+
+  /** `now`: milliseconds, steady. */
+  constructor(now: () => number, env: NodeJS.ProcessEnv = process.env) {
+    this.#now = now;
+    this.#env = env;
+  }
+
+  /** Reads the assertion and hands it to `redeem`. Throws `assertion_invalid`, and what `redeem` throws. */
+  async use<T>(
+    { source, issuer, isByPerson }: AssertionUse,
+    redeem: (assertion: string) => Promise<T>,
+  ): Promise<T> {
+    const key = JSON.stringify([source, issuer]);
+    if (isByPerson) this.#failures.delete(key);
+    const assertion = await this.#reading(source, () => this.#read(key, source));
+    const digest = createHash('sha256').update(assertion).digest('base64url');
+    if (this.#paused(key)?.digest === digest) this.#refusePaused(key);
+    try {
+      const redeemed = await redeem(assertion);
+      this.#failures.delete(key);
+      return redeemed;
+    } catch (error) {
+      this.#noteRefused(key, digest, error);
+      throw error;
+    }
+  }
+
+  async #read(key: string, source: string): Promise<string> {
+    const isCommand = source.startsWith('command:');
+    if (isCommand && this.#paused(key)) this.#refusePaused(key);
+    try {
+      return await readAssertion(source, this.#env);
+    } catch (error) {
+      if (isCommand && error instanceof KeyturnError)
+        this.#failures.set(key, { error, until: this.#now() + failedPause });
+      throw error;
+    }
+  }
+
+  #noteRefused(key: string, digest: string, error: unknown): void {
+    const reason = reasonOf(error);
+    // Another scope or another resource may bring another answer.
+    const isFinal = reason === 'assertion_invalid' || reason === 'client_rejected';
+    if (isFinal && error instanceof KeyturnError)
+      this.#failures.set(key, { error, digest, until: this.#now() + refusedPause });
+  }
+
+  #paused(key: string): Failure | undefined {
+    const failure = this.#failures.get(key);
+    return failure && failure.until > this.#now() ? failure : undefined;
+  }
+
+  #refusePaused(key: string): void {
+    const failure = this.#paused(key);
+    if (!failure) return;
+    const { reason, message, hint, rule } = failure.error;
+    throw new KeyturnError(reason, message, {
+      ...(hint === undefined ? {} : { hint }),
+      ...(rule === undefined ? {} : { rule }),
+      retryAfter: Math.ceil((failure.until - this.#now()) / 1000),
+    });
+  }
+}
+
+async function readAssertion(source: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const [, kind, where = ''] = /^(file|command|env):(.*)$/s.exec(source) ?? [];
+  const text =
+    kind === 'file' ? await fileText(where) : kind === 'env' ? env[where] : await printed(where, env);
+  const assertion = (text ?? '').trim();
+  if (assertion !== '') return assertion;
+  throw unreadable(source, kind === 'env' ? 'the broker was started without it' : 'it is empty');
+}
+
+/** A platform replaces the file by a symbolic link, so links are followed. A pipe would wait without end. */
+async function fileText(file: string): Promise<string> {
+  const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(() => {
+    throw unreadable(file, "it is missing or can't be opened");
+  });
+  try {
+    const found = await handle.stat();
+    if (!found.isFile()) throw unreadable(file, 'it is not a plain file');
+    if (found.size > maxLength) throw unreadable(file, `it is longer than ${maxLength} bytes`);
+    return await handle.readFile('utf8');
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Split at spaces, as the browser's command is. */
+async function printed(command: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const [program = '', ...words] = command.trim().split(/\s+/);
+  const running = promisify(execFile)(program, words, {
+    env,
+    encoding: 'utf8',
+    maxBuffer: maxLength,
+    timeout: commandTimeout,
+    killSignal: 'SIGKILL',
+  });
+  running.child.stdin?.end();
+  try {
+    return (await running).stdout;
+  } catch {
+    // Its own words may hold the assertion.
+    throw unreadable(program, 'the command failed or took too long');
+  }
+}
+
+function unreadable(source: string, why: string): KeyturnError {
+  return new KeyturnError(
+    'assertion_invalid',
+    `The assertion of this workload can't be read from ${quoted(source)}: ${why}.`,
+    {
+      hint: 'keyturn register --assertion names its source. The broker reads it with its own rights and environment.',
+    },
+  );
+}

@@ -1,0 +1,136 @@
+/**
+ * Workload identity (RFC 7523 §2.1): an assertion that the platform of this machine issued becomes an access token.
+ *
+ * Invariant: an assertion is sent only if it names this authorization server, names no other one, and is valid now. No
+ * message repeats any of it.
+ */
+import { z } from 'zod';
+
+import { KeyturnError, quoted } from '../../base/errors.ts';
+import type { TokenServer } from '../discovery/authorization-server.ts';
+import type { OAuthClient } from '../client/client-authentication.ts';
+import type { ProofKey } from '../client/proof-key.ts';
+import type { Http } from '../base/http.ts';
+import { oauthError, shownError } from '../base/oauth-error.ts';
+import { resourceParameter } from '../base/overrides.ts';
+import type { Overrides } from '../base/overrides.ts';
+import { formatScope } from '../base/scope.ts';
+import { serverTime } from '../base/server-clock.ts';
+import { expectedTokens, processAccessToken } from './token-response.ts';
+import type { TokenResponse } from './token-response.ts';
+import { grantFailure } from './token-failure.ts';
+import { requireTokenFields, requestToken } from './token-request.ts';
+
+export interface WorkloadRequest extends OAuthClient {
+  /** A JWT that names this machine's workload. A secret. */
+  readonly assertion: string;
+  readonly resource: string;
+  readonly scope?: readonly string[];
+  /** What the owner waived for this server. */
+  readonly overrides?: Overrides;
+  /** The key that the token should be bound to. */
+  readonly proofKey?: ProofKey | undefined;
+}
+
+const renewal =
+  'Check that the authorization server trusts the issuer of this assertion, and knows its subject.';
+const failure = grantFailure(renewal);
+
+/**
+ * Throws `assertion_invalid` before anything is sent if the assertion is not for this server or not valid now, and if
+ * the server refuses it; otherwise as `requestClientCredentials` does.
+ */
+export async function redeemWorkloadAssertion(request: WorkloadRequest, http: Http): Promise<TokenResponse> {
+  const { server, assertion, resource, scope = [] } = request;
+  requireValid(assertion, server, serverTime(http, server));
+  const isScoped = scope.length > 0;
+  const requestedAt = http.now();
+  const outcome = await requestToken(request, http, {
+    grantType: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+    parameters: {
+      assertion,
+      ...resourceParameter(resource, request.overrides),
+      ...(isScoped ? { scope: formatScope(scope) } : {}),
+    },
+    failure: (failed, reply, via) => {
+      const error = oauthError(reply);
+      // RFC 7523 §3.1: the error for an assertion that isn't valid.
+      if (error?.code !== 'invalid_grant') return failure(failed, reply, via, isScoped);
+      return invalidAssertion(`${quoted(server.issuer)} refused it: ${shownError(error)}`, renewal);
+    },
+    proofKey: request.proofKey,
+  });
+  // RFC 7521 §4.1: a refresh token SHOULD NOT be issued. Each token needs an assertion that is valid at that time.
+  return processAccessToken(requireTokenFields(outcome), expectedTokens(request, requestedAt), http);
+}
+
+/** RFC 7523 §3: the claims that every assertion must have. Times are seconds since 1970. */
+const claimsSchema = z.object({
+  iss: z.string().min(1),
+  sub: z.string().min(1),
+  aud: z.union([z.string(), z.array(z.string()).min(1)]),
+  exp: z.number(),
+  nbf: z.number().optional(),
+});
+
+/** Milliseconds. The clocks of two machines of one platform differ by less. */
+const notBeforeLeeway = 30_000;
+
+/** `now`: milliseconds since the epoch, by the server's clock. */
+function requireValid(assertion: string, server: TokenServer, now: number): void {
+  const claims = claimsOf(assertion);
+  const audiences = [claims.aud].flat();
+  // RFC 7523 §3 (aud). Both values identify the server; a server that got an assertion for others too could use it
+  // there.
+  if (!audiences.every((audience) => audience === server.issuer || audience === server.tokenEndpoint)) {
+    throw invalidAssertion(
+      `its audience is not ${quoted(server.issuer)} and nothing else`,
+      `Have the platform issue one whose only audience is ${quoted(server.issuer)}.`,
+    );
+  }
+  if (claims.exp * 1000 <= now) {
+    throw invalidAssertion(
+      `it expired at ${moment(claims.exp)}`,
+      'Check that the platform still renews it. Keyturn reads it anew at each use.',
+    );
+  }
+  if (claims.nbf !== undefined && claims.nbf * 1000 > now + notBeforeLeeway) {
+    throw invalidAssertion(
+      `it is not valid before ${moment(claims.nbf)}`,
+      'Check the clocks of this machine and of the platform.',
+    );
+  }
+}
+
+/** A signature that is empty (`alg: none`) makes no assertion: RFC 7523 §3, item 9. */
+function claimsOf(assertion: string): z.infer<typeof claimsSchema> {
+  const [, payload] = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(assertion) ?? [];
+  const parsed = claimsSchema.safeParse(payload === undefined ? undefined : jsonOf(payload));
+  if (parsed.success) return parsed.data;
+  throw invalidAssertion(
+    'it is no signed JWT with iss, sub, aud and exp',
+    'The source that --assertion names must hold one JWT and nothing else.',
+  );
+}
+
+function jsonOf(payload: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** UTC, to the second. A time beyond what a date can hold is far away, whichever it is. */
+function moment(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  return Number.isNaN(date.getTime()) ? 'a time far away' : `${date.toISOString().slice(0, 19)}Z`;
+}
+
+/** `hint`: what to do. */
+export function invalidAssertion(problem: string, hint: string): KeyturnError {
+  return new KeyturnError('assertion_invalid', `The assertion of this workload can't be used: ${problem}.`, {
+    rule: 'RFC 7523 §3',
+    hint,
+  });
+}

@@ -1,0 +1,83 @@
+#!/usr/bin/env node
+/**
+ * A workload of the public suite: it enters its client with each of the assertions that the suite gives it, gets a token
+ * with `keyturn token`, and uses it.
+ *
+ *     MCP_CONFORMANCE_CONTEXT=JSON node test/support/processes/workload-program.ts BIN ENDPOINT
+ *
+ * Exit 0: Keyturn refused the bad assertions by their reason, and the server took the token of the good one.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import { z } from 'zod';
+
+const [bin = '', endpoint = ''] = process.argv.slice(2);
+
+const context = z
+  .object({
+    client_id: z.string(),
+    valid_jwt: z.string(),
+    wrong_audience_jwt: z.string(),
+    expired_jwt: z.string(),
+  })
+  .parse(JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}'));
+
+const folder = mkdtempSync(path.join(tmpdir(), 'workload-'));
+const file = path.join(folder, 'token');
+
+function keyturn(...words: readonly string[]): { status: number | null; stdout: string; stderr: string } {
+  return spawnSync(process.execPath, [bin, ...words], { encoding: 'utf8' });
+}
+
+function required(...words: readonly string[]): string {
+  const { status, stdout, stderr } = keyturn(...words);
+  if (status !== 0) throw new Error(`keyturn ${words.join(' ')}: ${status}\n${stderr}`);
+  return stdout.trim();
+}
+
+/** The issuer that the protected server names, as an operator knows it. */
+async function issuerOf(server: string): Promise<string> {
+  const refused = await fetch(server, { method: 'POST' });
+  await refused.body?.cancel();
+  const [, place = ''] =
+    /resource_metadata="([^"]+)"/.exec(refused.headers.get('www-authenticate') ?? '') ?? [];
+  const metadata = await (await fetch(place)).json();
+  return z.object({ authorization_servers: z.tuple([z.string()]) }).parse(metadata).authorization_servers[0];
+}
+
+try {
+  const issuer = await issuerOf(endpoint);
+  const source = ['--grant', 'jwt-bearer', '--assertion', `file:${file}`];
+  required('register', issuer, '--client-id', context.client_id, ...source);
+  required('allow', 'cli', endpoint);
+  for (const bad of [context.expired_jwt, context.wrong_audience_jwt]) {
+    writeFileSync(file, bad, { mode: 0o600 });
+    const { status, stderr } = keyturn('token', endpoint, '--no-interaction');
+    if (status !== 5 || !stderr.includes('reason: assertion_invalid'))
+      throw new Error(`a bad assertion: ${status}\n${stderr}`);
+  }
+  writeFileSync(file, context.valid_jwt, { mode: 0o600 });
+  const token = required('token', endpoint, '--no-interaction');
+  const clientInfo = { name: 'a-workload', version: '1' };
+  const response = await fetch(endpoint, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo },
+    }),
+  });
+  await response.body?.cancel();
+  if (!response.ok) throw new Error(`the server answered ${response.status}`);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
