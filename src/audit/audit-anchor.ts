@@ -46,6 +46,10 @@ export class Anchoring {
   #timer: NodeJS.Timeout | undefined;
   /** Why the last try failed; undefined if it didn't. */
   trouble: Reason | undefined;
+  /** No row is keyed yet, and the vault has no anchor. */
+  #isFirst = false;
+  /** What the vault threw when it was given its first anchor. Keyed rows without one would look like a cut log. */
+  refusedFirst: unknown;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -83,10 +87,13 @@ export class Anchoring {
         const at = this.#parts.log.at;
         await this.#parts.anchor.write(anchorText(at));
         this.#anchored = at.sequence;
+        this.#isFirst = false;
       }
       this.trouble = undefined;
+      this.refusedFirst = undefined;
     } catch (error) {
       this.trouble = reasonOf(error);
+      this.refusedFirst = this.#isFirst ? error : undefined;
     }
     this.#anchoredAt = this.#parts.now();
     // In the same step as the last look at the log, so that no call for a newer row joins this run.
@@ -106,6 +113,7 @@ export class Anchoring {
     if (text === undefined) {
       // The anchor is written to the vault before the first keyed row to the file.
       const hasKeyed = await someRow(file, (row) => row.keyed && row.sequence <= log.openedAt);
+      this.#isFirst = !hasKeyed;
       return hasKeyed ? 'the vault held no anchor, though the log was sealed before' : undefined;
     }
     const head = readAnchor(text);

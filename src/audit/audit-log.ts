@@ -90,8 +90,8 @@ export class AuditLog {
   }
 
   /**
-   * Writes the entries and the log's own rows. Throws `file_unreadable`; then nothing was added, unless it was only the
-   * removal of an old file that failed.
+   * Writes the entries and the log's own rows. Throws `file_unreadable`; then nothing was added. An old file that can't
+   * be removed stays until the next file is full.
    */
   async append(entries: readonly Entry[]): Promise<void> {
     if (entries.length === 0 && (!this.#key || this.isSealed)) return;
@@ -100,7 +100,9 @@ export class AuditLog {
       if (this.#state.size >= this.#options.limits.fileSize) await this.#turnOver(this.#state);
       const surplus = this.#state.size === 0 ? await this.#surplus() : [];
       await this.#write(this.#state, [...this.#ownRows(this.#state, surplus), ...entries]);
-      for (const { file } of surplus) await unlink(path.join(path.dirname(this.#file), file));
+      // The rows are on the disk: a file that can't be removed must not have them written again.
+      for (const { file } of surplus)
+        await unlink(path.join(path.dirname(this.#file), file)).catch(() => undefined);
     } catch (error) {
       await this.#forgetIfChanged();
       throw unwritable(this.#file, error);
@@ -262,8 +264,9 @@ async function appendText(file: string, text: string, { size, endsWhole }: State
     // If the size isn't ours, something else wrote here. A line feed then makes our row a line of its own.
     const apart = endsWhole && before === size ? '' : '\n';
     const end = new AppendOnlyEnd(before);
-    await end.append(handle, Buffer.from(apart + text));
-    if (before === 0) await syncFolder(path.dirname(file));
+    // Of a new file the name has to last as well, else the rows are cut off again.
+    const nameLasts = before === 0 ? () => syncFolder(path.dirname(file)) : undefined;
+    await end.append(handle, Buffer.from(apart + text), nameLasts);
     return end.size;
   } finally {
     await handle.close();

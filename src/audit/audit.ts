@@ -129,8 +129,9 @@ export class AuditFile implements Audit {
 
   /**
    * Makes the chain a keyed one. Call it once the vault is open: it reads keys and anchor, and writes the row that
-   * seals those before it. Later calls do nothing. Rejects with what `keys` threw, or `file_unreadable`; it may then
-   * be called again. If the anchor can't be read or written, that is tried again later.
+   * seals those before it. Later calls do nothing. Rejects with what `keys` threw, with what the vault threw at the
+   * log's first anchor, or with `file_unreadable`; it may then be called again. If a later anchor can't be read or
+   * written, that is tried again later.
    */
   async seal(): Promise<void> {
     this.#sealed ??= this.#seal();
@@ -157,8 +158,9 @@ export class AuditFile implements Audit {
     const { chain, fingerprint } = await this.#sealing.keys();
     this.#fingerprintKey = fingerprint;
     await this.#exclusive(() => this.#log.open());
-    // The anchor first, so that a crash can't leave keyed rows without an anchor. Only a vault that fails here can.
+    // The anchor first, so that nothing leaves keyed rows without one: neither a crash nor a vault that refuses it.
     await this.#anchoring?.settle();
+    if (this.#anchoring?.refusedFirst !== undefined) throw this.#anchoring.refusedFirst;
     this.#log.useKey(chain);
     this.#isUrgent = true;
     await this.#drain();

@@ -238,6 +238,23 @@ describe('the anchor', () => {
     expect(rig.rows().at(-1)).toMatchObject({ event: 'permission', outcome: 'row 1' });
   });
 
+  it('a vault that refuses the log’s first anchor leaves the log unsealed, and the next run finds no cut in it', async () => {
+    const rig = auditRig();
+    const write = rig.vault.write.bind(rig.vault);
+    rig.vault.write = () => Promise.reject(new Error('locked'));
+    const audit = rig.run();
+    await expect(audit.seal()).rejects.toThrow('locked');
+    await recordRows(audit, 1);
+    expect(audit.state).toMatchObject({ isSealed: false, trouble: 'internal' });
+    rig.vault.write = write;
+
+    const next = rig.run();
+    await next.seal();
+    await next.flush();
+    expect(rig.rows().filter(({ outcome }) => outcome === 'anchor-broken')).toEqual([]);
+    expect(await rig.verify()).toMatchObject({ ok: true });
+  });
+
   it('if the vault refuses to keep the anchor, nothing waits, and the anchor is written later', async () => {
     const rig = await sealedLog();
     const audit = rig.run();
