@@ -49,6 +49,7 @@ export const window: Translation<typeof english> = {
     unpaired: 'Diese App ist nicht verbunden.',
     pairing_denied: 'Die App wurde nicht verbunden.',
     login_failed: 'Die Anmeldung ist fehlgeschlagen.',
+    assertion_invalid: 'Die Zusicherung dieses Dienstes (Assertion) ist nicht verwendbar.',
     access_denied: 'Der Anmeldedienst hat den Zugriff abgelehnt.',
     metadata_invalid: 'Die Angaben des Servers sind nicht verwendbar.',
     issuer_mismatch: 'Ein anderer Anmeldedienst hat geantwortet als der gefragte.',

@@ -55,6 +55,7 @@ export const window = {
     unpaired: 'This app is not connected.',
     pairing_denied: 'The app was not connected.',
     login_failed: 'The sign-in failed.',
+    assertion_invalid: 'The assertion of this workload can’t be used.',
     access_denied: 'The sign-in provider denied access.',
     metadata_invalid: 'What the server says of itself can’t be used.',
     issuer_mismatch: 'Another sign-in provider answered than was asked.',
