@@ -5,6 +5,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import type { BentClient } from '../support/bent/authorization-server.ts';
+import type { Json } from '../support/bent/jwt.ts';
 import { json } from '../support/bent/server.ts';
 import { enter, ground, refused, reject, stepUp, tokenRequests, words } from './ground.ts';
 import type { Entry, Ground, GroundOptions } from './ground.ts';
@@ -279,6 +280,44 @@ describe('enterprise-managed authorization', () => {
       json({ ...body, issued_token_type: 'urn:ietf:params:oauth:token-type:access_token' });
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'token_invalid' });
     expect(tokenRequests(authorizationServer)).toEqual([]);
+  });
+
+  it.each<[string, (claims: Json) => Json]>([
+    ['for another audience', (claims) => ({ ...claims, aud: 'https://other.example' })],
+    ['for another client', (claims) => ({ ...claims, client_id: 'another' })],
+    ['for another resource', (claims) => ({ ...claims, resource: 'https://other.example/mcp' })],
+    ['of another provider', (claims) => ({ ...claims, iss: 'https://other.example' })],
+    ['that has expired', (claims) => ({ ...claims, exp: 1 })],
+  ])('sends the authorization server no assertion of the company %s', async (_what, claims) => {
+    const { rig, provider, authorizationServer } = await company();
+    provider.bend.idJagClaims = claims;
+    expect(await refused(rig.ask(never))).toMatchObject({ reason: 'token_invalid' });
+    expect(tokenRequests(authorizationServer)).toEqual([]);
+    expect(rig.parts.grants.all()).toEqual([]);
+  });
+
+  it('sends the authorization server no ID token as an assertion of the company', async () => {
+    const { rig, provider, authorizationServer, idToken } = await company();
+    provider.bend.tokenAnswer = ({ body }) => json({ ...body, access_token: idToken });
+    expect(await refused(rig.ask(never))).toMatchObject({ reason: 'token_invalid' });
+    expect(tokenRequests(authorizationServer)).toEqual([]);
+  });
+
+  it('a grant of the company stays with its person: tokens for another one are given back, and the program gets none', async () => {
+    const { rig, provider, authorizationServer, idTokenFile } = await company();
+    await rig.ask(never);
+    const alice = 'alice@company.example';
+    expect(rig.grant()).toMatchObject({ account: alice, subject: alice });
+    writeFileSync(idTokenFile, provider.idToken('at-the-company', 'mallory@company.example'));
+    rig.clock.advance(3_600_000);
+    const error = await refused(rig.ask(never));
+    expect(error).toMatchObject({ reason: 'account_mismatch' });
+    expect(error.message).toContain('mallory@company.example');
+    expect(rig.parts.grants.all()).toHaveLength(1);
+    expect(rig.grant().subject).toBe(alice);
+    expect(authorizationServer.server.asked('/revoke', 'POST')).toHaveLength(1);
+    writeFileSync(idTokenFile, provider.idToken('at-the-company', alice));
+    expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
   });
 
   it('believes no identity provider that calls itself otherwise', async () => {

@@ -19,7 +19,7 @@ export async function requireYes(
 ): Promise<void> {
   const { endpoint } = context.request;
   const { issuer } = context.destination.server;
-  if (another.kind === 'mismatch') throw knownAlready(endpoint, another);
+  if (another.kind === 'mismatch') throw anotherAccount(endpoint, another);
   const { known, signedIn } = another;
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
@@ -60,6 +60,12 @@ export async function giveBack(
   outcomes.push(await tell(accessToken, 'access_token').catch(reasonOf));
   const outcome = `given back: ${outcomes[0] ?? ''}`;
   audit.note({ event: 'revoke', outcome, endpoint, issuer: server.issuer });
+}
+
+/** For a sign-in that nobody can be asked about, too. */
+export function anotherAccount(endpoint: string, another: Another): KeyturnError {
+  if (another.kind === 'mismatch') return knownAlready(endpoint, another);
+  return mismatch(endpoint, another.known, another.signedIn);
 }
 
 /** A second name for one account would make two grants of it, and no page could tell them apart. */

@@ -10,7 +10,7 @@ import { PromptRefused } from '../../oauth/grants/authorization-failure.ts';
 import { requireRegistrationIssuer } from '../../oauth/client/registration.ts';
 import { selectScope, union, withOfflineAccess } from '../../oauth/base/scope.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
-import { giveBack, requireYes } from './account-question.ts';
+import { anotherAccount, giveBack, requireYes } from './account-question.ts';
 import { findDestination, namesOf, requireSignIn } from '../destination/destination.ts';
 import type { Destination } from '../destination/destination.ts';
 import { signInByDevice } from './device-sign-in.ts';
@@ -54,10 +54,9 @@ async function signInNow(
   const options = await optionsFor(parts, request, { server, scope });
   const context: SignInContext = { request, destination, scope, options };
   const record = unattendedRecord(parts.registrations, server.issuer, parts.servers.timeAt(server.issuer));
-  // No person signs in there, so there is no question about the account.
   if (record) {
     const answer = await askUnattended(parts, context, record);
-    return storeTokens(parts, context, { record, answer }, async () => undefined);
+    return storeUnattended(parts, context, { record, answer }, signal);
   }
   if (request.isUnattended) throw needsPerson(request.endpoint);
   // No client is registered and no page opens if the question about the account could not be asked.
@@ -121,6 +120,25 @@ async function askUnattended(
   const overrides = parts.overrides.for(request.endpoint, ...namesOf(destination));
   const asked = { destination, record, scope, overrides, isByPerson: !request.isAutomatic };
   return requestUnattended(parts, asked, parts.network(request.endpoint));
+}
+
+/**
+ * Client credentials and a workload name no person, so there is no question about the account. An identity assertion
+ * names one: for another one than before a program's request ends, and only the owner can say yes.
+ */
+async function storeUnattended(
+  parts: SignInParts,
+  context: SignInContext,
+  tokens: IssuedTokens,
+  signal: AbortSignal,
+): Promise<Grant> {
+  if (tokens.answer.subject === undefined) return storeTokens(parts, context, tokens, async () => undefined);
+  if (!context.request.isAutomatic)
+    return storeConfirmed(parts, context, tokens, { closed: () => undefined, signal });
+  return storeTokens(parts, context, tokens, async (another) => {
+    await giveBack(parts, context, tokens);
+    throw anotherAccount(context.request.endpoint, another);
+  });
 }
 
 /**

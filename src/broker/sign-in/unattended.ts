@@ -81,6 +81,7 @@ export async function requestUnattended(
       },
       idToken: await readIdToken(idTokenFile),
       server,
+      clientId: record.registration.clientId,
       resource,
       ...(scope === undefined ? {} : { scope }),
     },

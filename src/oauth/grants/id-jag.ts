@@ -24,9 +24,11 @@ import { shownText } from '../base/oauth-error.ts';
 import { resourceParameter } from '../base/overrides.ts';
 import type { Overrides } from '../base/overrides.ts';
 import { formatScope } from '../base/scope.ts';
+import { serverTime } from '../base/server-clock.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
+import { identityOf } from './id-jag-claims.ts';
 import { expectedTokens, processAccessToken, statedLifetime, unusable } from './token-response.ts';
-import type { TokenResponse, TokenFields } from './token-response.ts';
+import type { Subject, TokenResponse, TokenFields } from './token-response.ts';
 import { grantFailure } from './token-failure.ts';
 import { requireTokenFields, requestToken } from './token-request.ts';
 
@@ -71,6 +73,8 @@ export interface IdentityAssertionRequest {
   readonly idToken: string;
   /** The protected server's authorization server. */
   readonly server: AuthorizationServer;
+  /** Our client at that server. */
+  readonly clientId: string;
   readonly resource: string;
   readonly scope?: readonly string[];
 }
@@ -80,6 +84,8 @@ export interface IdentityAssertion {
   readonly assertion: string;
   /** The issuer that the assertion was requested for. It is sent to no other. */
   readonly audience: string;
+  /** The person it is about, as the identity provider names them. */
+  readonly subject: Subject;
   /** Milliseconds, steady. */
   readonly expiresAt: number;
 }
@@ -90,13 +96,13 @@ const exchangeFailed = grantFailure(
 
 /**
  * Requests an assertion from the identity provider. Throws metadata_invalid if the authorization server doesn't accept
- * such assertions, and otherwise as `requestClientCredentials` does.
+ * such assertions, token_invalid for an assertion of another kind or for another server, client or resource, and otherwise as `requestClientCredentials` does.
  */
 export async function requestIdentityAssertion(
   request: IdentityAssertionRequest,
   http: Http,
 ): Promise<IdentityAssertion> {
-  const { identityProvider, server, scope } = request;
+  const { identityProvider, server, clientId, resource, scope } = request;
   requireProfile(server);
   const requestedAt = http.now();
   const outcome = await requestToken(identityProvider, http, {
@@ -106,17 +112,25 @@ export async function requestIdentityAssertion(
       subject_token: request.idToken,
       subject_token_type: 'urn:ietf:params:oauth:token-type:id_token',
       audience: server.issuer,
-      resource: request.resource,
+      resource,
       ...(scope === undefined || scope.length === 0 ? {} : { scope: formatScope(scope) }),
     },
     failure: exchangeFailed,
   });
   const fields = requireTokenFields(outcome);
   requireAssertion(fields, identityProvider.server);
+  const subject = identityOf(fields.access_token, {
+    provider: identityProvider.server.issuer,
+    audience: server.issuer,
+    clientId,
+    resource,
+    now: serverTime(http, identityProvider.server),
+  });
   const lifetime = statedLifetime(fields, identityProvider.server) ?? defaultLifetime;
   return {
     assertion: fields.access_token,
     audience: server.issuer,
+    subject,
     expiresAt: requestedAt + lifetime * 1000,
   };
 }
@@ -183,7 +197,8 @@ export async function redeemIdentityAssertion(
     proofKey: request.proofKey,
   });
   // A refresh token isn't kept: each token needs a new assertion, so that the identity provider decides each time.
-  return processAccessToken(requireTokenFields(outcome), expectedTokens(request, requestedAt), http);
+  const expected = { ...expectedTokens(request, requestedAt), subject: assertion.subject };
+  return processAccessToken(requireTokenFields(outcome), expected, http);
 }
 
 function requireAudience(assertion: IdentityAssertion, server: TokenServer): void {

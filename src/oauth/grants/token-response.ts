@@ -39,7 +39,7 @@ export interface TokenResponse {
   readonly scopeStated: boolean;
   /** What `aud` of a JWT names; absent for an opaque token. */
   readonly audience?: Audience;
-  /** From a validated ID token. */
+  /** From a validated ID token, or from the identity assertion that was redeemed. */
   readonly subject?: Subject;
 }
 

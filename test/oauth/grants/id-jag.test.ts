@@ -19,7 +19,25 @@ const idJag = 'urn:ietf:params:oauth:token-type:id-jag';
 
 const site = await siteOfFile();
 
-const good = { access_token: 'ass3rtion', issued_token_type: idJag, token_type: 'N_A', expires_in: 300 };
+/** `now` of the site is steady time; assertions count by the wall clock. */
+const later = Math.floor(site.http.wall() / 1000) + 300;
+
+/** Signed by nobody: the client leaves the signature to the server. */
+function idJagOf(changes: Record<string, unknown> = {}, typ = 'oauth-id-jag+jwt'): string {
+  const claims = {
+    iss: site.origin,
+    sub: 'alice',
+    aud: issuer,
+    client_id: 'client-1.a_b',
+    resource,
+    exp: later,
+    ...changes,
+  };
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `${part({ alg: 'ES256', typ })}.${part(claims)}.ass3rtion`;
+}
+
+const good = { access_token: idJagOf(), issued_token_type: idJag, token_type: 'N_A', expires_in: 300 };
 const sent = () => Object.fromEntries(new URLSearchParams(site.asked[0]?.body));
 
 function exchange(server = serverAt(issuer), scope: string[] = ['a']) {
@@ -28,6 +46,7 @@ function exchange(server = serverAt(issuer), scope: string[] = ['a']) {
       identityProvider: { server: serverAt(site.origin), registration: registrationAt(site.origin) },
       idToken: 'id.t0ken.x',
       server,
+      clientId: 'client-1.a_b',
       resource,
       scope,
     },
@@ -38,7 +57,12 @@ function exchange(server = serverAt(issuer), scope: string[] = ['a']) {
 describe('the exchange at the identity provider', () => {
   it('exchanges the ID token for an assertion for this server and resource', async () => {
     site.lay('/token', { body: good });
-    expect(await exchange()).toEqual({ assertion: 'ass3rtion', audience: issuer, expiresAt: now + 300_000 });
+    expect(await exchange()).toEqual({
+      assertion: idJagOf(),
+      audience: issuer,
+      subject: { issuer: site.origin, subject: 'alice' },
+      expiresAt: now + 300_000,
+    });
     expect(sent()).toEqual({
       grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
       requested_token_type: idJag,
@@ -67,6 +91,26 @@ describe('the exchange at the identity provider', () => {
     site.lay('/token', { body: { ...good, ...changes } });
     const refusal = await refusalOf(exchange);
     expect(refusal).toBeInstanceOf(RuleRefusal);
+    expect(refusal.reason).toBe('token_invalid');
+    expect(everyWordOf(refusal)).not.toMatch(/ass3rtion|t0ken/);
+  });
+
+  it.each<[string, string]>([
+    ['of another issuer', idJagOf({ iss: 'https://evil.example' })],
+    ['for another audience', idJagOf({ aud: 'https://other.example' })],
+    ['for a further audience', idJagOf({ aud: [issuer, 'https://other.example'] })],
+    ['for another client', idJagOf({ client_id: 'another' })],
+    ['for another resource', idJagOf({ resource: 'https://other.example/mcp' })],
+    ['for a further resource', idJagOf({ resource: [resource, 'https://other.example/mcp'] })],
+    ['for no resource', idJagOf({ resource: undefined })],
+    ['of nobody', idJagOf({ sub: '' })],
+    ['without an end', idJagOf({ exp: undefined })],
+    ['that has expired', idJagOf({ exp: later - 600 })],
+    ['of the type of an ID token', idJagOf({}, 'JWT')],
+    ['without a signature', idJagOf().replace('.ass3rtion', '.')],
+  ])('refuses an assertion %s', async (_what, assertion) => {
+    site.lay('/token', { body: { ...good, access_token: assertion } });
+    const refusal = await refusalOf(exchange);
     expect(refusal.reason).toBe('token_invalid');
     expect(everyWordOf(refusal)).not.toMatch(/ass3rtion|t0ken/);
   });
@@ -111,7 +155,12 @@ describe('the redemption at the authorization server', () => {
         server: serverAt(site.origin),
         registration,
         ...(registration.tokenEndpointAuthMethod === 'none' ? {} : { clientSecret: 's3cret' }),
-        assertion: { assertion: 'ass3rtion', audience, expiresAt: now + 1 },
+        assertion: {
+          assertion: 'ass3rtion',
+          audience,
+          subject: { issuer: 'https://idp.example', subject: 'alice' },
+          expiresAt: now + 1,
+        },
         resource,
         scope: ['a'],
       },
@@ -121,7 +170,11 @@ describe('the redemption at the authorization server', () => {
   it('sends the assertion with client and resource', async () => {
     site.lay('/token', { body: { access_token: 'acc3ss', token_type: 'Bearer', refresh_token: 'unw4nted' } });
     const answer = await redeem();
-    expect(answer).toMatchObject({ accessToken: 'acc3ss', scope: ['a'] });
+    expect(answer).toMatchObject({
+      accessToken: 'acc3ss',
+      scope: ['a'],
+      subject: { issuer: 'https://idp.example', subject: 'alice' },
+    });
     expect(answer).not.toHaveProperty('refreshToken');
     expect(sent()).toEqual({
       grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
