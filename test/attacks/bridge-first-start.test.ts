@@ -23,7 +23,8 @@ it('asks the next broker where the one that asked was killed, and goes on with i
   expect(second).not.toBe(first);
   await home.ok(['answer', second, 'yes']);
   await home.ok(['answer', (await question('allow')).id, 'yes']);
-  const { client } = await start;
+  // On a busy machine all that may take the bridge's 20 seconds: then the client starts it again, and nothing is asked.
+  const { client } = await start.catch(() => clientOf(home, resource, '--as', 'an-editor'));
   expect((await client.listTools()).tools).toHaveLength(2);
   expect(world.counts().authorizationServer.signIns).toBe(1);
   await until('the process that asked ends', () => home.askers().length === 0);
