@@ -69,7 +69,7 @@ it('names the values there are where an option takes one of a list', async () =>
   const line = ['register', 'https://login.example', '--client-id', 'abc'];
   expect(await keyturn([...line, '--grant', 'foo'])).toBe(2);
   expect(printed.stderr).toContain(
-    '--grant takes authorization_code, client_credentials or id-jag, not "foo".',
+    '--grant takes authorization_code, client_credentials, id-jag or jwt-bearer, not "foo".',
   );
 });
 
