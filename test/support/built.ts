@@ -17,7 +17,9 @@ export const builtBin = path.join(root, 'dist', 'cli', 'bin.js');
 export default function build(): void {
   if (!isStale()) return;
   try {
-    execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: root, stdio: 'inherit' });
+    // Vitest sets NODE_ENV to `test`, with which the page would be built for development.
+    const { NODE_ENV: _, ...env } = process.env;
+    execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: root, stdio: 'inherit', env });
   } catch (error) {
     // The compiler writes files even where it found errors; those must not pass for a build next time.
     rmSync(builtBin, { force: true });

@@ -108,12 +108,12 @@ function SectionSettings({ section, status, details }: SectionSettingsProps) {
 const switches = ['openAtLogin', 'windowAtLogin', 'notifications', 'lockWithScreen'] as const;
 
 /** What the system can't do is not offered, but what is on stays there: it says why it doesn't work. */
-const isOffered = (name: (typeof switches)[number], shown: ShownPreferences | undefined): boolean =>
-  name !== 'lockWithScreen' || shown?.screenLock === 'listening' || shown?.lockWithScreen === true;
+const isOffered = (name: (typeof switches)[number], shown: ShownPreferences): boolean =>
+  name !== 'lockWithScreen' || shown.screenLock === 'listening' || shown.lockWithScreen;
 
-function hintOf(name: (typeof switches)[number], shown: ShownPreferences | undefined): string {
+function hintOf(name: (typeof switches)[number], shown: ShownPreferences): string {
   const what = words[`${name}What`];
-  if (name !== 'lockWithScreen' || shown === undefined || shown.screenLock === 'listening') return what;
+  if (name !== 'lockWithScreen' || shown.screenLock === 'listening') return what;
   return `${what} ${words.notListening[shown.screenLock]}`;
 }
 
@@ -129,17 +129,19 @@ function AppSettings() {
     <section class="card" aria-labelledby="app-title">
       <h3 id="app-title">{words.app}</h3>
       <Refused refusal={refusal} />
-      {switches
-        .filter((name) => isOffered(name, value))
-        .map((name) => (
-          <Switch
-            key={name}
-            label={words[name]}
-            hint={hintOf(name, value)}
-            isOn={value?.[name] ?? false}
-            onSwitch={(isOn) => change({ [name]: isOn })}
-          />
-        ))}
+      {/* A switch drawn before its value is known would look off, and a press on it would do nothing. */}
+      {value &&
+        switches
+          .filter((name) => isOffered(name, value))
+          .map((name) => (
+            <Switch
+              key={name}
+              label={words[name]}
+              hint={hintOf(name, value)}
+              isOn={value[name]}
+              onSwitch={(isOn) => change({ [name]: isOn })}
+            />
+          ))}
       <Refused refusal={action.refusal} />
     </section>
   );
