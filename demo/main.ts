@@ -15,6 +15,7 @@ import { type Person, person } from './person.ts';
 import { pairProgram, type Program } from './program.ts';
 import { setStage, type Stage, tokenLifetime } from './stage.ts';
 import { useBridge } from './stock-client.ts';
+import { tryStolen } from './stolen-token.ts';
 
 const args = process.argv.slice(2);
 const unknown = args.find((arg) => !['--yes', '--keep'].includes(arg));
@@ -89,6 +90,7 @@ async function play(stage: Stage, you: Person): Promise<void> {
   await stepUp(stage, you, reader);
   await narrowToken(stage, second);
   await stockClient(stage, you);
+  await stolenToken(stage, you, reader);
   await revoke(stage, reader);
   await Promise.all([reader.close(), second.close()]);
 }
@@ -195,6 +197,28 @@ async function stockClient(stage: Stage, you: Person): Promise<void> {
   expect('further sign-ins for it', 0, stage.servers.counts().signIns - before);
 }
 
+/** A token that is bound to a key of the broker works with the broker's proofs, and in nobody else's hands. */
+async function stolenToken(stage: Stage, you: Person, reader: Program): Promise<void> {
+  const seen: Request[] = [];
+  const call = reader.callTool(
+    'list-notes',
+    {},
+    { servers: stage.bound, onRequest: (request) => seen.push(request) },
+  );
+  await Promise.race([you.answer('allow'), call]);
+  await call;
+  printStep(
+    `${stage.bound.url} takes only tokens that are bound to a key (DPoP): ${reader.name} called list-notes with the broker's proofs: 200`,
+  );
+  const { asBearer, withOwnKey, withUsedProof } = await tryStolen(stage.bound, seen);
+  printStep(
+    `a thief has that token. As a Bearer token: ${asBearer}; with a key of the thief's: ${withOwnKey}; with a proof that was used: ${withUsedProof}`,
+  );
+  expect('stolen token as a Bearer token', '401 invalid_token', asBearer);
+  expect("stolen token with another's key", '401 invalid_dpop_proof', withOwnKey);
+  expect('stolen token with a used proof', '401 invalid_dpop_proof', withUsedProof);
+}
+
 async function revoke(stage: Stage, reader: Program): Promise<void> {
   const { url } = stage.servers;
   const token = await reader.connection.getToken({ resource: url });
@@ -248,7 +272,7 @@ async function keep(stage: Stage, file: EnvFile): Promise<void> {
   await stage.keyturn('login', url);
   const lines = file.write({
     KEYTURN_HOME: stage.home,
-    NODE_EXTRA_CA_CERTS: stage.servers.caFile,
+    NODE_EXTRA_CA_CERTS: stage.caFile,
     // A broker that is started anew finds the keyring by it.
     ...(stage.bus === undefined ? {} : { DBUS_SESSION_BUS_ADDRESS: stage.bus }),
     NOTES: url,

@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
@@ -40,13 +40,22 @@ const lineSchema = z.object({
   event: z.object({ kind: z.string().optional(), reason: z.string().optional() }),
 });
 
-/** Starts both servers in `folder`, which is the caller's to remove. `lifetime`: seconds of an access token. */
-export async function serve(bin: string, folder: string, lifetime: number): Promise<Served> {
+export interface ServeOptions {
+  /** Of this trial alone, and the caller's to remove. */
+  readonly folder: string;
+  /** Seconds of an access token. */
+  readonly lifetime: number;
+  readonly dpop: 'taken' | 'required';
+}
+
+/** Starts both servers, with the command's file `bin`. */
+export async function serve(bin: string, { folder, lifetime, dpop }: ServeOptions): Promise<Served> {
+  mkdirSync(folder);
   const config = path.join(folder, 'serve.json');
   const configuration = {
     folder: 'servers',
     authorizationServer: { port: 0, accessTokenSeconds: lifetime },
-    protectedServer: { port: 0 },
+    protectedServer: { port: 0, dpop },
   };
   writeFileSync(config, JSON.stringify(configuration));
   // A group of its own: an interrupt at the terminal reaches the demo, which ends its parts in good order.

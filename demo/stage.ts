@@ -8,7 +8,7 @@ import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_proces
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { serve, type Served } from './served.ts';
@@ -19,8 +19,13 @@ const bin = path.join(root, 'dist', 'cli', 'bin.js');
 /** Seconds an access token lives here: short, so that its end can be watched. */
 export const tokenLifetime = 4;
 
+/** The same where a token is to be refused for another reason than its age. */
+const boundLifetime = 300;
+
 export interface Stage {
   readonly servers: Served;
+  /** Servers of their own, of which the protected one takes only tokens that are bound to a key. */
+  readonly bound: Served;
   readonly home: string;
   /** Says where secrets rest and who signs in, for the first lines. */
   readonly vault: string;
@@ -29,6 +34,8 @@ export interface Stage {
   readonly bus: string | undefined;
   /** The built command, a file for Node. */
   readonly bin: string;
+  /** PEM file of the authorities of all servers. */
+  readonly caFile: string;
   /** The environment of programs that talk to this home. */
   readonly env: NodeJS.ProcessEnv;
   /** Runs `keyturn ARGS` as a process of its own; resolves with its output and exit code. */
@@ -39,7 +46,15 @@ export interface Stage {
 export async function setStage(useBrowser: boolean): Promise<Stage> {
   // A short name: a socket's path has room for 103 bytes.
   const folder = await mkdtemp(path.join(tmpdir(), 'keyturn-demo-'));
-  const servers = await serve(bin, folder, tokenLifetime);
+  const [servers, bound] = await Promise.all([
+    serve(bin, { folder: path.join(folder, 'open'), lifetime: tokenLifetime, dpop: 'taken' }),
+    serve(bin, { folder: path.join(folder, 'bound'), lifetime: boundLifetime, dpop: 'required' }),
+  ]);
+  const caFile = path.join(folder, 'authorities.pem');
+  await writeFile(
+    caFile,
+    (await Promise.all([servers, bound].map((each) => readFile(each.caFile)))).join('\n'),
+  );
   const home = path.join(folder, 'home');
   const keyring = hasKeyring() ? await startKeyring() : undefined;
   const agent = `${process.execPath} ${path.join(root, 'demo', 'user-agent.ts')}`;
@@ -48,7 +63,7 @@ export async function setStage(useBrowser: boolean): Promise<Stage> {
     KEYTURN_HOME: home,
     KEYTURN_VAULT: keyring ? 'keychain' : 'memory',
     ...(keyring ? { DBUS_SESSION_BUS_ADDRESS: keyring.bus } : {}),
-    NODE_EXTRA_CA_CERTS: servers.caFile,
+    NODE_EXTRA_CA_CERTS: caFile,
     ...(useBrowser ? {} : { KEYTURN_BROWSER: agent }),
   };
   const daemon = startDaemon(env);
@@ -56,18 +71,20 @@ export async function setStage(useBrowser: boolean): Promise<Stage> {
   await untilUp(keyturn);
   return {
     servers,
+    bound,
     home,
     vault: keyring ? 'a throw-away keyring (the real Secret Service)' : 'memory (no keychain here)',
     browser: useBrowser ? 'your browser' : 'a headless user agent (no display, or nobody to watch one)',
     bus: keyring?.bus,
     bin,
+    caFile,
     env,
     keyturn,
     async close() {
       await keyturn('daemon', '--stop');
       await ended(daemon);
       await keyring?.end();
-      await servers.close();
+      await Promise.all([servers.close(), bound.close()]);
       await rm(folder, { recursive: true, force: true });
     },
   };

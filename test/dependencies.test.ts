@@ -223,7 +223,8 @@ const besideLayers: Readonly<Record<string, Layer & { readonly typesOnly?: reado
   },
   'demo/': {
     mayImport: ['demo/', 'src/base/errors.ts', 'src/serve/trusting-fetch.ts'],
-    packages: ['keyturn', '@modelcontextprotocol/sdk', 'undici', 'zod'],
+    // jose: the thief makes proofs of its own.
+    packages: ['keyturn', '@modelcontextprotocol/sdk', 'jose', 'undici', 'zod'],
     why: 'runs the program as it is delivered: its command, and its client library by name',
   },
 };

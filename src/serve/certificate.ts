@@ -4,6 +4,7 @@
  * Invariant: the key of the authority leaves this function nowhere, so nothing else can ever be
  * signed with it; the leaf is good only for this machine's own addresses and names.
  */
+import { randomBytes } from 'node:crypto';
 import { generate } from 'selfsigned';
 
 /** PEM texts. `ca` is what a client has to trust; `key` and `cert` are what a server listens with. */
@@ -28,7 +29,9 @@ export async function throwAwayCertificates(): Promise<Certificates> {
     curve: 'P-256',
     algorithm: 'sha256',
   } as const;
-  const authority = await generate([{ name: 'commonName', value: 'Keyturn throw-away authority' }], {
+  // A name of its own: a client that trusts two of them finds the issuer of a certificate by its name.
+  const name = `Keyturn throw-away authority ${randomBytes(4).toString('hex')}`;
+  const authority = await generate([{ name: 'commonName', value: name }], {
     ...validity,
     extensions: [
       { name: 'basicConstraints', cA: true, pathLenConstraint: 0, critical: true },

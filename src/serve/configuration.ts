@@ -41,6 +41,8 @@ const schema = z.strictObject({
         .string()
         .regex(/^(\/[\w.~-]+)+$/, 'a path begins with / and has plain words')
         .default('/mcp'),
+      /** `required`: only tokens that are bound to a key, with a nonce of the server in each proof (RFC 9449). */
+      dpop: z.enum(['taken', 'required']).default('taken'),
     })
     .prefault({}),
   /** Third-party mode: people sign in at the service behind the protected server, where the notes lie. */

@@ -43,6 +43,9 @@ export interface Servers {
 /** Least scope of any request. */
 const basicScopes = ['notes:read'];
 
+/** How long a nonce counts. Its end makes a client meet a second one within a trial. */
+const nonceSeconds = 60;
+
 /** Everybody here has one address. */
 const manyFailures = { requests: 10_000, seconds: 60 };
 
@@ -198,8 +201,9 @@ function serveNotebook(
   listener: TlsListener,
   issuer: string,
   source: Source,
-  { resource, onEvent, fetch }: Parts,
+  { configuration, resource, onEvent, fetch }: Parts,
 ): void {
+  const isBound = configuration.protectedServer.dpop === 'required';
   const guard = protectedServer({
     resource,
     name: 'Notes',
@@ -208,6 +212,7 @@ function serveNotebook(
     fetch,
     scopes: { required: basicScopes },
     operations: { tools: toolScopes },
+    ...(isBound ? { dpop: { required: true, nonceSeconds } } : {}),
     rateLimit: { failedTokens: manyFailures },
     ...(source.checkSession ? { checkSession: source.checkSession } : {}),
     onEvent: (event) => onEvent({ server: 'protected', event }),

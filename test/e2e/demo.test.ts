@@ -29,6 +29,9 @@ describe('npm run demo', () => {
     expect(stdout).toContain('All counts are as expected.');
     expect(stdout).not.toContain('WRONG');
     expect(stdout).toContain('it started keyturn bridge as its server, listed 2 tools and called list-notes');
+    expect(stdout).toMatch(
+      /a thief has that token\. As a Bearer token: 401 invalid_token; .* used: 401 invalid_dpop_proof/,
+    );
 
     // As README says for a second terminal, in a session without a D-Bus of its own.
     const written = readFileSync(file, 'utf8');
