@@ -1,32 +1,38 @@
 /** Permissions and questions: what waits for the user, from which process it is answered, and how it ends. */
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { builtBin } from '../support/built.ts';
-import { homeInWorld, type TestHome, until } from '../support/home.ts';
+import { until } from '../support/home.ts';
+import { type CommonHome, commonHome } from '../support/homes/common-home.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
-
-interface Question {
-  id: string;
-  kind: 'allow' | 'pair' | 'login';
-  client?: string;
-  resource?: string;
-  url?: string;
-}
-
-/** The one question that waits, as another process sees it. */
-async function onlyQuestion(home: TestHome, kind: Question['kind']): Promise<Question> {
-  return until(`a question of kind ${kind}`, async () => {
-    const waiting = await home.json<Question[]>('pending');
-    return waiting.length === 1 && waiting[0]?.kind === kind ? waiting[0] : undefined;
-  });
-}
 
 const nothingWaits = { code: 0, stdout: '', stderr: 'Nothing waits for you.\n' };
 
-describe('without a permission', () => {
+async function permissionsOf({ ask }: CommonHome) {
+  const { clients } = await ask('client.list', {});
+  return clients.flatMap(({ permissions }) => permissions);
+}
+
+async function nothingIsAsked({ ask }: CommonHome): Promise<boolean> {
+  return (await ask('interaction.list', {})).interactions.length === 0;
+}
+
+describe('a command’s request', () => {
+  const there = commonHome();
+  const { ask, onlyQuestion } = there;
+
+  // A sign-in of one test stays for the next one. A permission doesn't, nor does the pause after a withdrawn question,
+  // which a new permission ends.
+  afterEach(async () => {
+    await ask('permission.set', { client: 'cli', resource: there.resource, decision: 'allow' });
+    for (const { resource } of await permissionsOf(there)) {
+      await ask('permission.end', { client: 'cli', resource });
+    }
+  });
+
   it('a command without a permission refuses at once when it may not ask, and says how to allow it', async () => {
-    const { home, world, resource } = await homeInWorld();
+    const { home, world, resource } = there;
     const run = await home.keyturn(['token', resource, '--no-interaction']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('reason: consent_required');
@@ -35,10 +41,19 @@ describe('without a permission', () => {
     expect(world.counts().protectedServer.requests).toBe(0);
   });
 
+  it('refuses what was denied, without a question and without a request', async () => {
+    const { home, world, resource } = there;
+    expect(await home.ok(['deny', 'cli', resource])).toBe('');
+    const run = await home.keyturn(['token', resource]);
+    expect(run).toMatchObject({ code: 4, stdout: '' });
+    expect(run.stderr).toContain('rule: A denial is remembered until the user changes it');
+    expect(world.counts().protectedServer.requests).toBe(0);
+  });
+
   it('a command without a permission waits for an answer, which a second process gives', async () => {
-    const { home, world, resource } = await homeInWorld();
+    const { home, world, resource } = there;
     const asking = home.start(['token', resource]);
-    const question = await onlyQuestion(home, 'allow');
+    const question = await onlyQuestion('allow');
     expect(question).toMatchObject({ client: 'cli', resource });
     expect(await home.ok(['pending'])).toContain(`keyturn answer ${question.id} yes|no|later`);
     expect(world.counts().protectedServer.requests).toBe(0);
@@ -50,96 +65,80 @@ describe('without a permission', () => {
   });
 
   it('a command’s question that got a no is not asked again until the user allows it', async () => {
-    const { home, resource } = await homeInWorld();
+    const { home, resource } = there;
     const asking = home.start(['token', resource]);
-    await home.ok(['answer', (await onlyQuestion(home, 'allow')).id, 'no']);
+    await home.ok(['answer', (await onlyQuestion('allow')).id, 'no']);
     const denied = await asking.ended;
     expect(denied).toMatchObject({ code: 4, stdout: '' });
     expect(denied.stderr).toContain('reason: consent_denied');
 
     // Once more: no question, the denial stands.
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 4, stdout: '' });
-    await home.ok(['allow', 'cli', resource]);
+    await ask('permission.set', { client: 'cli', resource, decision: 'allow' });
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
   });
 
   it('the answer "later" to a command’s question counts neither as a yes nor as a no', async () => {
-    const { home, resource } = await homeInWorld();
+    const { home, resource } = there;
     const asking = home.start(['token', resource]);
-    await home.ok(['answer', (await onlyQuestion(home, 'allow')).id, 'later']);
+    await home.ok(['answer', (await onlyQuestion('allow')).id, 'later']);
     expect(await asking.ended).toMatchObject({ code: 3, stdout: '' });
-    expect(await home.json('clients')).toMatchObject([{ name: 'cli', permissions: [] }]);
+    expect(await permissionsOf(there)).toEqual([]);
   });
 
   it('a command stops waiting after --timeout and leaves its question open, so that a late yes counts', async () => {
-    const { home, resource } = await homeInWorld();
+    const { home, resource } = there;
     const run = await home.keyturn(['token', resource, '--timeout', '1']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('reason: consent_pending');
-    const { id } = await onlyQuestion(home, 'allow');
+    const { id } = await onlyQuestion('allow');
     expect(run.stderr).toContain(`keyturn answer ${id} yes`);
-    await home.ok(['answer', id, 'yes']);
+    await ask('interaction.answer', { id, answer: 'yes' });
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
   });
 
   it('a command withdraws its question when it is interrupted', async () => {
-    const { home, resource } = await homeInWorld();
+    const { home, resource } = there;
     const asking = home.start(['token', resource]);
-    await onlyQuestion(home, 'allow');
+    await onlyQuestion('allow');
     asking.signal('SIGINT');
     expect(await asking.ended).toMatchObject({ code: 130, stdout: '' });
-    await until(
-      'the question is withdrawn',
-      async () => (await home.json<Question[]>('pending')).length === 0,
-    );
-    expect(await home.json('clients')).toMatchObject([{ name: 'cli', permissions: [] }]);
-  });
-});
-
-describe('a denial and a lease', () => {
-  it('refuses what was denied, without a question and without a request', async () => {
-    const { home, world, resource } = await homeInWorld();
-    expect(await home.ok(['deny', 'cli', resource])).toBe('');
-    const run = await home.keyturn(['token', resource]);
-    expect(run).toMatchObject({ code: 4, stdout: '' });
-    expect(run.stderr).toContain('rule: A denial is remembered until the user changes it');
-    expect(world.counts().protectedServer.requests).toBe(0);
+    await until('the question is withdrawn', () => nothingIsAsked(there));
+    expect(await permissionsOf(there)).toEqual([]);
   });
 
   it('counts a lease that ran out as no permission', async () => {
-    const { home, resource } = await homeInWorld();
+    const { home, resource } = there;
     await home.ok(['allow', 'cli', resource, '--for', '8h']);
     await home.ok(['token', resource]);
     await home.ok(['allow', 'cli', resource, '--for', '1s']);
-    const run = await until('the lease ran out', async () => {
-      const asked = await home.keyturn(['token', resource, '--no-interaction']);
-      return asked.code === 0 ? undefined : asked;
-    });
+    await until('the lease ran out', async () => (await permissionsOf(there)).length === 0);
+    const run = await home.keyturn(['token', resource, '--no-interaction']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('reason: consent_required');
   });
-});
 
-describe('a permission that is ended', () => {
   it('keyturn end leaves no trace at the server: the next request asks anew', async () => {
-    const { home, world, resource } = await homeInWorld();
-    await home.ok(['allow', 'cli', resource]);
+    const { home, world, resource } = there;
+    await ask('permission.set', { client: 'cli', resource, decision: 'allow' });
     const token = (await home.ok(['token', resource])).trim();
     expect(await home.keyturn(['end', 'cli', resource])).toEqual({ code: 0, stdout: '', stderr: '' });
-    expect(await home.json('clients')).toMatchObject([{ name: 'cli', permissions: [] }]);
+    expect(await permissionsOf(there)).toEqual([]);
     const run = await home.keyturn(['token', resource, '--no-interaction']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('reason: consent_required');
     // Ended is not revoked: what was handed out still serves, and the grant stands.
     expect((await verdictOn(world, token)).status).toBe(200);
     expect(world.counts().authorizationServer.revocations).toBe(0);
-    expect(await home.json('list')).toMatchObject([{ state: 'active', clients: [] }]);
+    expect(await ask('grant.list', {})).toMatchObject({ grants: [{ state: 'active', clients: [] }] });
     expect(await home.keyturn(['end', 'cli', resource])).toMatchObject({ code: 2, stdout: '' });
   });
 
   it('keyturn end ends a denial too, and on a terminal one line says that nothing was revoked', async () => {
-    const { home, resource } = await homeInWorld();
-    await home.ok(['deny', 'cli', resource]);
+    const { home } = there;
+    // Nobody is signed in there.
+    const resource = 'https://notes.example/mcp';
+    await ask('permission.set', { client: 'cli', resource, decision: 'deny' });
     const command = `${process.execPath} ${builtBin} end cli ${resource}`;
     // script(1) gives the command a terminal for all its output.
     const typescript = path.join(home.folder, 'typescript');
@@ -147,8 +146,7 @@ describe('a permission that is ended', () => {
     expect(shown.trim()).toBe(
       `keyturn: nothing was revoked at the server; keyturn revoke ${resource} does that.`,
     );
-    const run = await home.keyturn(['token', resource, '--no-interaction']);
-    expect(run.stderr).toContain('reason: consent_required');
+    expect(await permissionsOf(there)).toEqual([]);
     const allowing = `${process.execPath} ${builtBin} allow cli ${resource}`;
     const said = execFileSync('script', ['-qec', allowing, typescript], { env: home.env, encoding: 'utf8' });
     expect(said).toContain(
@@ -157,17 +155,20 @@ describe('a permission that is ended', () => {
   });
 
   it('keyturn end refuses a program or a server that doesn’t exist', async () => {
-    const { home, resource } = await homeInWorld();
+    const { home, resource } = there;
     expect(await home.keyturn(['end', 'nobody', resource])).toMatchObject({ code: 2, stdout: '' });
     expect(await home.keyturn(['end', 'cli', 'notes'])).toMatchObject({ code: 2, stdout: '' });
   });
 });
 
 describe('a sign-in that waits', () => {
+  const there = commonHome({ browser: 'true' });
+  const { ask, onlyQuestion } = there;
+
   it('a sign-in that waits shows its address to another process, which may cancel it', async () => {
-    const { home, world, resource } = await homeInWorld({ browser: 'true' });
+    const { home, world, resource } = there;
     const signingIn = home.start(['login', resource]);
-    const question = await onlyQuestion(home, 'login');
+    const question = await onlyQuestion('login');
     expect(new URL(question.url ?? '').origin).toBe(world.authorizationServer.issuer);
     await signingIn.says(question.url ?? '');
 
@@ -175,26 +176,24 @@ describe('a sign-in that waits', () => {
     const run = await signingIn.ended;
     expect(run).toMatchObject({ code: 5, stdout: '' });
     expect(run.stderr).toContain('reason: login_failed');
-    expect(await home.keyturn(['pending'])).toEqual(nothingWaits);
-  });
-
-  it('a sign-in that waits goes on in whatever browser the person opens the printed address with', async () => {
-    const { home, world, resource } = await homeInWorld({ browser: '/nonexistent/browser' });
-    const signingIn = home.start(['login', resource]);
-    const { url = '' } = await onlyQuestion(home, 'login');
-    expect(await world.signIn(url)).toMatchObject({ status: 200 });
-    expect(await signingIn.ended).toMatchObject({ code: 0, stdout: '' });
+    expect(await nothingIsAsked(there)).toBe(true);
   });
 
   it('a sign-in that waits ends with the command that was interrupted', async () => {
-    const { home, resource } = await homeInWorld({ browser: 'true' });
+    const { home, resource } = there;
     const signingIn = home.start(['login', resource]);
-    await onlyQuestion(home, 'login');
+    await onlyQuestion('login');
     signingIn.signal('SIGINT');
     expect(await signingIn.ended).toMatchObject({ code: 130, stdout: '' });
-    await until(
-      'the sign-in is withdrawn',
-      async () => (await home.json<Question[]>('pending')).length === 0,
-    );
+    await until('the sign-in is withdrawn', () => nothingIsAsked(there));
+  });
+
+  it('a sign-in that waits goes on in whatever browser the person opens the printed address with', async () => {
+    const { home, world, resource } = there;
+    await ask('settings.set', { name: 'browser', value: '/nonexistent/browser' });
+    const signingIn = home.start(['login', resource]);
+    const { url = '' } = await onlyQuestion('login');
+    expect(await world.signIn(url)).toMatchObject({ status: 200 });
+    expect(await signingIn.ended).toMatchObject({ code: 0, stdout: '' });
   });
 });

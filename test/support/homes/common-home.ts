@@ -1,0 +1,78 @@
+/**
+ * One home, with one broker and one world, for several tests of a file.
+ *
+ * Invariants: each test leaves it as it found it, or says in a comment what the next one finds. What only sets up or
+ * looks asks the broker from the test's own process, since a command costs a process; what is tested is the command.
+ */
+import { afterAll, afterEach, beforeAll } from 'vitest';
+import { connectAsOwner } from '../../../src/client/connect.ts';
+import type { Connection } from '../../../src/client/connection.ts';
+import { methods } from '../../../src/ipc/protocol/methods.ts';
+import type { MethodName, ParamsOf, ResultOf } from '../../../src/ipc/protocol/methods.ts';
+import { type HomeOptions, TestHome, until } from '../home.ts';
+import { openWorld, type TestWorld } from '../world.ts';
+import type { WorldOptions } from '../world/servers.ts';
+
+export type Question = ResultOf<'interaction.list'>['interactions'][number];
+
+export interface CommonHome {
+  readonly home: TestHome;
+  readonly world: TestWorld;
+  /** The protected server of the world. */
+  readonly resource: string;
+  /** Asks the broker with the owner's key. The connection ends with the broker that was started first. */
+  ask<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>>;
+  /** The one question that waits. */
+  onlyQuestion(kind: Question['kind']): Promise<Question>;
+}
+
+interface Opened {
+  readonly home: TestHome;
+  readonly world: TestWorld;
+  readonly owner: Connection;
+}
+
+/** For the body of a `describe`: opened before its first test and ended after its last. */
+export function commonHome(
+  options: Omit<HomeOptions, 'world'> & { readonly issuing?: WorldOptions } = {},
+): CommonHome {
+  let opened: Opened | undefined;
+  const there = (): Opened => {
+    if (!opened) throw new Error('this home is open during its tests only');
+    return opened;
+  };
+  beforeAll(async () => {
+    const world = await openWorld(options.issuing);
+    const home = new TestHome({ ...options, world });
+    await home.start(['daemon']).says('the broker listens on');
+    opened = { home, world, owner: await connectAsOwner({ env: home.env, paths: home.paths }) };
+  });
+  afterEach(({ task }) => {
+    if (task.result?.state === 'fail') throw new Error(there().home.story);
+  });
+  afterAll(async () => {
+    there().owner.close();
+    await there().home.close();
+    await there().world.close();
+  });
+  const ask: CommonHome['ask'] = async (method, params) =>
+    // The schema looked up by the method's name parses to its answer; the compiler can't follow the lookup.
+    methods[method].result.parse(await there().owner.request(method, params)) as ResultOf<typeof method>;
+  return {
+    get home() {
+      return there().home;
+    },
+    get world() {
+      return there().world;
+    },
+    get resource() {
+      return there().world.protectedServer.resource;
+    },
+    ask,
+    onlyQuestion: (kind) =>
+      until(`a question of kind ${kind}`, async () => {
+        const { interactions } = await ask('interaction.list', {});
+        return interactions.length === 1 && interactions[0]?.kind === kind ? interactions[0] : undefined;
+      }),
+  };
+}
