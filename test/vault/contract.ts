@@ -4,7 +4,7 @@
  * Invariant: nothing here knows the backend; what only one backend can do is tested beside it.
  */
 import * as fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Vault } from '../../src/vault/base/vault.ts';
 import { maxSecretLength } from '../../src/vault/base/vault.ts';
 
@@ -13,13 +13,29 @@ const id = 'grant.1';
 /** Bytes that fill one chunk of the keychain exactly: 1,200 characters of base64url. */
 const chunkBytes = 900;
 
-export function vaultContract(name: string, open: () => Vault): void {
+interface ContractOptions {
+  /** One vault for all tests that leave it open, and empty: where opening one takes longer than its tests. */
+  readonly isShared?: boolean;
+}
+
+export function vaultContract(name: string, open: () => Vault, options: ContractOptions = {}): void {
   describe(`the ${name} vault`, () => {
+    const { isShared = false } = options;
+    let shared: Vault | undefined;
     let vault: Vault;
     beforeEach(() => {
-      vault = open();
+      vault = isShared ? (shared ??= open()) : open();
     });
-    afterEach(() => vault.close());
+    afterEach(() => (isShared ? undefined : vault.close()));
+    afterAll(() => shared?.close());
+
+    /** For a test that ends its vault. */
+    function ownVault(): Vault {
+      if (!isShared) return vault;
+      const own = open();
+      onTestFinished(() => own.close());
+      return own;
+    }
 
     test('has the kind that its name says', () => {
       expect(vault.kind).toBe(name);
@@ -126,14 +142,15 @@ export function vaultContract(name: string, open: () => Vault): void {
     });
 
     test('a destroyed vault refuses every call', async () => {
-      await vault.write(id, 'soon gone');
-      await vault.write('master', 'x'.repeat(3 * chunkBytes));
-      await vault.destroy([id, 'master', 'never']);
+      const own = ownVault();
+      await own.write(id, 'soon gone');
+      await own.write('master', 'x'.repeat(3 * chunkBytes));
+      await own.destroy([id, 'master', 'never']);
       const refused = { reason: 'vault_unavailable' };
-      await expect(vault.find(id)).rejects.toMatchObject(refused);
-      await expect(vault.write('master', 'x')).rejects.toMatchObject(refused);
-      await expect(vault.remove(id)).rejects.toMatchObject(refused);
-      await expect(vault.probe()).rejects.toMatchObject(refused);
+      await expect(own.find(id)).rejects.toMatchObject(refused);
+      await expect(own.write('master', 'x')).rejects.toMatchObject(refused);
+      await expect(own.remove(id)).rejects.toMatchObject(refused);
+      await expect(own.probe()).rejects.toMatchObject(refused);
     });
 
     test('destroys nothing if one of the ids is invalid', async () => {
@@ -144,12 +161,13 @@ export function vaultContract(name: string, open: () => Vault): void {
     });
 
     test('a closed vault refuses every call', async () => {
-      await vault.close();
+      const own = ownVault();
+      await own.close();
       const refused = { reason: 'vault_unavailable' };
-      await expect(vault.find(id)).rejects.toMatchObject(refused);
-      await expect(vault.write(id, 'x')).rejects.toMatchObject(refused);
-      await expect(vault.remove(id)).rejects.toMatchObject(refused);
-      await expect(vault.probe()).rejects.toMatchObject(refused);
+      await expect(own.find(id)).rejects.toMatchObject(refused);
+      await expect(own.write(id, 'x')).rejects.toMatchObject(refused);
+      await expect(own.remove(id)).rejects.toMatchObject(refused);
+      await expect(own.probe()).rejects.toMatchObject(refused);
     });
   });
 }

@@ -43,15 +43,31 @@ async function accountsOf(items: Items, id: string): Promise<string[]> {
   return seen;
 }
 
-vaultContract('keychain', () => keychainVault({ service: freshService() }));
+vaultContract('keychain', () => keychainVault({ service: freshService() }), { isShared: true });
 
 describe('two slots', () => {
   const old = 'the old refresh token';
   /** Two and a half chunks. */
   const long = 'n'.repeat(chunkLength * 2);
 
+  /** For all tests that leave the vault usable: a worker each, and each test finds it without an item. */
+  let vault: Vault;
+  let items: ReturnType<typeof rawItems>;
+  beforeAll(() => {
+    const service = freshService();
+    vault = keychainVault({ service });
+    items = rawItems(service);
+  });
+  afterEach(async () => {
+    await vault.remove('grant');
+    expect(await accountsOf(items, 'grant')).toEqual([]);
+  });
+  afterAll(async () => {
+    await vault.close();
+    items.close();
+  });
+
   test('a new value goes to the other slot, and the old slot is emptied', async () => {
-    const { vault, items } = vaultAndItems();
     await vault.write('grant', long);
     expect(await accountsOf(items, 'grant')).toEqual(['grant/a/head', 'grant/a/0', 'grant/a/1', 'grant/a/2']);
     await vault.write('grant', old);
@@ -61,14 +77,12 @@ describe('two slots', () => {
   });
 
   test('no item of a long secret is larger than the smallest store accepts', async () => {
-    const { vault, items } = vaultAndItems();
     await vault.write('grant', long);
     for (const account of await accountsOf(items, 'grant'))
       expect((await items.get(account))?.length).toBeLessThanOrEqual(1280);
   });
 
   test('a crash between the chunks and the head keeps the old value, and the next write clears up', async () => {
-    const { vault, items } = vaultAndItems();
     await vault.write('grant', old);
     for (const n of [0, 1, 2]) await items.set(`grant/b/${n}`, 'bmV3');
     expect(await vault.read('grant')).toBe(old);
@@ -78,7 +92,6 @@ describe('two slots', () => {
   });
 
   test('a crash between the new head and the removal of the old slot shows the new value', async () => {
-    const { vault, items } = vaultAndItems();
     await vault.write('grant', old);
     const [head, chunk] = [await items.get('grant/a/head'), await items.get('grant/a/0')];
     await vault.write('grant', 'newer');
@@ -95,7 +108,6 @@ describe('two slots', () => {
     ['is damaged', (items: Items) => items.set('grant/b/1', 'x'.repeat(chunkLength))],
     ['is missing', (items: Items) => items.remove('grant/b/1')],
   ])('where a chunk of the newer slot %s, the older generation is read', async (_, damage) => {
-    const { vault, items } = vaultAndItems();
     await vault.write('grant', old);
     const [head, chunk] = [await items.get('grant/a/head'), await items.get('grant/a/0')];
     await vault.write('grant', long);
@@ -106,7 +118,6 @@ describe('two slots', () => {
   });
 
   test('if no slot is valid, the item is unreadable and stays, and a new write replaces it', async () => {
-    const { vault, items } = vaultAndItems();
     await vault.write('grant', long);
     await items.set('grant/a/0', 'damaged');
     await items.set('grant/b/head', '{"generation":7');
@@ -118,7 +129,6 @@ describe('two slots', () => {
   });
 
   test('an interrupted removal restores no old value and can be repeated', async () => {
-    const { vault, items } = vaultAndItems();
     await vault.write('grant', long);
     await items.remove('grant/a/0');
     await expect(vault.find('grant')).rejects.toMatchObject({ reason: 'vault_unreadable' });
@@ -128,20 +138,19 @@ describe('two slots', () => {
   });
 
   test('destroying a vault removes all its items, including its own metadata', async () => {
-    const { vault, items } = vaultAndItems();
-    await vault.write('grant', long);
-    await vault.write('grant', old);
-    await vault.probe();
+    const own = vaultAndItems();
+    await own.vault.write('grant', long);
+    await own.vault.write('grant', old);
+    await own.vault.probe();
     // The state after a crash between the chunks and the head.
-    for (const n of [0, 1]) await items.set(`grant/a/${n}`, 'bmV3');
-    await vault.destroy(['grant', 'never']);
-    expect(await accountsOf(items, 'grant')).toEqual([]);
-    expect(await items.get('_witness')).toBeUndefined();
-    expect(await items.get('_probe')).toBeUndefined();
+    for (const n of [0, 1]) await own.items.set(`grant/a/${n}`, 'bmV3');
+    await own.vault.destroy(['grant', 'never']);
+    expect(await accountsOf(own.items, 'grant')).toEqual([]);
+    expect(await own.items.get('_witness')).toBeUndefined();
+    expect(await own.items.get('_probe')).toBeUndefined();
   });
 
   test('another home on the same keychain finds none of these items', async () => {
-    const { vault } = vaultAndItems();
     await vault.write('grant', old);
     expect(await vaultAndItems().vault.find('grant')).toBeUndefined();
   });
@@ -150,77 +159,68 @@ describe('two slots', () => {
 describe('a locked keyring', () => {
   const lockedOrUnreadable = { reason: expect.stringMatching(/^(locked|vault_unreadable)$/) };
 
-  /** Work with a keyring that may be locked; `spawnWorker` reaches it. */
-  async function withOwnKeyring(
-    work: (session: KeyringSession, spawnWorker: SpawnWorker) => Promise<void>,
-  ): Promise<void> {
-    const session = await ownKeyring();
-    closing.push({ close: () => session.end() });
-    await work(session, () => forkWorker(session.env));
-  }
+  /** One keyring for all, which may be locked: each test leaves it unlocked. */
+  let session: KeyringSession;
+  beforeAll(async () => {
+    session = await ownKeyring();
+  });
+  afterAll(() => session.end());
+  const spawnWorker: SpawnWorker = () => forkWorker(session.env);
+
+  // The first one, since the keyring is still empty.
+  test('a locked keyring is noticed even in a home that never stored anything', async () => {
+    const vault = closedLater(keychainVault({ service: freshService(), spawnWorker }));
+    await session.lock();
+    await expect(vault.find('grant')).rejects.toMatchObject({ reason: 'locked' });
+    await session.restartUnlocked();
+  });
 
   test('a locked keyring never counts as empty: every call is locked or unreadable', async () => {
-    await withOwnKeyring(async (session, spawnWorker) => {
-      const vault = closedLater(keychainVault({ service: freshService(), spawnWorker }));
-      await vault.write('grant', 'kept');
-      await session.lock();
-      await expect(vault.find('grant')).rejects.toMatchObject(lockedOrUnreadable);
-      await expect(vault.find('never')).rejects.toMatchObject(lockedOrUnreadable);
-      await expect(vault.read('grant')).rejects.toMatchObject(lockedOrUnreadable);
-      await expect(vault.write('grant', 'new')).rejects.toMatchObject(lockedOrUnreadable);
-      await expect(vault.remove('grant')).rejects.toMatchObject(lockedOrUnreadable);
-      await expect(vault.probe()).rejects.toMatchObject({ ...lockedOrUnreadable, hint: expect.any(String) });
-      await session.restartUnlocked();
-      expect(await vault.read('grant')).toBe('kept');
-    });
+    const vault = closedLater(keychainVault({ service: freshService(), spawnWorker }));
+    await vault.write('grant', 'kept');
+    await session.lock();
+    await expect(vault.find('grant')).rejects.toMatchObject(lockedOrUnreadable);
+    await expect(vault.find('never')).rejects.toMatchObject(lockedOrUnreadable);
+    await expect(vault.read('grant')).rejects.toMatchObject(lockedOrUnreadable);
+    await expect(vault.write('grant', 'new')).rejects.toMatchObject(lockedOrUnreadable);
+    await expect(vault.remove('grant')).rejects.toMatchObject(lockedOrUnreadable);
+    await expect(vault.probe()).rejects.toMatchObject({ ...lockedOrUnreadable, hint: expect.any(String) });
+    await session.restartUnlocked();
+    expect(await vault.read('grant')).toBe('kept');
   });
 
   test("a vault whose keyring is locked can't be destroyed, and can be destroyed after unlocking", async () => {
-    await withOwnKeyring(async (session, spawnWorker) => {
-      const service = freshService();
-      const open = () => closedLater(keychainVault({ service, spawnWorker }));
-      const vault = open();
-      await vault.write('grant', 'kept');
-      await session.lock();
-      await expect(vault.destroy(['grant'])).rejects.toMatchObject(lockedOrUnreadable);
-      await session.restartUnlocked();
-      expect(await open().read('grant')).toBe('kept');
-      await open().destroy(['grant']);
-      expect(await open().find('grant')).toBeUndefined();
-    });
-  });
-
-  test('a locked keyring is noticed even in a home that never stored anything', async () => {
-    await withOwnKeyring(async (session, spawnWorker) => {
-      const vault = closedLater(keychainVault({ service: freshService(), spawnWorker }));
-      await session.lock();
-      await expect(vault.find('grant')).rejects.toMatchObject({ reason: 'locked' });
-    });
+    const service = freshService();
+    const open = () => closedLater(keychainVault({ service, spawnWorker }));
+    const vault = open();
+    await vault.write('grant', 'kept');
+    await session.lock();
+    await expect(vault.destroy(['grant'])).rejects.toMatchObject(lockedOrUnreadable);
+    await session.restartUnlocked();
+    expect(await open().read('grant')).toBe('kept');
+    await open().destroy(['grant']);
+    expect(await open().find('grant')).toBeUndefined();
   });
 
   test('a write fails if the keyring locks in the middle, and the old value is there after unlocking', async () => {
-    await withOwnKeyring(async (session, spawnWorker) => {
-      const service = freshService();
-      const before = closedLater(keychainVault({ service, spawnWorker }));
-      await before.write('grant', 'kept');
-      const locking = locksBeforeSet(2, session, spawnWorker);
-      const vault = closedLater(keychainVault({ service, spawnWorker: locking }));
-      const long = 'n'.repeat(chunkLength * 3);
-      await expect(vault.write('grant', long)).rejects.toMatchObject({ reason: 'locked' });
-      await expect(vault.find('grant')).rejects.toMatchObject(lockedOrUnreadable);
-      await session.restartUnlocked();
-      expect(await vault.read('grant')).toBe('kept');
-    });
+    const service = freshService();
+    const before = closedLater(keychainVault({ service, spawnWorker }));
+    await before.write('grant', 'kept');
+    const locking = locksBeforeSet(2, session, spawnWorker);
+    const vault = closedLater(keychainVault({ service, spawnWorker: locking }));
+    const long = 'n'.repeat(chunkLength * 3);
+    await expect(vault.write('grant', long)).rejects.toMatchObject({ reason: 'locked' });
+    await expect(vault.find('grant')).rejects.toMatchObject(lockedOrUnreadable);
+    await session.restartUnlocked();
+    expect(await vault.read('grant')).toBe('kept');
   });
 
   test('a keyring daemon that restarts is reached again, at the second call at the latest', async () => {
-    await withOwnKeyring(async (session, spawnWorker) => {
-      const vault = closedLater(keychainVault({ service: freshService(), spawnWorker }));
-      await vault.write('grant', 'kept');
-      await session.restartUnlocked();
-      await vault.read('grant').catch(() => undefined);
-      expect(await vault.read('grant')).toBe('kept');
-    });
+    const vault = closedLater(keychainVault({ service: freshService(), spawnWorker }));
+    await vault.write('grant', 'kept');
+    await session.restartUnlocked();
+    await vault.read('grant').catch(() => undefined);
+    expect(await vault.read('grant')).toBe('kept');
   });
 });
 
