@@ -27,16 +27,15 @@ describe('in the foreground', () => {
     expect(await home.keyturn(['status'])).toMatchObject({ code: 8 });
   });
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-    'a broker in the foreground ends in order on %s',
-    async (signal) => {
-      const home = newHome();
+  it('a broker in the foreground ends in order on SIGINT, SIGTERM and SIGHUP', async () => {
+    const home = newHome();
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       const broker = home.start(['daemon']);
       await broker.says('the broker listens on');
       broker.signal(signal);
-      expect(await broker.ended).toMatchObject({ code: 0, stdout: '' });
-    },
-  );
+      expect(await broker.ended, signal).toMatchObject({ code: 0, stdout: '' });
+    }
+  });
 
   it('a broker in the foreground is the only one: a second exits 8 and says why, and the first goes on', async () => {
     const home = newHome();

@@ -5,11 +5,9 @@
  * looks asks the broker from the test's own process, since a command costs a process; what is tested is the command.
  */
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import { connectAsOwner } from '../../../src/client/connect.ts';
-import type { Connection } from '../../../src/client/connection.ts';
-import { methods } from '../../../src/ipc/protocol/methods.ts';
 import type { MethodName, ParamsOf, ResultOf } from '../../../src/ipc/protocol/methods.ts';
 import { type HomeOptions, TestHome, until } from '../home.ts';
+import { askBroker } from './ask-broker.ts';
 import { openWorld, type TestWorld } from '../world.ts';
 import type { WorldOptions } from '../world/servers.ts';
 
@@ -20,7 +18,7 @@ export interface CommonHome {
   readonly world: TestWorld;
   /** The protected server of the world. */
   readonly resource: string;
-  /** Asks the broker with the owner's key. The connection ends with the broker that was started first. */
+  /** As `askBroker`. */
   ask<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>>;
   /** The one question that waits. */
   onlyQuestion(kind: Question['kind']): Promise<Question>;
@@ -29,7 +27,6 @@ export interface CommonHome {
 interface Opened {
   readonly home: TestHome;
   readonly world: TestWorld;
-  readonly owner: Connection;
 }
 
 /** For the body of a `describe`: opened before its first test and ended after its last. */
@@ -45,19 +42,16 @@ export function commonHome(
     const world = await openWorld(options.issuing);
     const home = new TestHome({ ...options, world });
     await home.start(['daemon']).says('the broker listens on');
-    opened = { home, world, owner: await connectAsOwner({ env: home.env, paths: home.paths }) };
+    opened = { home, world };
   });
   afterEach(({ task }) => {
     if (task.result?.state === 'fail') throw new Error(there().home.story);
   });
   afterAll(async () => {
-    there().owner.close();
     await there().home.close();
     await there().world.close();
   });
-  const ask: CommonHome['ask'] = async (method, params) =>
-    // The schema looked up by the method's name parses to its answer; the compiler can't follow the lookup.
-    methods[method].result.parse(await there().owner.request(method, params)) as ResultOf<typeof method>;
+  const ask: CommonHome['ask'] = (method, params) => askBroker(there().home, method, params);
   return {
     get home() {
       return there().home;

@@ -1,5 +1,7 @@
 /** A home whose broker is in the middle of a refresh. */
+import { reasonOf } from '../../../src/base/errors.ts';
 import { homeInWorld, type TestHome } from '../home.ts';
+import { askBroker } from './ask-broker.ts';
 
 /** The issuer answers the refresh that `asking` waits for after `release`. `broker`: the broker's process id. */
 export async function homeDuringRefresh() {
@@ -15,5 +17,5 @@ export async function homeDuringRefresh() {
 
 /** True once the home's broker is stopping: it refuses new requests. */
 export async function refusesNewRequests(home: TestHome): Promise<boolean> {
-  return (await home.keyturn(['status'])).stderr.includes('reason: broker_stopping');
+  return (await askBroker(home, 'status', {}).then(() => 'ok', reasonOf)) === 'broker_stopping';
 }
