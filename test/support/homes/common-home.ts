@@ -19,9 +19,9 @@ export interface CommonHome {
   /** The protected server of the world. */
   readonly resource: string;
   /** As `askBroker`. */
-  ask<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>>;
+  readonly ask: <M extends MethodName>(method: M, params: ParamsOf<M>) => Promise<ResultOf<M>>;
   /** The one question that waits. */
-  onlyQuestion(kind: Question['kind']): Promise<Question>;
+  readonly onlyQuestion: (kind: Question['kind']) => Promise<Question>;
 }
 
 interface Opened {

@@ -105,8 +105,8 @@ describe('two slots', () => {
   });
 
   test.each([
-    ['is damaged', (items: Items) => items.set('grant/b/1', 'x'.repeat(chunkLength))],
-    ['is missing', (items: Items) => items.remove('grant/b/1')],
+    ['is damaged', (stored: Items) => stored.set('grant/b/1', 'x'.repeat(chunkLength))],
+    ['is missing', (stored: Items) => stored.remove('grant/b/1')],
   ])('where a chunk of the newer slot %s, the older generation is read', async (_, damage) => {
     await vault.write('grant', old);
     const [head, chunk] = [await items.get('grant/a/head'), await items.get('grant/a/0')];
