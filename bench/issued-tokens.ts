@@ -47,6 +47,8 @@ async function serve(form: Form, folder: string): Promise<void> {
     accounts: developmentLogin(['alice']),
     clients: [{ clientId: client_id, redirectUris: [redirectUri] }],
     storage: storageOf(form, folder),
+    // All sixteen come from one address.
+    requestLimit: { requests: 1_000_000, seconds: 60 },
   });
   http.on('request', server.handler);
   process.send?.(issuer);

@@ -2,7 +2,8 @@
  * How oidc-provider keeps its things in our storage.
  *
  * Invariant: who reads the storage can use no token or code: they are kept under a hash of what their holder shows.
- * A refresh token or code is used up once, also when two requests bring it at the same moment.
+ * A refresh token or code is used up once, also when two requests bring it at the same moment, and by no request for
+ * another resource than it was granted for.
  */
 import { createHash } from 'node:crypto';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
@@ -28,11 +29,14 @@ export interface AdapterParts {
   readonly errors: OidcProvider['errors'];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
+  /** What the request that runs names as `resource`. */
+  readonly askedResource: () => unknown;
   /** The grant that ended by it. */
   readonly onReplay: (grantId: string | undefined) => void;
 }
 
-export function adapterFor({ storage, errors, now, onReplay }: AdapterParts): (kind: string) => Adapter {
+export function adapterFor(parts: AdapterParts): (kind: string) => Adapter {
+  const { storage, errors, now, onReplay } = parts;
   const seconds = (): number => Math.floor(now() / 1000);
   return (kind) => {
     const isHeld = heldKinds.has(kind);
@@ -67,6 +71,9 @@ export function adapterFor({ storage, errors, now, onReplay }: AdapterParts): (k
       findByUserCode: async () => undefined,
       async consume(id) {
         const key = keyOf(id);
+        // The provider compares it only after the item is used up, and a mistake must not cost the sign-in.
+        const granted = (await storage.get(kind, key))?.payload['resource'];
+        if (!namesGranted(parts.askedResource(), granted)) throw new errors.InvalidTarget();
         if (await storage.consume(kind, key, seconds())) return;
         // RFC 9700 §4.14.2: two holders show one token. Either may be the thief, so nobody keeps it.
         const grantId = (await storage.get(kind, key))?.grantId;
@@ -78,6 +85,11 @@ export function adapterFor({ storage, errors, now, onReplay }: AdapterParts): (k
       revokeByGrantId: async (grantId) => storage.removeGrant(kind, grantId),
     };
   };
+}
+
+/** RFC 8707 §2.2: a request for a token names no resource, or the one that its code or refresh token was granted for. */
+function namesGranted(asked: unknown, granted: unknown): boolean {
+  return asked === undefined || asked === '' || (typeof asked === 'string' && asked === granted);
 }
 
 /** Ends a grant with everything that it led to. */

@@ -162,7 +162,8 @@ async function build(
     onEvent({ kind: 'replayed' });
     ended(grantId);
   };
-  const adapter = adapterFor({ storage, errors, now, onReplay });
+  const askedResource = (): unknown => oidc.Provider.ctx?.oidc.params?.['resource'];
+  const adapter = adapterFor({ storage, errors, now, askedResource, onReplay });
   const shared = { settings, fetch, errors, interactionPolicy, consents };
   const parts = { ...shared, adapter, keys, cookieKeys: [secrets.cookies] };
   const provider = new oidc.Provider(issuer, providerSettings(parts));
@@ -185,8 +186,7 @@ async function build(
 }
 
 function answerer({ settings, storage, secrets, consents }: ServerParts, providers: CurrentProvider) {
-  const registrations = new RateLimiter(settings.registrationLimit, settings.now);
-  const authorizations = new RateLimiter(authorizationLimit, settings.now);
+  const limiterFor = limiters(settings);
   const interaction = {
     settings,
     provider: () => providers.latest,
@@ -209,17 +209,27 @@ function answerer({ settings, storage, secrets, consents }: ServerParts, provide
     }
     const isOpen = settings.registration !== 'off';
     if (isOpen && /^\/reg(?:[/?]|$)/.test(path) && openRegistration(request, response)) return;
-    const limiter = /^\/auth(?:\?|$)/.test(path)
-      ? authorizations
-      : request.method === 'POST' && /^\/reg(?:\?|$)/.test(path)
-        ? registrations
-        : undefined;
-    const wait = limiter?.take(limitKey(addressOf(request, settings.trustedProxies)));
+    const wait = limiterFor(request.method, path)?.take(
+      limitKey(addressOf(request, settings.trustedProxies)),
+    );
     if (wait !== undefined) return refuse(response, 429, wait);
     // The provider finds its mount path by comparing the two.
     Object.assign(request, { originalUrl: paths.prefix + path, url: path });
     asIssuer(request, settings.issuer);
     return provider.callback()(request, response);
+  };
+}
+
+/** What bounds the requests of one address. The metadata, the keys and the pages of a sign-in that waits have no bound. */
+function limiters({ registrationLimit, requestLimit, now }: Settings) {
+  const authorizations = new RateLimiter(authorizationLimit, now);
+  const registrations = new RateLimiter(registrationLimit, now);
+  const requests = new RateLimiter(requestLimit, now);
+  return (method: string | undefined, path: string): RateLimiter | undefined => {
+    if (/^\/auth(?:\?|$)/.test(path)) return authorizations;
+    if (/^\/reg(?:\?|$)/.test(path)) return method === 'POST' ? registrations : undefined;
+    // A browser asks with OPTIONS before each of them.
+    return method !== 'OPTIONS' && /^\/(?:token|reg)[/?]|^\/token$/.test(path) ? requests : undefined;
   };
 }
 

@@ -69,6 +69,11 @@ export interface AuthorizationServerOptions {
   readonly registration?: 'open' | 'off' | { readonly initialAccessToken: string };
   /** Registrations that one address may make; 20 in an hour unless given. */
   readonly registrationLimit?: { readonly requests: number; readonly seconds: number };
+  /**
+   * Requests for tokens and revocations, and for registrations that exist, that one address may send; 3000 in five
+   * minutes unless given.
+   */
+  readonly requestLimit?: { readonly requests: number; readonly seconds: number };
   /** Addresses and ranges of proxies whose X-Forwarded-For counts. */
   readonly trustedProxies?: readonly string[];
   /** Whose client ID metadata documents count: of any https host, of none, or of these hosts; `any` unless given. */
@@ -113,6 +118,7 @@ export interface AuthorizationEvent {
 const texts = z.array(z.string().min(1));
 const seconds = z.int().positive();
 const callable = z.custom<never>((value) => typeof value === 'function', 'it must be a function');
+const limit = z.strictObject({ requests: z.int().positive(), seconds });
 const day = 24 * 60 * 60;
 
 const schema = z.strictObject({
@@ -155,9 +161,9 @@ const schema = z.strictObject({
   registration: z
     .union([z.enum(['open', 'off']), z.strictObject({ initialAccessToken: z.string().min(32) })])
     .default('off'),
-  registrationLimit: z
-    .strictObject({ requests: z.int().positive(), seconds })
-    .default({ requests: 20, seconds: 3600 }),
+  registrationLimit: limit.default({ requests: 20, seconds: 3600 }),
+  // Ten a second: three thousand clients behind one address, each with tokens of five minutes.
+  requestLimit: limit.default({ requests: 3000, seconds: 300 }),
   trustedProxies: z
     .array(z.string().refine(isAddressOrRange, 'it must hold IP addresses or ranges'))
     .default([]),

@@ -5,7 +5,7 @@
  * JWT (RFC 9068); every refresh token is used once. Each callback that the provider would warn about on the terminal
  * has its own implementation.
  */
-import type { Configuration, Grant, KoaContextWithOIDC } from 'oidc-provider';
+import type { Configuration, Grant } from 'oidc-provider';
 import type { JsonWebKey } from 'node:crypto';
 import { z } from 'zod';
 import { consentPolicy, grantOf, unasked } from './consent-policy.ts';
@@ -89,8 +89,6 @@ function grantRules({ settings, consents, errors, interactionPolicy }: ProviderP
     extraParams: [unasked],
     // Spec, Mandatory security requirements 4.
     rotateRefreshToken: async ({ oidc }) => {
-      // The provider compares it only after the token is used up, and a mistake must not cost the sign-in.
-      if (!namesGranted(oidc)) throw new errors.InvalidTarget();
       await prolong(oidc.entities.Grant, settings);
       return true;
     },
@@ -107,13 +105,6 @@ async function prolong(grant: Grant | undefined, { lifetimes, now }: Settings): 
   if (grant.exp > end - lifetimes.refreshToken / 10) return;
   grant.exp = end;
   await grant.save();
-}
-
-/** RFC 8707 §2.2: a refresh names no resource, or the one that its token was granted for. */
-function namesGranted({ params, entities }: KoaContextWithOIDC['oidc']): boolean {
-  const resource = params?.['resource'];
-  if (resource === undefined || resource === '') return true;
-  return typeof resource === 'string' && entities.RefreshToken?.resourceIndicators.has(resource) === true;
 }
 
 /** Whether this token was issued before the account withdrew its consent. Nothing else was issued since then. */

@@ -38,6 +38,49 @@ describe('the limit of registrations', () => {
   });
 });
 
+describe('the limit of requests', () => {
+  it.each<[string, string, string]>([
+    ['for tokens', 'POST', '/token'],
+    ['for revocations', 'POST', '/token/revocation'],
+    ['for the change of a registration', 'PUT', '/reg/somebody'],
+    ['for what a registration says', 'GET', '/reg/somebody'],
+  ])('the limit of requests %s ends by itself, for one address and no other', async (_what, method, path) => {
+    let now = Date.now();
+    const rig = await startServer({
+      requestLimit: { requests: 3, seconds: 60 },
+      trustedProxies: ['127.0.0.1'],
+      now: () => now,
+    });
+    const ask = async (sender: string) => {
+      const body = method === 'GET' ? {} : { body: new URLSearchParams({ token: 'guessed' }) };
+      return rig.request(path, { method, headers: { 'x-forwarded-for': sender }, ...body });
+    };
+    const answered = [];
+    for (let sent = 0; sent < 3; sent += 1) answered.push((await ask('192.0.2.1')).status);
+    expect(answered).not.toContain(429);
+    const refused = await ask('192.0.2.1');
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '20']);
+    expect((await ask('192.0.2.2')).status).not.toBe(429);
+    const metadata = await rig.request('/.well-known/oauth-authorization-server', {
+      headers: { 'x-forwarded-for': '192.0.2.1' },
+    });
+    expect(metadata.status).toBe(200);
+    now += 20_000;
+    expect([(await ask('192.0.2.1')).status, (await ask('192.0.2.1')).status]).toEqual([answered[0], 429]);
+    await rig.close();
+  });
+
+  it('the limit of requests counts no question of a browser beforehand', async () => {
+    const rig = await startServer({ clients: [web], requestLimit: { requests: 1, seconds: 60 } });
+    const headers = { origin: 'https://app.example', 'access-control-request-method': 'POST' };
+    for (let sent = 0; sent < 3; sent += 1)
+      expect((await rig.request('/token', { method: 'OPTIONS', headers })).status).toBe(204);
+    expect((await rig.request('/token', { method: 'POST', body: new URLSearchParams() })).status).toBe(400);
+    expect((await rig.request('/token', { method: 'POST', body: new URLSearchParams() })).status).toBe(429);
+    await rig.close();
+  });
+});
+
 describe('a page of another origin', () => {
   let rig: Rig;
   beforeAll(async () => {

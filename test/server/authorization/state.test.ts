@@ -123,9 +123,13 @@ describe('a refresh token in the storage', () => {
     const storage = memoryStorage();
     let replays = 0;
     const { errors } = await loadOidcProvider();
-    const adapter = adapterFor({ storage, errors, now: Date.now, onReplay: () => (replays += 1) })(
-      'RefreshToken',
-    );
+    const adapter = adapterFor({
+      storage,
+      errors,
+      askedResource: () => undefined,
+      now: Date.now,
+      onReplay: () => (replays += 1),
+    })('RefreshToken');
     await adapter.upsert('first', { grantId: 'g' }, 60);
     await adapter.upsert('next', { grantId: 'g' }, 60);
     await adapter.consume('first');
@@ -138,7 +142,8 @@ describe('a refresh token in the storage', () => {
 describe('a client assertion in the storage', () => {
   it('a client assertion in the storage is used up once though both requests found it unused', async () => {
     const { errors } = await loadOidcProvider();
-    const parts = { storage: memoryStorage(), errors, now: Date.now, onReplay: () => undefined };
+    const shared = { storage: memoryStorage(), errors, now: Date.now };
+    const parts = { ...shared, askedResource: () => undefined, onReplay: () => undefined };
     const adapter = adapterFor(parts)('ReplayDetection');
     await adapter.upsert('one', { iss: 'robot' }, 60);
     await expect(adapter.upsert('one', { iss: 'robot' }, 60)).rejects.toThrow('invalid_client');

@@ -199,6 +199,22 @@ describe('a code', () => {
     expect(answer.body['error']).toBe(error);
   });
 
+  it.each([
+    ['another resource', [files]],
+    ['a resource that is not known', ['https://other.example/mcp']],
+    ['two resources', [notes, files]],
+  ])('a code that is shown for %s is refused, and still good for its own', async (_what, asked) => {
+    const { form, answer } = await exchange({ code_verifier: 'v'.repeat(43) });
+    const other = await tokenRequest(rig, { ...form, redirect_uri: 'http://127.0.0.1:1/callback' });
+    expect([answer.body['error'], other.body['error']]).toEqual(['invalid_grant', 'invalid_grant']);
+    const wrong = new URLSearchParams(Object.entries(form).filter(([name]) => name !== 'resource'));
+    for (const resource of asked) wrong.append('resource', resource);
+    const refused = await rig.request('/token', { method: 'POST', body: wrong });
+    expect([refused.status, await refused.json()]).toMatchObject([400, { error: 'invalid_target' }]);
+    const right = await tokenRequest(rig, form);
+    expect([right.status, claimsOf(right.body['access_token'])['aud']]).toEqual([200, notes]);
+  });
+
   it('a code that is used twice ends the tokens of its first use', async () => {
     const { form, answer } = await exchange({});
     expect((await tokenRequest(rig, form)).body['error']).toBe('invalid_grant');
