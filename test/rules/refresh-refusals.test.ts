@@ -49,6 +49,9 @@ const errors: readonly (readonly [string, string])[] = [
   ['unsupported_grant_type', 'client_rejected'],
   ['invalid_request', 'login_failed'],
   ['invalid_scope', 'scope_insufficient'],
+  ['interaction_required', 'login_failed'],
+  ['login_required', 'login_failed'],
+  ['consent_required', 'login_failed'],
 ];
 
 describe('a refresh that the server refuses', () => {
@@ -176,6 +179,20 @@ describe('a refresh that the server refuses', () => {
       expect(rig.texts().filter((text) => text.includes(refreshToken))).toEqual([]);
     },
   );
+
+  it('a refresh for which the server wants the person goes on by itself where the server takes it again', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.ask();
+    for (const code of ['interaction_required', 'login_required']) {
+      authorizationServer.server.next('POST', '/token', json({ error: code }, 400));
+      rig.clock.advance(anHour);
+      const error = await refused(rig.ask(never));
+      expect(error).toMatchObject({ reason: 'login_failed', hint: expect.stringContaining('Sign in again') });
+      rig.clock.advance(aWhile);
+      expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
+    }
+    expect(rig.pages).toHaveLength(1);
+  });
 
   it('a refresh that was refused once is forgotten with the next one that works', async () => {
     const { rig, authorizationServer } = await ground();

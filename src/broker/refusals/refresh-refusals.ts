@@ -1,6 +1,6 @@
 /**
  * Counts refused refreshes that waiting can't fix: the server refuses the client, the resource, the scopes or the
- * request, or its answer is unusable. None of these refusals shows that the refresh token is dead.
+ * request, wants the person first, or its answer is unusable. None of these refusals shows that the refresh token is dead.
  *
  * Invariants: a server gets a few tries in a row, with a pause after each refusal. After that the grant isn't
  * refreshed until a person signs in, enters its client again, or waives the rule. A refused scope set pauses only its
@@ -9,7 +9,7 @@
  */
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
-import { ClientRejected } from '../../oauth/grants/token-failure.ts';
+import { ClientRejected, PersonWanted } from '../../oauth/grants/token-failure.ts';
 import type { GrantState } from '../records/grant.ts';
 
 /** As for a step-up: one refusal may be an accident, three in a row are not. */
@@ -88,6 +88,7 @@ function kindOf(error: KeyturnError): string {
       ? "it doesn't know our client, or not with this secret (invalid_client)"
       : `our client may not refresh tokens there (${error.code})`;
   }
+  if (error instanceof PersonWanted) return `it wants you to sign in there (${error.code})`;
   return kinds.get(error.reason) ?? `it is refused for the reason ${error.reason}`;
 }
 

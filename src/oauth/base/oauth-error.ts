@@ -43,6 +43,23 @@ export function isTransientError({ code }: OAuthError): boolean {
   return code === 'temporarily_unavailable' || code === 'server_error';
 }
 
+/**
+ * OpenID Connect Core §3.1.2.6, RFC 9470 §3: the person has to do something at the server first. Some servers answer a
+ * refresh so.
+ */
+const wantingPerson: ReadonlySet<string> = new Set([
+  'interaction_required',
+  'login_required',
+  'account_selection_required',
+  'consent_required',
+  'unmet_authentication_requirements',
+]);
+
+/** True for an error code that only the person can end, by a new sign-in. */
+export function wantsPerson(code: string): boolean {
+  return wantingPerson.has(code);
+}
+
 /** For a message: both texts, quoted and shortened, without the secrets of the request, which some servers repeat. */
 export function shownError({ code, description, secretsSent = [] }: OAuthError): string {
   const shown = (text: string): string => shownText(text, secretsSent);

@@ -9,7 +9,7 @@ import type { ErrorDetails } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import { isSuccess, isTransient, unreachableReply } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
-import { isTransientError, oauthError, shownError } from '../base/oauth-error.ts';
+import { isTransientError, oauthError, shownError, wantsPerson } from '../base/oauth-error.ts';
 import type { OAuthError } from '../base/oauth-error.ts';
 
 /** The refusals that all grants share: of the client or the resource, not of the code or token. */
@@ -119,6 +119,7 @@ export function refreshFailure(
     if (error?.code === 'invalid_scope' || (isNarrowed && isEmptyRefusal(reply)))
       return notNarrowed(server, reply, error);
     if (error?.code === 'invalid_request') return requestRefused(server, error);
+    if (error !== undefined && wantsPerson(error.code)) return new PersonWanted(server, error);
     return unreachable(server, reply, http, error);
   };
 }
@@ -151,6 +152,19 @@ function requestRefused(server: TokenServer, error: OAuthError): KeyturnError {
     `${quoted(server.issuer)} refused to refresh the token: ${shownError(error)}.`,
     { rule: 'RFC 6749 §5.2', hint: `Sign in again: keyturn login RESOURCE. ${resourceHint(server, false)}` },
   );
+}
+
+/** Not a word about the refresh token: where the person is somewhere else again, the server may take it. */
+export class PersonWanted extends KeyturnError {
+  /** One of those that `wantsPerson` knows. */
+  readonly code: string;
+
+  constructor(server: TokenServer, error: OAuthError) {
+    const message = `${quoted(server.issuer)} wants you to sign in there before it refreshes the token: ${shownError(error)}.`;
+    const hint = 'Sign in again: keyturn login RESOURCE';
+    super('login_failed', message, { rule: 'OpenID Connect Core §3.1.2.6', hint });
+    this.code = error.code;
+  }
 }
 
 function said({ status }: HttpReply, error: OAuthError | undefined): string {

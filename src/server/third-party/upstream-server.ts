@@ -9,6 +9,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { decodeJwt } from 'jose';
 import * as openid from 'openid-client';
 import { z } from 'zod';
+import { wantsPerson } from '../../oauth/base/oauth-error.ts';
 import { accountOf, subjectSchema } from '../authorization/accounts/upstream-accounts.ts';
 import { UpstreamConfiguration } from '../authorization/accounts/upstream-client.ts';
 import type { Upstream } from './options.ts';
@@ -23,17 +24,6 @@ export const startedSchema = z.object({
 });
 
 export type StartedSignIn = z.infer<typeof startedSchema>;
-
-/**
- * RFC 6749 §5.2, and errors of OpenID Connect Core §3.1.2.6 with which some providers answer a renewal: the person has
- * to do something there.
- */
-const wantsSignIn: ReadonlySet<string> = new Set([
-  'invalid_grant',
-  'interaction_required',
-  'login_required',
-  'consent_required',
-]);
 
 interface Heard {
   answer: unknown;
@@ -160,7 +150,7 @@ export class UpstreamServer {
         response = await openid.refreshTokenGrant(configuration, refreshToken, this.#resource);
       } catch (error) {
         // Nothing else says that the grant is over, or that only a new sign-in helps.
-        if (error instanceof openid.ResponseBodyError && wantsSignIn.has(error.error))
+        if (error instanceof openid.ResponseBodyError && endsGrant(error.error))
           throw new RefusedUpstream('the upstream refused the renewal');
         throw error;
       }
@@ -265,6 +255,9 @@ function requireOwnClaims(token: string, clientId: string): void {
       throw new ForeignToken('the token was issued to another client');
   }
 }
+
+/** RFC 6749 §5.2; and some providers want the person first. */
+const endsGrant = (code: string): boolean => code === 'invalid_grant' || wantsPerson(code);
 
 function jsonOf(text: string): unknown {
   try {
