@@ -23,7 +23,7 @@ interface Question {
 async function keyScene(...place: string[]) {
   const { home, world } = await homeInBentWorld();
   const key = newKey();
-  const server = await openKeyServer({ header: 'x-api-key', value: key });
+  const server = await openKeyServer(world, { header: 'x-api-key', value: key });
   await home.ok(['list']);
   const { url } = server;
   const set = async (...options: string[]) =>

@@ -21,11 +21,11 @@ async function atTerminal(home: TestHome, command: string, typed: string): Promi
 }
 
 it('keyturn pause keeps tokens and API keys from every program over a restart, shows everywhere, and ends with keyturn resume', async () => {
-  const { home, url: resource } = await homeInBentWorld({ vault: 'keychain' });
+  const { home, world, url: resource } = await homeInBentWorld({ vault: 'keychain' });
   await home.ok(['allow', 'cli', resource]);
   await home.ok(['token', resource]);
   const key = 'anApiKey-1618';
-  const server = await openKeyServer({ header: 'x-api-key', value: key });
+  const server = await openKeyServer(world, { header: 'x-api-key', value: key });
   const set = ['key', 'set', server.url, '--header', 'X-Api-Key', '--stdin', '--unchecked'];
   await home.ok(set, { stdin: `${key}\n` });
   const program = await pairedProgram(home, 'editor');

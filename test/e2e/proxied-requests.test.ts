@@ -91,9 +91,9 @@ describe('a request by a proxy', () => {
   });
 
   it('a proxied request carries the API key of a server that takes one, in place of the client’s own header', async () => {
-    const { home } = await homeInBentWorld({ shared });
+    const { home, world } = await homeInBentWorld({ shared });
     const key = `ak_${randomBytes(18).toString('base64url')}`;
-    const server = await openKeyServer({ header: 'x-api-key', value: key });
+    const server = await openKeyServer(world, { header: 'x-api-key', value: key });
     await home.ok(['key', 'set', server.url, '--header', 'X-Api-Key', '--stdin'], { stdin: `${key}\n` });
     const proxy = await home.json<Proxy>('proxy', 'add', server.url, '--as', 'tickets');
     const { got } = await answering(home, call(proxy.url, { 'x-api-key': 'of-the-client' }), 'yes');

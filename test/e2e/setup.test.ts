@@ -17,11 +17,11 @@ import { openKeyServer } from '../support/servers/key-server.ts';
 import { keepSecret } from '../support/secrets.ts';
 
 it('keyturn setup moves secrets into the vault, starts the bridge, and --undo puts every byte back or only its own entries', async () => {
-  const { home, url } = await homeInBentWorld({ vault: 'keychain' });
+  const { home, world, url } = await homeInBentWorld({ vault: 'keychain' });
   const key = 'aSetupKey-5772156649';
   const token = 'aSetupToken-1414213562';
   keepSecret('access token', token);
-  const server = await openKeyServer({ header: 'x-api-key', value: key });
+  const server = await openKeyServer(world, { header: 'x-api-key', value: key });
   const user = home.env['HOME'] ?? '';
   const work = path.join(user, '..', 'work');
   onTestFinished(() => {

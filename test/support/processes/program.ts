@@ -3,6 +3,7 @@ import path from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { Connection } from '../../../src/client/index.ts';
 import { type TestHome, until } from '../home.ts';
+import { askBroker } from '../homes/ask-broker.ts';
 
 type Library = typeof import('../../../src/client/index.ts');
 
@@ -13,14 +14,7 @@ export async function library(): Promise<Library> {
   return (await import(built)) as Library;
 }
 
-interface PairQuestion {
-  id: string;
-  kind: string;
-  client: string;
-  code: string;
-}
-
-/** Pairs a program and answers its card from the command line, once the codes agree. */
+/** Pairs a program and answers its card as the owner, once the codes agree. */
 export async function paired(home: TestHome, name: string, answer: 'yes' | 'no' = 'yes') {
   const { pair } = await library();
   const shown = Promise.withResolvers<string>();
@@ -28,10 +22,10 @@ export async function paired(home: TestHome, name: string, answer: 'yes' | 'no' 
   pairing.catch(() => undefined);
   const code = await Promise.race([shown.promise, pairing.then(() => '')]);
   const card = await until('the card', async () =>
-    (await home.json<PairQuestion[]>('pending')).find(({ kind }) => kind === 'pair'),
+    (await askBroker(home, 'interaction.list', {})).interactions.find(({ kind }) => kind === 'pair'),
   );
   expect(card).toMatchObject({ client: name, code });
-  await home.ok(['answer', card.id, answer]);
+  await askBroker(home, 'interaction.answer', { id: card.id, answer });
   return pairing;
 }
 

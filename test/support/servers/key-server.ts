@@ -4,9 +4,8 @@
  * Invariant: it answers 200 to a request that carries its key in its header, and 401 without a word about OAuth to every
  * other request, whatever the path. It publishes nothing.
  */
-import { onTestFinished } from 'vitest';
-import { openBentServer } from '../bent/server.ts';
 import type { BentServer, RecordedRequest } from '../bent/server.ts';
+import type { BentWorld } from '../bent/world.ts';
 import { keepSecret } from '../secrets.ts';
 
 export interface KeyServer {
@@ -26,10 +25,13 @@ export interface KeyServerOptions {
   readonly value: string;
 }
 
-export async function openKeyServer({ header, value }: KeyServerOptions): Promise<KeyServer> {
+/** It ends with the world. */
+export async function openKeyServer(
+  world: Pick<BentWorld, 'openServer'>,
+  { header, value }: KeyServerOptions,
+): Promise<KeyServer> {
   keepSecret('API key', value);
-  const server = await openBentServer();
-  onTestFinished(() => server.close());
+  const server = await world.openServer();
   const served: RecordedRequest[] = [];
   const keyServer: KeyServer = { server, url: `${server.origin}/mcp`, expected: value, served };
   server.on('*', '*', (request) => {
