@@ -1,0 +1,156 @@
+/** Attack: a program tries to keep access beyond what the person gave it: for one token, one run, or a time. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { brokerRig, inWorld, refusal } from '../broker/rig.ts';
+import { homeInWorld, type TestHome, until } from '../support/home.ts';
+import { paired } from '../support/processes/program.ts';
+import { openWorld } from '../support/world.ts';
+import type { TestWorld } from '../support/world.ts';
+
+const support = path.join(import.meta.dirname, '..', 'support', 'processes');
+const library = path.join(import.meta.dirname, '..', '..', 'dist', 'client', 'index.js');
+
+interface Program {
+  tell(what: 'connect' | 'ask' | 'wait'): Promise<string>;
+  end(): Promise<void>;
+}
+
+/** A process of its own, with the program's key, and connected. */
+async function started(home: TestHome, resource: string, name: string): Promise<Program> {
+  const child = fork(path.join(support, 'asking-program.ts'), [library, name, resource], { env: home.env });
+  const end = async (): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null && child.kill('SIGKILL'))
+      await once(child, 'exit');
+  };
+  onTestFinished(end);
+  const said = async (): Promise<string> => String((await once(child, 'message'))[0]);
+  await said();
+  const program: Program = {
+    async tell(what) {
+      const answer = said();
+      child.send(what);
+      return answer;
+    },
+    end,
+  };
+  expect(await program.tell('connect')).toBe('connected');
+  return program;
+}
+
+/** Answers the question of the program that waits. */
+async function allowed(home: TestHome, program: Program, ...how: readonly string[]): Promise<void> {
+  const waiting = program.tell('wait');
+  const { id } = await until('the card', async () =>
+    (await home.json<{ id: string; kind: string }[]>('pending')).find(({ kind }) => kind === 'allow'),
+  );
+  await home.ok(['answer', id, 'yes', ...how]);
+  expect(await waiting).toBe('token');
+}
+
+const forgetKey = (home: TestHome, name: string): void =>
+  rmSync(path.join(home.paths.config, 'clients', `${name}.key`));
+
+describe('what a person allowed for one run', () => {
+  it('what a person allowed for one run outlives no new connection, no other process of the program, and no new start of it or of the broker', async () => {
+    const { home, resource } = await homeInWorld({ vault: 'keychain' });
+    await home.ok(['list']);
+    await paired(home, 'editor');
+    const program = await started(home, resource, 'editor');
+    await allowed(home, program, '--this-run');
+    const second = await started(home, resource, 'editor');
+    expect([await program.tell('ask'), await second.tell('ask')]).toEqual(['token', 'consent_required']);
+
+    await program.tell('connect');
+    expect(await program.tell('ask')).toBe('consent_required');
+
+    await allowed(home, program, '--this-run');
+    await program.end();
+    const again = await started(home, resource, 'editor');
+    expect([await again.tell('ask'), await second.tell('ask')]).toEqual(Array(2).fill('consent_required'));
+
+    await allowed(home, again, '--this-run');
+    await home.ok(['daemon', '--restart']);
+    await again.tell('connect');
+    expect(await again.tell('ask')).toBe('consent_required');
+  });
+});
+
+describe('what a person allowed once', () => {
+  it('what a person allowed once gives no second token to a new connection, another process, a restarted broker, or the name paired anew', async () => {
+    const { home, resource } = await homeInWorld({ vault: 'keychain' });
+    await home.ok(['list']);
+    await paired(home, 'editor');
+    const program = await started(home, resource, 'editor');
+    await allowed(home, program, '--once');
+    const second = await started(home, resource, 'editor');
+    expect([await program.tell('ask'), await second.tell('ask')]).toEqual(Array(2).fill('consent_required'));
+    await program.tell('connect');
+    expect(await program.tell('ask')).toBe('consent_required');
+    await home.ok(['daemon', '--restart']);
+    await program.tell('connect');
+    expect(await program.tell('ask')).toBe('consent_required');
+    forgetKey(home, 'editor');
+    await paired(home, 'editor');
+    await program.tell('connect');
+    expect(await program.tell('ask')).toBe('consent_required');
+  });
+});
+
+describe('what a person allowed for an hour', () => {
+  let world: TestWorld;
+  beforeAll(async () => {
+    world = await openWorld();
+  });
+  afterAll(async () => world.close());
+
+  it('what a person allowed for an hour belongs to the key that it was given to: the name paired anew, or another name, has nothing of it', async () => {
+    const { home, resource } = await homeInWorld({ vault: 'keychain' });
+    await home.ok(['list']);
+    await paired(home, 'editor');
+    const program = await started(home, resource, 'editor');
+    await allowed(home, program, '--for', '1h');
+    const second = await started(home, resource, 'editor');
+    expect(await second.tell('ask')).toBe('token');
+    await paired(home, 'editor-two');
+    const renamed = await started(home, resource, 'editor-two');
+    expect(await renamed.tell('ask')).toBe('consent_required');
+    forgetKey(home, 'editor');
+    await paired(home, 'editor');
+    const anew = await started(home, resource, 'editor');
+    expect(await anew.tell('ask')).toBe('consent_required');
+  });
+
+  it.each<[string, (hour: number, set: (by: number) => void) => void]>([
+    ['', () => undefined],
+    [
+      ', though the wall clock was set back for a moment',
+      (hour, set) => {
+        set(-hour);
+        set(hour);
+      },
+    ],
+  ])(
+    'what a person allowed for an hour ends with it, for the same broker and for one that started anew%s',
+    async (_what, meanwhile) => {
+      const hour = 3_600_000;
+      const rig = await brokerRig(inWorld(world));
+      const asked = rig.ask();
+      rig.parts.interactions.answer((await rig.question('allow')).id, 'yes', { time: hour });
+      await asked;
+      meanwhile(hour, (by) => rig.clock.setWall(by));
+      rig.clock.advance(hour - 1);
+      await rig.ask({ interaction: 'never' });
+      rig.clock.advance(1);
+      expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_required' });
+      await rig.parts.refresher.settled();
+      const restarted = await brokerRig(inWorld(world), { after: rig });
+      restarted.clock.advance(rig.clock.wall() - restarted.clock.wall());
+      expect(await refusal(restarted.ask({ interaction: 'never' }))).toMatchObject({
+        reason: 'consent_required',
+      });
+    },
+  );
+});
