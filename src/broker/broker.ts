@@ -5,6 +5,7 @@
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
 import { asTyped, canonicalResource } from '../oauth/base/resource.ts';
 import { Consent } from './consent/consent.ts';
+import { Delegating } from './delegating.ts';
 import type { BrokerParts } from './parts.ts';
 import type { Question } from './questions/question.ts';
 import type { SignInMethod, Starter } from './questions/starter.ts';
@@ -40,6 +41,7 @@ export interface LoginRequest {
 export class Broker {
   readonly parts: BrokerParts;
   readonly consent: Consent;
+  readonly delegating: Delegating;
   readonly #signIns: SignIns;
   readonly #requestSignIns: RequestSignIns;
   readonly #rejections: Rejections;
@@ -51,6 +53,7 @@ export class Broker {
   constructor(parts: BrokerParts) {
     this.parts = parts;
     this.consent = new Consent(parts);
+    this.delegating = new Delegating(parts, this.consent.current);
     this.#signIns = new SignIns(parts);
     this.#requestSignIns = new RequestSignIns(parts, this.consent, this.#signIns);
     this.#rejections = new Rejections(parts);

@@ -28,6 +28,7 @@ import type { PermittedRequest, PendingRequest } from './pending-request.ts';
 import { isStepUp, isUnnamedStepUp } from './questions/token-request.ts';
 import type { Token, TokenRequest } from './questions/token-request.ts';
 import type { Grant } from './records/grant.ts';
+import { isChild } from './records/local-client.ts';
 import { isBoundTo } from './records/permission.ts';
 import * as refusals from './refusals/refusals.ts';
 import type { Rejections } from './rejections.ts';
@@ -64,7 +65,9 @@ export class TokenRequests {
   async answer(request: TokenRequest): Promise<Token> {
     const endpoint = canonicalResource(request.resource, this.#parts.urlPolicy);
     const deadline = requestDeadline(this.#parts.clock, request.timeout, request.signal);
-    const { clientId, asker, account, interaction } = request;
+    const { clientId, asker, account } = request;
+    // A child run asks nobody: the person decided about the program behind it.
+    const interaction = isChild(clientId) ? 'never' : request.interaction;
     const access = {
       clientId,
       ...(asker === undefined ? {} : { asker }),
@@ -144,7 +147,9 @@ export class TokenRequests {
       there = grants.forEndpoint(endpoint);
       permissions = this.#current.requireCovering(access);
     }
-    const choice = chooseGrant({ there, comparison }, access, permissions);
+    // A grant that is for one program serves its children too.
+    const clientId = this.#parts.delegations.rootOf(access.clientId);
+    const choice = chooseGrant({ there, comparison }, { ...access, clientId }, permissions);
     switch (choice.kind) {
       case 'use':
         return this.#serve({ pending, access, permission: choice.permission }, choice.grant);

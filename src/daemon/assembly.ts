@@ -13,6 +13,7 @@ import { apiKeyRules, ApiKeys, apiKeySchema } from '../broker/records/api-key.ts
 import { AuthorizationServers } from '../broker/tokens/authorization-servers.ts';
 import { Grants, grantSchema } from '../broker/records/grant.ts';
 import { Interactions } from '../broker/questions/interaction.ts';
+import { Delegations } from '../broker/consent/delegations.ts';
 import { Leases } from '../broker/consent/lease.ts';
 import { localClientRules, LocalClients, localClientSchema } from '../broker/records/local-client.ts';
 import type { Loopback } from '../broker/loopback/loopback.ts';
@@ -139,6 +140,7 @@ export function assemble({
     keys: new ApiKeys(records.keys, gated),
     permissions: new Permissions(records.permissions),
     leases: new Leases(),
+    delegations: new Delegations(),
     openBrowser: async (url) => {
       await settled();
       await openBrowser(url, settings.browser);

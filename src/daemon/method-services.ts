@@ -65,6 +65,7 @@ export function servicesOf(runtime: Runtime, shutdown: Shutdown, listening: List
       if (!(error instanceof KeyturnError)) log.write(fault(method, error), 'error');
     },
     ...connectionsOf(runtime, server),
+    identityOf: (child) => runtime.keys.identityOf(child),
     register: (params) => enterRegistration(parts, params),
     reset: (params) =>
       resetHome(

@@ -459,6 +459,8 @@ export const window = {
       'allow for a time': 'allowed for a time',
       'allow once': 'allowed once',
       'run over': 'session over',
+      delegated: 'passed on to a run',
+      'delegation over': 'no longer passed on',
       set: 'set',
       'set, unchecked': 'set without asking the server',
       replaced: 'replaced',

@@ -14,7 +14,7 @@ import type { ClientProcessView } from '../questions/client-process.ts';
 import { questionTimeout } from '../questions/interaction.ts';
 import type { ProxiedAsker } from '../questions/question.ts';
 import { shownKey } from '../records/api-key.ts';
-import { cliClientId } from '../records/local-client.ts';
+import { cliClientId, isChild } from '../records/local-client.ts';
 import { carriedOver } from '../records/permission.ts';
 import type { AsRead, Permission } from '../records/permission.ts';
 import { askedTooSoon } from '../refusals/refusals.ts';
@@ -64,7 +64,7 @@ export class Consent {
    */
   async requirePermission(access: AccessRequest, deadline: Pick<RequestDeadline, 'signal'>): Promise<void> {
     if (this.current.covering(access)) return;
-    if (access.interaction === 'never') throw this.current.required(access);
+    if (access.interaction === 'never' || isChild(access.clientId)) throw this.current.required(access);
     // A card is about one process, so that the person can allow just that one. Commands come and go: they share one.
     const run = access.clientId === cliClientId ? '' : (access.asker?.run ?? '');
     const { clientId, endpoint, scope, account = '', grantId = '' } = access;

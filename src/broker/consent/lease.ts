@@ -17,9 +17,15 @@ export interface Lease {
 
 export class Leases {
   #leases: Lease[] = [];
+  #listener: () => void = () => undefined;
   readonly #spent = new Map<string, number>();
   /** Leases for one token that gave it, and that nobody decided against since. */
   #usedUp: Permission[] = [];
+
+  /** `listener` is called after leases have ended, or were replaced. */
+  watch(listener: () => void): void {
+    this.#listener = listener;
+  }
 
   /** How many tokens this program got under leases for one token. */
   spentBy(clientId: string): number {
@@ -92,6 +98,7 @@ export class Leases {
       ),
       lease,
     ];
+    this.#listener();
   }
 
   /** Returns whether there was one. */
@@ -119,7 +126,9 @@ export class Leases {
 
   #drop(isOver: (lease: Lease) => boolean): Lease[] {
     const dropped = this.#leases.filter(isOver);
-    if (dropped.length > 0) this.#leases = this.#leases.filter((lease) => !isOver(lease));
+    if (dropped.length === 0) return dropped;
+    this.#leases = this.#leases.filter((lease) => !isOver(lease));
+    this.#listener();
     return dropped;
   }
 

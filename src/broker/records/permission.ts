@@ -54,9 +54,15 @@ export interface AsRead {
 
 export class Permissions {
   readonly #file: AuthorityStore<Permission>;
+  #listener: () => void = () => undefined;
 
   constructor(file: AuthorityStore<Permission>) {
     this.#file = file;
+  }
+
+  /** `listener` is called after each change. */
+  watch(listener: () => void): void {
+    this.#listener = listener;
   }
 
   /** The permission in force at `now` (milliseconds); undefined where the user has not decided. */
@@ -90,7 +96,7 @@ export class Permissions {
 
   /** Sets the one permission of (client, endpoint). Throws `conflict` if `from` is no longer the stored one. */
   async set(permission: Permission, from?: AsRead): Promise<void> {
-    await this.#file.change((items) => {
+    await this.#change((items) => {
       refuseOther(items, permission, from);
       return [...others(items, permission), permission];
     });
@@ -101,7 +107,7 @@ export class Permissions {
    * counts.
    */
   async replace(read: Permission, next: Permission): Promise<void> {
-    await this.#file.change((items) => {
+    await this.#change((items) => {
       if (!items.includes(read)) throw changedMeanwhile(read);
       return items.map((permission) => (permission === read ? next : permission));
     });
@@ -113,7 +119,7 @@ export class Permissions {
    */
   async end(clientId: string, endpoint: string, from?: AsRead): Promise<boolean> {
     let wasThere = false;
-    await this.#file.change((items) => {
+    await this.#change((items) => {
       refuseOther(items, { clientId, endpoint }, from);
       const rest = others(items, { clientId, endpoint });
       wasThere = rest.length < items.length;
@@ -125,11 +131,16 @@ export class Permissions {
   /** Ends what stands under this endpoint, of every program, denials too. */
   async endAllFor(endpoint: string): Promise<void> {
     if (!this.#file.items.some((p) => p.endpoint === endpoint)) return;
-    await this.#file.change((items) => items.filter((p) => p.endpoint !== endpoint));
+    await this.#change((items) => items.filter((p) => p.endpoint !== endpoint));
   }
 
   async endAllOf(clientId: string): Promise<void> {
-    await this.#file.change((items) => items.filter((p) => p.clientId !== clientId));
+    await this.#change((items) => items.filter((p) => p.clientId !== clientId));
+  }
+
+  async #change(change: Parameters<AuthorityStore<Permission>['change']>[0]): Promise<void> {
+    await this.#file.change(change);
+    this.#listener();
   }
 }
 

@@ -8,7 +8,7 @@ import type {
   TokenRequest,
 } from '../../broker/questions/token-request.ts';
 import { isKeySubject, keySubject } from '../../broker/records/api-key.ts';
-import { cliClientId } from '../../broker/records/local-client.ts';
+import { isChild } from '../../broker/records/local-client.ts';
 import { toWall } from '../../base/clock.ts';
 import type { ProcessName } from '../../ipc/peer/peer.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
@@ -18,7 +18,7 @@ import { bearerChallenge } from '../../oauth/discovery/challenge.ts';
 import { formatScope, parseScope } from '../../oauth/base/scope.ts';
 import type { Handlers } from './services.ts';
 import { refusalOf } from '../clients/widening.ts';
-import { endPermission } from './client-methods.ts';
+import { brokerClientId, endPermission } from './client-methods.ts';
 
 /** How long `token.get` waits for the user unless told otherwise, in seconds. */
 const defaultTimeout = 300;
@@ -88,6 +88,10 @@ export const tokenMethods: Pick<
   'permission.release': async ({ broker }, caller, { resource, kinds = ['token'] }) => {
     const clientId = brokerClientId(caller);
     const endpoint = broker.canonical(resource);
+    if (isChild(clientId) && broker.consent.current.delegated(clientId)?.endpoint === endpoint) {
+      broker.delegating.endChild(clientId);
+      return {};
+    }
     const subjects = subjectsAt(broker, endpoint, kinds);
     if (subjects.length === 0) throw noKey(endpoint);
     const refused = subjects.find((subject) => refusalOf(broker, clientId, subject));
@@ -134,9 +138,6 @@ function behindOf(
     hint: 'Leave out `process`.',
   });
 }
-
-/** The owner asks for tokens as the local client `cli`, which needs a permission like any other. */
-const brokerClientId = (caller: Caller): string => (caller.role === 'owner' ? cliClientId : caller.clientId);
 
 function keyAnswer({ key, value }: HandedKey): ResultOf<'token.get'> {
   const { id, endpoint, header, scheme } = key;

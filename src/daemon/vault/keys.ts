@@ -66,7 +66,7 @@ export class Keys {
     return { clientId: client.id, key: deriveClientKey(master, home.homeId, client.id, client.generation) };
   }
 
-  /** For the process of the proxies, which asks for this program. The key leaves the broker by no other way. */
+  /** For the process of the proxies, which asks for this program; and for a run that a program delegates access to. */
   async identityOf({ id, generation }: Pick<LocalClient, 'id' | 'generation'>): Promise<Identity> {
     const { homeId } = this.#parts.home;
     const key = deriveClientKey(await this.#parts.master.key(), homeId, id, generation);

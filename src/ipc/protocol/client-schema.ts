@@ -7,7 +7,7 @@ import * as z from 'zod';
 
 import { asker, executable } from './asker-schema.ts';
 import { keyPlace } from './key-schema.ts';
-import { account, id, instant, name, scope, url } from './values.ts';
+import { account, id, instant, name, scope, seconds, url } from './values.ts';
 
 export const permission = z.object({
   resource: url,
@@ -27,9 +27,12 @@ const heldPermission = permission.extend({
   once: z.literal(true).optional(),
 });
 
+/** Of a child run: after the names of the programs behind it. */
+const shownName = z.string().regex(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]{1,300}$/u);
+
 export const localClient = z.object({
   clientId: id,
-  name,
+  name: shownName,
   pairedAt: instant,
   lastUsedAt: instant.optional(),
   /** As the kernel told it at the pairing; for display. */
@@ -38,5 +41,28 @@ export const localClient = z.object({
   file: z.literal(['attested', 'interpreter']).optional(),
   /** It comes by a proxy: for this program, for every script of this interpreter, or for any program. */
   proxied: z.literal(['program', 'interpreter', 'any']).optional(),
+  /** Of a child run: the program that delegated to it. */
+  parentId: id.optional(),
   permissions: z.array(heldPermission),
+});
+
+/** `lifetime` in seconds. */
+export const leaseDelegate = z.object({
+  resource: url,
+  scope: scope.min(1).optional(),
+  account: account.optional(),
+  lifetime: seconds.min(1),
+  name,
+});
+
+/** `clientId`, `key` and `brokerId` are what the child connects with. */
+export const leaseDelegateResult = z.object({
+  clientId: id,
+  /** 32 bytes, base64url. */
+  key: z.string().regex(/^[\w-]{43}$/),
+  brokerId: id,
+  resource: url,
+  scope,
+  account,
+  until: instant,
 });

@@ -9,7 +9,7 @@
 import * as z from 'zod';
 
 import { activeHour, auditRow, auditVerdict, use } from './audit-schema.ts';
-import { localClient, permission } from './client-schema.ts';
+import { leaseDelegate, leaseDelegateResult, localClient, permission } from './client-schema.ts';
 import { explanation, grant, grantNamed, moving, receipt, reset } from './grant-schema.ts';
 import { interaction, interactionAnswer, loginAnswer, loginStart } from './interaction-schema.ts';
 import { networkGet, networkResult } from './network-schema.ts';
@@ -31,7 +31,7 @@ import {
   urlShow,
   urlShowResult,
 } from './token-schema.ts';
-import { account, empty, instant, name, overrideName, url } from './values.ts';
+import { account, empty, id, instant, name, overrideName, url } from './values.ts';
 import { backupOpen, backupOpened, backupSealed, desktopSession, passphrase } from './vault-schema.ts';
 
 /** Who may call a method. `any`: the owner and local clients, each seeing what is theirs. */
@@ -106,6 +106,15 @@ export const methods = {
   'url.show': { who: 'client', effect: 'asks', usesRecords: true, params: urlShow, result: urlShowResult },
   /** How the broker itself would reach a server. Holds no secret, and gives nobody access. */
   'network.get': { who: 'client', effect: 'reads', params: networkGet, result: networkResult },
+  /** At most what the program has, for a child run of its own; the answer has that run's key. */
+  'lease.delegate': {
+    who: 'client',
+    effect: 'asks',
+    usesRecords: true,
+    params: leaseDelegate,
+    result: leaseDelegateResult,
+  },
+  'lease.end': { who: 'client', effect: 'narrows', params: z.object({ clientId: id }), result: empty },
   'permission.release': {
     who: 'client',
     effect: 'narrows',
