@@ -12,6 +12,7 @@ const context = browserOfTests();
 
 /** So that a busy machine gets through each within a test's time. */
 const parts = 4;
+const partLength = Math.ceil(deskStates.length / parts);
 
 describe('every state of the windows', () => {
   it.each(Array.from({ length: parts }, (_, at) => at + 1))(
@@ -19,8 +20,8 @@ describe('every state of the windows', () => {
     async (part) => {
       const opened = await openStatePage(context());
       const faults: string[] = [];
-      for (const [at, state] of deskStates.entries()) {
-        if (at % parts !== part - 1) continue;
+      // Neighbours share their lists: the page goes from one to the next without being loaded.
+      for (const state of deskStates.slice((part - 1) * partLength, part * partLength)) {
         await opened.show(state);
         faults.push(...(await stateFaults(opened, state, isVariant(state) ? 'layout' : 'once')));
       }
