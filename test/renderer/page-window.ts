@@ -2,8 +2,8 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { type BrowserProfile, openBrowserProfile } from '../support/browsers/browser.ts';
-import { openPage } from '../support/electron/window-page.ts';
-import type { PageWindow, WindowOptions } from '../support/electron/window-page.ts';
+import { windowPage } from '../support/electron/window-page.ts';
+import type { PageWindow, WindowOptions, WindowPage } from '../support/electron/window-page.ts';
 
 export type { Answer, PageWindow, WindowOptions } from '../support/electron/window-page.ts';
 
@@ -17,13 +17,26 @@ export function browserOfTests(): () => BrowserContext {
   return () => profile.page.context();
 }
 
-/** At the top of a file: one browser for its tests. Opens a window in it, which ends with the test. */
+/**
+ * At the top of a file: one browser for its tests. Opens a window in it, which ends with the test. One page is kept
+ * for the next test.
+ */
 export function windowsOfOneBrowser(): (options: WindowOptions) => Promise<PageWindow> {
   const context = browserOfTests();
+  let kept: WindowPage | undefined;
+  let open = 0;
   return async (options) => {
-    const opened = await openPage(context(), options);
-    onTestFinished(() => opened.page.close());
-    return opened;
+    const place = kept ?? (await windowPage(context()));
+    kept = undefined;
+    open += 1;
+    onTestFinished(async () => {
+      open -= 1;
+      place.end();
+      // One that another lies before would draw more slowly.
+      if (open === 0) kept = place;
+      else await place.page.close();
+    });
+    return place.open(options);
   };
 }
 

@@ -52,43 +52,84 @@ export interface PageWindow {
   readonly complaints: string[];
   /** Tells the page that something changed. */
   readonly change: () => Promise<void>;
+  /** Loads it anew, at this address. */
+  readonly load: (hash: string) => Promise<void>;
 }
 
-export async function openPage(context: BrowserContext, options: WindowOptions): Promise<PageWindow> {
-  const { answer, hash = '', scheme = 'light', width = 900, height = 800 } = options;
-  const { later = 0, areTimersHeld = false, spoken } = options;
+/** A page that shows one window after another: a new page costs as much as three that are loaded into it. */
+export interface WindowPage {
+  readonly page: Page;
+  /** Ends the window before. */
+  readonly open: (options: WindowOptions) => Promise<PageWindow>;
+  /** What is shown gets no answer any more. */
+  readonly end: () => void;
+}
+
+interface Shown {
+  /** Which load of the page it is: what an earlier one still asks, nobody answers. */
+  turn: number;
+  readonly options: WindowOptions;
+  readonly complaints: string[];
+}
+
+export async function windowPage(context: BrowserContext): Promise<WindowPage> {
   const page = await context.newPage();
-  const complaints: string[] = [];
+  let shown: Shown | undefined;
+  let turns = 0;
+  const complain = (text: string): void => void shown?.complaints.push(text);
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    if (['error', 'warning'].includes(message.type())) complain(message.text());
   });
-  page.on('pageerror', (error) => complaints.push(error.message));
-  await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
-  await page.setViewportSize({ width, height });
-  await page.exposeBinding('violation', (_source, text: string) => void complaints.push(text));
-  await page.exposeBinding('bridgeCall', (_source, channel: unknown, params: unknown) =>
-    answer(channel, params),
+  page.on('pageerror', (error) => complain(error.message));
+  await page.exposeBinding('violation', (_source, turn: number, text: string) => {
+    if (shown?.turn === turn) complain(text);
+  });
+  await page.exposeBinding('bridgeCall', async (_source, turn: number, channel: unknown, params: unknown) =>
+    shown?.turn === turn ? shown.options.answer(channel, params) : new Promise<never>(() => undefined),
   );
-  // By hand: playwright's clock would be every page's of this browser.
-  await page.addInitScript(`{ const { now } = Date; Date.now = () => now() + ${later * 1000}; }`);
-  if (areTimersHeld) await page.addInitScript(holdTimers);
-  await page.addInitScript(preload(spoken ? languageQuery(spoken) : ''));
-  await serve(page, complaints);
-  await page.goto(`${origin}/#${hash}`);
+  await page.addInitScript(preload);
+  await serve(page, complain);
+  const load = async (window: Shown, hash: string): Promise<void> => {
+    turns += 1;
+    window.turn = turns;
+    shown = window;
+    const { later = 0, areTimersHeld = false, spoken } = window.options;
+    const setup: Setup = { turn: turns, later, areTimersHeld, language: spoken ? languageQuery(spoken) : '' };
+    await page.goto(`${origin}/?${encodeURIComponent(JSON.stringify(setup))}#${hash}`);
+  };
   return {
     page,
-    complaints,
-    change: () => page.evaluate('window.dispatchEvent(new Event("keyturn-change"))'),
+    end: () => void (shown = undefined),
+    async open(options) {
+      const { hash = '', scheme = 'light', width = 900, height = 800 } = options;
+      await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' });
+      await page.setViewportSize({ width, height });
+      // Where the last click was, something of this window would lie under it.
+      if (turns > 0) await page.mouse.move(0, 0);
+      const window: Shown = { turn: 0, options, complaints: [] };
+      await load(window, hash);
+      return {
+        page,
+        complaints: window.complaints,
+        change: () => page.evaluate('window.dispatchEvent(new Event("keyturn-change"))'),
+        load: (to) => load(window, to),
+      };
+    },
   };
 }
 
-async function serve(page: Page, complaints: string[]): Promise<void> {
+/** In a page of its own. */
+export async function openPage(context: BrowserContext, options: WindowOptions): Promise<PageWindow> {
+  return (await windowPage(context)).open(options);
+}
+
+async function serve(page: Page, complain: (text: string) => void): Promise<void> {
   await page.route('**/*', async (route) => {
     const { pathname, origin: asked } = new URL(route.request().url());
     const name = pathname === '/' ? '/index.html' : pathname;
     const type = types[path.extname(name)];
     if (asked !== origin || type === undefined) {
-      complaints.push(`asked for ${route.request().url()}`);
+      complain(`asked for ${route.request().url()}`);
       return route.abort();
     }
     const headers = { 'content-security-policy': policy, 'x-content-type-options': 'nosniff' };
@@ -100,12 +141,27 @@ async function serve(page: Page, complaints: string[]): Promise<void> {
   });
 }
 
+/** What the page's own address tells the script that runs before it. */
+interface Setup {
+  readonly turn: number;
+  readonly later: number;
+  readonly areTimersHeld: boolean;
+  readonly language: string;
+}
+
+/** Milliseconds below which a timer is the page's own business. */
+const notice = 300;
+
 /** Runs in the page, before it. Text: what playwright makes of a function depends on how tests are compiled. */
-const preload = (language: string): string => `{
-  const { bridgeCall, violation } = window;
+const preload = `if (location.origin === ${JSON.stringify(origin)}) {
+  const { turn, later, areTimersHeld, language } = JSON.parse(decodeURIComponent(location.search.slice(1)));
+  const { bridgeCall, violation, setTimeout } = window;
+  // By hand: playwright's clock would be every page's of this browser.
+  const { now } = Date;
+  Date.now = () => now() + later * 1000;
   const bridge = {
-    language: ${JSON.stringify(language)},
-    call: (channel, params) => bridgeCall(channel, params),
+    language,
+    call: (channel, params) => bridgeCall(turn, channel, params),
     onChange: (listener) => {
       window.addEventListener('keyturn-change', listener);
       return () => window.removeEventListener('keyturn-change', listener);
@@ -113,17 +169,10 @@ const preload = (language: string): string => `{
   };
   Object.defineProperty(window, 'keyturn', { value: Object.freeze(bridge) });
   document.addEventListener('securitypolicyviolation', (event) => {
-    violation(event.violatedDirective + ' ' + event.blockedURI);
+    violation(turn, event.violatedDirective + ' ' + event.blockedURI);
   });
-}`;
-
-/** Milliseconds below which a timer is the page's own business. */
-const notice = 300;
-
-const holdTimers = `{
-  const { setTimeout } = window;
   window.heldTimers = [];
-  window.setTimeout = (run, delay = 0, ...rest) => {
+  if (areTimersHeld) window.setTimeout = (run, delay = 0, ...rest) => {
     if (delay < ${notice}) return setTimeout(run, delay, ...rest);
     return window.heldTimers.push({ run, delay });
   };

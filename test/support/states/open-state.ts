@@ -26,8 +26,7 @@ export async function openStatePage(
 ): Promise<StatePage> {
   const words = options.spoken?.language === 'de' ? german : english;
   let shown: DeskState = { name: 'nothing', hash: 'card', sign: '.empty' };
-  let loads = 0;
-  const { page, complaints } = await openPage(context, {
+  const { page, complaints, load } = await openPage(context, {
     ...options,
     answer: (channel, params) => answerIn(shown)(channel, params),
     hash: shown.hash,
@@ -44,10 +43,7 @@ export async function openStatePage(
         await page.evaluate(`location.hash = ${JSON.stringify(state.hash)}`);
         await page.evaluate(settled);
       } else {
-        const { origin } = new URL(page.url());
-        loads += 1;
-        // An address that differs only behind its # would load nothing.
-        await page.goto(`${origin}/?${loads}#${state.hash}`);
+        await load(state.hash);
       }
       if (state.isLarge === true) await page.evaluate(`document.documentElement.style.fontSize = '200%'`);
       for (const pressed of state.press ?? []) {
