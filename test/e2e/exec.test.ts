@@ -2,9 +2,11 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../support/built.ts';
-import { homeInWorld, newHome, until } from '../support/home.ts';
+import { homeInWorld, newHome, type TestHome, until } from '../support/home.ts';
+import { askBroker } from '../support/homes/ask-broker.ts';
+import { commonHome } from '../support/homes/common-home.ts';
 import { inTerminal } from '../support/processes/terminal.ts';
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -29,19 +31,32 @@ function runtimeFolder(): string {
   return folder;
 }
 
-/** The user is signed in, and \`cli\` is allowed. */
-async function signedIn(lifetime?: number) {
-  const { home, resource, world } = await homeInWorld(
-    lifetime === undefined ? {} : { issuing: { accessTokenLifetime: lifetime } },
-  );
-  await home.ok(['allow', 'cli', resource]);
-  await home.ok(['login', resource]);
+/** The user is signed in, and `cli` is allowed. */
+async function allowAndSignIn(home: TestHome, resource: string): Promise<void> {
+  await askBroker(home, 'permission.set', { client: 'cli', resource, decision: 'allow' });
+  await askBroker(home, 'login.start', { resource, timeout: 60 });
+}
+
+/** The home of all tests that leave it signed in and want no short-lived tokens. */
+const there = commonHome();
+beforeAll(() => allowAndSignIn(there.home, there.resource));
+
+function common() {
+  const { home, resource } = there;
+  return { home, resource, env: `NOTES_TOKEN=${resource}` };
+}
+
+/** In a home of its own, where tokens live so many seconds. */
+async function signedIn(lifetime: number) {
+  const { home, resource, world } = await homeInWorld({ issuing: { accessTokenLifetime: lifetime } });
+  await home.start(['daemon']).says('the broker listens on');
+  await allowAndSignIn(home, resource);
   return { home, resource, world, env: `NOTES_TOKEN=${resource}` };
 }
 
 describe('the environment', () => {
   it('keyturn exec puts the token in its variable and changes nothing else in the environment; no argument has it', async () => {
-    const { home, env, resource } = await signedIn();
+    const { home, env, resource } = common();
     const token = (await home.ok(['token', resource])).trim();
     const told = await home.ok(['exec', '--env', env, '--', process.execPath, '-e', telling, '--', '--help']);
     expect(JSON.parse(told)).toEqual({
@@ -52,37 +67,33 @@ describe('the environment', () => {
     });
   });
 
-  it.each([
-    ['no variable', []],
-    ['a variable without a resource', ['--env', 'NOTES_TOKEN']],
-    ['a name that is none', ['--env', '1A=https://notes.example/mcp']],
-    ['a name twice', ['--env', 'A=https://notes.example/mcp', '--file', 'A=https://notes.example/mcp']],
-    [
-      'scopes for two resources',
+  it('keyturn exec is refused without a variable, with a wrong one and without the dashes, before anything is done', async () => {
+    const home = newHome();
+    const notes = 'https://notes.example/mcp';
+    for (const options of [
+      [],
+      ['--env', 'NOTES_TOKEN'],
+      ['--env', `1A=${notes}`],
+      ['--env', `A=${notes}`, '--file', `A=${notes}`],
       ['--env', 'A=https://a.example/', '--env', 'B=https://b.example/', '--scope', 'read'],
-    ],
-  ])('keyturn exec is refused with %s, before anything is done', async (_what, options) => {
-    const { home } = await homeInWorld();
-    const run = await home.keyturn(['exec', ...options, '--', 'echo', 'ran']);
-    expect(run).toMatchObject({ code: 2, stdout: '' });
-    expect(run.stderr).toContain('reason: invalid_request');
+    ]) {
+      const run = await home.keyturn(['exec', ...options, '--', 'echo', 'ran']);
+      expect(run, options.join(' ')).toMatchObject({ code: 2, stdout: '' });
+      expect(run.stderr).toContain('reason: invalid_request');
+    }
+    for (const command of [['server'], ['server', '--port', '80'], ['server', '--', '--port', '80']]) {
+      const run = await home.keyturn(['exec', '--env', 'A=https://a.example/', ...command]);
+      expect(run).toMatchObject({ code: 2, stdout: '' });
+      // An option of the command could be taken for one of keyturn's.
+      expect(run.stderr).toContain('keyturn exec needs -- before the COMMAND and its own options.');
+    }
     expect(home.brokers()).toEqual([]);
   });
 });
 
-it('keyturn exec is refused without the dashes, since an option of the command could be taken for one of keyturn’s', async () => {
-  const home = newHome();
-  for (const command of [['server'], ['server', '--port', '80'], ['server', '--', '--port', '80']]) {
-    const run = await home.keyturn(['exec', '--env', 'A=https://a.example/', ...command]);
-    expect(run).toMatchObject({ code: 2, stdout: '' });
-    expect(run.stderr).toContain('keyturn exec needs -- before the COMMAND and its own options.');
-  }
-  expect(home.brokers()).toEqual([]);
-});
-
 describe('the exit code', () => {
   it('the exit code of keyturn exec is the command’s own, or tells the signal that ended it', async () => {
-    const { home, env } = await signedIn();
+    const { home, env } = common();
     const run = async (...command: string[]) => home.keyturn(['exec', '--env', env, '--', ...command]);
     expect(await run('sh', '-c', 'exit 7')).toEqual({ code: 7, stdout: '', stderr: '' });
     expect(await run('sh', '-c', 'kill -TERM $$')).toEqual({ code: 143, stdout: '', stderr: '' });
@@ -101,16 +112,9 @@ describe('the exit code', () => {
   });
 
   it('keyturn exec exits 3 and runs nothing if a permission is missing', async () => {
-    const { home, resource } = await homeInWorld();
-    const run = await home.keyturn([
-      'exec',
-      '--no-interaction',
-      '--env',
-      `NOTES_TOKEN=${resource}`,
-      '--',
-      'echo',
-      'ran',
-    ]);
+    const { home } = common();
+    const other = ['--env', 'NOTES_TOKEN=https://other.example/mcp'];
+    const run = await home.keyturn(['exec', '--no-interaction', ...other, '--', 'echo', 'ran']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
   });
 });
@@ -125,7 +129,7 @@ const listening = `
 
 describe('signals', () => {
   it('signals to keyturn exec reach its command if no terminal sends them', async () => {
-    const { home, env } = await signedIn();
+    const { home, env } = common();
     const running = home.start(['exec', '--env', env, '--', process.execPath, '-e', listening]);
     await running.says('ready');
     for (const name of ['SIGUSR2', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const) {
@@ -144,7 +148,7 @@ describe('signals', () => {
   });
 
   it('signals of a terminal come once to the command of keyturn exec, and a shell stops and continues both as one job', async () => {
-    const { home, env } = await signedIn();
+    const { home, env } = common();
     const terminal = inTerminal(home, ['bash', '--norc', '-i'], { LISTENING: listening });
     const words = [
       process.execPath,
@@ -181,7 +185,7 @@ describe('signals', () => {
 
 describe('a file', () => {
   it('a file of keyturn exec holds the token, is the user’s alone, and is gone when the command ends', async () => {
-    const { home, resource } = await signedIn();
+    const { home, resource } = common();
     const runtime = runtimeFolder();
     const token = (await home.ok(['token', resource])).trim();
     const command =
@@ -242,24 +246,25 @@ describe('a file', () => {
 
   it('a file of keyturn exec keeps the one token that the person allowed, and a line says that it is not replaced', async () => {
     const { home, resource } = await homeInWorld({ issuing: { accessTokenLifetime: 10 } });
-    await home.ok(['login', resource]);
+    await home.start(['daemon']).says('the broker listens on');
+    await askBroker(home, 'login.start', { resource, timeout: 60 });
     const running = home.start(
       ['exec', '--file', `AT=${resource}`, '--min-validity', '1', '--', 'sh', '-c', 'exec sleep 600'],
       { env: { XDG_RUNTIME_DIR: runtimeFolder() } },
     );
     const question = await until('the question', async () => {
-      const [first] = await home.json<{ readonly id: string }[]>('pending');
-      return first;
+      const { interactions } = await askBroker(home, 'interaction.list', {});
+      return interactions[0];
     });
     await home.ok(['answer', question.id, 'yes', '--once']);
     await running.says('the token of AT could not be replaced (consent_required)');
-    expect(await home.json('pending')).toEqual([]);
+    expect(await askBroker(home, 'interaction.list', {})).toEqual({ interactions: [] });
     running.signal('SIGTERM');
     await running.ended;
   });
 
   it('a file of a keyturn that was killed is removed by the next one; that of one that runs stays', async () => {
-    const { home, resource } = await signedIn();
+    const { home, resource } = common();
     const env = { XDG_RUNTIME_DIR: runtimeFolder() };
     const words = (script: string) => ['exec', '--file', `AT=${resource}`, '--', 'sh', '-c', script];
     const killed = home.start(
@@ -282,8 +287,8 @@ describe('a file', () => {
   });
 
   it('keyturn exec refuses a file if no folder in memory is the user’s alone, before it asks the person', async () => {
-    const { home, resource } = await homeInWorld();
-    const words = ['exec', '--file', `AT=${resource}`, '--', 'echo', 'ran'];
+    const home = newHome();
+    const words = ['exec', '--file', 'AT=https://notes.example/mcp', '--', 'echo', 'ran'];
     for (const folder of [undefined, '/proc', home.folder, '/dev/shm']) {
       const run = await home.keyturn(words, { env: { XDG_RUNTIME_DIR: folder } });
       expect(run).toMatchObject({ code: 7, stdout: '' });
