@@ -3,25 +3,19 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { homeInWorld, newHome, type TestHome, until } from '../support/home.ts';
+import { askBroker } from '../support/homes/ask-broker.ts';
 import { keyturnPy, pythonProgram } from '../support/processes/python.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 
-interface Question {
-  readonly id: string;
-  readonly kind: string;
-  readonly client: string;
-  readonly code?: string;
-}
-
 async function pairedPy(home: TestHome, answer: 'yes' | 'no' = 'yes') {
-  await home.ok(['list']);
+  await home.start(['daemon']).says('the broker listens on');
   const pairing = keyturnPy(['pair', 'notes-py'], home.env);
   pairing.catch(() => undefined);
   const card = await until('the card', async () =>
-    (await home.json<Question[]>('pending')).find(({ kind }) => kind === 'pair'),
+    (await askBroker(home, 'interaction.list', {})).interactions.find(({ kind }) => kind === 'pair'),
   );
   expect(card.client).toBe('notes-py');
-  await home.ok(['answer', card.id, answer]);
+  await askBroker(home, 'interaction.answer', { id: card.id, answer });
   return { card, run: await pairing };
 }
 
@@ -35,7 +29,7 @@ it('the Python client pairs by the code on the card, and prints a token once it 
   const refused = await keyturnPy(['token', 'notes-py', resource], home.env);
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toMatch(/hint: .*keyturn allow notes-py .*\nreason: consent_required\n$/);
-  await home.ok(['allow', 'notes-py', resource]);
+  await askBroker(home, 'permission.set', { client: 'notes-py', resource, decision: 'allow' });
   const asked = await keyturnPy(['token', 'notes-py', resource, '--ask'], home.env);
   expect(asked).toMatchObject({ code: 0, stderr: '' });
   expect((await verdictOn(world, asked.stdout.trim())).status).toBe(200);
@@ -88,7 +82,7 @@ with keyturn.connect("notes-py") as broker:
 it('the Python client replaces a token that is refused in the middle, and answers a step-up', async () => {
   const { home, world, resource } = await homeInWorld();
   await pairedPy(home);
-  await home.ok(['allow', 'notes-py', resource]);
+  await askBroker(home, 'permission.set', { client: 'notes-py', resource, decision: 'allow' });
   const run = await pythonProgram(program, [resource, world.caFile], home.env, async () =>
     world.expireAccessTokens(),
   );
@@ -107,9 +101,9 @@ it('the Python client replaces a token that is refused in the middle, and answer
 it('the Python client goes on with the broker that takes over', async () => {
   const { home, resource } = await homeInWorld({ vault: 'keychain' });
   await pairedPy(home);
-  await home.ok(['login', resource]);
-  await home.ok(['allow', 'notes-py', resource]);
-  const before = await home.brokerPid();
+  await askBroker(home, 'login.start', { resource, timeout: 60 });
+  await askBroker(home, 'permission.set', { client: 'notes-py', resource, decision: 'allow' });
+  const [before] = home.brokers();
   const code = `
 import sys, keyturn
 broker = keyturn.connect("notes-py")
@@ -121,5 +115,5 @@ print(broker.get_token(sys.argv[1]).account)
   const [first, second] = run.stdout.trim().split('\n');
   expect(run).toMatchObject({ code: 0, stderr: '' });
   expect(second).toBe(first);
-  expect(await home.brokerPid()).not.toBe(before);
+  expect(home.brokers()).not.toEqual([before]);
 });

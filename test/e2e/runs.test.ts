@@ -5,31 +5,28 @@ import { readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInWorld, newHome, processFacts, type TestHome, until } from '../support/home.ts';
+import type { ResultOf } from '../../src/ipc/protocol/methods.ts';
+import { askBroker } from '../support/homes/ask-broker.ts';
 import { connected, pairedProgram } from '../support/processes/program.ts';
 
-interface Asker {
-  verified: boolean;
-  pid?: number;
-  executable?: string;
-  parents?: string[];
+type Question = ResultOf<'interaction.list'>['interactions'][number];
+
+async function card(home: TestHome, kind: Question['kind']): Promise<Question> {
+  return until(`a question of kind ${kind}`, async () => {
+    const { interactions } = await askBroker(home, 'interaction.list', {});
+    return interactions.find((one) => one.kind === kind);
+  });
 }
 
-interface Question {
-  id: string;
-  kind: string;
-  asker?: Asker;
-}
-
-async function card(home: TestHome, kind: string): Promise<Question> {
-  return until(`a question of kind ${kind}`, async () =>
-    (await home.json<Question[]>('pending')).find((one) => one.kind === kind),
-  );
+/** A home whose broker runs: what asks first finds it. */
+async function started(home: TestHome): Promise<void> {
+  await home.start(['daemon']).says('the broker listens on');
 }
 
 describe('a permission for this run', () => {
   it('a permission for this run serves every connection of the process, shows whose it is, and ends with the last of them', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain' });
-    await home.ok(['list']);
+    await started(home);
     const first = await pairedProgram(home, 'editor');
     const second = await connected(home, 'editor');
     const asked = first.getToken({ resource, interaction: 'allow' });
@@ -56,19 +53,24 @@ describe('a permission for this run', () => {
     first.close();
     expect((await second.getToken({ resource })).tokenId).toBe(token.tokenId);
     second.close();
-    await until('the permission is gone', async () => !(await home.ok(['clients'])).includes('this run of'));
+    await until('the permission is gone', async () => {
+      const { clients } = await askBroker(home, 'client.list', {});
+      return clients.every(({ permissions }) => permissions.length === 0);
+    });
+    expect(await home.ok(['clients'])).not.toContain('this run of');
     const third = await connected(home, 'editor');
     await expect(third.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
   });
 
   it('a permission for this run is refused for the command line, with the reason', async () => {
     const { home, resource } = await homeInWorld();
+    await started(home);
     const asking = home.start(['token', resource]);
     const { id } = await card(home, 'allow');
     const run = await home.keyturn(['answer', id, 'yes', '--this-run']);
     expect(run).toMatchObject({ code: 2, stdout: '' });
     expect(run.stderr).toContain('a command’s connection ends with the command');
-    await home.ok(['answer', id, 'no']);
+    await askBroker(home, 'interaction.answer', { id, answer: 'no' });
     await asking.ended;
   });
 });
@@ -76,6 +78,7 @@ describe('a permission for this run', () => {
 describe('a permission for once', () => {
   it('a permission for once is one token for the command that waits, and for none after it', async () => {
     const { home, resource } = await homeInWorld();
+    await started(home);
     const asking = home.start(['token', resource]);
     const { id } = await card(home, 'allow');
     expect(await home.keyturn(['answer', id, 'yes', '--once', '--for', '1h'])).toMatchObject({ code: 2 });
@@ -109,7 +112,7 @@ function pairing(home: TestHome, name: string): ChildProcess {
 describe('a process that becomes another program while its question is open', () => {
   it('a process that becomes another program while its question is open is not paired: the yes is refused, and nothing is granted', async () => {
     const home = newHome();
-    await home.ok(['list']);
+    await started(home);
     const child = pairing(home, 'changeling');
     const { id, asker } = await card(home, 'pair');
     expect(asker).toMatchObject({ verified: true, pid: child.pid });
@@ -128,10 +131,13 @@ describe('a process that becomes another program while its question is open', ()
 
   it('a process is paired if it stays the program that it was', async () => {
     const home = newHome();
-    await home.ok(['list']);
+    await started(home);
     pairing(home, 'steady');
     const { id } = await card(home, 'pair');
     await home.ok(['answer', id, 'yes']);
-    await until('it is paired', async () => (await home.ok(['clients'])).includes('steady'));
+    await until('it is paired', async () => {
+      const { clients } = await askBroker(home, 'client.list', {});
+      return clients.some(({ name }) => name === 'steady');
+    });
   });
 });

@@ -57,10 +57,12 @@ describe('no secret is found', { timeout: patience }, () => {
     expect(wide).toContain('access_token');
     world.failTokenRequests(1);
     await home.keyturn(['token', resource, '--rejected-stdin'], { stdin: token });
+    await home.keyturn(['token', resource, '--status', '500', '--rejected-stdin'], { stdin: token });
     const broker = (await home.brokerPid()) ?? 0;
     process.kill(broker, 'SIGABRT');
     await until('it is gone', () => home.brokers().length === 0);
     await lookAround(home);
+    for (const command of ['list', 'clients', 'status', 'pending']) await home.ok([command]);
     await home.ok(['revoke', resource]);
     // An access token and a refresh token of three kinds each, two codes, two verifiers.
     expect(secretsKnown() - before).toBeGreaterThan(9);
