@@ -28,6 +28,7 @@ import type { PermittedRequest, PendingRequest } from './pending-request.ts';
 import { isStepUp, isUnnamedStepUp } from './questions/token-request.ts';
 import type { Token, TokenRequest } from './questions/token-request.ts';
 import type { Grant } from './records/grant.ts';
+import { hasLostCompany } from './records/company.ts';
 import { isChild } from './records/local-client.ts';
 import { isBoundTo } from './records/permission.ts';
 import * as refusals from './refusals/refusals.ts';
@@ -177,6 +178,11 @@ export class TokenRequests {
     const { challenge, minimumValidity } = pending.request;
     let hasWaited = false;
     if (grant.state.kind === 'moved') throw refusals.movedAway(pending.endpoint, grant);
+    // One sign-in at the company stands behind it: they end together.
+    if (hasLostCompany(this.#parts, grant)) {
+      cache.dropGrant(grant.id);
+      return startAgainAfter(this.#signIns.signIn(permitted, grant));
+    }
     if (grant.state.kind !== 'active') return startAgainAfter(this.#signIns.signIn(permitted, grant));
     if (!refresher.secrets.comparison.isVouched(grant.id))
       return startAgainAfter(refresher.readOrRefuse(grant.id));

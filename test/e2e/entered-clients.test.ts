@@ -113,7 +113,21 @@ describe('register', () => {
     ['an algorithm without a key', '--client-id=a', '--alg=ES256'],
     ['client credentials without any', '--client-id=a', '--grant=client_credentials'],
     ['id-jag without an identity provider', '--client-id=a', '--grant=id-jag'],
-    ['half an identity provider', '--client-id=a', '--grant=id-jag', '--idp=https://idp.example'],
+    ['a file without its client', '--client-id=a', '--grant=id-jag', '--idp=https://a', '--id-token-file=f'],
+    [
+      'a client there without its file',
+      '--client-id=a',
+      '--grant=id-jag',
+      '--idp=https://a',
+      '--idp-client-id=b',
+    ],
+    [
+      'a file without its provider',
+      '--client-id=a',
+      '--grant=id-jag',
+      '--idp-client-id=b',
+      '--id-token-file=f',
+    ],
     ['a workload without its assertion', '--client-id=a', '--grant=jwt-bearer'],
     ['an assertion for another grant', '--client-id=a', '--assertion=env:TOKEN'],
     ['an assertion from nowhere', '--client-id=a', '--grant=jwt-bearer', '--assertion=token'],
@@ -244,5 +258,39 @@ describe('a client that needs no person', () => {
     expect(run.stderr).toContain('reason: file_unreadable');
     fileIn(home, 'id-token', provider.idToken('desk-there'));
     expect(await program.call()).toMatchObject({ status: 200 });
+  });
+
+  it('a client that needs no person gets tokens of two servers by one sign-in of the person at the company', async () => {
+    const { home, world, program, authorizationServer, url } = await programInBentWorld();
+    const provider = await world.openAuthorizationServer({ issuerPath: '/company', resourceRequired: false });
+    const second = await world.openAuthorizationServer();
+    const other = await world.openProtectedServer({ authorizationServers: [second] });
+    const redirectUri = await freeRedirect();
+    provider.addClient({ clientId: 'desk-there', clientIdElsewhere: 'desk', redirectUris: [redirectUri] });
+    await home.ok(['register', provider.issuer, '--client-id=desk-there', `--redirect-uri=${redirectUri}`]);
+    for (const server of [authorizationServer, second]) {
+      server.settings.identityProviders = [provider];
+      server.addClient({ clientId: 'desk', authMethod: 'client_secret_basic', secret: 'hush' });
+      const entry = ['register', server.issuer, '--client-id=desk', '--client-secret-stdin'];
+      await home.ok([...entry, '--grant=id-jag', `--idp=${provider.issuer}`], { stdin: 'hush' });
+    }
+    const before = await home.keyturn(['token', url, '--no-interaction']);
+    expect(before).toMatchObject({ code: 3, stdout: '' });
+    expect(before.stderr).toContain(`keyturn login ${provider.issuer}`);
+
+    await home.ok(['login', provider.issuer]);
+    expect(await program.call()).toMatchObject({ status: 200 });
+    await home.ok(['allow', 'cli', other.url]);
+    expect(await home.keyturn(['token', other.url, '--no-interaction'])).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
+    expect(provider.counts).toMatchObject({ authorizations: 1, tokenExchanges: 2, registrations: 0 });
+    expect(provider.server.asked('/authorize')[0]?.query.has('resource')).toBe(false);
+
+    await home.ok(['revoke', provider.issuer]);
+    const after = await home.keyturn(['token', other.url, '--no-interaction']);
+    expect(after).toMatchObject({ code: 3, stdout: '' });
+    expect(after.stderr).toContain(`keyturn login ${provider.issuer}`);
   });
 });

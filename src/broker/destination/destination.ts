@@ -12,7 +12,11 @@ import { requireAuthorizationEndpoint } from '../../oauth/grants/authorization.t
 import { requireDeviceEndpoint } from '../../oauth/grants/device.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
 import type { MetadataSource } from '../records/grant.ts';
+import { canonicalResource } from '../../oauth/base/resource.ts';
 import { union } from '../../oauth/base/scope.ts';
+import type { Overrides } from '../../oauth/base/overrides.ts';
+import { providerAt, providerOverrides } from '../records/company.ts';
+import type { OverrideBook } from '../records/override.ts';
 import { withHint } from '../tokens/server-rests.ts';
 import type { SignInMethod } from '../questions/starter.ts';
 import type { AskedResource, ResourceRequest, DestinationParts } from './asked-resource.ts';
@@ -43,6 +47,8 @@ export interface Destination {
   readonly formerIssuer?: string;
   /** Its tokens are bound to a key: see `bindsTokens`. */
   readonly isBound?: true;
+  /** It is the company's identity provider, and no protected server (records/company.ts). */
+  readonly isCompany?: true;
 }
 
 /**
@@ -51,6 +57,16 @@ export interface Destination {
  */
 export function namesOf({ server, source, resource }: Destination): [string, string, string] {
   return [server.issuer, source.identifier, resource];
+}
+
+/** The rules that are waived there. */
+export function overridesAt(
+  { overrides }: { readonly overrides: OverrideBook },
+  endpoint: string,
+  destination: Destination,
+): Overrides {
+  const waived = overrides.for(endpoint, ...namesOf(destination));
+  return destination.isCompany ? { ...waived, ...providerOverrides } : waived;
 }
 
 /** What a client of ours is registered for: what is asked for now, and what a step-up may ask for later. */
@@ -69,9 +85,22 @@ export async function findDestination(
   parts: DestinationParts,
   request: DestinationRequest,
 ): Promise<Destination> {
+  const http = parts.network(request.endpoint);
+  const provider = providerAt(parts.registrations, request.endpoint, (one) => canonicalResource(one, http));
+  if (provider !== undefined) return companyDestination(parts, request, provider);
   const asked = await askResource(parts, request);
   const destination = await destinationOf(parts, request, asked);
   return bindsTokens(destination.server, asked) ? { ...destination, isBound: true } : destination;
+}
+
+/** The owner entered the issuer, so nothing leads there. */
+async function companyDestination(
+  parts: DestinationParts,
+  request: DestinationRequest,
+  provider: string,
+): Promise<Destination> {
+  const source = { revision: 'current', identifier: provider } as const;
+  return { resource: provider, server: await askServer(parts, request, source), source, isCompany: true };
 }
 
 async function destinationOf(

@@ -20,8 +20,13 @@ export const registrationRecordSchema = z.object({
   hasSecret: z.boolean(),
   /** The owner entered it to get tokens without a person; absent: for sign-ins. */
   grant: z.enum(['client_credentials', 'id-jag', 'jwt-bearer']).optional(),
-  /** For id-jag: who signs the user in, what we are called there, and where its ID token lies. */
-  idp: z.object({ issuer: z.string(), clientId: z.string(), idTokenFile: z.string() }).optional(),
+  /**
+   * For id-jag: who signs the user in. With a file: what we are called there, and where another program keeps the ID
+   * token. Without: the person signs in there through us (destination/company.ts).
+   */
+  idp: z
+    .object({ issuer: z.string(), clientId: z.string().optional(), idTokenFile: z.string().optional() })
+    .optional(),
   /** For jwt-bearer: where the workload's assertion comes from; never the assertion. */
   assertion: z.string().optional(),
   /** The server said that it no longer knows this client. Grants still name it, sign-ins no longer use it. */

@@ -9,7 +9,7 @@ import type { DeviceAuthorization } from '../../oauth/grants/device.ts';
 import { pollDeviceAuthorization, startDeviceAuthorization } from '../../oauth/grants/device.ts';
 import type { DeviceRequest } from '../../oauth/grants/device.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
-import { namesOf, registeredScope } from '../destination/destination.ts';
+import { overridesAt, registeredScope } from '../destination/destination.ts';
 import type { Grant } from '../records/grant.ts';
 import { calledOff } from './page-sign-in.ts';
 import { prepareIdentity } from '../destination/redirect.ts';
@@ -85,7 +85,7 @@ async function prepare(
     registration: record.registration,
     ...(clientSecret === undefined ? {} : { clientSecret }),
     resource,
-    overrides: parts.overrides.for(request.endpoint, ...namesOf(destination)),
+    overrides: overridesAt(parts, request.endpoint, destination),
     ...(scope === undefined ? {} : { scope }),
     ...(destination.isBound ? { proofKey: ProofKey.generate() } : {}),
   };

@@ -12,7 +12,7 @@ import type { AuthorizationServer } from '../../oauth/discovery/authorization-se
 import type { AmbiguousIssuer, StartedAuthorization } from '../../oauth/grants/authorization.ts';
 import { exchangeCode } from '../../oauth/grants/token.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
-import { namesOf, registeredScope } from '../destination/destination.ts';
+import { overridesAt, registeredScope } from '../destination/destination.ts';
 import type { Grant } from '../records/grant.ts';
 import type { Page } from '../loopback/loopback-page.ts';
 import type { RedirectCallback } from '../loopback/loopback.ts';
@@ -106,7 +106,7 @@ function authorizationRequest(
     isNewClient: isNew,
     resource,
     redirectUri: receiver.redirectUri,
-    overrides: parts.overrides.for(request.endpoint, ...namesOf(destination)),
+    overrides: overridesAt(parts, request.endpoint, destination),
     ...(scope === undefined ? {} : { scope }),
     ...(loginHint === undefined ? {} : { loginHint }),
     ...(prompts.length === 0 ? {} : { prompt: prompts.join(' ') }),

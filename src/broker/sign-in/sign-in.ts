@@ -10,8 +10,11 @@ import { PromptRefused } from '../../oauth/grants/authorization-failure.ts';
 import { requireRegistrationIssuer } from '../../oauth/client/registration.ts';
 import { selectScope, union, withOfflineAccess } from '../../oauth/base/scope.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
+import { canonicalResource } from '../../oauth/base/resource.ts';
+import { companySignIn, hasEndedCompany } from '../records/company.ts';
+import { CompanySignInNeeded } from './company-session.ts';
 import { anotherAccount, giveBack, requireYes } from './account-question.ts';
-import { findDestination, namesOf, requireSignIn } from '../destination/destination.ts';
+import { findDestination, overridesAt, requireSignIn } from '../destination/destination.ts';
 import type { Destination } from '../destination/destination.ts';
 import { signInByDevice } from './device-sign-in.ts';
 import type { SignInContext, IssuedTokens, OnPage, SignInParts, SignInRequest } from './sign-in-context.ts';
@@ -55,7 +58,14 @@ async function signInNow(
   const context: SignInContext = { request, destination, scope, options };
   const record = unattendedRecord(parts.registrations, server.issuer, parts.servers.timeAt(server.issuer));
   if (record) {
-    const answer = await askUnattended(parts, context, record);
+    const answer = await askUnattended(parts, context, record, signal).catch(async (error: unknown) => {
+      if (!(error instanceof CompanySignInNeeded) || request.isUnattended) throw error;
+      // Only the person starts again what the person ended.
+      if (request.isAutomatic && hasEndedCompany(parts.grants, error.provider)) throw error;
+      // One sign-in at the company serves all of its servers.
+      await signInNow(parts, companyRequest(parts, request, error.provider), onPage, signal);
+      return askUnattended(parts, context, record, signal);
+    });
     return storeUnattended(parts, context, { record, answer }, signal);
   }
   if (request.isUnattended) throw needsPerson(request.endpoint);
@@ -89,6 +99,23 @@ function refuseUnboundNow(
   if (living.some(({ isKeyBound }) => isKeyBound)) throw unboundNow({ endpoint, issuer: server.issuer });
 }
 
+/** The person's sign-in at the company, for a request about one of its servers. */
+function companyRequest(
+  parts: SignInParts,
+  { method, isAutomatic, starter }: SignInRequest,
+  provider: string,
+): SignInRequest {
+  const grant = companySignIn(parts.grants, provider);
+  return {
+    endpoint: canonicalResource(provider, parts.network(provider)),
+    method,
+    isAutomatic,
+    isUnattended: false,
+    ...(starter === undefined ? {} : { starter }),
+    ...(grant === undefined ? {} : { grantId: grant.id, account: grant.account }),
+  };
+}
+
 /** RFC 8628 §3.1: a sign-in on another device has none of these parameters. */
 async function optionsFor(
   parts: SignInParts,
@@ -115,10 +142,11 @@ async function askUnattended(
   parts: SignInParts,
   context: SignInContext,
   record: RegistrationRecord,
+  signal: AbortSignal,
 ): Promise<TokenResponse> {
   const { destination, scope, request } = context;
-  const overrides = parts.overrides.for(request.endpoint, ...namesOf(destination));
-  const asked = { destination, record, scope, overrides, isByPerson: !request.isAutomatic };
+  const overrides = overridesAt(parts, request.endpoint, destination);
+  const asked = { destination, record, scope, overrides, isByPerson: !request.isAutomatic, signal };
   return requestUnattended(parts, asked, parts.network(request.endpoint));
 }
 
@@ -196,7 +224,9 @@ async function storeTokens(
 }
 
 function scopeFor(request: SignInRequest, destination: Destination): string[] | undefined {
-  const { challengedScope, scopesSupported, server, source } = destination;
+  const { challengedScope, scopesSupported, server, source, isCompany } = destination;
+  // OpenID Connect Core §3.1.2.1, §11: an ID token, and a way to the next one.
+  if (isCompany) return withOfflineAccess(union(['openid'], request.scope ?? []), server.scopesSupported);
   const selected = selectScope({
     ...(challengedScope === undefined ? {} : { challenge: challengedScope }),
     ...(request.scope === undefined ? {} : { requested: request.scope }),

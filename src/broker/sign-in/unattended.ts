@@ -14,11 +14,16 @@ import {
   redeemIdentityAssertion,
   requestIdentityAssertion,
 } from '../../oauth/grants/id-jag.ts';
+import type { IdentityAssertionRequest } from '../../oauth/grants/id-jag.ts';
 import type { Overrides } from '../../oauth/base/overrides.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { redeemWorkloadAssertion } from '../../oauth/grants/workload.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
+import { serverTime } from '../../oauth/base/server-clock.ts';
+import { companySignIn } from '../records/company.ts';
+import { companyIdToken, CompanySignInNeeded } from './company-session.ts';
+import type { CompanyParts } from './company-session.ts';
 import type { WorkloadAssertions } from './workload-assertions.ts';
 
 export interface UnattendedRequest {
@@ -28,6 +33,7 @@ export interface UnattendedRequest {
   readonly overrides: Overrides;
   /** The owner's own sign-in, not a program's request. */
   readonly isByPerson: boolean;
+  readonly signal: AbortSignal;
 }
 
 /** The client for tokens without a person, if the owner entered one for this issuer. */
@@ -41,7 +47,7 @@ export function unattendedRecord(
 }
 
 /** Where the credentials come from: the vault, and the sources of assertions. */
-export interface UnattendedParts {
+export interface UnattendedParts extends CompanyParts {
   readonly registrations: Registrations;
   readonly assertions: WorkloadAssertions;
 }
@@ -51,10 +57,11 @@ export interface UnattendedParts {
  * workload's assertion.
  */
 export async function requestUnattended(
-  { registrations, assertions }: UnattendedParts,
-  { destination, record, scope, overrides, isByPerson }: UnattendedRequest,
+  parts: UnattendedParts,
+  { destination, record, scope, overrides, isByPerson, signal }: UnattendedRequest,
   http: Http,
 ): Promise<TokenResponse> {
+  const { registrations, assertions } = parts;
   const { server, resource } = destination;
   const clientSecret = await registrations.secret(record);
   const request = {
@@ -71,15 +78,9 @@ export async function requestUnattended(
     return assertions.use(use, (assertion) => redeemWorkloadAssertion({ ...request, assertion }, http));
   }
   if (!record.idp) return requestClientCredentials(request, http);
-  const { issuer, clientId, idTokenFile } = record.idp;
   const assertion = await requestIdentityAssertion(
     {
-      identityProvider: {
-        server: await discoverIdentityProvider(issuer, http),
-        // The company's provider knows us as a public client, by the id the owner entered.
-        registration: { issuer, clientId, tokenEndpointAuthMethod: 'none' },
-      },
-      idToken: await readIdToken(idTokenFile),
+      ...(await companyCredentials(parts, record.idp, { http, signal })),
       server,
       clientId: record.registration.clientId,
       resource,
@@ -88,6 +89,31 @@ export async function requestUnattended(
     http,
   );
   return redeemIdentityAssertion({ ...request, assertion }, http);
+}
+
+type Credentials = Pick<IdentityAssertionRequest, 'identityProvider' | 'idToken'>;
+
+/** The ID token, and the client at the provider that it was issued to. */
+async function companyCredentials(
+  parts: UnattendedParts,
+  { issuer, clientId, idTokenFile }: NonNullable<RegistrationRecord['idp']>,
+  { http, signal }: { readonly http: Http; readonly signal: AbortSignal },
+): Promise<Credentials> {
+  const server = await discoverIdentityProvider(issuer, http);
+  if (idTokenFile !== undefined && clientId !== undefined) {
+    // The company's provider knows us as a public client, by the id the owner entered.
+    const registration = { issuer, clientId, tokenEndpointAuthMethod: 'none' } as const;
+    return { identityProvider: { server, registration }, idToken: await readIdToken(idTokenFile) };
+  }
+  const idToken = await companyIdToken(parts, issuer, {
+    now: serverTime(http, server),
+    signal,
+  });
+  const record = parts.registrations.byId(companySignIn(parts.grants, issuer)?.registrationId ?? '');
+  if (!record) throw new CompanySignInNeeded(issuer);
+  const clientSecret = await parts.registrations.secret(record);
+  const client = { server, registration: record.registration };
+  return { identityProvider: clientSecret === undefined ? client : { ...client, clientSecret }, idToken };
 }
 
 /** Read at each use: the program that signs in at the company's provider keeps the file fresh. */

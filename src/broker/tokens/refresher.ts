@@ -34,6 +34,7 @@ import {
 } from '../refusals/refresh-refusals.ts';
 import { lostAfter, narrowsForGood } from './lost-scope.ts';
 import { narrowedForGood, serverResting, unreachableUntil } from '../refusals/refusals.ts';
+import { isCompanySignIn, providerOverrides } from '../records/company.ts';
 import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
 import { deadState, whyEnded } from '../refusals/login-required.ts';
 import { SharedWork } from '../../base/shared-work.ts';
@@ -254,7 +255,10 @@ export class Refresher {
       // RFC 8707 §2.2: the same resource as in the authorization request, byte for byte.
       resource: grant.resource,
       grantedScope: grant.scope,
-      overrides: overrides.for(...namesOfServers(grant)),
+      overrides: {
+        ...overrides.for(...namesOfServers(grant)),
+        ...(isCompanySignIn(registrations, grant) ? providerOverrides : {}),
+      },
       ...(secret.proofKey === undefined ? {} : { proofKey: cache.proofKey(grant.id, secret.proofKey) }),
       ...(scope === undefined ? {} : { scope }),
     };

@@ -21,6 +21,8 @@ export interface AccessToken {
   readonly scope: readonly string[];
   /** The key that it is bound to; absent for a Bearer token. */
   readonly proofKey?: ProofKey;
+  /** The ID token that came with it. A secret that goes to its own issuer only (sign-in/company-session.ts). */
+  readonly idToken?: string;
   /** Ids of the local clients that received it. */
   readonly handedTo: Set<string>;
 }

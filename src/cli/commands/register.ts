@@ -52,12 +52,21 @@ const statement = {
       summary: 'how tokens are obtained',
       more: ': authorization_code (the default), client_credentials, id-jag, jwt-bearer',
     },
-    idp: { type: 'string', value: 'ISSUER', summary: "for id-jag: the company's identity provider" },
-    'idp-client-id': { type: 'string', value: 'ID', summary: 'for id-jag: the client id there' },
+    idp: {
+      type: 'string',
+      value: 'ISSUER',
+      summary: "for id-jag: the company's identity provider",
+      more: ', where you sign in, or whose ID token lies in a file',
+    },
+    'idp-client-id': {
+      type: 'string',
+      value: 'ID',
+      summary: 'for id-jag with a file: the client id there',
+    },
     'id-token-file': {
       type: 'string',
       value: 'FILE',
-      summary: 'for id-jag: where the ID token lies',
+      summary: 'for id-jag: where another program keeps the ID token',
       more: '; read at each use',
     },
     assertion: {
@@ -90,6 +99,7 @@ const statement = {
     'pass show work/keyturn | keyturn register https://login.example --client-id abc --client-secret-stdin',
     'keyturn register https://login.example --client-id job --grant jwt-bearer --assertion file:/var/run/secrets/tokens/login',
     'keyturn register https://login.example --client-id bot --private-key bot.pem --alg ES256 --grant client_credentials',
+    'pass show work/keyturn | keyturn register https://login.example --client-id abc --client-secret-stdin --grant id-jag --idp https://idp.example',
   ],
 } as const satisfies Statement;
 
@@ -161,13 +171,13 @@ function optionOf(field: string): string {
 
 function identityProviderFrom(values: Values): object | undefined {
   const { idp: issuer, 'idp-client-id': clientId, 'id-token-file': file } = values;
-  const given = [issuer, clientId, file].filter((value) => value !== undefined).length;
-  if (given === 0) return undefined;
-  if (given < 3 || file === undefined) {
-    throw new UsageError('--idp, --idp-client-id and --id-token-file belong together');
+  const hasFile = file !== undefined;
+  if (issuer === undefined && clientId === undefined && !hasFile) return undefined;
+  if (issuer === undefined || hasFile !== (clientId !== undefined)) {
+    throw new UsageError('--idp stands alone, or with both --idp-client-id and --id-token-file');
   }
   // The broker reads it later, from wherever it runs.
-  return { issuer, clientId, idTokenFile: path.resolve(file) };
+  return hasFile ? { issuer, clientId, idTokenFile: path.resolve(file) } : { issuer };
 }
 
 /** The broker reads the file later, from wherever it runs. */

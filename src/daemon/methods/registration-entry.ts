@@ -32,8 +32,9 @@ export function checkRegistration({ urlPolicy, registrations, grants }: CheckPar
   refuseNeeded(grants, others, 'then enter the other client');
 }
 
-const isSame = ({ registration }: RegistrationRecord, { clientId }: Entry): boolean =>
-  registration.clientId === clientId;
+/** With another identity provider it is another client: the same name there may be another person's. */
+const isSame = ({ registration, idp }: RegistrationRecord, entry: Entry): boolean =>
+  registration.clientId === entry.clientId && idp?.issuer === entry.idp?.issuer;
 
 /** What a new entry for this issuer replaces. */
 export function enteredFor(

@@ -37,9 +37,12 @@ export const registration = z.object({
   authMethod: authMethod.optional(),
   redirectUri: url.optional(),
   grant: registrationGrant.optional(),
-  /** For id-jag: the company's identity provider. */
+  /** For id-jag: the company's identity provider. Without a file the person signs in there. */
   idp: z
-    .object({ issuer: url, clientId: clientIdentifier, idTokenFile: z.string().min(1).max(4096) })
+    .union([
+      z.strictObject({ issuer: url }),
+      z.strictObject({ issuer: url, clientId: clientIdentifier, idTokenFile: z.string().min(1).max(4096) }),
+    ])
     .optional(),
   /** For jwt-bearer. */
   assertion: assertionSource.optional(),

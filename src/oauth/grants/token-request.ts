@@ -104,14 +104,15 @@ export function requireTokenFields(outcome: TokenOutcome): TokenFields {
   throw new TypeError('a token request ended without an answer and without a refusal');
 }
 
-/** The person who signed in, if the response had an ID token. */
-export function subjectOf({ claims }: TokenOutcome): { subject?: Subject } {
+/** The person who signed in, if the response had an ID token, and that token. */
+export function subjectOf({ claims, fields }: TokenOutcome): { subject?: Subject; idToken?: string } {
   if (claims === undefined) return {};
+  const idToken = fields?.id_token ? { idToken: fields.id_token } : {};
   // OpenID Connect Core §5.1: both claims are optional, and neither identifies a person for certain. The next sign-in
   // sends the name as `login_hint` (§3.1.2.1).
   const loginHint = [claims.email, claims.preferred_username].find((name) => isName(name));
   const subject = { issuer: claims.iss, subject: claims.sub };
-  return { subject: loginHint === undefined ? subject : { ...subject, loginHint } };
+  return { subject: loginHint === undefined ? subject : { ...subject, loginHint }, ...idToken };
 }
 
 const isName = (value: unknown): value is string => nameSchema.safeParse(value).success;

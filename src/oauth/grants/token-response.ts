@@ -41,6 +41,8 @@ export interface TokenResponse {
   readonly audience?: Audience;
   /** From a validated ID token, or from the identity assertion that was redeemed. */
   readonly subject?: Subject;
+  /** That ID token. A secret: it is in memory only, and goes to its own issuer only (id-jag.ts). */
+  readonly idToken?: string;
 }
 
 /** The person who signed in. */
@@ -95,6 +97,7 @@ export interface ExpectedTokens extends ExpectedAudience {
   /** Milliseconds, steady. */
   readonly requestedAt: number;
   readonly subject?: TokenResponse['subject'];
+  readonly idToken?: string;
   /** The key whose proof was in the request: the token must be bound to it. */
   readonly proofKey?: ProofKey | undefined;
 }
@@ -151,6 +154,7 @@ export function processTokenFields(
     scopeStated: scope !== undefined,
     ...(audience === undefined ? {} : { audience }),
     ...(expected.subject === undefined ? {} : { subject: expected.subject }),
+    ...(expected.idToken === undefined ? {} : { idToken: expected.idToken }),
   };
 }
 

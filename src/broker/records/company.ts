@@ -1,0 +1,61 @@
+/**
+ * The company's identity provider as a place where the person signs in: its sign-in stands behind other grants.
+ *
+ * Invariant: a grant is the company's sign-in only if the owner entered the provider (`keyturn register --idp`) and the
+ * grant is for that provider itself. It is no protected server: it gets no `resource`, and its access tokens are its own.
+ */
+import type { Overrides } from '../../oauth/base/overrides.ts';
+import { isLiving } from './grant.ts';
+import type { Grant, Grants } from './grant.ts';
+import type { RegistrationRecord, Registrations } from './registrations.ts';
+
+/** RFC 8707 is about protected servers. The provider's access token is used for nothing here. */
+export const providerOverrides: Overrides = { noResource: true, otherAudience: true };
+
+/** The provider at which the person signs in for this client; undefined where another program keeps the ID token. */
+export function providerOf({ idp }: Pick<RegistrationRecord, 'idp'>): string | undefined {
+  return idp && idp.idTokenFile === undefined ? idp.issuer : undefined;
+}
+
+/** The provider at this endpoint, as the owner entered it. */
+export function providerAt(
+  registrations: Registrations,
+  endpoint: string,
+  canonical: (issuer: string) => string,
+): string | undefined {
+  const issuers = registrations.all().flatMap((record) => providerOf(record) ?? []);
+  return issuers.find((issuer) => canonical(issuer) === endpoint);
+}
+
+export function isCompanySignIn(
+  registrations: Registrations,
+  { resource, issuer }: Pick<Grant, 'resource' | 'issuer'>,
+): boolean {
+  return resource === issuer && registrations.all().some((record) => providerOf(record) === issuer);
+}
+
+/** The person's sign-in at this provider, if it is not over. */
+export function companySignIn(grants: Grants, provider: string): Grant | undefined {
+  const living = grantsAt(grants, provider).filter(isLiving);
+  return living.find(({ state }) => state.kind === 'active') ?? living[0];
+}
+
+/** True if the person revoked the sign-in at this provider and has not signed in there since. */
+export function hasEndedCompany(grants: Grants, provider: string): boolean {
+  const there = grantsAt(grants, provider);
+  return there.length > 0 && !there.some(isLiving);
+}
+
+function grantsAt(grants: Grants, provider: string): Grant[] {
+  return grants.all().filter(({ resource, issuer }) => issuer === provider && resource === provider);
+}
+
+/** True for a grant that the company's sign-in stands behind, while there is none: they end together. */
+export function hasLostCompany(
+  { registrations, grants }: { readonly registrations: Registrations; readonly grants: Grants },
+  { registrationId }: Pick<Grant, 'registrationId'>,
+): boolean {
+  const record = registrations.byId(registrationId);
+  const provider = record && providerOf(record);
+  return provider !== undefined && companySignIn(grants, provider)?.state.kind !== 'active';
+}

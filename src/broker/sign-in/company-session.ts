@@ -1,0 +1,79 @@
+/**
+ * The ID token of the person's own sign-in at the company's identity provider.
+ *
+ * Invariant: it is in memory only. One that is about to expire is never used: the provider is asked for another one by
+ * the sign-in's refresh token, and decides each time.
+ */
+import { z } from 'zod';
+import { KeyturnError, shellWord } from '../../base/errors.ts';
+import { parseJsonObject } from '../../oauth/base/json-object.ts';
+import { companySignIn } from '../records/company.ts';
+import type { Grant, Grants } from '../records/grant.ts';
+import type { Refresher } from '../tokens/refresher.ts';
+import { fullScope } from '../tokens/token-cache.ts';
+import type { TokenCache } from '../tokens/token-cache.ts';
+
+export interface CompanyParts {
+  readonly grants: Grants;
+  readonly refresher: Pick<Refresher, 'refresh' | 'compareWithVault'>;
+  readonly cache: TokenCache;
+}
+
+/** The provider has no sign-in of the person, or it is over. */
+export class CompanySignInNeeded extends KeyturnError {
+  readonly provider: string;
+
+  constructor(provider: string) {
+    super('login_required', `You aren't signed in at the company's identity provider ${provider}.`, {
+      rule: 'The company’s provider decides about each of its servers (ID-JAG)',
+      hint: `Sign in there once, for all of its servers: keyturn login ${shellWord(provider)}`,
+    });
+    this.provider = provider;
+  }
+}
+
+/** Seconds: time for the exchange. */
+const margin = 30;
+
+/** `now`: milliseconds since the epoch, by the provider's clock. Throws `login_required`, `token_invalid`, and as a refresh. */
+export async function companyIdToken(
+  { grants, refresher, cache }: CompanyParts,
+  provider: string,
+  { now, signal }: { readonly now: number; readonly signal: AbortSignal },
+): Promise<string> {
+  await refresher.compareWithVault([companySignIn(grants, provider) ?? []].flat());
+  const grant = companySignIn(grants, provider);
+  if (grant?.state.kind !== 'active') throw new CompanySignInNeeded(provider);
+  const kept = cache.get(grant.id, fullScope)?.idToken;
+  if (kept !== undefined && isFresh(kept, now)) return kept;
+  const { idToken } = await renewed(refresher, grant, signal);
+  if (idToken !== undefined && isFresh(idToken, now)) return idToken;
+  throw new KeyturnError('token_invalid', `${provider} gives no ID token with a refresh.`, {
+    rule: 'OpenID Connect Core §12.2: a refresh may bring an ID token',
+    hint: `Sign in again: keyturn login ${shellWord(provider)}`,
+  });
+}
+
+async function renewed(
+  refresher: CompanyParts['refresher'],
+  grant: Grant,
+  signal: AbortSignal,
+): Promise<{ readonly idToken?: string }> {
+  if (!grant.hasRefreshToken) throw new CompanySignInNeeded(grant.issuer);
+  try {
+    return await refresher.refresh(grant.id, undefined, signal);
+  } catch (error) {
+    if (error instanceof KeyturnError && error.reason === 'login_required')
+      throw new CompanySignInNeeded(grant.issuer);
+    throw error;
+  }
+}
+
+const claimsSchema = z.object({ exp: z.number() });
+
+/** Its signature and its other claims were checked when it came. */
+function isFresh(idToken: string, now: number): boolean {
+  const [, payload = ''] = idToken.split('.');
+  const claims = claimsSchema.safeParse(parseJsonObject(Buffer.from(payload, 'base64url').toString('utf8')));
+  return claims.success && (claims.data.exp - margin) * 1000 > now;
+}

@@ -1,0 +1,146 @@
+/** The person's own sign-in at the company's identity provider, which stands behind the grants of several servers. */
+import { describe, expect, it } from 'vitest';
+import { enter, ground, refused, tokenRequests } from './ground.ts';
+import { asOwner } from './wire.ts';
+
+const clientSecret = 's3cret-of-the-machine';
+const never = { interaction: 'never' } as const;
+
+/** Two servers with issuers of their own, which take the word of one provider. Nobody has signed in anywhere. */
+async function company() {
+  const first = await ground();
+  const { rig, world, authorizationServer } = first;
+  const provider = await world.openAuthorizationServer({
+    issuerPath: '/company',
+    subject: 'alice',
+    resourceRequired: false,
+  });
+  // The provider's administrator registered Keyturn, under the name that the other servers know too.
+  await enter(rig, provider, {}, { clientIdElsewhere: 'by-hand' });
+  const second = await world.openAuthorizationServer();
+  const other = await world.openProtectedServer({ authorizationServers: [second] });
+  for (const issuer of [provider, authorizationServer, second]) issuer.settings.now = () => rig.clock.wall();
+  for (const issuer of [authorizationServer, second]) {
+    issuer.settings.identityProviders = [provider];
+    const idp = { issuer: provider.issuer };
+    await enter(rig, issuer, { grant: 'id-jag', clientSecret, idp }, { authMethod: 'client_secret_basic' });
+  }
+  await rig.allow('editor', undefined, other.url);
+  return { ...first, provider, second, other };
+}
+
+const signInFirst = (issuer: string) => ({
+  reason: 'login_required',
+  message: expect.stringContaining(issuer) as string,
+  hint: expect.stringContaining(`keyturn login ${issuer}`) as string,
+});
+
+describe('the sign-in at the company', () => {
+  it('the sign-in at the company is one page for two servers, which asks for no resource and for an ID token', async () => {
+    const { rig, provider, authorizationServer, second, other } = await company();
+    expect(await refused(rig.ask(never))).toMatchObject(signInFirst(provider.issuer));
+    const token = await rig.ask();
+    expect(token).toMatchObject({ account: 'alice', issuer: authorizationServer.issuer });
+    expect((await rig.ask({ ...never, resource: other.url })).issuer).toBe(second.issuer);
+
+    expect(rig.pages).toHaveLength(1);
+    const page = new URL(rig.pages[0] ?? '');
+    expect(page.origin).toBe(new URL(provider.issuer).origin);
+    expect(page.searchParams.get('scope')?.split(' ')).toContain('openid');
+    expect(page.searchParams.get('resource')).toBeNull();
+    expect(provider.counts.tokenExchanges).toBe(2);
+    expect(await asOwner(rig)('grant.list')).toMatchObject({ grants: { length: 3 } });
+  });
+
+  it('the sign-in at the company renews its ID token by itself, and its secrets go to the provider only and into no file', async () => {
+    const { rig, provider, authorizationServer, second, protectedServer } = await company();
+    const signedIn = await rig.login({ resource: provider.issuer });
+    expect(signedIn).toMatchObject({ resource: provider.issuer, account: 'alice' });
+    await rig.ask(never);
+    rig.clock.advance(2 * 3_600_000);
+    authorizationServer.expireAccessTokens();
+    await rig.ask(never);
+    expect(rig.pages).toHaveLength(1);
+    expect(tokenRequests(provider, 'refresh_token')).toHaveLength(1);
+    expect(tokenRequests(provider, 'refresh_token')[0]?.form.has('resource')).toBe(false);
+
+    await rig.parts.audit.flush();
+    const idTokens = tokenRequests(provider).flatMap(({ form }) => form.get('subject_token') ?? []);
+    expect(new Set(idTokens).size).toBe(2);
+    for (const secret of [...idTokens, ...provider.refreshTokens]) {
+      for (const { server } of [authorizationServer, second, protectedServer])
+        expect(server.holding(secret)).toEqual([]);
+      for (const text of rig.texts()) expect(text).not.toContain(secret);
+    }
+  });
+
+  it('the sign-in at the company ends together with what it stands behind, and only the person starts it again, with one page', async () => {
+    const { rig, provider, other } = await company();
+    await rig.ask();
+    await rig.ask({ ...never, resource: other.url });
+    const grants = rig.parts.grants.all();
+    const signIn = grants.find(({ resource }) => resource === provider.issuer);
+    await asOwner(rig)('grant.revoke', { grant: signIn?.id });
+    // Tokens in memory are handed out no more, though they have time left.
+    expect(await refused(rig.ask(never))).toMatchObject(signInFirst(provider.issuer));
+    expect(await refused(rig.ask({ ...never, resource: other.url }))).toMatchObject(
+      signInFirst(provider.issuer),
+    );
+    expect(await refused(rig.ask())).toMatchObject(signInFirst(provider.issuer));
+    expect(rig.pages).toHaveLength(1);
+    await rig.login({ resource: provider.issuer });
+    await rig.ask(never);
+    await rig.ask({ ...never, resource: other.url });
+    expect(rig.pages).toHaveLength(2);
+  });
+
+  it('the sign-in at the company that the provider ended needs the person again', async () => {
+    const { rig, provider, authorizationServer } = await company();
+    await rig.ask();
+    provider.endGrants();
+    rig.clock.advance(2 * 3_600_000);
+    authorizationServer.expireAccessTokens();
+    expect(await refused(rig.ask(never))).toMatchObject(signInFirst(provider.issuer));
+    await rig.ask();
+    expect(rig.pages).toHaveLength(2);
+  });
+
+  it('the sign-in at the company after a restart brings another ID token from the vault’s refresh token', async () => {
+    const { rig, restarted, provider } = await company();
+    await rig.ask();
+    const again = await restarted();
+    again.clock.advance(2 * 3_600_000);
+    await again.ask(never);
+    expect(again.pages).toEqual([]);
+    expect(tokenRequests(provider, 'refresh_token')).toHaveLength(1);
+  });
+
+  it('the sign-in at the company as another person gives no program that person’s tokens', async () => {
+    const { rig, provider, authorizationServer } = await company();
+    await rig.ask();
+    provider.settings.subject = 'mallory';
+    provider.endGrants();
+    rig.clock.advance(2 * 3_600_000);
+    authorizationServer.expireAccessTokens();
+    const asked = refused(rig.ask());
+    const { id, question } = await rig.question('account');
+    expect(question).toMatchObject({ account: 'mallory', known: ['alice'] });
+    rig.parts.interactions.answer(id, 'no');
+    expect(await asked).toMatchObject({ reason: 'account_mismatch' });
+    expect(await refused(rig.ask(never))).toMatchObject({ reason: 'login_required' });
+  });
+
+  it('an entry with another identity provider replaces none that grants need', async () => {
+    const { rig, world, authorizationServer } = await company();
+    await rig.ask();
+    const idp = { issuer: (await world.openAuthorizationServer({ issuerPath: '/rival' })).issuer };
+    await expect(
+      enter(
+        rig,
+        authorizationServer,
+        { grant: 'id-jag', clientSecret, idp },
+        { authMethod: 'client_secret_basic' },
+      ),
+    ).rejects.toMatchObject({ reason: 'conflict' });
+  });
+});
