@@ -36,6 +36,7 @@ import type { Rejections } from './rejections.ts';
 import type { RequestSignIns } from './request-sign-ins.ts';
 import { isFresh, scopeKey } from './tokens/token-cache.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
+import { ScopeExchange } from './tokens/scope-exchange.ts';
 import { renewedToken } from './tokens/token-source.ts';
 
 /** A request starts again after each sign-in, card or lost race; if it starts more often, something flaps. */
@@ -54,6 +55,7 @@ export class TokenRequests {
   readonly #current: CurrentPermissions;
   readonly #signIns: RequestSignIns;
   readonly #rejections: Rejections;
+  readonly #exchange: ScopeExchange;
 
   constructor({ parts, consent, signIns, rejections }: TokenRequestParts) {
     this.#parts = parts;
@@ -61,6 +63,7 @@ export class TokenRequests {
     this.#current = consent.current;
     this.#signIns = signIns;
     this.#rejections = rejections;
+    this.#exchange = new ScopeExchange(parts);
   }
 
   async answer(request: TokenRequest): Promise<Token> {
@@ -204,8 +207,9 @@ export class TokenRequests {
     let token = cache.get(grant.id, scopeKey(narrow));
     if (token && challenge) this.#rejections.refuseDuringPause(pending, grant);
     if (!token || !isFresh(token, clock.now(), minimumValidity)) {
-      const need = { cached: token, narrow, minimumValidity, deadline: pending.deadline };
-      const renewed = await renewedToken(this.#parts, grant, need);
+      const isDelegated = isChild(access.clientId);
+      const need = { cached: token, narrow, isDelegated, minimumValidity, deadline: pending.deadline };
+      const renewed = await renewedToken({ ...this.#parts, exchange: this.#exchange }, grant, need);
       if (renewed === 'signIn') return startAgainAfter(this.#signIns.signIn(permitted, grant));
       if (renewed === 'changed') return undefined;
       token = renewed;

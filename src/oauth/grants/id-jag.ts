@@ -30,6 +30,7 @@ import { identityOf } from './id-jag-claims.ts';
 import { expectedTokens, processAccessToken, statedLifetime, unusable } from './token-response.ts';
 import type { Subject, TokenResponse, TokenFields } from './token-response.ts';
 import { grantFailure } from './token-failure.ts';
+import { tokenExchange } from './token-exchange.ts';
 import { requireTokenFields, requestToken } from './token-request.ts';
 
 const idJagType = 'urn:ietf:params:oauth:token-type:id-jag';
@@ -106,7 +107,7 @@ export async function requestIdentityAssertion(
   requireProfile(server);
   const requestedAt = http.now();
   const outcome = await requestToken(identityProvider, http, {
-    grantType: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    grantType: tokenExchange,
     parameters: {
       requested_token_type: idJagType,
       subject_token: request.idToken,

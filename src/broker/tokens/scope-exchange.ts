@@ -1,0 +1,89 @@
+/**
+ * A narrower token for a delegation, by token exchange (RFC 8693) where the authorization server offers it.
+ *
+ * Invariant: it is an attempt. The refresh token isn't touched, and whatever goes wrong leaves the usual way, a refresh
+ * with fewer scopes. A server that failed isn't asked again for a while.
+ */
+import { reasonOf } from '../../base/errors.ts';
+import { SharedWork } from '../../base/shared-work.ts';
+import { exchangeForNarrower, offersTokenExchange } from '../../oauth/grants/token-exchange.ts';
+import type { TokenResponse } from '../../oauth/grants/token.ts';
+import { namesOfServers } from '../records/grant.ts';
+import type { Grant } from '../records/grant.ts';
+import type { RefresherParts } from './refresher.ts';
+import { scopeKey } from './token-cache.ts';
+import type { AccessToken } from './token-cache.ts';
+
+/** Milliseconds. */
+const restAfterFailure = 600_000;
+
+export class ScopeExchange {
+  readonly #parts: RefresherParts;
+  readonly #shared = new SharedWork<AccessToken | undefined>({ finishes: true });
+  /** By issuer: the time (milliseconds, steady) until which it isn't asked. */
+  readonly #resting = new Map<string, number>();
+
+  constructor(parts: RefresherParts) {
+    this.#parts = parts;
+  }
+
+  /** False also where the server failed lately, or can't be asked what it offers. */
+  async isOffered(grant: Grant): Promise<boolean> {
+    const { clock, servers } = this.#parts;
+    if ((this.#resting.get(grant.issuer) ?? 0) > clock.now()) return false;
+    return servers.of(grant).then(offersTokenExchange, () => false);
+  }
+
+  /** Undefined: the server failed, or the grant was ended meanwhile. Throws `paused`. */
+  async narrower(
+    grant: Grant,
+    full: AccessToken,
+    scope: readonly string[],
+    caller: AbortSignal,
+  ): Promise<AccessToken | undefined> {
+    this.#parts.pause.refuse();
+    const key = `${grant.id} ${scopeKey(scope)}`;
+    return this.#shared.join(key, () => this.#run(grant, full, scope), caller);
+  }
+
+  async #run(grant: Grant, full: AccessToken, scope: readonly string[]): Promise<AccessToken | undefined> {
+    const { audit, cache, clock, grants, report } = this.#parts;
+    const { id, issuer } = grant;
+    try {
+      const answer = await this.#exchange(grant, full, scope);
+      // Race: the user may have ended the grant meanwhile.
+      if (!answer || !cache.holds(id, full) || !grants.byId(id)) return undefined;
+      audit.note({ event: 'refresh', outcome: 'ok', grant: id, issuer, scope: answer.scope });
+      return cache.put(id, scopeKey(scope), answer);
+    } catch (error) {
+      this.#resting.set(issuer, clock.now() + restAfterFailure);
+      report?.(
+        `${issuer} exchanged no token for a narrower one (${reasonOf(error)}); a refresh brings it instead.`,
+      );
+      return undefined;
+    }
+  }
+
+  async #exchange(
+    grant: Grant,
+    full: AccessToken,
+    scope: readonly string[],
+  ): Promise<TokenResponse | undefined> {
+    const { network, overrides, registrations, servers } = this.#parts;
+    await registrations.verify();
+    const record = registrations.byId(grant.registrationId);
+    if (!record) return undefined;
+    const clientSecret = await registrations.secret(record);
+    const request = {
+      server: await servers.of(grant),
+      registration: record.registration,
+      ...(clientSecret === undefined ? {} : { clientSecret }),
+      accessToken: full.accessToken,
+      resource: grant.resource,
+      scope,
+      overrides: overrides.for(...namesOfServers(grant)),
+      proofKey: full.proofKey,
+    };
+    return exchangeForNarrower(request, network(grant.endpoints[0] ?? grant.resource));
+  }
+}

@@ -1,0 +1,99 @@
+/** A child run's narrower token, at an authorization server that exchanges tokens (RFC 8693). */
+import { describe, expect, it } from 'vitest';
+import { json } from '../support/bent/answer.ts';
+import type { Ground } from './ground.ts';
+import { enter, ground, tokenRequests } from './ground.ts';
+
+const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
+const minute = 60_000;
+
+interface Delegated extends Ground {
+  /** The child run asks for its token. */
+  readonly ask: () => Promise<{ readonly accessToken: string; readonly scope: readonly string[] }>;
+}
+
+/** `editor` reads and writes, and delegates the reading. Its client was entered, and may exchange tokens. */
+async function delegated(isEntered = true): Promise<Delegated> {
+  const all = await ground();
+  const { rig, authorizationServer } = all;
+  if (isEntered) await enter(rig, authorizationServer);
+  await rig.ask({ scope: ['read', 'write'] });
+  const { child } = await rig.broker.delegating.begin({
+    clientId: 'editor',
+    asker: { run: 'parent', look: () => ({ run: 'parent', verified: true, pid: 7, standing: () => 'same' }) },
+    endpoint: rig.endpoint,
+    scope: ['read'],
+    lifetime: 60 * minute,
+    name: 'helper',
+  });
+  return { ...all, ask: async () => rig.ask({ clientId: child.id }) };
+}
+
+describe('a delegated token', () => {
+  it('a delegated token comes by an exchange of the program’s own one, and the refresh token is left alone', async () => {
+    const { rig, authorizationServer, ask } = await delegated();
+    const own = await rig.ask({ scope: ['read', 'write'] });
+    const token = await ask();
+    expect(token.scope).toEqual(['read']);
+    expect(token.accessToken).not.toBe(own.accessToken);
+    const exchanges = tokenRequests(authorizationServer, tokenExchange);
+    expect(exchanges).toHaveLength(1);
+    expect(Object.fromEntries(exchanges[0]?.form ?? [])).toMatchObject({
+      subject_token: own.accessToken,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      requested_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      resource: rig.endpoint,
+      scope: 'read',
+    });
+    expect((await ask()).accessToken).toBe(token.accessToken);
+    expect(authorizationServer.counts).toMatchObject({ tokenExchanges: 1, refreshes: 0 });
+  });
+
+  it('a delegated token is exchanged for a fresh one of the program', async () => {
+    const { rig, authorizationServer, ask } = await delegated();
+    await ask();
+    rig.clock.advance(60 * minute - 1);
+    authorizationServer.expireAccessTokens();
+    expect((await ask()).scope).toEqual(['read']);
+    expect(tokenRequests(authorizationServer, 'refresh_token').map(({ form }) => form.get('scope'))).toEqual([
+      null,
+    ]);
+    expect(authorizationServer.counts.tokenExchanges).toBe(2);
+  });
+
+  it('a delegated token comes by a refresh where the server refuses the exchange, which is tried again after ten minutes', async () => {
+    const { rig, authorizationServer, ask } = await delegated(false);
+    expect((await ask()).scope).toEqual(['read']);
+    const asked = (): number => tokenRequests(authorizationServer, tokenExchange).length;
+    expect(asked()).toBe(1);
+    for (const [waited, exchanges] of [
+      [9, 1],
+      [2, 2],
+    ] as const) {
+      rig.clock.advance(waited * minute);
+      rig.parts.cache.dropGrant(rig.grant().id);
+      expect((await ask()).scope).toEqual(['read']);
+      expect(asked()).toBe(exchanges);
+    }
+  });
+
+  it.each([
+    ['of another type', { issued_token_type: 'urn:ietf:params:oauth:token-type:id_token' }],
+    ['without a type', { issued_token_type: undefined }],
+    ['with more scopes', { scope: 'read write' }],
+    ['that is no bearer token', { token_type: 'N_A' }],
+  ])('refuses an exchanged token %s, and takes one by a refresh', async (_what, bent) => {
+    const { authorizationServer, ask } = await delegated();
+    authorizationServer.bend.tokenAnswer = ({ body }, { form }) =>
+      json(form.get('grant_type') === tokenExchange ? { ...body, ...bent } : body);
+    expect((await ask()).scope).toEqual(['read']);
+    expect(authorizationServer.counts).toMatchObject({ tokenExchanges: 1, refreshes: 1 });
+  });
+
+  it('a program’s own narrower permission takes a refresh: only a delegation exchanges', async () => {
+    const { rig, authorizationServer } = await delegated();
+    await rig.allow('viewer', ['read']);
+    expect((await rig.ask({ clientId: 'viewer', scope: ['read'] })).scope).toEqual(['read']);
+    expect(authorizationServer.counts).toMatchObject({ tokenExchanges: 0, refreshes: 1 });
+  });
+});
