@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { ProofKey } from '../../src/oauth/client/proof-key.ts';
-import { homeInWorld } from '../support/home.ts';
+import { homeInWorld, newHome } from '../support/home.ts';
 import { clientOf } from '../support/processes/bridge-client.ts';
 import { keyturnPy, pythonProgram } from '../support/processes/python.ts';
 import { library, paired } from '../support/processes/program.ts';
@@ -191,5 +191,37 @@ describe('a stolen token', () => {
       connection.proveToken({ tokenId: tokenId ?? '', method: 'POST', url: resource, nonce }),
     ).rejects.toMatchObject({ reason: 'not_found' });
     connection.close();
+  });
+});
+
+describe('two brokers of one person', () => {
+  it('have keys of their own: neither proves for the other’s token, and what one revokes leaves the other signed in', async () => {
+    const { home, world, resource } = await homeInWorld({ issuing });
+    const homes = [home, newHome({ world })];
+    const tokens = await Promise.all(
+      homes.map(async (each) => {
+        await each.ok(['allow', 'cli', resource]);
+        return JSON.parse(await each.ok(['token', resource, '--json'])) as Record<string, string>;
+      }),
+    );
+    const nonce = (await world.fetch(resource, { method: 'POST' })).headers.get('dpop-nonce') ?? '';
+    const proven = await Promise.all(
+      homes.map(async (each) =>
+        headersIn(await each.ok(['token', resource, '--dpop', 'POST', '--nonce', nonce])),
+      ),
+    );
+    const [first, second] = proven;
+    expect(tokens[0]?.['access_token']).not.toBe(tokens[1]?.['access_token']);
+    const crossed = { authorization: first?.['Authorization'] ?? '', dpop: second?.['DPoP'] ?? '' };
+    expect(await statusWith(world, crossed)).toBe(401);
+    for (const headers of proven) expect(await statusWith(world, headers)).toBe(200);
+
+    await home.ok(['revoke', resource]);
+    world.expireAccessTokens();
+    const old = { stdin: tokens[1]?.['access_token'] ?? '' };
+    await homes[1]?.ok(['token', resource, '--rejected-stdin'], old);
+    const later = await homes[1]?.ok(['token', resource, '--dpop', 'POST', '--nonce', nonce]);
+    expect(await statusWith(world, headersIn(later ?? ''))).toBe(200);
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 2, codeExchanges: 2, refreshes: 1 });
   });
 });
