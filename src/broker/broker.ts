@@ -21,6 +21,7 @@ import type { ProofRequest } from './proofs.ts';
 import { RequestSignIns } from './request-sign-ins.ts';
 import { ShownUrls } from './shown-urls.ts';
 import type { UrlAction, UrlRequest } from './shown-urls.ts';
+import { dropWithoutCompany } from './sign-in/company-session.ts';
 import { SignIns } from './sign-in/sign-ins.ts';
 import { TokenRequests } from './token-requests.ts';
 
@@ -66,6 +67,8 @@ export class Broker {
     });
     this.#keyRequests = new KeyRequests(parts, this.consent);
     this.#proofs = new Proofs(parts, this.consent.current);
+    // Race: a request looks for the company's sign-in only when it finds no token in memory.
+    parts.grants.watch(() => dropWithoutCompany(parts));
   }
 
   /**

@@ -152,8 +152,10 @@ export class TokenRequests {
       permissions = this.#current.requireCovering(access);
     }
     // A grant that is for one program serves its children too.
-    const clientId = this.#parts.delegations.rootOf(access.clientId);
-    const choice = chooseGrant({ there, comparison }, { ...access, clientId }, permissions);
+    const asked = isChild(access.clientId)
+      ? { ...access, clientId: this.#parts.delegations.rootOf(access.clientId) }
+      : access;
+    const choice = chooseGrant({ there, comparison }, asked, permissions);
     switch (choice.kind) {
       case 'use':
         return this.#serve({ pending, access, permission: choice.permission }, choice.grant);
@@ -181,11 +183,6 @@ export class TokenRequests {
     const { challenge, minimumValidity } = pending.request;
     let hasWaited = false;
     if (grant.state.kind === 'moved') throw refusals.movedAway(pending.endpoint, grant);
-    // One sign-in at the company stands behind it: they end together.
-    if (hasLostCompany(this.#parts, grant)) {
-      cache.dropGrant(grant.id);
-      return startAgainAfter(this.#signIns.signIn(permitted, grant));
-    }
     if (grant.state.kind !== 'active') return startAgainAfter(this.#signIns.signIn(permitted, grant));
     if (!refresher.secrets.comparison.isVouched(grant.id))
       return startAgainAfter(refresher.readOrRefuse(grant.id));
@@ -207,6 +204,7 @@ export class TokenRequests {
     let token = cache.get(grant.id, scopeKey(narrow));
     if (token && challenge) this.#rejections.refuseDuringPause(pending, grant);
     if (!token || !isFresh(token, clock.now(), minimumValidity)) {
+      if (hasLostCompany(this.#parts, grant)) return startAgainAfter(this.#signIns.signIn(permitted, grant));
       const isDelegated = isChild(access.clientId);
       const need = { cached: token, narrow, isDelegated, minimumValidity, deadline: pending.deadline };
       const renewed = await renewedToken({ ...this.#parts, exchange: this.#exchange }, grant, need);

@@ -50,9 +50,14 @@ function grantsAt(grants: Grants, provider: string): Grant[] {
   return grants.all().filter(({ resource, issuer }) => issuer === provider && resource === provider);
 }
 
+export interface CompanyRecords {
+  readonly registrations: Registrations;
+  readonly grants: Grants;
+}
+
 /** True for a grant that the company's sign-in stands behind, while there is none: they end together. */
 export function hasLostCompany(
-  { registrations, grants }: { readonly registrations: Registrations; readonly grants: Grants },
+  { registrations, grants }: CompanyRecords,
   { registrationId }: Pick<Grant, 'registrationId'>,
 ): boolean {
   const record = registrations.byId(registrationId);

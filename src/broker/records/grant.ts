@@ -189,11 +189,20 @@ export function namesOfServers({ endpoints, resource, issuer, server }: Grant): 
 export class Grants {
   readonly #log: RecordLog<Grant>;
   readonly #changed: () => void;
+  #listener: () => void = () => undefined;
 
   /** Calls `changed` after every change, once it is on the disk. */
   constructor(log: RecordLog<Grant>, changed: () => void) {
     this.#log = log;
-    this.#changed = changed;
+    this.#changed = () => {
+      this.#listener();
+      changed();
+    };
+  }
+
+  /** `listener` is called after every change, before anybody else learns of it. */
+  watch(listener: () => void): void {
+    this.#listener = listener;
   }
 
   all(): readonly Grant[] {

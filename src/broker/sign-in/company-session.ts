@@ -7,7 +7,8 @@
 import { z } from 'zod';
 import { KeyturnError, shellWord } from '../../base/errors.ts';
 import { parseJsonObject } from '../../oauth/base/json-object.ts';
-import { companySignIn } from '../records/company.ts';
+import { companySignIn, hasLostCompany, providerOf } from '../records/company.ts';
+import type { CompanyRecords } from '../records/company.ts';
 import type { Grant, Grants } from '../records/grant.ts';
 import type { Refresher } from '../tokens/refresher.ts';
 import { fullScope } from '../tokens/token-cache.ts';
@@ -76,4 +77,11 @@ function isFresh(idToken: string, now: number): boolean {
   const [, payload = ''] = idToken.split('.');
   const claims = claimsSchema.safeParse(parseJsonObject(Buffer.from(payload, 'base64url').toString('utf8')));
   return claims.success && (claims.data.exp - margin) * 1000 > now;
+}
+
+/** Tokens in memory end with the company's sign-in, though they have time left. Runs after each change of a grant. */
+export function dropWithoutCompany(records: CompanyRecords & { readonly cache: TokenCache }): void {
+  const { registrations, grants, cache } = records;
+  if (!registrations.all().some((record) => providerOf(record) !== undefined)) return;
+  for (const grant of grants.all()) if (hasLostCompany(records, grant)) cache.dropGrant(grant.id);
 }

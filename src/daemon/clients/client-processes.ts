@@ -6,6 +6,7 @@
  * ends when its last connection closes. It is what was seen only while its process runs the very file (device
  * and inode) that it ran then: a path proves nothing.
  */
+import { cliClientId } from '../../broker/records/local-client.ts';
 import type {
   ClientProcess,
   ProcessFacts,
@@ -19,6 +20,10 @@ import type { Caller, PairRequest } from '../../ipc/server/server.ts';
 
 /** What the socket tells of one connection. */
 export type Connected = Pick<Caller, 'clientId' | 'peer' | 'peerNow' | 'isOpen' | 'onClose'>;
+
+/** The owner asks for tokens as the local client `cli`, which needs a permission like any other. */
+export const brokerClientId = (caller: Caller): string =>
+  caller.role === 'owner' ? cliClientId : caller.clientId;
 
 export class ClientProcesses {
   readonly #runs = new Map<string, Set<Connected>>();

@@ -4,13 +4,13 @@
  */
 import type { Broker } from '../../broker/broker.ts';
 import { permissionRow } from '../../broker/consent/permission-changes.ts';
-import { cliClientId, isChild } from '../../broker/records/local-client.ts';
-import type { Caller } from '../../ipc/server/server.ts';
+import { isChild } from '../../broker/records/local-client.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { formatScope, parseScope } from '../../oauth/base/scope.ts';
 import { clientAnswers } from './answers.ts';
 import { interactionAnswer } from './open-questions.ts';
 import type { Handlers, Services } from './services.ts';
+import { brokerClientId } from '../clients/client-processes.ts';
 import { requireUnchanged, permissionChange, refusalOf } from '../clients/widening.ts';
 
 export const clientMethods: Pick<
@@ -106,10 +106,6 @@ export const clientMethods: Pick<
     return {};
   },
 };
-
-/** The owner asks for tokens as the local client `cli`, which needs a permission like any other. */
-export const brokerClientId = (caller: Caller): string =>
-  caller.role === 'owner' ? cliClientId : caller.clientId;
 
 /** Unpairs a program: its permissions, its key and its connections end. */
 export async function removeClient(

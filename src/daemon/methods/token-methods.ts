@@ -18,7 +18,8 @@ import { bearerChallenge } from '../../oauth/discovery/challenge.ts';
 import { formatScope, parseScope } from '../../oauth/base/scope.ts';
 import type { Handlers } from './services.ts';
 import { refusalOf } from '../clients/widening.ts';
-import { brokerClientId, endPermission } from './client-methods.ts';
+import { brokerClientId } from '../clients/client-processes.ts';
+import { endPermission } from './client-methods.ts';
 
 /** How long `token.get` waits for the user unless told otherwise, in seconds. */
 const defaultTimeout = 300;
