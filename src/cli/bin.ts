@@ -18,7 +18,8 @@ if (major < 22 || (major === 22 && minor < 19)) {
   }
   process.exitCode = newer === undefined ? 1 : await runBy(newer);
 } else {
-  (await import('./terminal/output.ts')).guardOutput();
+  const { guardOutput, main } = await import('./main.ts');
+  guardOutput();
   const [command, ...args] = process.argv.slice(2);
-  process.exitCode = await (await import('./main.ts')).main(command, args);
+  process.exitCode = await main(command, args);
 }

@@ -8,6 +8,8 @@ import type { Command } from './terminal/command.ts';
 import { refuse } from './terminal/output.ts';
 import type { Statement } from './terminal/statement.ts';
 
+export { guardOutput } from './terminal/output.ts';
+
 /** In the order of `keyturn --help`. */
 const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = {
   token: () => import('./commands/token.ts'),
