@@ -62,5 +62,9 @@ export function hasLostCompany(
 ): boolean {
   const record = registrations.byId(registrationId);
   const provider = record && providerOf(record);
-  return provider !== undefined && companySignIn(grants, provider)?.state.kind !== 'active';
+  return provider !== undefined && !isSignedInAt(grants, provider);
+}
+
+export function isSignedInAt(grants: Grants, provider: string): boolean {
+  return companySignIn(grants, provider)?.state.kind === 'active';
 }

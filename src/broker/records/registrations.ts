@@ -67,6 +67,11 @@ export class Registrations {
     return this.#file.shown;
   }
 
+  /** Verified or not, and none where the file can't be read: for what only takes something away. */
+  readable(): readonly RegistrationRecord[] {
+    return this.#file.isLoaded ? this.#file.shown : [];
+  }
+
   /** For lists: why a sign-in doesn't use it; undefined if one does. Verified or not. */
   standing(record: RegistrationRecord, now: number): 'replaced' | 'rejected' | 'trial' | undefined {
     if (record.isRejected) return 'rejected';

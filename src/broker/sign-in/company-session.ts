@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import { KeyturnError, shellWord } from '../../base/errors.ts';
 import { parseJsonObject } from '../../oauth/base/json-object.ts';
-import { companySignIn, hasLostCompany, providerOf } from '../records/company.ts';
+import { companySignIn, isSignedInAt, providerOf } from '../records/company.ts';
 import type { CompanyRecords } from '../records/company.ts';
 import type { Grant, Grants } from '../records/grant.ts';
 import type { Refresher } from '../tokens/refresher.ts';
@@ -79,9 +79,18 @@ function isFresh(idToken: string, now: number): boolean {
   return claims.success && (claims.data.exp - margin) * 1000 > now;
 }
 
-/** Tokens in memory end with the company's sign-in, though they have time left. Runs after each change of a grant. */
-export function dropWithoutCompany(records: CompanyRecords & { readonly cache: TokenCache }): void {
-  const { registrations, grants, cache } = records;
-  if (!registrations.all().some((record) => providerOf(record) !== undefined)) return;
-  for (const grant of grants.all()) if (hasLostCompany(records, grant)) cache.dropGrant(grant.id);
+/**
+ * Tokens in memory end with the company's sign-in, though they have time left. Runs after each change of a grant, also
+ * before the registrations are verified: until then there are no tokens in memory.
+ */
+export function dropWithoutCompany({
+  registrations,
+  grants,
+  cache,
+}: CompanyRecords & Pick<CompanyParts, 'cache'>): void {
+  const providers = new Map(registrations.readable().map((record) => [record.id, providerOf(record)]));
+  for (const { id, registrationId } of grants.all()) {
+    const provider = providers.get(registrationId);
+    if (provider !== undefined && !isSignedInAt(grants, provider)) cache.dropGrant(id);
+  }
 }
