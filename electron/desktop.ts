@@ -28,7 +28,7 @@ import { applicationMenu } from './windows/application-menu.ts';
 import { pageFolder, preloadFile } from './base/files.ts';
 import { hardenApp, hardenSession } from './windows/hardening.ts';
 import { answerWindows } from './windows/ipc.ts';
-import { spawnKeychainChild, spawnProxyChild } from './system/children.ts';
+import { spawnKeychainChild, spawnProxyChild, spawnSignerChild } from './system/children.ts';
 import { ClientSetup } from './windows/client-setup.ts';
 import { loginItem } from './system/login-item.ts';
 import { commandOf, noteCommand } from './system/own-command.ts';
@@ -127,6 +127,7 @@ async function open(options: DesktopOptions, paths: HomePaths): Promise<TrayCont
     desk: true,
     openBrowser: (url) => pages.openIfAllowed(url),
     spawnWorker: spawnKeychainChild,
+    spawnSigner: spawnSignerChild,
     spawnProxy: spawnProxyChild,
     proxyFor: async (url) => proxyFrom(await session.defaultSession.resolveProxy(url)),
     log,

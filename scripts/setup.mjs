@@ -25,6 +25,7 @@ const debianPackages = [
   'chromium',
   'libglib2.0-bin',
   'postgresql',
+  'softhsm2',
 ];
 
 function say(line) {

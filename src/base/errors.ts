@@ -37,6 +37,7 @@ export const reasons = {
   login_required: { code: -32012, exit: exitCodes.interactionNeeded },
   login_pending: { code: -32013, exit: exitCodes.interactionNeeded },
   moved: { code: -32015, exit: exitCodes.interactionNeeded },
+  key_lost: { code: -32016, exit: exitCodes.interactionNeeded },
   interrupted: { code: -32014, exit: exitCodes.interrupted },
 
   consent_denied: { code: -32020, exit: exitCodes.denied },
@@ -77,6 +78,7 @@ export const reasons = {
   vault_unreadable: { code: -32061, exit: exitCodes.locked },
   vault_unavailable: { code: -32062, exit: exitCodes.locked },
   file_unreadable: { code: -32063, exit: exitCodes.locked },
+  key_unavailable: { code: -32068, exit: exitCodes.locked },
 
   broker_unreachable: { code: -32070, exit: exitCodes.brokerUnreachable },
   broker_running: { code: -32071, exit: exitCodes.brokerUnreachable },

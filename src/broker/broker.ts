@@ -107,7 +107,7 @@ export class Broker {
   }
 
   /** A proof of the key of a token that this program received. Throws as `Proofs.prove`. */
-  prove(request: ProofRequest): string {
+  async prove(request: ProofRequest): Promise<string> {
     return this.#proofs.prove(request);
   }
 

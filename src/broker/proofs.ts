@@ -3,18 +3,20 @@
  *
  * Invariants: a proof is for a token that this program received, and for a URL within an endpoint where the program may
  * still use it. It names that one method and URL, and the server's time now, so that nobody can stock up on proofs for
- * later. Nothing waits from the look-up of the permission to the proof.
+ * later. A key in a token takes its time to sign: what allowed the proof is looked at again before the program gets it.
  */
-import { KeyturnError, quoted } from '../base/errors.ts';
+import { KeyturnError, quoted, reasonOf } from '../base/errors.ts';
 import { withoutOfflineAccess } from '../oauth/base/scope.ts';
 import { resourceCovers } from '../oauth/base/resource.ts';
 import { serverTime } from '../oauth/base/server-clock.ts';
+import type { ProofKey } from '../oauth/client/proof-key.ts';
 import type { CurrentPermissions } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
 import { endpointsWithin, isLiving } from './records/grant.ts';
 import type { Grant } from './records/grant.ts';
 import { isChild } from './records/local-client.ts';
 import { covers, isRefused } from './records/permission.ts';
+import { keyGone } from './tokens/failed-refresh.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
 
 export interface ProofRequest {
@@ -47,25 +49,56 @@ export class Proofs {
 
   /**
    * The value of the DPoP header. Throws `not_found` (not a token of this program any more), `invalid_request` (a Bearer
-   * token), `resource_mismatch`, `consent_required`, `consent_denied`, `paused` and `rate_limited`.
+   * token), `resource_mismatch`, `consent_required`, `consent_denied`, `paused`, `rate_limited`, `key_lost`
+   * and `key_unavailable`.
    */
-  prove({ clientId, tokenId, method, url: text, nonce }: ProofRequest): string {
-    const { cache, grants, pause } = this.#parts;
-    pause.refuse();
-    this.#limit(clientId);
-    const found = cache.byId(tokenId);
-    const grant = found && grants.byId(found.grantId);
-    if (!grant || !found.token.handedTo.has(clientId) || !isLiving(grant)) throw noSuchToken();
-    const { token } = found;
-    if (!token.proofKey) throw needsNoProof();
-    const url = new URL(text);
-    const endpoint = this.#endpointOf(clientId, url, grant, token);
-    this.#note(clientId, endpoint, grant, token);
+  async prove(request: ProofRequest): Promise<string> {
+    this.#limit(request.clientId);
+    const { grant, token, endpoint, url } = this.#allowed(request);
+    const { method, nonce, clientId } = request;
     const { network } = this.#parts;
     // The protected server's own clock if it is known; else the authorization server's.
     const time = serverTime(network(endpoint), { issuer: grant.issuer, tokenEndpoint: url.href });
     const { proofKey, accessToken } = token;
-    return proofKey.proof({ method, url, accessToken, nonce, time });
+    const proof = await proofKey
+      .proof({ method, url, accessToken, nonce, time })
+      .catch((error: unknown) => this.#failed(grant, error));
+    this.#allowed(request);
+    this.#note(clientId, endpoint, grant, token);
+    return proof;
+  }
+
+  /** The token, and where the program may use it now. Throws as `prove`. */
+  #allowed({ clientId, tokenId, url: text }: ProofRequest): Allowed {
+    const { cache, grants, pause } = this.#parts;
+    pause.refuse();
+    const found = cache.byId(tokenId);
+    const grant = found && grants.byId(found.grantId);
+    if (!grant || !found.token.handedTo.has(clientId) || !isLiving(grant)) throw noSuchToken();
+    const { token } = found;
+    const { proofKey } = token;
+    if (!proofKey) throw needsNoProof();
+    const url = new URL(text);
+    return {
+      grant,
+      token: { ...token, proofKey },
+      url,
+      endpoint: this.#endpointOf(clientId, url, grant, token),
+    };
+  }
+
+  /** A key that is gone ends its grant: no request with its tokens can succeed any more. */
+  async #failed({ id, issuer }: Grant, error: unknown): Promise<never> {
+    const { grants, cache, audit, refresher } = this.#parts;
+    audit.note({ event: 'proof', outcome: reasonOf(error), grant: id, issuer });
+    if (reasonOf(error) === 'key_lost')
+      await refresher.exclusive(id, async () => {
+        const now = grants.byId(id);
+        if (now?.state.kind !== 'active') return;
+        cache.dropGrant(id);
+        await grants.change(now, { state: keyGone(now), attempt: undefined });
+      });
+    throw error;
   }
 
   /** The endpoint that `url` lies within and where the program may use the token. */
@@ -124,6 +157,14 @@ export class Proofs {
       ...(fingerprint === undefined ? {} : { fingerprint }),
     });
   }
+}
+
+interface Allowed {
+  readonly grant: Grant;
+  readonly token: AccessToken & { readonly proofKey: ProofKey };
+  readonly url: URL;
+  /** That the URL lies within. */
+  readonly endpoint: string;
 }
 
 interface Access {

@@ -153,6 +153,7 @@ function shutdownOf(runtime: Runtime, { unlock, server, stopProxies }: Ended): S
     },
     close: async () => {
       await Promise.all([revocations.settled(), sweep.end()]);
+      broker.parts.keyHolders.close();
       await Promise.allSettled([secrets.vault.close(), net.close()]);
     },
     unlock,

@@ -5,6 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { ProofKey } from '../../src/oauth/client/proof-key.ts';
 import { homeInWorld, newHome } from '../support/home.ts';
+import { newSoftwareKey } from '../../src/signing/base/software-key.ts';
 import { clientOf } from '../support/processes/bridge-client.ts';
 import { keyturnPy, pythonProgram } from '../support/processes/python.ts';
 import { library, paired } from '../support/processes/program.ts';
@@ -170,7 +171,7 @@ describe('a stolen token', () => {
     // Without a proof, or with one of another key.
     expect(await statusWith(world, { authorization: `Bearer ${token}` })).toBe(401);
     expect(await statusWith(world, { authorization: `DPoP ${token}` })).toBe(401);
-    const thiefs = ProofKey.generate().proof({
+    const thiefs = await new ProofKey(newSoftwareKey()).proof({
       method: 'POST',
       url: new URL(resource),
       accessToken: token ?? '',

@@ -138,7 +138,7 @@ describe('tokens are bound to a key', () => {
     const { rig, restarted, authorizationServer } = await boundGround();
     const { tokenId } = await rig.ask();
     const before = thumbprintKey(
-      rig.broker.prove({ clientId: 'editor', tokenId, method: 'GET', url: rig.endpoint }),
+      await rig.broker.prove({ clientId: 'editor', tokenId, method: 'GET', url: rig.endpoint }),
     );
     const { d } = (JSON.parse(await rig.vault.read(`grant.${rig.grant().id}`)) as { proofKey: { d: string } })
       .proofKey;
@@ -146,7 +146,7 @@ describe('tokens are bound to a key', () => {
     expect(rig.texts().join('\n')).not.toContain(d);
     const again = await restarted();
     const token = await again.ask({ interaction: 'never' });
-    const proof = again.broker.prove({
+    const proof = await again.broker.prove({
       clientId: 'editor',
       tokenId: token.tokenId,
       method: 'GET',
@@ -168,13 +168,13 @@ describe('a proof for a program', () => {
   const proving = async () => {
     const { rig } = await boundGround();
     const { tokenId } = await rig.ask();
-    const prove = (changes: object = {}): string =>
+    const prove = (changes: object = {}): Promise<string> =>
       rig.broker.prove({ clientId: 'editor', tokenId, method: 'POST', url: rig.endpoint, ...changes });
     return { rig, tokenId, prove };
   };
-  const reason = (work: () => unknown): unknown => {
+  const reason = async (work: () => Promise<unknown>): Promise<unknown> => {
     try {
-      work();
+      await work();
     } catch (error) {
       return reasonOf(error);
     }
@@ -183,7 +183,7 @@ describe('a proof for a program', () => {
 
   it('a proof for a program names its request, with the nonce that the server wants', async () => {
     const { rig, prove } = await proving();
-    expect(claimsOf(prove({ url: `${rig.endpoint}/below?x=1`, nonce: 'n1' }))).toMatchObject({
+    expect(claimsOf(await prove({ url: `${rig.endpoint}/below?x=1`, nonce: 'n1' }))).toMatchObject({
       htm: 'POST',
       htu: `${rig.endpoint}/below`,
       nonce: 'n1',
@@ -205,40 +205,37 @@ describe('a proof for a program', () => {
       'https://elsewhere.example/mcp',
       rig.endpoint.replace('https://', 'https://user@'),
     ])
-      expect(
-        reason(() => prove({ url })),
-        url,
-      ).toBe('resource_mismatch');
+      expect(await reason(() => prove({ url })), url).toBe('resource_mismatch');
   });
 
   it('a proof for a program is refused to another program, and for a token that is gone', async () => {
     const { rig, prove } = await proving();
     await rig.allow('agent');
-    expect(reason(() => prove({ clientId: 'agent' }))).toBe('not_found');
-    expect(reason(() => prove({ tokenId: 'unknown' }))).toBe('not_found');
+    expect(await reason(() => prove({ clientId: 'agent' }))).toBe('not_found');
+    expect(await reason(() => prove({ tokenId: 'unknown' }))).toBe('not_found');
     await revokeGrant(rig.parts, rig.grant());
-    expect(reason(() => prove())).toBe('not_found');
+    expect(await reason(() => prove())).toBe('not_found');
   });
 
   it('a proof for a program is refused once its permission has ended, is denied, or all access is paused', async () => {
     const { rig, prove } = await proving();
     const key = { clientId: 'editor', endpoint: rig.endpoint };
     await rig.parts.permissions.end(key.clientId, key.endpoint);
-    expect(reason(() => prove())).toBe('consent_required');
+    expect(await reason(() => prove())).toBe('consent_required');
     await rig.broker.consent.decide({ ...key, decision: 'deny', createdAt: rig.clock.now() });
-    expect(reason(() => prove())).toBe('consent_denied');
+    expect(await reason(() => prove())).toBe('consent_denied');
     await rig.allow();
-    expect(reason(() => prove())).toBe('consent_required');
+    expect(await reason(() => prove())).toBe('consent_required');
     await rig.ask();
-    expect(reason(() => prove())).toBeUndefined();
+    expect(await reason(() => prove())).toBeUndefined();
     rig.parts.pause.begin({ since: rig.clock.wall() });
-    expect(reason(() => prove())).toBe('paused');
+    expect(await reason(() => prove())).toBe('paused');
   });
 
   it('a proof for a program is refused if its permission no longer has the scopes of the token', async () => {
     const { rig, prove } = await proving();
     await rig.allow('editor', ['other']);
-    expect(reason(() => prove())).toBe('consent_required');
+    expect(await reason(() => prove())).toBe('consent_required');
   });
 
   it('a card says that a program would get tokens that are bound to a key', async () => {
@@ -262,30 +259,32 @@ describe('a proof for a program', () => {
       once: true,
     });
     const { tokenId } = await rig.ask({ clientId: 'agent' });
-    const prove = (): string =>
+    const prove = (): Promise<string> =>
       rig.broker.prove({ clientId: 'agent', tokenId, method: 'POST', url: rig.endpoint });
-    expect(reason(prove)).toBeUndefined();
-    expect(reason(prove)).toBeUndefined();
+    expect(await reason(prove)).toBeUndefined();
+    expect(await reason(prove)).toBeUndefined();
     rig.parts.leases.end('agent', rig.endpoint);
-    expect(reason(prove)).toBe('consent_required');
+    expect(await reason(prove)).toBe('consent_required');
   });
 
   it('a proof for a program that asks too often has to wait, and no other program does', async () => {
     const { rig, tokenId, prove } = await proving();
-    for (let count = 0; count < 1000; count += 1) prove();
-    expect(reason(() => prove())).toBe('rate_limited');
+    for (let count = 0; count < 1000; count += 1) await prove();
+    expect(await reason(() => prove())).toBe('rate_limited');
     await rig.allow('agent');
     await rig.ask({ clientId: 'agent' });
-    expect(reason(() => prove({ clientId: 'agent', tokenId }))).toBeUndefined();
+    expect(await reason(() => prove({ clientId: 'agent', tokenId }))).toBeUndefined();
     rig.clock.advance(5000);
-    expect(reason(() => prove())).toBeUndefined();
+    expect(await reason(() => prove())).toBeUndefined();
   });
 
   it('a Bearer token gets no proof', async () => {
     const { rig } = await ground();
     const { tokenId } = await rig.ask();
     expect(
-      reason(() => rig.broker.prove({ clientId: 'editor', tokenId, method: 'POST', url: rig.endpoint })),
+      await reason(() =>
+        rig.broker.prove({ clientId: 'editor', tokenId, method: 'POST', url: rig.endpoint }),
+      ),
     ).toBe('invalid_request');
   });
 });

@@ -79,6 +79,8 @@ export const window: Translation<typeof english> = {
     vault_unreadable: 'Etwas im Tresor ist nicht lesbar.',
     vault_unavailable: 'Der Tresor antwortet nicht.',
     file_unreadable: 'Eine Datei von Keyturn ist nicht verwendbar.',
+    key_lost: 'Der Schlüssel dieser Anmeldung fehlt auf dem Sicherheitstoken.',
+    key_unavailable: 'Das Sicherheitstoken mit dem Schlüssel ist gerade nicht nutzbar.',
     broker_unreachable: 'Keyturn ist nicht erreichbar.',
     broker_running: 'Keyturn läuft bereits.',
     handshake_failed: 'Die Verbindung kam nicht zustande.',

@@ -85,6 +85,8 @@ export const window = {
     vault_unreadable: 'Something in the vault can’t be read.',
     vault_unavailable: 'The vault doesn’t answer.',
     file_unreadable: 'A file of Keyturn’s can’t be used.',
+    key_lost: 'The key of this sign-in is gone from the security token.',
+    key_unavailable: 'The security token with the key can’t be used now.',
     broker_unreachable: 'Keyturn can’t be reached.',
     broker_running: 'Keyturn runs already.',
     handshake_failed: 'The connection could not be made.',

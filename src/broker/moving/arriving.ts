@@ -9,6 +9,7 @@ import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
 import type { UrlPolicy } from '../../oauth/base/secure-url.ts';
 import type { Binding } from '../grants/grant-binding.ts';
+import { keyFacts } from '../grants/grant-binding.ts';
 import { keptSuperseded } from '../grants/grant-secret.ts';
 import type { GrantSecret, Superseded } from '../grants/grant-secret.ts';
 import { isLiving, subjectOf } from '../records/grant.ts';
@@ -166,7 +167,7 @@ async function keep(parts: MovingParts, id: string, { parcel, grant, clients }: 
       ...indexed,
       state: { kind: 'active' },
       hasRefreshToken: true,
-      isKeyBound: secret.proofKey ? true : undefined,
+      ...keyFacts(secret.proofKey),
       attempt: undefined,
       ...(offline === undefined ? {} : { offline }),
       ...(liveUntil === undefined ? {} : { liveUntil }),

@@ -9,6 +9,7 @@ import { randomBytes } from 'node:crypto';
 import type { Audit } from '../../audit/audit.ts';
 import type { Clock } from '../../base/clock.ts';
 import { KeyturnError } from '../../base/errors.ts';
+import { softwareKeySchema } from '../../signing/base/signing-key.ts';
 import type { GrantSecret } from '../grants/grant-secret.ts';
 import type { Grant, Grants } from '../records/grant.ts';
 import type { Registrations } from '../records/registrations.ts';
@@ -26,12 +27,17 @@ export interface MovingParts {
 }
 
 /**
- * A grant that another machine can go on with: it has a refresh token, and belongs to no program of this machine.
+ * A grant that another machine can go on with: it has a refresh token, and belongs to no program of this machine, nor does
+ * its key lie in a token of this machine.
  * `isUnattended`: its client gets tokens without a person, and signs in anew wherever it is entered.
  */
-function isMovable({ state, hasRefreshToken, purpose, registrationId }: Grant, parts: MovingParts): boolean {
+function isMovable(
+  { state, hasRefreshToken, purpose, registrationId, keyToken }: Grant,
+  parts: MovingParts,
+): boolean {
   const isUnattended = parts.registrations.shown().some(({ id, grant }) => id === registrationId && grant);
-  return state.kind === 'active' && hasRefreshToken && purpose?.kind !== 'narrow' && !isUnattended;
+  const isOurs = purpose?.kind === 'narrow' || isUnattended || keyToken !== undefined;
+  return state.kind === 'active' && hasRefreshToken && !isOurs;
 }
 
 /** What an export would move, by the index, and which living grants would stay. */
@@ -111,7 +117,8 @@ async function markMoved(parts: MovingParts, id: string): Promise<MovedGrant | u
   const secret = await refresher.secrets.read(id);
   const grant = grants.byId(id);
   const { refreshToken } = secret;
-  if (!grant || !isMovable(grant, parts) || refreshToken === undefined) return undefined;
+  const proofKey = softwareKeySchema.optional().safeParse(secret.proofKey);
+  if (!grant || !isMovable(grant, parts) || refreshToken === undefined || !proofKey.success) return undefined;
   const movedAt = clock.wall();
   const binding = { ...secret.binding, movedAt, generation: grant.generation + 1 };
   try {
@@ -127,7 +134,7 @@ async function markMoved(parts: MovingParts, id: string): Promise<MovedGrant | u
   const { offline, liveUntil } = grant;
   return {
     id,
-    secret: { ...secret, refreshToken },
+    secret: { ...secret, refreshToken, proofKey: proofKey.data },
     ...(offline === undefined ? {} : { offline }),
     ...(liveUntil === undefined ? {} : { liveUntil }),
   };

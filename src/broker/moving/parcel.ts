@@ -6,6 +6,7 @@
  * permission, no program and no key of a machine.
  */
 import { z } from 'zod';
+import { softwareKeySchema } from '../../signing/base/signing-key.ts';
 import { secretSchema } from '../grants/grant-secret.ts';
 import { bindingSchema } from '../grants/grant-binding.ts';
 import { grantSchema } from '../records/grant.ts';
@@ -16,6 +17,8 @@ const movedGrantSchema = z.object({
   id: grantSchema.shape.id,
   secret: secretSchema.extend({
     refreshToken: z.string(),
+    // A key in a token of the other machine is out of reach here, and a file must not name a module to load.
+    proofKey: softwareKeySchema.optional(),
     binding: bindingSchema.omit({
       generation: true,
       purpose: true,

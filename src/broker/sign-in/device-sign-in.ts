@@ -4,7 +4,6 @@
  * Invariant: only the user starts it, and only the user sees the code; a local client never does.
  */
 import { reasonOf } from '../../base/errors.ts';
-import { ProofKey } from '../../oauth/client/proof-key.ts';
 import type { DeviceAuthorization } from '../../oauth/grants/device.ts';
 import { pollDeviceAuthorization, startDeviceAuthorization } from '../../oauth/grants/device.ts';
 import type { DeviceRequest } from '../../oauth/grants/device.ts';
@@ -67,7 +66,7 @@ async function start(
 /** The same client as with a browser. */
 async function prepare(
   parts: SignInParts,
-  { request, destination, scope }: SignInContext,
+  { request, destination, scope, proofKey }: SignInContext,
   refused: Refused | undefined,
 ): Promise<{ readonly identity: Identity; readonly device: DeviceRequest }> {
   const { server, resource } = destination;
@@ -87,7 +86,7 @@ async function prepare(
     resource,
     overrides: overridesAt(parts, request.endpoint, destination),
     ...(scope === undefined ? {} : { scope }),
-    ...(destination.isBound ? { proofKey: ProofKey.generate() } : {}),
+    ...(proofKey ? { proofKey } : {}),
   };
   return { identity, device };
 }

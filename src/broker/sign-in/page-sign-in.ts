@@ -7,7 +7,6 @@
 import { KeyturnError, reasonOf, RuleRefusal, shellWord } from '../../base/errors.ts';
 import { buildAuthorizationRequest } from '../../oauth/grants/authorization.ts';
 import { clientRefused, openidHint, PromptRefused } from '../../oauth/grants/authorization-failure.ts';
-import { ProofKey } from '../../oauth/client/proof-key.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { AmbiguousIssuer, StartedAuthorization } from '../../oauth/grants/authorization.ts';
 import { exchangeCode } from '../../oauth/grants/token.ts';
@@ -96,7 +95,7 @@ function errorPage(server: AuthorizationServer): KeyturnError {
 
 function authorizationRequest(
   parts: SignInParts,
-  { request, destination, scope, options: { prompts, loginHint } }: SignInContext,
+  { request, destination, scope, proofKey, options: { prompts, loginHint } }: SignInContext,
   { record, receiver, isNew }: Redirect,
 ): Promise<{ readonly url: string; readonly started: StartedAuthorization }> {
   const { server, resource } = destination;
@@ -110,8 +109,7 @@ function authorizationRequest(
     ...(scope === undefined ? {} : { scope }),
     ...(loginHint === undefined ? {} : { loginHint }),
     ...(prompts.length === 0 ? {} : { prompt: prompts.join(' ') }),
-    // A new key for each sign-in: what an earlier key of the grant signed is worth nothing for the new tokens.
-    ...(destination.isBound ? { proofKey: ProofKey.generate() } : {}),
+    ...(proofKey ? { proofKey } : {}),
   });
 }
 

@@ -3,6 +3,7 @@
  * that the kinds of sign-in and the code that chooses among them need not import each other.
  */
 import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
+import type { ProofKey } from '../../oauth/client/proof-key.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import type { Destination } from '../destination/destination.ts';
@@ -62,6 +63,8 @@ export interface SignInContext {
   readonly scope: readonly string[] | undefined;
   /** None for a way of signing in without a page of ours. */
   readonly options: PageOptions;
+  /** The key that its tokens will be bound to; undefined for Bearer tokens. */
+  readonly proofKey: ProofKey | undefined;
 }
 
 /** Tokens, and the identity they were issued to. */

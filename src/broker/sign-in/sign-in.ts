@@ -22,6 +22,7 @@ import { storeGrant, unboundNow } from './store-grant.ts';
 import type { ConfirmAccount } from './store-grant.ts';
 import { isLiving } from '../records/grant.ts';
 import type { Grant } from '../records/grant.ts';
+import { withNewKey } from './new-key.ts';
 import { pageOptions } from './page-options.ts';
 import type { Page, PageOptions } from './page-options.ts';
 import { signInByPage } from './page-sign-in.ts';
@@ -55,18 +56,21 @@ async function signInNow(
   refuseUnboundNow(parts, request, destination);
   const scope = scopeFor(request, destination);
   const options = await optionsFor(parts, request, { server, scope });
-  const context: SignInContext = { request, destination, scope, options };
   const record = unattendedRecord(parts.registrations, server.issuer, parts.servers.timeAt(server.issuer));
+  const planned = { request, destination, scope, options };
   if (record) {
-    const answer = await askUnattended(parts, context, record, signal).catch(async (error: unknown) => {
-      if (!(error instanceof CompanySignInNeeded) || request.isUnattended) throw error;
-      // Only the person starts again what the person ended.
-      if (request.isAutomatic && hasEndedCompany(parts.grants, error.provider)) throw error;
-      // One sign-in at the company serves all of its servers.
-      await signInNow(parts, companyRequest(parts, request, error.provider), onPage, signal);
-      return askUnattended(parts, context, record, signal);
+    return withNewKey(parts.keyHolders, destination, async (proofKey) => {
+      const context = { ...planned, proofKey };
+      const answer = await askUnattended(parts, context, record, signal).catch(async (error: unknown) => {
+        if (!(error instanceof CompanySignInNeeded) || request.isUnattended) throw error;
+        // Only the person starts again what the person ended.
+        if (request.isAutomatic && hasEndedCompany(parts.grants, error.provider)) throw error;
+        // One sign-in at the company serves all of its servers.
+        await signInNow(parts, companyRequest(parts, request, error.provider), onPage, signal);
+        return askUnattended(parts, context, record, signal);
+      });
+      return storeUnattended(parts, context, { record, answer }, signal);
     });
-    return storeUnattended(parts, context, { record, answer }, signal);
   }
   if (request.isUnattended) throw needsPerson(request.endpoint);
   // No client is registered and no page opens if the question about the account could not be asked.
@@ -77,14 +81,17 @@ async function signInNow(
   return onPage(async (opened, closed) => {
     const visit = (one: SignInContext): Promise<Grant> =>
       way(parts, one, (tokens) => storeConfirmed(parts, one, tokens, { closed, signal }), opened, signal);
-    try {
-      return await visit(context);
-    } catch (error) {
-      if (!(error instanceof PromptRefused)) throw error;
-      const grant = await visit({ ...context, options: { ...options, prompts: [] } });
-      parts.refusedPrompts.add(server.issuer, options.prompts);
-      return grant;
-    }
+    return withNewKey(parts.keyHolders, destination, async (proofKey) => {
+      const context = { ...planned, proofKey };
+      try {
+        return await visit(context);
+      } catch (error) {
+        if (!(error instanceof PromptRefused)) throw error;
+        const grant = await visit({ ...context, options: { ...options, prompts: [] } });
+        parts.refusedPrompts.add(server.issuer, options.prompts);
+        return grant;
+      }
+    });
   });
 }
 
@@ -144,9 +151,9 @@ async function askUnattended(
   record: RegistrationRecord,
   signal: AbortSignal,
 ): Promise<TokenResponse> {
-  const { destination, scope, request } = context;
+  const { destination, scope, request, proofKey } = context;
   const overrides = overridesAt(parts, request.endpoint, destination);
-  const asked = { destination, record, scope, overrides, isByPerson: !request.isAutomatic, signal };
+  const asked = { destination, record, scope, overrides, proofKey, isByPerson: !request.isAutomatic, signal };
   return requestUnattended(parts, asked, parts.network(request.endpoint));
 }
 

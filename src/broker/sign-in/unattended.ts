@@ -7,7 +7,7 @@
 import { readFile } from 'node:fs/promises';
 import { KeyturnError } from '../../base/errors.ts';
 import { requestClientCredentials } from '../../oauth/grants/client-credentials.ts';
-import { ProofKey } from '../../oauth/client/proof-key.ts';
+import type { ProofKey } from '../../oauth/client/proof-key.ts';
 import type { Http } from '../../oauth/base/http.ts';
 import {
   discoverIdentityProvider,
@@ -31,6 +31,7 @@ export interface UnattendedRequest {
   readonly record: RegistrationRecord;
   readonly scope: readonly string[] | undefined;
   readonly overrides: Overrides;
+  readonly proofKey: ProofKey | undefined;
   /** The owner's own sign-in, not a program's request. */
   readonly isByPerson: boolean;
   readonly signal: AbortSignal;
@@ -58,7 +59,7 @@ export interface UnattendedParts extends CompanyParts {
  */
 export async function requestUnattended(
   parts: UnattendedParts,
-  { destination, record, scope, overrides, isByPerson, signal }: UnattendedRequest,
+  { destination, record, scope, overrides, proofKey, isByPerson, signal }: UnattendedRequest,
   http: Http,
 ): Promise<TokenResponse> {
   const { registrations, assertions } = parts;
@@ -71,7 +72,7 @@ export async function requestUnattended(
     resource,
     overrides,
     ...(scope === undefined ? {} : { scope }),
-    ...(destination.isBound ? { proofKey: ProofKey.generate() } : {}),
+    ...(proofKey ? { proofKey } : {}),
   };
   if (record.assertion !== undefined) {
     const use = { source: record.assertion, issuer: server.issuer, isByPerson };

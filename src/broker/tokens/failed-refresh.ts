@@ -66,6 +66,12 @@ export function attemptAfter(
   return before ?? (isLost && attempt ? { ...attempt, isUnanswered: true } : undefined);
 }
 
+/** The token that held the key says that it is gone: nothing can be had with the grant's tokens any more. */
+export const keyGone = ({ keyToken }: Grant): GrantState => ({
+  kind: 'loginRequired',
+  why: `its key is gone from the security token${keyToken === undefined ? '' : ` ${quoted(keyToken)}`}`,
+});
+
 export const loginRequiredState = (why: string): GrantState => ({
   kind: 'loginRequired',
   why,

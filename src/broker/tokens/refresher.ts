@@ -14,6 +14,7 @@ import { refresh } from '../../oauth/grants/token.ts';
 import type { RefreshRequest, TokenResponse } from '../../oauth/grants/token.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import type { Audit } from '../../audit/audit.ts';
+import type { KeyHolders } from '../../signing/key-holders.ts';
 import type { AccessPause } from '../refusals/access-pause.ts';
 import type { AuthorizationServers } from './authorization-servers.ts';
 import { Backoff } from '../../base/backoff.ts';
@@ -50,6 +51,7 @@ import {
   pausedBy,
   attemptAfter,
   registrationForgotten,
+  keyGone,
   loginRequiredState,
 } from './failed-refresh.ts';
 import type { Progress, FailedRefresh } from './failed-refresh.ts';
@@ -63,6 +65,7 @@ export interface RefresherParts {
   readonly registrations: Registrations;
   readonly servers: AuthorizationServers;
   readonly cache: TokenCache;
+  readonly keyHolders: KeyHolders;
   readonly audit: Audit;
   readonly pause: Pick<AccessPause, 'refuse'>;
   /** Gets lines for the broker's log. */
@@ -238,7 +241,7 @@ export class Refresher {
   }
 
   async #prepare(grant: Grant, scope: readonly string[] | undefined): Promise<Prepared> {
-    const { registrations, servers, overrides, cache } = this.#parts;
+    const { registrations, servers, overrides, cache, keyHolders } = this.#parts;
     const secret = await this.secrets.read(grant.id);
     const { refreshToken } = secret;
     if (refreshToken === undefined) throw loginRequired(grant, 'it has no refresh token');
@@ -259,7 +262,9 @@ export class Refresher {
         ...overrides.for(...namesOfServers(grant)),
         ...(isCompanySignIn(registrations, grant) ? providerOverrides : {}),
       },
-      ...(secret.proofKey === undefined ? {} : { proofKey: cache.proofKey(grant.id, secret.proofKey) }),
+      ...(secret.proofKey === undefined
+        ? {}
+        : { proofKey: cache.proofKey(grant.id, keyHolders.open(secret.proofKey)) }),
       ...(scope === undefined ? {} : { scope }),
     };
   }
@@ -373,6 +378,7 @@ export class Refresher {
   #count(attempted: Grant, { error, before, record }: FailedRefresh, key: string): GrantState | undefined {
     const { grants, clock } = this.#parts;
     const earlier = this.#refusals.last(attempted.id);
+    if (reasonOf(error) === 'key_lost') return keyGone(attempted);
     if (reasonOf(error) === 'login_required') {
       const why = whyEnded(before);
       return deadState(grants.all(), attempted, clock.wall(), earlier ? afterRefusal(why, earlier) : why);

@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { ProofKey } from '../../oauth/client/proof-key.ts';
-import type { ProofJwk } from '../../oauth/client/proof-key.ts';
+import type { SigningKey } from '../../signing/base/signing-key.ts';
 
 export interface AccessToken {
   /** Names the token on the wire without showing it. */
@@ -127,8 +127,8 @@ export class TokenCache {
   }
 
   /** The grant's key, with the nonce that its server gave last, if one of its tokens is here. */
-  proofKey(grantId: string, jwk: ProofJwk): ProofKey {
-    const key = new ProofKey(jwk);
+  proofKey(grantId: string, held: SigningKey): ProofKey {
+    const key = new ProofKey(held);
     const used = this.of(grantId).map((token) => token.proofKey);
     return used.find((one) => one?.thumbprint === key.thumbprint) ?? key;
   }

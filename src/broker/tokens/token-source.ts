@@ -9,6 +9,7 @@ import { fromWall } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Grant, Grants } from '../records/grant.ts';
 import type { RequestDeadline } from '../../base/request-deadline.ts';
+import type { KeyHolders } from '../../signing/key-holders.ts';
 import { isRefusal } from '../refusals/refresh-refusals.ts';
 import type { Refresher } from './refresher.ts';
 import type { ScopeExchange } from './scope-exchange.ts';
@@ -21,6 +22,7 @@ export interface SourceParts {
   readonly refresher: Refresher;
   readonly cache: TokenCache;
   readonly exchange: ScopeExchange;
+  readonly keyHolders: KeyHolders;
 }
 
 export interface TokenNeed {
@@ -57,7 +59,7 @@ export async function renewedToken(
     // A server that can't be reached, or refuses, is no reason to withhold a token that still works.
     const isServers = error instanceof Unreachable || isRefusal(error);
     if (isServers && cached && isAlive(cached, clock.now(), minimumValidity)) return cached;
-    if (reasonOf(error) === 'login_required') return 'changed';
+    if (['login_required', 'key_lost'].includes(reasonOf(error))) return 'changed';
     throw error;
   }
 }
@@ -96,10 +98,10 @@ async function unrefreshable(
 }
 
 async function storedToken(
-  { cache, refresher, grants, clock }: SourceParts,
+  { cache, refresher, grants, clock, keyHolders }: SourceParts,
   grant: Grant,
 ): Promise<AccessToken | undefined> {
-  const { accessToken: stored, proofKey: jwk } = await refresher.secrets.read(grant.id);
+  const { accessToken: stored, proofKey: kept } = await refresher.secrets.read(grant.id);
   if (!stored || cache.isRefused(grant.id, stored.value) || !grants.isCurrent(grant)) return undefined;
   const { value: accessToken, scope } = stored;
   const issuedAt = fromWall(clock, stored.issuedAt);
@@ -112,7 +114,7 @@ async function storedToken(
       issuedAt,
       expiresAt,
       scope,
-      ...(jwk === undefined ? {} : { proofKey: cache.proofKey(grant.id, jwk) }),
+      ...(kept === undefined ? {} : { proofKey: cache.proofKey(grant.id, keyHolders.open(kept)) }),
     })
   );
 }

@@ -46,6 +46,7 @@ export function grantAnswer(
     state: shownState(broker, grant),
     overrides: broker.parts.overrides.shownFor(...namesOfServers(grant)),
     tokenType: grant.isKeyBound ? 'DPoP' : 'Bearer',
+    ...(grant.keyToken === undefined ? {} : { keyToken: grant.keyToken }),
     ...(grant.audience === undefined ? {} : { audience: grant.audience }),
     ...(grant.state.kind === 'loginRequired' ? { why: grant.state.why } : {}),
     ...receiptOf(broker, grant),

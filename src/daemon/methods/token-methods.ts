@@ -51,9 +51,9 @@ export const tokenMethods: Pick<
     return tokenAnswer(broker, await broker.getToken(request));
   },
 
-  'token.prove': ({ broker }, caller, { nonce, ...request }) => {
+  'token.prove': async ({ broker }, caller, { nonce, ...request }) => {
     const asked = { ...request, clientId: brokerClientId(caller) };
-    return { proof: broker.prove(nonce === undefined ? asked : { ...asked, nonce }) };
+    return { proof: await broker.prove(nonce === undefined ? asked : { ...asked, nonce }) };
   },
 
   'token.reject': async ({ broker }, caller, params) => {

@@ -1,7 +1,8 @@
 /**
- * The passphrase of a sealed file on a machine without a person: from a file, a credential of systemd's, or a command.
+ * The passphrase of a sealed file on a machine without a person: from a file, a credential of systemd's, or a command. And
+ * the PIN of a security token, from a file.
  *
- * Invariant: the passphrase is in no message. What another user could have written or read is refused. A command gets
+ * Invariant: neither is in a message. What another user could have written or read is refused. A command gets
  * no shell, and nothing of ours on its standard input.
  */
 import { execFile } from 'node:child_process';
@@ -34,6 +35,20 @@ export async function passphraseFrom(
   return undefined;
 }
 
+/** The PIN of a security token. Throws `file_unreadable`. */
+export const pinFrom = async (file: string): Promise<string> =>
+  line(
+    await readSecret(file, {
+      what: 'PIN of the security token',
+      hint: 'keyturn settings keyHolder names the place.',
+    }),
+  );
+
+const passphrase = {
+  what: 'passphrase of the vault',
+  hint: 'keyturn settings vaultKey names the place. keyturn unlock takes the passphrase from you.',
+};
+
 /** Of a file that may end with a line break. */
 const line = (text: string): string => text.replace(/\r?\n$/, '');
 
@@ -48,35 +63,36 @@ function credentialFile(name: string, { CREDENTIALS_DIRECTORY: folder }: NodeJS.
   );
 }
 
-async function readSecret(file: string): Promise<string> {
+async function readSecret(file: string, wanted: Wanted = passphrase): Promise<string> {
+  const unreadable = (why: string, hint?: string): KeyturnError => notTaken(file, wanted, why, hint);
   const handle = await open(file, constants.O_RDONLY).catch((error: unknown) => {
-    throw unreadable(file, `it can't be opened (${systemCode(error)})`);
+    throw unreadable(`it can't be opened (${systemCode(error)})`);
   });
   try {
     const found = await handle.stat();
     const uid = process.getuid?.();
-    if (!found.isFile()) throw unreadable(file, 'it is not a plain file');
+    if (!found.isFile()) throw unreadable('it is not a plain file');
     if (uid !== undefined && found.uid !== uid && found.uid !== 0)
-      throw unreadable(file, `it belongs to user ${found.uid}`);
+      throw unreadable(`it belongs to user ${found.uid}`);
     // An administrator may give it to a group. Windows has no such modes.
     if (uid !== undefined && (found.mode & 0o027) !== 0)
-      throw unreadable(file, 'others may read or change it', `chmod 600, or 640 if root gives it to a group`);
-    if (found.size > maxLength) throw unreadable(file, `it is longer than ${maxLength} bytes`);
+      throw unreadable('others may read or change it', `chmod 600, or 640 if root gives it to a group`);
+    if (found.size > maxLength) throw unreadable(`it is longer than ${maxLength} bytes`);
     return await handle.readFile('utf8');
   } finally {
     await handle.close();
   }
 }
 
-function unreadable(file: string, why: string, hint?: string): KeyturnError {
-  return new KeyturnError(
-    'file_unreadable',
-    `The passphrase of the vault can't be taken from ${quoted(file)}: ${why}.`,
-    {
-      hint:
-        hint ?? 'keyturn settings vaultKey names the place. keyturn unlock takes the passphrase from you.',
-    },
-  );
+interface Wanted {
+  readonly what: string;
+  readonly hint: string;
+}
+
+function notTaken(file: string, { what, hint: usual }: Wanted, why: string, hint = usual): KeyturnError {
+  return new KeyturnError('file_unreadable', `The ${what} can't be taken from ${quoted(file)}: ${why}.`, {
+    hint,
+  });
 }
 
 /** Split at spaces, as the browser's command is. */

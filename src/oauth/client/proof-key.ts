@@ -1,28 +1,13 @@
 /**
  * The key that the tokens of one grant are bound to, and the proofs that it signs (RFC 9449).
  *
- * Invariants: the private key leaves this class only as the JWK for the vault. No property shows it, so that neither a
- * log line nor JSON can hold it. Each proof has a `jti` of its own.
+ * Invariants: the key leaves this class only as what the vault keeps of it. No property shows it, so that neither a log
+ * line nor JSON can hold it. Each proof has a `jti` of its own.
  */
-import { createHash, createPrivateKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
-import { z } from 'zod';
+import { createHash, randomBytes } from 'node:crypto';
 
+import type { KeptKey, SigningKey } from '../../signing/base/signing-key.ts';
 import { proofAlgorithm } from '../base/proof-algorithm.ts';
-
-/** 32 bytes as base64url (RFC 7518 §6.2). */
-const coordinate = z.string().regex(/^[\w-]{43}$/);
-
-/** The key as the vault keeps it (RFC 7517, RFC 7518 §6.2). */
-export const proofJwkSchema = z.object({
-  kty: z.literal('EC'),
-  crv: z.literal('P-256'),
-  x: coordinate,
-  y: coordinate,
-  d: coordinate,
-});
-
-export type ProofJwk = Readonly<z.infer<typeof proofJwkSchema>>;
 
 export interface ProofRequest {
   /** The HTTP method as it is sent: upper case for the usual ones. */
@@ -42,27 +27,27 @@ export class ProofKey {
   readonly thumbprint: string;
   /** The last nonce of the authorization server (RFC 9449 §8.2). */
   #issuerNonce: string | undefined;
-  readonly #jwk: ProofJwk;
-  readonly #key: KeyObject;
+  readonly #key: SigningKey;
   readonly #header: string;
+  #isKept = false;
 
-  constructor(jwk: ProofJwk) {
-    const { kty, crv, x, y } = jwk;
-    this.#jwk = jwk;
-    this.#key = createPrivateKey({ key: { ...jwk }, format: 'jwk' });
+  constructor(key: SigningKey) {
+    const { kty, crv, x, y } = key.jwk;
+    this.#key = key;
     this.#header = encoded({ alg: proofAlgorithm, typ: 'dpop+jwt', jwk: { kty, crv, x, y } });
     // RFC 7638 §3.2: the required members, in the order of their names.
     this.thumbprint = sha256(JSON.stringify({ crv, kty, x, y }));
   }
 
-  static generate(): ProofKey {
-    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    return new ProofKey(proofJwkSchema.parse(privateKey.export({ format: 'jwk' })));
+  /** For the vault only. */
+  toKept(): KeptKey {
+    this.#isKept = true;
+    return this.#key.kept;
   }
 
-  /** For the vault only. */
-  toJwk(): ProofJwk {
-    return this.#jwk;
+  /** True once it may be in the vault: from then on something may need it. */
+  get isKept(): boolean {
+    return this.#isKept;
   }
 
   get issuerNonce(): string | undefined {
@@ -75,8 +60,8 @@ export class ProofKey {
     if (nonce !== null && noncePattern.test(nonce)) this.#issuerNonce = nonce;
   }
 
-  /** RFC 9449 §4.2: a proof for one request. */
-  proof({ method, url, accessToken, nonce, time }: ProofRequest): string {
+  /** RFC 9449 §4.2: a proof for one request. Throws `key_lost` and `key_unavailable`. */
+  async proof({ method, url, accessToken, nonce, time }: ProofRequest): Promise<string> {
     const claims = encoded({
       jti: randomBytes(16).toString('base64url'),
       htm: method,
@@ -86,8 +71,7 @@ export class ProofKey {
       ...(nonce === undefined ? {} : { nonce }),
     });
     const signed = `${this.#header}.${claims}`;
-    // RFC 7518 §3.4: R and S, not DER.
-    const signature = sign('sha256', Buffer.from(signed), { key: this.#key, dsaEncoding: 'ieee-p1363' });
+    const signature = Buffer.from(await this.#key.sign(Buffer.from(signed)));
     return `${signed}.${signature.toString('base64url')}`;
   }
 }
