@@ -25,6 +25,7 @@ import { hang } from './rows/hang.ts';
 import { keychain } from './rows/keychain.ts';
 import { kept } from './rows/kept.ts';
 import { memory } from './rows/memory.ts';
+import { proof } from './rows/proof.ts';
 import { refresh } from './rows/refresh.ts';
 import { start } from './rows/start.ts';
 import { twenty } from './rows/twenty.ts';
@@ -39,6 +40,7 @@ const measurements: readonly Measurement[] = [
   hang,
   twenty,
   keychain,
+  proof,
   start,
   cold,
   bridgeStart,

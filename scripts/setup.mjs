@@ -26,6 +26,12 @@ const debianPackages = [
   'libglib2.0-bin',
   'postgresql',
   'softhsm2',
+  'swtpm',
+  'tpm2-abrmd',
+  'libtss2-tcti-tabrmd0',
+  'libtpm2-pkcs11-1',
+  'libtpm2-pkcs11-tools',
+  'tpm2-tools',
 ];
 
 function say(line) {

@@ -78,6 +78,13 @@ describe('a key in a token', () => {
     children[0]?.kill();
     await expect.poll(async () => isGood(key).catch(() => false)).toBe(true);
     expect(children).toHaveLength(2);
+    // One process serves many calls, over many collections of its memory, and each call leaves nothing behind.
+    const warnings: unknown[] = [];
+    const note = (warning: unknown): void => void warnings.push(warning);
+    process.on('warning', note);
+    for (let times = 0; times < 2500; times += 1) await key.sign(data);
+    process.off('warning', note);
+    expect({ warnings, started: children.length }).toEqual({ warnings: [], started: 2 });
     const hanging = stage({ timeout: 50, spawn: () => ({ ...silent }) });
     await expect(hanging.keys.make(hanging.place)).rejects.toMatchObject(
       unavailable('gave no answer in time'),

@@ -204,6 +204,8 @@ export const window: Translation<typeof english> = {
     waived: 'Sicherheitsausnahmen',
     tokenType: 'Token',
     bound: 'an einen Schlüssel gebunden, den nur Keyturn hat: ein kopiertes Token ist anderswo wertlos',
+    boundIn:
+      'an einen Schlüssel im Sicherheitstoken {token} gebunden: ein kopiertes Token ist anderswo wertlos',
     audience: 'Token gilt für',
     audiences: {
       unbound: 'keinen bestimmten Server: Andere Server nehmen es vielleicht auch an',

@@ -210,6 +210,7 @@ export const window = {
     waived: 'Security exceptions',
     tokenType: 'Tokens',
     bound: 'bound to a key that only Keyturn holds: a copied token is worth nothing elsewhere',
+    boundIn: 'bound to a key in the security token {token}: a copied token is worth nothing elsewhere',
     audience: 'Token is valid for',
     audiences: {
       unbound: 'no named server: other servers may accept it too',

@@ -60,7 +60,8 @@ function Card({ grant }: { readonly grant: Grant }) {
 }
 
 function GrantFacts({ grant }: { readonly grant: Grant }) {
-  const { state, account, expires_at, lastRefreshedAt, clients, audience, overrides, tokenType } = grant;
+  const { state, account, expires_at, lastRefreshedAt, clients, audience, overrides, tokenType, keyToken } =
+    grant;
   return (
     <>
       <Fact name={words.account}>
@@ -92,7 +93,7 @@ function GrantFacts({ grant }: { readonly grant: Grant }) {
       )}
       {tokenType === 'DPoP' && (
         <Fact name={words.tokenType} isWide>
-          {words.bound}
+          {keyToken === undefined ? words.bound : words.boundIn({ token: sanitizeLabel(keyToken) })}
         </Fact>
       )}
       {overrides.length > 0 && (

@@ -122,11 +122,14 @@ export interface Token {
 type Attribute = { readonly type: number; readonly value: Buffer; readonly length: number };
 
 export class Module {
+  /** Held: koffi unloads a library that nothing refers to, and its calls would go nowhere. */
+  readonly library: ReturnType<typeof koffi.load>;
   readonly #calls: ReadonlyMap<string, Call>;
 
   /** Loads the module and begins with it. Throws. */
   constructor(file: string) {
     const library = koffi.load(file);
+    this.library = library;
     const list: unknown[] = [null];
     const getList = library.func(`${ulong} C_GetFunctionList(_Out_ void **list)`);
     const code = Number(getList(list));

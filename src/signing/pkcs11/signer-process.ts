@@ -37,6 +37,8 @@ export class SignerProcess {
   /** By token, digests of PINs that it refused. */
   readonly #refusedPins = new Map<string, string>();
   #child: Child | undefined;
+  /** The call under way waits for this. */
+  #heard: (said: SignerAnswer | Silence) => void = () => undefined;
   #lastId = 0;
 
   constructor(options: SignerOptions) {
@@ -86,16 +88,12 @@ export class SignerProcess {
     const { promise, resolve } = Promise.withResolvers<SignerAnswer | Silence>();
     const id = ++this.#lastId;
     const timer = setTimeout(() => resolve('hangs'), this.#options.timeout ?? callTimeout);
+    this.#heard = (said) => {
+      if (typeof said === 'string' || said.id === id) resolve(said);
+    };
     try {
-      this.#child ??= this.#options.spawn();
-      const child = this.#child;
-      child.onExit(() => resolve('ended'));
-      child.onMessage((message) => {
-        const parsed = answerSchema.safeParse(message);
-        if (!parsed.success) resolve('nonsense');
-        else if (parsed.data.id === id) resolve(parsed.data);
-      });
-      child.post({ ...call, id });
+      this.#child ??= this.#started();
+      this.#child.post({ ...call, id });
     } catch {
       resolve('unstartable');
     }
@@ -104,6 +102,20 @@ export class SignerProcess {
     if (typeof answer !== 'string') return answer;
     this.close();
     throw keyUnavailable(`the process for the token ${quoted(place.token)} ${silences[answer]}`, anew);
+  }
+
+  #started(): Child {
+    const child = this.#options.spawn();
+    child.onExit(() => {
+      if (child !== this.#child) return;
+      this.#child = undefined;
+      this.#heard('ended');
+    });
+    child.onMessage((message) => {
+      const answer = answerSchema.safeParse(message);
+      if (child === this.#child) this.#heard(answer.success ? answer.data : 'nonsense');
+    });
+    return child;
   }
 }
 
