@@ -18,6 +18,7 @@ it('npm run bench measures every row in its smoke form', { timeout: 180_000 }, a
     'hang',
     'twenty',
     'keychain',
+    'proof',
     'start',
     'cold',
     'bridge-start',
