@@ -12,7 +12,10 @@ import { type Item, tomlItems } from './toml-items.ts';
 export const tomlFormat: Format = {
   find(text, ways) {
     const items = tomlItems(text);
-    return ways.flatMap((way) => namesBelow(items, way).map((name) => placeOf(items, [...way, name])));
+    return ways.flatMap((way) => [
+      ...namesBelow(items, way).map((name) => placeOf(items, [...way, name])),
+      ...items.flatMap((item) => inlinePlaces(item, way)),
+    ]);
   },
 
   edit(text, place, { anchor, members }) {
@@ -72,6 +75,23 @@ function placeOf(items: readonly Item[], way: readonly string[]): Place {
   const from = Math.min(...own.map((item) => item.from));
   return { way, from, to: Math.max(from, ...own.map((item) => item.to)), members };
 }
+
+/** The entries of one inline table that holds them all, such as `mcp_servers = { … }`. `edit` changes none of them. */
+function inlinePlaces(item: Item, way: readonly string[]): readonly Place[] {
+  const name = fullName(item);
+  if (item.kind !== 'value' || !startsWith(way, name)) return [];
+  const held = way.slice(name.length).reduce<unknown>((value, step) => memberOf(value, step), item.value);
+  if (!isTable(held)) return [];
+  return Object.entries(held).flatMap(([entry, members]) =>
+    isTable(members) ? [{ way: [...way, entry], from: item.from, to: item.to, members }] : [],
+  );
+}
+
+const isTable = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const memberOf = (value: unknown, name: string): unknown =>
+  isTable(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
 /** A table of its own, such as `[mcp_servers.NAME.env]`: its lines one by one. `wanted` undefined: all of it goes. */
 function tableEdits(text: string, items: readonly Item[], wanted: unknown): readonly Edit[] {

@@ -36,6 +36,24 @@ export function tomlItems(text: string): readonly Item[] {
   return new Reader(text).items();
 }
 
+/** One assignment of an inline table. */
+interface Pair {
+  readonly names: readonly string[];
+  readonly value: unknown;
+}
+
+/** Dotted keys open a table (TOML 1.0.0, "Inline Table" and "Dotted keys"). */
+function tableOf(pairs: readonly Pair[]): Record<string, unknown> {
+  const byName = Map.groupBy(pairs, ({ names: [name = ''] }) => name);
+  return Object.fromEntries(
+    [...byName].map(([name, own]) => {
+      const whole = own.find(({ names }) => names.length === 1);
+      const inner = (): unknown => tableOf(own.map(({ names, value }) => ({ names: names.slice(1), value })));
+      return [name, whole ? whole.value : inner()];
+    }),
+  );
+}
+
 class Reader {
   readonly #text: string;
   #at = 0;
@@ -110,14 +128,13 @@ class Reader {
   }
 
   #inlineTable(): Record<string, unknown> {
-    const pairs: [string, unknown][] = [];
+    const pairs: Pair[] = [];
     for (;;) {
       this.#match(/[ \t]*/y);
-      if (this.#match(/\}/y) !== undefined) return Object.fromEntries(pairs);
+      if (this.#match(/\}/y) !== undefined) return tableOf(pairs);
       const names = this.#names();
       if (this.#match(/[ \t]*=[ \t]*/y) === undefined) throw new NotUnderstood();
-      const value = this.#value();
-      pairs.push([names.join('.'), names.length === 1 ? value : otherValue]);
+      pairs.push({ names, value: this.#value() });
       this.#match(/[ \t]*/y);
       if (this.#match(/,/y) === undefined && this.#text[this.#at] !== '}') throw new NotUnderstood();
     }

@@ -132,6 +132,25 @@ describe('keyturn setup', () => {
     ]);
   });
 
+  it.each([
+    `mcp_servers = { notes = { url = "${endpoint}", http_headers = { X-Api-Key = "${secret}" } } }`,
+    `mcp_servers = { notes.url = "${endpoint}", notes.http_headers.X-Api-Key = "${secret}" }`,
+    `[mcp_servers]\nnotes = { url = "${endpoint}", http_headers.X-Api-Key = "${secret}" }`,
+    `mcp_servers.notes.url = "${endpoint}"\nmcp_servers.notes.http_headers = { X-Api-Key = "${secret}" }`,
+  ])('names an entry of a TOML file that stands in a form it does not change: %#', (text) => {
+    const { findings, after } = read('codex', `${text}\n[tui]\ntheme = "x"\n`);
+    expect(after).toContain(text);
+    expect(findings).toEqual([
+      {
+        kind: 'left',
+        entry: 'notes',
+        way: ['mcp_servers', 'notes'],
+        why: 'it is written in a form that Keyturn doesn’t change',
+        exposed: ['X-Api-Key'],
+      },
+    ]);
+  });
+
   it('takes the secret of an mcp-remote entry from its own variables, and keeps the other ones', () => {
     const args = [
       '-y',
