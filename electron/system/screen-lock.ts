@@ -1,5 +1,6 @@
 /**
- * Reports each lock of the screen: from Electron, and on Linux from the desktop's screen saver.
+ * Reports each lock of the screen: from Electron, and on Linux from the desktop's screen saver. It counts as a lock
+ * too when the machine goes to sleep, and on macOS when another user takes the screen.
  *
  * Invariant: on Linux the listener is started again when it ends, at once and then with growing pauses. If that does
  * not help, `onLost` is called, once until it listens again: the vault must not stay open because no lock is heard.
@@ -34,7 +35,24 @@ type After = (milliseconds: number, run: () => void) => () => void;
 /** Calls `onLocked` at each lock of the screen, until it is closed. */
 export function watchScreenLock(monitor: PowerMonitor, options: ScreenLockOptions): ScreenLock {
   const { onLocked, platform = process.platform } = options;
-  if (platform === 'linux') return new LinuxScreenLock(options);
+  const desktop = platform === 'linux' ? new LinuxScreenLock(options) : electronsLock(monitor, onLocked);
+  // The lock screen may come only after the machine woke up, or never.
+  monitor.on('suspend', onLocked);
+  // macOS can switch users without a lock screen. Windows and the desktops of Linux lock the screen for that.
+  if (platform === 'darwin') monitor.on('user-did-resign-active', onLocked);
+  return {
+    get state() {
+      return desktop.state;
+    },
+    close: () => {
+      desktop.close();
+      monitor.off('suspend', onLocked);
+      if (platform === 'darwin') monitor.off('user-did-resign-active', onLocked);
+    },
+  };
+}
+
+function electronsLock(monitor: PowerMonitor, onLocked: () => void): ScreenLock {
   monitor.on('lock-screen', onLocked);
   return { state: 'listening', close: () => void monitor.off('lock-screen', onLocked) };
 }

@@ -318,7 +318,7 @@ describe('the host', () => {
     await iconShows(opened, 'fine');
   });
 
-  it('locks with the screen where the person wants that, and only there', async () => {
+  it('locks with the screen, and before the machine sleeps, where the person wants that and only there', async () => {
     const { env, say } = await screenSession();
     const opened = await openApp(newHome({ env }));
     const page = await onlyPage(opened);
@@ -351,6 +351,10 @@ describe('the host', () => {
         return (await ask(page, channel, params)).ok;
       });
     };
+    await pressed('vault.unlock', {});
+    await iconShows(opened, 'fine');
+    double.power.emit('suspend');
+    await iconShows(opened, 'held');
     await pressed('vault.unlock', {});
     await pressed('preferences.set', { lockWithScreen: false });
     expect(await preferences()).toMatchObject({ lockWithScreen: false });

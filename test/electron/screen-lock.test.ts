@@ -1,4 +1,8 @@
-/** Attack: another program ends what hears that the screen was locked. A real bus, a real listener. */
+/**
+ * What counts as a lock of the screen. Attack: another program ends what hears it. A real bus, a real listener;
+ * Electron's monitor is a double.
+ */
+import { EventEmitter } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { PowerMonitor } from 'electron';
 import { expect, it, onTestFinished } from 'vitest';
@@ -24,7 +28,7 @@ interface Watched {
 function listen(env: NodeJS.ProcessEnv): Watched {
   const alarms: Alarm[] = [];
   const watched = { alarms, locked: 0, lost: 0 };
-  const lock = watchScreenLock({} as PowerMonitor, {
+  const lock = watchScreenLock(new EventEmitter() as PowerMonitor, {
     env,
     platform: 'linux',
     onLocked: () => (watched.locked += 1),
@@ -112,4 +116,28 @@ it('starts nothing any more once it was closed', async () => {
   const started = watched.alarms.length;
   await until('its listener is gone', () => Number.isNaN(listener()));
   expect(watched.alarms.length).toBe(started);
+});
+
+const otherSystems = [
+  ['linux', ['suspend']],
+  ['win32', ['lock-screen', 'suspend']],
+  ['darwin', ['lock-screen', 'suspend', 'user-did-resign-active']],
+] as const;
+
+it.each(otherSystems)('counts on %s as a lock what leaves the screen to others: %j', (platform, events) => {
+  const monitor = new EventEmitter();
+  const locked: string[] = [];
+  let event = '';
+  const lock = watchScreenLock(monitor as PowerMonitor, {
+    env: { PATH: '/nonexistent' },
+    platform,
+    onLocked: () => locked.push(event),
+    onLost: () => undefined,
+    onChange: () => undefined,
+    after: () => () => undefined,
+  });
+  for (event of ['lock-screen', 'suspend', 'user-did-resign-active', 'resume']) monitor.emit(event);
+  expect(locked).toEqual(events);
+  lock.close();
+  expect(monitor.eventNames()).toEqual([]);
 });

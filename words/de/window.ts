@@ -544,7 +544,7 @@ export const window: Translation<typeof english> = {
     notifications: 'Benachrichtigungen',
     notificationsWhat: 'Bei Fragen und fehlgeschlagenen Erneuerungen.',
     lockWithScreen: 'Mit dem Bildschirm sperren',
-    lockWithScreenWhat: 'Den Tresor sperren, wenn der Bildschirm gesperrt wird.',
+    lockWithScreenWhat: 'Den Tresor sperren, wenn der Bildschirm gesperrt wird oder der Computer schläft.',
     notListening: {
       starting: 'Noch nicht aktiv: Die Überwachung wurde gerade erst gestartet.',
       noProgram:

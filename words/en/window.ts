@@ -542,7 +542,7 @@ export const window = {
     notifications: 'Notifications',
     notificationsWhat: 'For questions and failed refreshes.',
     lockWithScreen: 'Lock with the screen',
-    lockWithScreenWhat: 'Lock the vault when the screen is locked.',
+    lockWithScreenWhat: 'Lock the vault when the screen is locked or the computer sleeps.',
     notListening: {
       starting: 'Not listening yet: it was started a moment ago.',
       noProgram:
