@@ -195,6 +195,9 @@ function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopPa
   const screenChoice = new ScreenChoice(owner, preferences);
   const windows = newWindows(options, preferences, log);
   const atLogin = loginItem(app, { env: options.env, isPackaged: app.isPackaged });
+  // A clone that somebody tries must not take the place of the installed app.
+  if (app.isPackaged)
+    void atLogin.renew().catch(() => log.write('desk: the start at login still names another program'));
   // Set below: the listener starts before there is a controller.
   const made: { controller?: TrayController } = {};
   const screenLock = watchScreenLock(powerMonitor, {

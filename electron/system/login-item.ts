@@ -2,10 +2,11 @@
  * Start at login, in each system's own way.
  *
  * Invariant: the system's record is the only one; it is read, never remembered. On Linux it is one file
- * of ours in the autostart folder (XDG Autostart), replaced whole or removed.
+ * of ours in the autostart folder (XDG Autostart); where the app moved, its command is written anew.
  */
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { KeyturnError } from '../../src/base/errors.ts';
 import { replaceFile } from '../../src/base/private-file.ts';
 import { hiddenSwitch } from '../base/switches.ts';
 import { commandOf } from './own-command.ts';
@@ -13,12 +14,21 @@ import type { CommandOptions } from './own-command.ts';
 
 export interface LoginItem {
   isOn(): Promise<boolean>;
+  /** Throws `not_permitted` where the system wants the person's yes first. */
   set(isOn: boolean): Promise<void>;
+  /** Where it is on and would start another program than this one, as after a move: starts this one from now on. */
+  renew(): Promise<void>;
 }
 
 /** The part of Electron's `app` that keeps the login item of macOS and Windows. */
 interface SystemLoginItem {
-  getLoginItemSettings(options: { args: string[] }): { readonly openAtLogin: boolean };
+  getLoginItemSettings(options: { args: string[] }): {
+    readonly openAtLogin: boolean;
+    /** Windows: false where the person switched it off in the Task Manager. */
+    readonly executableWillLaunchAtLogin?: boolean;
+    /** macOS: `requires-approval` until the person allows it in the system's settings. */
+    readonly status?: string;
+  };
   setLoginItemSettings(settings: { openAtLogin: boolean; args: string[] }): void;
 }
 
@@ -32,10 +42,25 @@ const switchedOff = /^(?:Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m;
 export function loginItem(app: SystemLoginItem, options: LoginItemOptions): LoginItem {
   const { env, platform = process.platform } = options;
   if (platform === 'linux') return autostartFile(env, commandOf(options));
+  return systemsItem(app);
+}
+
+function systemsItem(app: SystemLoginItem): LoginItem {
   const args = [hiddenSwitch];
   return {
-    isOn: () => Promise.resolve(app.getLoginItemSettings({ args }).openAtLogin),
-    set: (openAtLogin) => Promise.resolve(app.setLoginItemSettings({ openAtLogin, args })),
+    async isOn() {
+      const { openAtLogin, executableWillLaunchAtLogin = true } = app.getLoginItemSettings({ args });
+      return openAtLogin && executableWillLaunchAtLogin;
+    },
+    async set(openAtLogin) {
+      app.setLoginItemSettings({ openAtLogin, args });
+      if (!openAtLogin || app.getLoginItemSettings({ args }).status !== 'requires-approval') return;
+      throw new KeyturnError('not_permitted', 'macOS does not start Keyturn at login before you allow it.', {
+        hint: 'Switch Keyturn on in System Settings, General, Login Items.',
+      });
+    },
+    // macOS follows the app. Windows counts an entry for another path as off.
+    renew: () => Promise.resolve(),
   };
 }
 
@@ -55,8 +80,18 @@ function autostartFile(env: LoginItemOptions['env'], command: readonly string[])
       await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
       await replaceFile(file, desktopEntry(command));
     },
+    async renew() {
+      if (!(await this.isOn())) return;
+      const text = await readFile(file, 'utf8');
+      // The other lines may be the desktop's own.
+      const renewed = text.replace(/^Exec=.*$/m, () => execLine(command));
+      if (renewed !== text) await replaceFile(file, renewed);
+    },
   };
 }
+
+const execLine = (command: readonly string[]): string =>
+  `Exec=${command.map(execWord).join(' ')} ${hiddenSwitch}`;
 
 function desktopEntry(command: readonly string[]): string {
   return [
@@ -64,7 +99,7 @@ function desktopEntry(command: readonly string[]): string {
     'Type=Application',
     'Name=Keyturn',
     'Comment=The token broker on your desk',
-    `Exec=${command.map(execWord).join(' ')} ${hiddenSwitch}`,
+    execLine(command),
     'Icon=keyturn-desktop',
     'Terminal=false',
     'X-GNOME-Autostart-enabled=true',

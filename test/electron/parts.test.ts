@@ -1,10 +1,11 @@
 /** The small parts of the desktop host, each by itself. */
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { pageFolder } from '../../electron/base/files.ts';
 import { loginItem } from '../../electron/system/login-item.ts';
+import type { LoginItem } from '../../electron/system/login-item.ts';
 import { entryPage, isEntryPage, isOwnUrl, servePage } from '../../electron/windows/page.ts';
 import { PreferenceFile } from '../../electron/system/preferences.ts';
 import { proxyFrom } from '../../electron/system/proxy.ts';
@@ -141,6 +142,50 @@ describe('start at login', () => {
     await loginItem(app, { env, platform: 'linux', isPackaged, program, script }).set(true);
     const text = readFileSync(path.join(home, 'autostart', 'keyturn.desktop'), 'utf8');
     expect(text).toContain(`\nExec=${command} --hidden\n`);
+  });
+
+  it('starts the app where it lies now after a move, and leaves the other lines and a start that is off', async () => {
+    const home = folder();
+    const file = path.join(home, 'autostart', 'keyturn.desktop');
+    const at = (program: string): LoginItem =>
+      loginItem(app, { env: { XDG_CONFIG_HOME: home }, platform: 'linux', isPackaged: true, program });
+    await at('/new/keyturn').renew();
+    expect(existsSync(file)).toBe(false);
+    await at('/old/keyturn').set(true);
+    writeFileSync(file, `${readFileSync(file, 'utf8')}X-GNOME-Autostart-Delay=5\n`);
+    const before = readFileSync(file, 'utf8');
+    await at('/new/$&/keyturn').renew();
+    const execOld = 'Exec="/old/keyturn"';
+    expect(before).toContain(execOld);
+    const execNew = String.raw`Exec="/new/\\$&/keyturn"`;
+    expect(readFileSync(file, 'utf8')).toBe(before.split(execOld).join(execNew));
+    const off = `${before}Hidden=true\n`;
+    writeFileSync(file, off);
+    await at('/new/keyturn').renew();
+    expect(readFileSync(file, 'utf8')).toBe(off);
+  });
+
+  it('is off on Windows where the person switched it off in the Task Manager', async () => {
+    const system = {
+      getLoginItemSettings: () => ({ openAtLogin: true, executableWillLaunchAtLogin: false }),
+      setLoginItemSettings: () => undefined,
+    };
+    const item = loginItem(system, { env: {}, platform: 'win32', isPackaged: true });
+    expect(await item.isOn()).toBe(false);
+  });
+
+  it('says what to do where macOS wants the person’s yes first', async () => {
+    const system = {
+      getLoginItemSettings: () => ({ openAtLogin: false, status: 'requires-approval' }),
+      setLoginItemSettings: () => undefined,
+    };
+    const item = loginItem(system, { env: {}, platform: 'darwin', isPackaged: true });
+    await expect(item.set(true)).rejects.toMatchObject({
+      reason: 'not_permitted',
+      hint: expect.stringContaining('Login Items'),
+    });
+    await item.set(false);
+    expect(await item.isOn()).toBe(false);
   });
 
   it('is the system’s own setting elsewhere', async () => {
