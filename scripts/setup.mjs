@@ -32,6 +32,9 @@ const debianPackages = [
   'libtpm2-pkcs11-1',
   'libtpm2-pkcs11-tools',
   'tpm2-tools',
+  'openssh-server',
+  'openssh-client',
+  'bubblewrap',
 ];
 
 function say(line) {

@@ -156,7 +156,16 @@ function activityOf({ event, outcome = 'ok', client = '', endpoint = '' }: Row):
 }
 
 function commandWords(question: Question): string {
-  const { command, client = '', resource = '', issuer = '', server: place = '', setting, key } = question;
+  const {
+    command,
+    client = '',
+    resource = '',
+    issuer = '',
+    server: place = '',
+    setting,
+    key,
+    forward,
+  } = question;
   const { commands } = words();
   const app = quotedName(client);
   const server = serverName(resource);
@@ -173,6 +182,8 @@ function commandWords(question: Question): string {
       return commands.login({ server });
     case 'proxy':
       return commands.proxy({ server });
+    case 'forward':
+      return commands.forward({ machine: quotedName(forward?.label ?? '') });
     case 'override':
       return commands.override({ server: serverName(place) });
     case 'settings':

@@ -67,6 +67,7 @@ function Change({ question }: { readonly question: Question }) {
             </Fact>
           ),
       )}
+      <ForwardFacts question={question} />
       <KeyFact of={question.key} />
       {issuer !== undefined && (
         <Fact name={strings.card.issuer}>
@@ -102,6 +103,28 @@ function Change({ question }: { readonly question: Question }) {
       <NewSetting question={question} />
       <Moving question={question} />
     </Facts>
+  );
+}
+
+/** The machine that programs would ask from, and what for. */
+function ForwardFacts({ question: { forward, resources = [] } }: { readonly question: Question }) {
+  if (forward === undefined) return null;
+  return (
+    <>
+      <Fact name={words.forward}>
+        <strong>
+          <UntrustedText text={forward.label} />
+        </strong>
+      </Fact>
+      <Fact name={words.hostKey}>
+        {forward.hostKey === undefined ? words.sandbox : <UntrustedText text={forward.hostKey} />}
+      </Fact>
+      {resources.map((url) => (
+        <Fact key={url} name={strings.card.server}>
+          <Address url={url} />
+        </Fact>
+      ))}
+    </>
   );
 }
 

@@ -42,6 +42,7 @@ export function RequestingProgram({ question, name, note, paired, isRead }: Requ
           </strong>
         </p>
         <p class="dim small">{note}</p>
+        <Elsewhere forward={question.forward} />
         <File asker={asker} paired={paired} />
         {isRead && <p class="dim small">{fileTrust(asker).what}</p>}
         <ClaimedFacts claim={asker.claim} />
@@ -56,6 +57,17 @@ export function RequestingProgram({ question, name, note, paired, isRead }: Requ
         <OtherFile now={executable} before={paired?.executable} />
       </div>
     </div>
+  );
+}
+
+/** The machine or sandbox that it runs in; the process below is what passes its requests on. */
+function Elsewhere({ forward }: Pick<Question, 'forward'>) {
+  if (!forward) return null;
+  const { label, hostKey: key } = forward;
+  return (
+    <Notice kind="info">
+      {key === undefined ? words.inSandbox({ label }) : words.elsewhere({ label, key })}
+    </Notice>
   );
 }
 

@@ -27,6 +27,8 @@ export interface AuditRow {
     | 'key'
     | 'override'
     | 'proxy'
+    /** A socket for programs elsewhere: opened, ended. */
+    | 'forward'
     | 'settings'
     | 'vault'
     /** The owner paused all access, or resumed it; or a pause came to its end. */

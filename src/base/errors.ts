@@ -71,6 +71,7 @@ export const reasons = {
 
   authorization_server_unreachable: { code: -32050, exit: exitCodes.unreachable },
   protected_server_unreachable: { code: -32051, exit: exitCodes.unreachable },
+  host_unreachable: { code: -32053, exit: exitCodes.unreachable },
   rate_limited: { code: -32052, exit: exitCodes.unreachable },
 
   locked: { code: -32060, exit: exitCodes.locked },

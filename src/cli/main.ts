@@ -31,6 +31,7 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   pending: () => import('./commands/pending.ts'),
   answer: () => import('./commands/answer.ts'),
   proxy: () => import('./commands/proxy.ts'),
+  forward: () => import('./commands/forward.ts'),
   key: () => import('./commands/key.ts'),
   register: () => import('./commands/register.ts'),
   override: () => import('./commands/override.ts'),

@@ -3,7 +3,9 @@
  *
  * Invariant: a missing broker or key is an error: nothing here starts a process by itself, or pairs.
  */
+import path from 'node:path';
 import { KeyturnError, reasonOf, Unreachable } from '../base/errors.ts';
+import { forwardedSocket } from '../ipc/wire/forwarded.ts';
 import { findSocket } from '../ipc/wire/socket-path.ts';
 import { type Identity, ownerId } from '../ipc/wire/handshake-messages.ts';
 import { after } from '../ipc/wire/timer.ts';
@@ -25,11 +27,28 @@ export interface ConnectOptions extends HomeLocation {
   readonly key?: Identity;
 }
 
-/** Where a home's folders and socket are. Throws `broker_unreachable` or `socket_unsafe`. */
-export function locate(place: HomeLocation): { readonly paths: HomePaths; readonly socket: () => string } {
+interface Located {
+  /** The folders of the home; of a forward, folders of its own in them. */
+  readonly paths: HomePaths;
+  /** Throws `broker_unreachable` or `socket_unsafe`. */
+  readonly socket: () => string;
+  /** How both ends name the socket, where that isn't the file that it is. */
+  readonly endpoint?: string;
+}
+
+/**
+ * Where a home's folders and socket are; where KEYTURN_SOCKET names a forward, its socket, with folders for the keys and
+ * questions of this machine. Throws `invalid_request` for a KEYTURN_SOCKET that names none.
+ */
+export function locate(place: HomeLocation = {}): Located {
   const env = place.env ?? process.env;
   const paths = place.paths ?? homePaths(env);
-  return { paths, socket: () => findSocket(paths, env) };
+  const forwarded = forwardedSocket(env);
+  if (!forwarded) return { paths, socket: () => findSocket(paths, env) };
+  const { label, socket, endpoint } = forwarded;
+  const below = (folder: string): string => path.join(folder, 'forwarded', label);
+  const own = { config: below(paths.config), state: below(paths.state), run: below(paths.run) };
+  return { paths: own, socket: () => socket, endpoint };
 }
 
 /**
@@ -48,21 +67,35 @@ export async function connectStarting(
   try {
     return await openAs(options, startBroker);
   } catch (error) {
-    if (reasonOf(error) !== 'broker_unreachable') throw error;
+    if (reasonOf(error) !== 'broker_unreachable' || locate(options).endpoint !== undefined) throw error;
   }
   await startBroker();
   return openAs(options, startBroker);
 }
 
 async function openAs(options: ConnectOptions, startBroker?: () => Promise<void>): Promise<Connection> {
-  const { paths, socket } = locate(options);
+  const { paths, socket, endpoint } = locate(options);
   const identity = options.key ?? readKeyFile(clientKeyFile(paths, options.name ?? missingName()));
-  return openConnection({ identity, socket: socket(), after, startBroker });
+  if (endpoint === undefined) return openConnection({ identity, socket: socket(), after, startBroker });
+  try {
+    // Only the machine at the other end can start its broker.
+    return await openConnection({ identity, socket: socket(), endpoint, after });
+  } catch (error) {
+    throw error instanceof Unreachable ? forwardEnded(error) : error;
+  }
+}
+
+function forwardEnded({ reason, message, cause }: Unreachable): Unreachable {
+  return new Unreachable(reason, message, {
+    hint: 'The forward has ended, or its machine is asleep. Open it anew there: keyturn forward',
+    cause,
+  });
 }
 
 /** Connects with the owner's key: sees and narrows everything. For the command line only. */
 export async function connectAsOwner(place: HomeLocation = {}): Promise<Connection> {
-  const { paths, socket } = locate(place);
+  const { paths, socket, endpoint } = locate(place);
+  if (endpoint !== undefined) throw ownerIsElsewhere();
   const file = ownerKeyFile(paths);
   const identity = readOwner(file);
   try {
@@ -84,6 +117,13 @@ function strangeBroker({ message }: KeyturnError, { config, state }: HomePaths):
       'where that says the same, end its process with a signal), put the right file back, and try again. Where ' +
       'home.json is lost, move owner.key away too: the next start begins a new home. Else find out which program ' +
       'listens on the socket.',
+  });
+}
+
+function ownerIsElsewhere(): KeyturnError {
+  return new KeyturnError('not_permitted', 'This command is for the machine where the broker runs.', {
+    rule: 'A forward serves tokens of the named servers; everything else stays on the machine of the broker',
+    hint: 'Run it there. Here, with KEYTURN_SOCKET set, these work: token, bridge, headers, exec.',
   });
 }
 

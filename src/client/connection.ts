@@ -67,6 +67,8 @@ export interface OpenOptions {
   readonly identity: Identity;
   /** From `findSocket`. */
   readonly socket: string;
+  /** How both ends name the socket; by the file that it is unless given. */
+  readonly endpoint?: string | undefined;
   readonly after: After;
   /** False: a caller that connects anew itself doesn't wait until somebody starts a broker. */
   readonly waitsForRestart?: boolean;
@@ -84,7 +86,10 @@ interface Opened {
 async function openChannel(options: OpenOptions): Promise<Opened> {
   const { socket, endpoint } = await connectTo(options.socket);
   const channel = new Channel(socket);
-  return { channel, ...(await hello(channel, options.identity, endpoint, options.after)) };
+  return {
+    channel,
+    ...(await hello(channel, options.identity, options.endpoint ?? endpoint, options.after)),
+  };
 }
 
 /** Connects and says hello, without waiting for the broker's last word: the first request may follow. */

@@ -29,15 +29,15 @@ export interface PairOptions extends HomeLocation {
  * `broker_unreachable`, `socket_unsafe`.
  */
 export async function pair(options: PairOptions): Promise<Identity> {
-  const { paths, socket } = locate(options);
+  const { paths, socket, endpoint } = locate(options);
   const file = clientKeyFile(paths, options.name);
   refuseExisting(file);
   options.signal?.throwIfAborted();
   const address = socket();
-  const identity = await ask(address, options);
+  const identity = await ask(address, endpoint, options);
   writeKeyFile(file, identity);
   try {
-    await checkHandshake({ identity, socket: address, after });
+    await checkHandshake({ identity, socket: address, endpoint, after });
   } catch (error) {
     removeKeyFile(file);
     throw error;
@@ -45,14 +45,14 @@ export async function pair(options: PairOptions): Promise<Identity> {
   return identity;
 }
 
-async function ask(socketPath: string, options: PairOptions): Promise<Identity> {
+async function ask(socketPath: string, named: string | undefined, options: PairOptions): Promise<Identity> {
   const { socket, endpoint } = await connectTo(socketPath);
   const channel = new Channel(socket);
   channel.listen((method, params) => {
     if (method === 'pair.code' && isPairCode(params)) options.onCode(params.code);
   });
   try {
-    const params = { versions: [protocolVersion], name: options.name, endpoint };
+    const params = { versions: [protocolVersion], name: options.name, endpoint: named ?? endpoint };
     const { answer } = channel.start('pair', params);
     const result = await (options.signal ? untilAborted(answer, options.signal) : answer);
     if (isIdentity(result)) return { clientId: result.clientId, key: result.key, brokerId: result.brokerId };

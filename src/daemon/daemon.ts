@@ -14,6 +14,8 @@ import { after } from '../ipc/wire/timer.ts';
 import { windowAccess } from './clients/sign-in-access.ts';
 import { checkFiles, keepOthersOut, prepareFolders } from './home/home.ts';
 import { takeLock } from './home/single-instance.ts';
+import { forwardsOf } from './forwards.ts';
+import type { Forwards } from './forwards/forwards.ts';
 import { inProcessOwner } from './in-process-owner.ts';
 import type { InProcessOwner } from './in-process-owner.ts';
 import { listen } from './listen.ts';
@@ -68,16 +70,24 @@ async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
   // Requests come only after it listens: a connection is accepted in a later turn of the event loop.
   let listening: Listening | undefined;
   const server = (): BrokerServer | undefined => listening?.server;
-  const proxies = proxiesOf(
+  const forwards = forwardsOf(
     runtime,
-    { ...connectionsOf(runtime, server), changed: () => runtime.subscribers.tell('status.changed') },
+    (...request) => dispatchSocket(...request),
     () => listening?.socket ?? '',
   );
-  const shutdown = shutdownOf(runtime, { unlock, server, stopProxies: () => proxies.stop() });
-  const services = servicesOf(runtime, shutdown, { server, proxies: proxies.desk });
+  const proxies = proxiesOf(
+    runtime,
+    {
+      ...connectionsOf(runtime, server, forwards),
+      changed: () => runtime.subscribers.tell('status.changed'),
+    },
+    () => listening?.socket ?? '',
+  );
+  const shutdown = shutdownOf(runtime, { unlock, server, forwards, stopProxies: () => proxies.stop() });
+  const services = servicesOf(runtime, shutdown, { server, proxies: proxies.desk, forwards });
   // Requests of windows are not asked about again: they have a guard of their own.
   const dispatchWindow = dispatcher({ ...services, signIns: windowAccess });
-  const dispatchSocket = dispatcher({ ...services, ...approvalsOf(runtime, services) });
+  const dispatchSocket = dispatcher({ ...services, ...approvalsOf(runtime, services, forwards) });
   await openUnattended(runtime);
   listening = await listen(runtime, dispatchSocket);
   const { socket } = listening;
@@ -136,10 +146,11 @@ const recheckPeriod = 5000;
 interface Ended {
   readonly unlock: () => void;
   readonly server: () => BrokerServer | undefined;
+  readonly forwards: Forwards;
   readonly stopProxies: () => void;
 }
 
-function shutdownOf(runtime: Runtime, { unlock, server, stopProxies }: Ended): Shutdown {
+function shutdownOf(runtime: Runtime, { unlock, server, forwards, stopProxies }: Ended): Shutdown {
   const { options, broker, secrets, net, vaultLock, revocations, sweep, upkeep, stopping } = runtime;
   return new Shutdown({
     broker,
@@ -152,7 +163,7 @@ function shutdownOf(runtime: Runtime, { unlock, server, stopProxies }: Ended): S
       stopping.abort();
     },
     close: async () => {
-      await Promise.all([revocations.settled(), sweep.end()]);
+      await Promise.all([revocations.settled(), sweep.end(), forwards.stop()]);
       broker.parts.keyHolders.close();
       await Promise.allSettled([secrets.vault.close(), net.close()]);
     },

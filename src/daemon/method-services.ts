@@ -1,6 +1,7 @@
 /** What the methods of the wire use, taken from the parts of the running broker. */
 import { KeyturnError } from '../base/errors.ts';
 import type { BrokerServer } from '../ipc/server/server.ts';
+import type { Forwards } from './forwards/forwards.ts';
 import { ClientProcesses } from './clients/client-processes.ts';
 import { socketAccess } from './clients/sign-in-access.ts';
 import { removeKeyFiles } from './home/key-files.ts';
@@ -22,11 +23,12 @@ import { serviceOf } from './vault/secrets.ts';
 export interface ListeningParts {
   readonly server: () => BrokerServer | undefined;
   readonly proxies: ProxyDesk;
+  readonly forwards: Forwards;
 }
 
 /** What a request over the socket needs. */
 export function servicesOf(runtime: Runtime, shutdown: Shutdown, listening: ListeningParts): Services {
-  const { server, proxies } = listening;
+  const { server, proxies, forwards } = listening;
   const { options, opened, broker, records, authority, subscribers, vaultLock, homeCheck, pause } = runtime;
   const { log } = options;
   const { home, book, unshielded } = opened;
@@ -43,6 +45,7 @@ export function servicesOf(runtime: Runtime, shutdown: Shutdown, listening: List
     signIns: socketAccess(() => parts.isDesk),
     homeCheck,
     proxies,
+    forwards,
     shutdown,
     authority,
     network: async (endpoint) =>
@@ -64,7 +67,7 @@ export function servicesOf(runtime: Runtime, shutdown: Shutdown, listening: List
       vaultLock.noted(error);
       if (!(error instanceof KeyturnError)) log.write(fault(method, error), 'error');
     },
-    ...connectionsOf(runtime, server),
+    ...connectionsOf(runtime, server, forwards),
     identityOf: (child) => runtime.keys.identityOf(child),
     register: (params) => enterRegistration(parts, params),
     reset: (params) =>
@@ -84,9 +87,13 @@ export function servicesOf(runtime: Runtime, shutdown: Shutdown, listening: List
 export function connectionsOf(
   { opened: { home } }: Runtime,
   server: () => BrokerServer | undefined,
+  forwards: Pick<Forwards, 'closeConnectionsOf'>,
 ): Pick<Services, 'closeConnectionsOf' | 'removeKeyOf'> {
   return {
-    closeConnectionsOf: (clientId) => server()?.closeConnectionsOf(clientId),
+    closeConnectionsOf: (clientId) => {
+      server()?.closeConnectionsOf(clientId);
+      forwards.closeConnectionsOf(clientId);
+    },
     removeKeyOf: (clientId) => removeKeyFiles(home.paths, { clientId, brokerId: home.homeId }),
   };
 }
@@ -95,12 +102,14 @@ export function connectionsOf(
 export function approvalsOf(
   { options, opened, broker, proxies, homeCheck }: Runtime,
   { processes }: Services,
+  forwards: Forwards,
 ): Pick<Services, 'approve'> {
   if (!options.desk) return {};
   const change = { ...opened, parts: broker.parts, homeCheck };
   const approvals = new Approvals({
     broker,
     proxies,
+    forwards,
     processes,
     settings: opened.book,
     checkSetting: (name, value) => checkSetting(change, name, value),

@@ -143,6 +143,7 @@ function command({ broker }: Rig): Promise<unknown> {
   const approvals = new Approvals({
     broker,
     proxies: new Proxies(new MemoryAuthority().records()),
+    forwards: { refuse: () => undefined },
     // Who asks is told by the socket, and there is none here.
     processes: { of: () => ({ run: 'r', look: () => facts }) } as unknown as ClientProcesses,
     checkSetting: () => ({ name: 'logLevel', value: 'debug' }),

@@ -42,6 +42,7 @@ async function ground() {
   const approvals = new Approvals({
     broker,
     proxies: new Proxies(new MemoryAuthority().records()),
+    forwards: { refuse: () => undefined },
     // Who asks is told by the socket, and there is none here.
     processes: { of: () => ({ run: 'r', look }) } as unknown as ClientProcesses,
     checkSetting: () => ({ name: 'logLevel', value: 'debug' }),

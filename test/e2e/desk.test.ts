@@ -146,6 +146,20 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
     { command: 'endDenial', client: 'cli', resource: denied, key: { header: 'x-api-key' } },
   ],
   'proxy.add': [{ resource }, { command: 'proxy', resource, client: 'notes.example' }],
+  'forward.open': [
+    {
+      label: 'build.example',
+      hostKey: `SHA256:${'k'.repeat(43)}`,
+      resources: [`${resource}/`],
+      lifetime: 3600,
+    },
+    {
+      command: 'forward',
+      forward: { label: 'build.example', hostKey: `SHA256:${'k'.repeat(43)}` },
+      resources: [resource],
+      until: expect.any(Number) as number,
+    },
+  ],
   'registration.set': [
     { issuer: 'https://login.example', clientId: 'abc', clientSecret: 'aClientSecret-0815' },
     { command: 'register', issuer: 'https://login.example', registration: 'abc', replaces: false },

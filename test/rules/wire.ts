@@ -60,6 +60,9 @@ function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'
     get proxies() {
       return missing();
     },
+    get forwards() {
+      return missing();
+    },
     processes: new ClientProcesses(() => undefined),
     signIns: socketAccess(() => broker.parts.isDesk),
     network: missing,

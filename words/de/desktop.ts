@@ -40,6 +40,7 @@ export const desktop: Translation<typeof english> = {
     register: 'Ein Befehl möchte einen OAuth-Client für {provider} hinzufügen',
     login: 'Ein Befehl möchte eine Anmeldung bei {server} beginnen',
     proxy: 'Ein Befehl möchte einen Proxy für {server} hinzufügen',
+    forward: 'Ein Befehl möchte Programme auf {machine} nach Token fragen lassen',
     override: 'Ein Befehl möchte eine Sicherheitsausnahme für {server} hinzufügen',
     settings: 'Ein Befehl möchte die Einstellung {setting} ändern',
     backup: 'Ein Befehl möchte die Sicherung einer Konfiguration öffnen',

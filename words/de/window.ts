@@ -73,6 +73,7 @@ export const window: Translation<typeof english> = {
     oauth_offered: 'Dieser Server bietet eine Anmeldung an und braucht keinen API-Schlüssel.',
     authorization_server_unreachable: 'Der Anmeldedienst ist nicht erreichbar.',
     protected_server_unreachable: 'Der Server ist nicht erreichbar.',
+    host_unreachable: 'Dieser Rechner ist über SSH nicht erreichbar.',
     rate_limited: 'Das waren zu viele Anfragen. Warten Sie einen Moment.',
     locked: 'Der Tresor wurde nicht geöffnet.',
     paused: 'Der gesamte Zugriff ist pausiert.',
@@ -515,6 +516,7 @@ export const window: Translation<typeof english> = {
       key: 'API-Schlüssel',
       override: 'Sicherheitsausnahme',
       proxy: 'Proxy',
+      forward: 'Weiterleitung',
       settings: 'Einstellung',
       audit: 'Protokoll',
       lost: 'Verlorene Zeilen',
@@ -801,6 +803,10 @@ export const window: Translation<typeof english> = {
     file: 'Datei',
     process: 'Prozess {pid}',
     startedBy: 'gestartet von',
+    elsewhere:
+      'Diese App läuft auf {label}, und ihre Anfragen kommen über eine Weiterleitung, die Sie geöffnet haben. Host-Schlüssel: {key}',
+    inSandbox:
+      'Diese App läuft in der Sandbox {label}, und ihre Anfragen kommen über eine Weiterleitung, die Sie geöffnet haben.',
     ownName: 'Die App hat diesen Namen selbst gewählt.',
     files: {
       attested: {
@@ -908,6 +914,7 @@ export const window: Translation<typeof english> = {
       login: 'Darf ein Befehl eine Anmeldung beginnen?',
       override: 'Darf ein Befehl eine Sicherheitsausnahme hinzufügen?',
       proxy: 'Darf ein Befehl einen Proxy hinzufügen?',
+      forward: 'Dürfen Programme anderswo nach Token fragen?',
       settings: 'Darf ein Befehl eine Einstellung ändern?',
       unlock: 'Darf ein Befehl den Tresor entsperren?',
       passphrase: 'Darf ein Befehl die Passphrase ändern?',
@@ -929,6 +936,8 @@ export const window: Translation<typeof english> = {
       override: 'Keyturn würde diese Regel für diesen Server nicht mehr einhalten.',
       proxy:
         'Keyturn würde einen Port dieses Computers für Ihre Apps öffnen, die keinen Schlüssel aufbewahren können. Jede App, die kommt, fragt Sie zuerst.',
+      forward:
+        'Programme dort könnten nach Token für diese Server fragen. Jedes muss hier erst verbunden und erlaubt werden. Fahren Sie nur fort, wenn Sie diesen Rechner kennen.',
       settings: 'Keyturn würde mit einer anderen Einstellung laufen.',
       unlock: 'Apps, denen Sie es erlaubt haben, bekämen wieder Token.',
       passphrase: 'Der Tresor ließe sich nur noch mit einer anderen Passphrase öffnen.',
@@ -945,6 +954,9 @@ export const window: Translation<typeof english> = {
       other:
         'Keyturn fragt nach etwas, das dieses Fenster nicht kennt. Bitte ablehnen, wenn Sie es nicht erwartet haben.',
     },
+    forward: 'Programme auf',
+    hostKey: 'Host-Schlüssel',
+    sandbox: 'Keiner: eine Sandbox auf diesem Computer',
     who: 'Ein Befehl',
     whoWhat: 'Von Ihnen in einem Terminal gestartet oder von einem Ihrer Programme.',
     client: 'App',

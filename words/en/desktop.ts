@@ -39,6 +39,7 @@ export const desktop = {
     register: 'A command wants to add an OAuth client for {provider}',
     login: 'A command wants to sign in to {server}',
     proxy: 'A command wants to add a proxy for {server}',
+    forward: 'A command wants to let programs on {machine} ask for tokens',
     override: 'A command wants to add a security exception for {server}',
     settings: 'A command wants to change the setting {setting}',
     backup: 'A command wants to open the backup of a configuration',

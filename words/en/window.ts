@@ -79,6 +79,7 @@ export const window = {
     oauth_offered: 'This server offers a sign-in, so it needs no API key.',
     authorization_server_unreachable: 'The sign-in provider can’t be reached.',
     protected_server_unreachable: 'The server can’t be reached.',
+    host_unreachable: 'That machine can’t be reached over SSH.',
     rate_limited: 'That was asked too often. Wait a moment.',
     locked: 'The vault did not open.',
     paused: 'All access is paused.',
@@ -513,6 +514,7 @@ export const window = {
       key: 'API key',
       override: 'Security exception',
       proxy: 'Proxy',
+      forward: 'Forward',
       settings: 'Setting',
       audit: 'Log',
       lost: 'Rows lost',
@@ -791,6 +793,9 @@ export const window = {
     file: 'File',
     process: 'process {pid}',
     startedBy: 'started by',
+    elsewhere:
+      'This app runs on {label}, and its requests come by a forward that you opened. Host key: {key}',
+    inSandbox: 'This app runs in the sandbox {label}, and its requests come by a forward that you opened.',
     ownName: 'The app chose this name itself.',
     files: {
       attested: {
@@ -897,6 +902,7 @@ export const window = {
       login: 'Let a command sign in?',
       override: 'Let a command add a security exception?',
       proxy: 'Let a command add a proxy?',
+      forward: 'Let programs elsewhere ask for tokens?',
       settings: 'Let a command change a setting?',
       unlock: 'Let a command unlock the vault?',
       passphrase: 'Let a command change the passphrase?',
@@ -917,6 +923,8 @@ export const window = {
       override: 'Keyturn would no longer keep this rule for this server.',
       proxy:
         'Keyturn would open a port of this computer for apps of yours that can’t keep a key. Each app that comes asks you first.',
+      forward:
+        'Programs there could ask for tokens of these servers. Each has to be connected and allowed here first. Go on only if you know this machine.',
       settings: 'Keyturn would run with another setting.',
       unlock: 'Apps that you allowed would get tokens again.',
       passphrase: 'The vault would open with another passphrase only.',
@@ -931,6 +939,9 @@ export const window = {
       resume: 'The pause would end. Apps that you allowed would get tokens and API keys again.',
       other: 'Keyturn asks for something that this window doesn’t know. Deny it unless you expected it.',
     },
+    forward: 'Programs on',
+    hostKey: 'Host key',
+    sandbox: 'None: it is a sandbox on this computer',
     who: 'A command',
     whoWhat: 'Started by you in a terminal, or by any program of yours.',
     client: 'App',

@@ -15,6 +15,7 @@ import { questionTimeout } from '../questions/interaction.ts';
 import type { ProxiedAsker } from '../questions/question.ts';
 import { shownKey } from '../records/api-key.ts';
 import { cliClientId, isChild } from '../records/local-client.ts';
+import type { ForwardOrigin } from '../records/local-client.ts';
 import { carriedOver } from '../records/permission.ts';
 import type { AsRead, Permission } from '../records/permission.ts';
 import { askedTooSoon } from '../refusals/refusals.ts';
@@ -122,6 +123,7 @@ export class Consent {
         ...(offer.offered === undefined ? {} : { grant: offer.offered }),
         ...(asker === undefined ? {} : { asker }),
         ...this.#proxied(access.clientId, asker),
+        ...forwardOf(clients.originOf(access.clientId)),
         isAllowed: () => this.changes.extendable(access) !== undefined,
       },
       either,
@@ -175,4 +177,8 @@ export class Consent {
     const retryAfter = this.#pauses.left(clientId);
     if (retryAfter > 0) throw askedTooSoon(this.#parts.clients.nameOf(clientId), retryAfter);
   }
+}
+
+function forwardOf(forward: ForwardOrigin | undefined): { readonly forward?: ForwardOrigin } {
+  return forward === undefined ? {} : { forward };
 }

@@ -1,6 +1,7 @@
 /** The kinds of question, and what each shows. No secrets, except codes that the person has to type. */
 import type { ClientProcessView } from './client-process.ts';
 import type { ShownKey } from '../records/api-key.ts';
+import type { ForwardOrigin } from '../records/local-client.ts';
 import type { OverrideName } from '../records/override.ts';
 import type { SignInDetails, SignInMethod } from './starter.ts';
 
@@ -71,6 +72,14 @@ export type ApprovalRequest =
       readonly endpoint: string;
       /** Of the proxy. */
       readonly name: string;
+    }
+  | {
+      /** Programs elsewhere could ask for tokens of these servers. */
+      readonly command: 'forward';
+      readonly forward: ForwardOrigin;
+      readonly endpoints: readonly string[];
+      /** Milliseconds since the epoch. */
+      readonly until: number;
     }
   | { readonly command: 'override'; readonly server: string; readonly override: OverrideName }
   | {
@@ -148,6 +157,8 @@ export type Question =
       readonly asker?: ClientProcessView;
       /** The program comes by a proxy: whom a yes is for. */
       readonly proxied?: ProxiedAsker;
+      /** The program runs elsewhere; `asker` is what passes its requests on. */
+      readonly forward?: ForwardOrigin;
       /** Whether the program has a permission there now, which a yes "as before" could keep. */
       readonly isAllowed?: () => boolean;
     }
@@ -157,6 +168,8 @@ export type Question =
       /** Six digits that the program also shows. */
       readonly code: string;
       readonly asker?: ClientProcessView;
+      /** As above. */
+      readonly forward?: ForwardOrigin;
     }
   | (SignInQuestion & {
       readonly kind: 'login';

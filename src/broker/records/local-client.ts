@@ -22,10 +22,29 @@ export const localClientSchema = z.object({
   executable: z.string().optional(),
   /** The id of the proxy that asks for this program. Its key is given to no one but that proxy's process. */
   proxy: z.string().optional(),
+  /** It was paired through a forward, and its key opens that forward's socket alone. */
+  forward: z.object({ label: z.string(), hostKey: z.string().optional() }).optional(),
   lastUsedAt: z.number().optional(),
 });
 
 export type LocalClient = z.infer<typeof localClientSchema>;
+
+/**
+ * Where a forwarded program runs: the label that the owner chose and, for another machine, the fingerprint of its host
+ * key as OpenSSH shows it. Another key under the same label is another machine.
+ */
+export type ForwardOrigin = NonNullable<LocalClient['forward']>;
+
+/** Undefined for both: neither is forwarded. */
+export const isSameOrigin = (one: ForwardOrigin | undefined, other: ForwardOrigin | undefined): boolean =>
+  one?.label === other?.label && one?.hostKey === other?.hostKey;
+
+/** `NAME@LABEL` for a forwarded program: two machines may have programs of one name. */
+export const shownName = ({
+  name,
+  forward,
+}: Pick<LocalClient, 'name'> & { readonly forward?: ForwardOrigin | undefined }): string =>
+  forward === undefined ? name : `${name}@${forward.label}`;
 
 /** A run that a program delegated access to (consent/delegations.ts). It is in memory only. */
 export interface ChildClient extends LocalClient {
@@ -112,7 +131,8 @@ export class LocalClients {
     if (this.#file.items.some((c) => c.id === nameOrId) || this.#children.has(nameOrId)) return nameOrId;
     // The beginning too: a program could call itself by the beginning of another's id.
     const found = this.#file.items.filter(
-      ({ id, name }) => name === nameOrId || (nameOrId.length >= minTyped && id.startsWith(nameOrId)),
+      (client) =>
+        shownName(client) === nameOrId || (nameOrId.length >= minTyped && client.id.startsWith(nameOrId)),
     );
     if (found.length === 1 && found[0]) return found[0].id;
     if (found.length > 1) {
@@ -131,17 +151,21 @@ export class LocalClients {
   /**
    * For a name that a new program gives itself. Throws `invalid_request` for one that a person can't read as it
    * stands, and `conflict` for one that a person would take for another program's. The very same name is
-   * allowed: a program that lost its key has to pair again, and the ids stay apart.
+   * allowed from where it came before: a program that lost its key has to pair again, and the ids stay apart.
    */
-  refuseConfusing(name: string): void {
+  refuseConfusing(name: string, forward?: ForwardOrigin): void {
     refuseUnreadable(name);
-    const other = [cliClientId, ...this.#file.shown.map((client) => client.name)].find(
-      (known) => areAlike(known, name) && (known !== name || known === cliClientId),
+    const asked = shownName({ name, forward });
+    const isTaken = (known: LocalClient): boolean =>
+      known.id === cliClientId || shownName(known) !== asked || !isSameOrigin(known.forward, forward);
+    const taken = [cli, ...this.#file.shown].find(
+      (known) => areAlike(shownName(known), asked) && isTaken(known),
     );
-    if (other === undefined) return;
+    if (taken === undefined) return;
+    const other = shownName(taken);
     throw new KeyturnError(
       'conflict',
-      `The name ${quoted(name)} looks like ${quoted(other)}, which is taken.`,
+      `The name ${quoted(asked)} looks like ${quoted(other)}, which is taken.`,
       {
         rule: 'A program may not pair under a name that a person would take for another one’s: by case, spaces or letters that look alike (Unicode UTS 39)',
         hint:
@@ -156,10 +180,21 @@ export class LocalClients {
   nameOf(id: string): string {
     const child = this.#children.get(id);
     if (child) return `${this.nameOf(child.parentId)} › ${child.name}`;
-    return id === cliClientId ? cliClientId : (this.#file.shown.find((c) => c.id === id)?.name ?? id);
+    if (id === cliClientId) return cliClientId;
+    const known = this.#file.shown.find((client) => client.id === id);
+    return known ? shownName(known) : id;
   }
 
-  async add(name: string, now: number, executable?: string): Promise<LocalClient> {
+  /** Where a forwarded program runs, verified or not; undefined for one of this machine. */
+  originOf(id: string): ForwardOrigin | undefined {
+    return this.#file.shown.find((client) => client.id === id)?.forward;
+  }
+
+  async add(
+    name: string,
+    now: number,
+    { executable, forward }: Pick<LocalClient, 'executable' | 'forward'> = {},
+  ): Promise<LocalClient> {
     const client: LocalClient = {
       id: newId(),
       name,
@@ -167,6 +202,7 @@ export class LocalClients {
       pairedAt: now,
       confirmed: false,
       ...(executable === undefined ? {} : { executable }),
+      ...(forward === undefined ? {} : { forward }),
     };
     await this.#file.change((items) => [...items.filter((c) => isAlive(c, now)), client]);
     return client;
@@ -195,7 +231,7 @@ export class LocalClients {
     proxy: string,
     { name, now, executable }: { readonly name: string; readonly now: number; readonly executable?: string },
   ): Promise<LocalClient> {
-    const taken = [cliClientId, ...this.#file.items.map((client) => client.name)];
+    const taken = [cliClientId, ...this.#file.items.map(shownName)];
     const isFree = (candidate: string): boolean => !taken.some((known) => areAlike(known, candidate));
     let free = name;
     for (let number = 2; !isFree(free); number += 1) free = `${name} (${number})`;

@@ -92,10 +92,14 @@ export const nodeFlags: readonly string[] = ['--disable-sigusr1', '--max-semi-sp
  * A command of ours that outlives this process: in a session and a folder of its own, with the allow-list's
  * environment.
  */
-export function spawnDetached(args: readonly string[], stdio: 'ignore' | ['ignore', 'pipe', 'pipe']) {
+export function spawnDetached(
+  args: readonly string[],
+  stdio: 'ignore' | ['ignore', 'pipe', 'pipe'],
+  further: NodeJS.ProcessEnv = {},
+) {
   return spawn(process.execPath, isSingle ? args : [...nodeFlags, bin, ...args], {
     cwd: workingFolder(process.env),
-    env: environmentFor(process.env),
+    env: { ...environmentFor(process.env), ...further },
     detached: true,
     stdio,
     windowsHide: true,

@@ -7,6 +7,7 @@ import { connectAsOwner } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
 import { retry, timeouts } from '../../client/takeover.ts';
 import { exitCodes, reasonOf } from '../../base/errors.ts';
+import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { offeringSession } from './desktop-session.ts';
 import { isAbsent, NotStarted } from './no-broker.ts';
 
@@ -15,6 +16,11 @@ export async function connect(): Promise<Connection> {
   if (running) return offeringSession(running);
   const { startBroker } = await import('./auto-start.ts');
   return offeringSession(await startBroker());
+}
+
+/** Starts a broker where none runs. One at the other end of a forward is its own machine's to start. */
+export async function requireBroker(): Promise<void> {
+  if (forwardedSocket(process.env) === undefined) (await connect()).close();
 }
 
 /** A running broker, or undefined: for commands that are about the broker itself. */
@@ -56,7 +62,9 @@ export async function throughRestart<T>(work: (reached: () => void) => Promise<T
     max: maxRepeating,
     waitAfter(error) {
       const isPassing = ['broker_stopping', 'broker_unreachable'].includes(reasonOf(error));
-      return isPassing && !(error instanceof NotStarted) ? timeouts.nextBroker : undefined;
+      // Nobody here can start a broker at the other end of a forward.
+      const isOurs = !(error instanceof NotStarted) && forwardedSocket(process.env) === undefined;
+      return isPassing && isOurs ? timeouts.nextBroker : undefined;
     },
   });
 }

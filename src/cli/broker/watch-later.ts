@@ -4,7 +4,9 @@
  * Invariant: what shows questions is loaded only where there is time for it: a token that comes at once needs no words.
  */
 import type { Connection } from '../../client/connection.ts';
+import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import type { TokenGetParams } from '../../ipc/wire/token-messages.ts';
+import { say } from '../terminal/output.ts';
 
 /** Milliseconds. */
 const watchDelay = 100;
@@ -12,6 +14,10 @@ const watchDelay = 100;
 export function watchLater(connection: Connection, params: TokenGetParams): NodeJS.Timeout {
   const { resource, scope, challenge } = params;
   return setTimeout(() => {
+    if (forwardedSocket(process.env)) {
+      say('keyturn: the question waits on the machine where the broker runs.');
+      return;
+    }
     // A failure to show the question must not lose the token.
     void import('./watch.ts')
       .then(({ watchQuestions }) =>

@@ -43,6 +43,7 @@ function describe(question: Question, isDesk: boolean): string[] {
         question.key
           ? `${id}  May ${client} have your API key for ${resource} (${keyPlaceWords(question.key)})?`
           : `${id}  May ${client} reach ${resource}${offeredWords(question)}${scope ? ` with ${scope}` : ''}?`,
+        ...forwardLines(question.forward),
         ...askerLines(asker),
         ...(question.tokenType === 'DPoP' ? ['  Its tokens are bound to a key of Keyturn.'] : []),
         ...(question.proxied === undefined ? [] : [`  ${proxiedWords[question.proxied]}`]),
@@ -51,6 +52,7 @@ function describe(question: Question, isDesk: boolean): string[] {
     case 'pair':
       return [
         `${id}  ${client} wants to be paired. It must show the code ${code}.`,
+        ...forwardLines(question.forward),
         ...askerLines(asker),
         ...answer,
       ];
@@ -135,7 +137,7 @@ function settingWords({ name, value, isContent }: Unconfirmed): string {
 /** What a command wants to do, as the end of a sentence. */
 function commandWords(question: Question): string {
   const { client, resource, scope, until, issuer, registration, server, override, setting } = question;
-  const { account, accounts, method, newClient } = question;
+  const { account, accounts, method, newClient, forward, resources = [] } = question;
   switch (question.command) {
     case 'allow': {
       const end = until === undefined ? '' : ` until ${when(until)}`;
@@ -152,6 +154,8 @@ function commandWords(question: Question): string {
       return `sign in at ${resource}${issuer === undefined ? '' : ` by ${issuer}`}${accountWords(account)}, by ${method}${newClient ? ', with Keyturn registered there again' : ''}`;
     case 'proxy':
       return `add the proxy ${client} for ${resource}`;
+    case 'forward':
+      return `let programs on ${forward?.label}${hostKeyWords(forward)} ask for tokens of ${resources.join(', ')}${until === undefined ? '' : ` until ${when(until)}`}`;
     case 'override':
       return override === 'private-address'
         ? `confirm the private host ${hostOf(server ?? '')}`
@@ -175,6 +179,14 @@ function commandWords(question: Question): string {
     default:
       return 'unlock the vault';
   }
+}
+
+const hostKeyWords = (forward: Question['forward']): string =>
+  forward?.hostKey === undefined ? ' (a sandbox)' : ` (host key ${forward.hostKey})`;
+
+/** The machine or sandbox that a program runs in. */
+function forwardLines(forward: Question['forward']): string[] {
+  return forward ? [`  it runs on ${forward.label}${hostKeyWords(forward)}, and comes by a forward`] : [];
 }
 
 const movedWords = ({ signIns = [] }: Question): string =>

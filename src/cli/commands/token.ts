@@ -6,6 +6,7 @@
  */
 import type { Connection } from '../../client/connection.ts';
 import { exitCodes, KeyturnError } from '../../base/errors.ts';
+import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { isBound } from '../../ipc/wire/token-messages.ts';
 import type { Challenge, TokenGetParams, TokenResult } from '../../ipc/wire/token-messages.ts';
 import { methodPattern, noncePattern } from '../../ipc/wire/values.ts';
@@ -161,9 +162,15 @@ async function tokenFromStdin(): Promise<string> {
 }
 
 async function ask(request: TokenRequest, reached: () => void): Promise<number> {
-  const connection = await connect();
+  const connection = forwardedSocket(process.env) ? await connectForwarded(request) : await connect();
   reached();
   return interruptible(connection, () => printToken(connection, request));
+}
+
+/** The owner is elsewhere: this command is a program there, paired under a name of its own. */
+async function connectForwarded({ params }: TokenRequest): Promise<Connection> {
+  const { connectForwardedToken } = await import('../programs/forwarded-token.ts');
+  return connectForwardedToken(params.interaction === 'never');
 }
 
 async function printToken(

@@ -7,8 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exitCodes, KeyturnError, reasonOf } from '../../base/errors.ts';
-import { homePaths } from '../../base/paths.ts';
-import { connect, connectAsOwner } from '../../client/connect.ts';
+import { connect, connectAsOwner, locate } from '../../client/connect.ts';
 import { pollInterval } from '../../client/takeover.ts';
 import type { Asked } from './asked.ts';
 import { AskingFiles } from './asking-files.ts';
@@ -22,7 +21,7 @@ const lockTries = 20;
 
 /** Asks, and resolves with the exit code of the process. */
 export async function askInBackground(asked: Asked, max = maxAsking): Promise<number> {
-  const files = AskingFiles.of(homePaths(), asked);
+  const files = AskingFiles.of(locate().paths, asked);
   const release = await lock(files);
   // Another process asks the same already.
   if (!release) return exitCodes.ok;
@@ -80,7 +79,7 @@ export async function askPerson(
 
 /** A program pairs once, whatever its processes ask for after that: the others show the code of the one that pairs. */
 async function pairOnce(name: string, onCode: (code: string) => void, signal: AbortSignal): Promise<void> {
-  const files = AskingFiles.ofPairing(homePaths(), name);
+  const files = AskingFiles.ofPairing(locate().paths, name);
   let shown: string | undefined;
   while (!isPaired(name)) {
     signal.throwIfAborted();

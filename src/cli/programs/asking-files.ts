@@ -13,6 +13,7 @@ import * as z from 'zod';
 import { isReason, KeyturnError } from '../../base/errors.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import { readPrivate, replaceFileAtOnce } from '../../base/private-file.ts';
+import { makeFolder } from '../../base/private-folder.ts';
 import { tryLock } from '../../daemon/home/single-instance.ts';
 import type { Asked } from './asked.ts';
 
@@ -61,6 +62,8 @@ export class AskingFiles {
 
   /** Undefined: another process holds it. */
   async tryLock(): Promise<(() => void) | undefined> {
+    // At the far end of a forward no broker has made it.
+    makeFolder(path.dirname(this.#lock));
     return tryLock(this.#lock);
   }
 

@@ -6,9 +6,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exitCodes, KeyturnError, quoted, shellWord } from '../../base/errors.ts';
-import { homePaths } from '../../base/paths.ts';
+import { locate } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
 import { pollInterval } from '../../client/takeover.ts';
+import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { connect } from '../broker/connection.ts';
@@ -27,11 +28,12 @@ import { forgetRefusal } from './pairing.ts';
 export async function connectEntry({ name, resource }: Entry): Promise<void> {
   const asked: Asked = { as: name, params: { resource, kinds } };
   forgetRefusal(name);
+  if (forwardedSocket(process.env)) return connectForwarded(asked, name);
   const owner = await connect();
   const interrupted = (): never => process.exit(exitCodes.interrupted);
   process.once('SIGINT', interrupted);
   process.once('SIGTERM', interrupted);
-  const files = AskingFiles.of(homePaths(), asked);
+  const files = AskingFiles.of(locate().paths, asked);
   const over = AbortSignal.timeout(maxAsking);
   const done = new AbortController();
   try {
@@ -48,6 +50,23 @@ export async function connectEntry({ name, resource }: Entry): Promise<void> {
     process.off('SIGINT', interrupted);
     process.off('SIGTERM', interrupted);
   }
+}
+
+/** Where the broker is elsewhere, its owner's questions are too: this terminal shows the code of a pairing only. */
+async function connectForwarded(asked: Asked, name: string): Promise<void> {
+  const over = AbortSignal.timeout(maxAsking);
+  try {
+    await askPerson(asked, (code) => sayCode(name, code), over);
+    if (process.stderr.isTTY) say(`keyturn: ${name} may use ${asked.params.resource}.`);
+  } catch (error) {
+    throw over.aborted ? unanswered(name) : error;
+  }
+}
+
+/** Shows what the owner has to compare. */
+export function sayCode(name: string, code: string): void {
+  say(`keyturn: ${quoted(name)} asks to be paired. Its code is ${code}.`);
+  say('  Answer on the machine where the broker runs, if it shows the same code.');
 }
 
 /**

@@ -8,8 +8,9 @@ import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts'
 import type { Reason } from '../../base/errors.ts';
 import { connectStarting } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
+import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
-import { connect, connectIfRunning, throughRestart } from '../broker/connection.ts';
+import { connect, connectIfRunning, requireBroker, throughRestart } from '../broker/connection.ts';
 import { type Asked, kinds } from './asked.ts';
 
 /** Starts a broker where none runs, at later requests of an entry too. Throws `unpaired` where the entry has no key. */
@@ -72,7 +73,7 @@ export async function startEntry(
   if (!askable.includes(first.refusal.reason)) throw first.refusal;
   await refuseRemembered(entry, first.refusal);
   // Nobody is asked without a broker; an entry without a key has not started one yet.
-  (await connect()).close();
+  await requireBroker();
   const signal = AbortSignal.timeout(wait);
   const { untilAnswered } = await import('./standing-question.ts');
   let isLate = false;
@@ -85,7 +86,7 @@ export async function startEntry(
       isOver = isLate;
       if (!isLate && reasonOf(error) !== 'broker_unreachable') throw error;
       // The broker ended under its question: the next one asks it.
-      if (!isLate) (await connect()).close();
+      if (!isLate) await requireBroker();
     }
   }
   const second = await ready(asked);
@@ -129,7 +130,8 @@ async function unanswered(
   { reason }: KeyturnError,
   again: string,
 ): Promise<KeyturnError> {
-  const isDesk = await isAtDesk();
+  const isElsewhere = forwardedSocket(process.env) !== undefined;
+  const isDesk = !isElsewhere && (await isAtDesk());
   const code = reason === 'unpaired' ? await codeOf({ name }) : undefined;
   const compare = code === undefined ? '' : `, if it shows the code ${code}`;
   const question =
@@ -140,16 +142,18 @@ async function unanswered(
         : `Nobody has said yet that ${quoted(name)} may reach ${quoted(resource)}.`;
   const connectCommand = `keyturn bridge --connect ${shellWord(resource)} --as ${shellWord(name)}`;
   return new KeyturnError(reason === 'login_required' ? 'login_pending' : 'consent_pending', question, {
-    hint: isDesk
-      ? `Answer the card in Keyturn’s window${compare}. Then ${again}.`
-      : `Run in a terminal: ${connectCommand}   Or answer what \`keyturn pending\` shows${compare}. Then ${again}.`,
+    hint: isElsewhere
+      ? `Answer on the machine where the broker runs${compare}. Then ${again}.`
+      : isDesk
+        ? `Answer the card in Keyturn’s window${compare}. Then ${again}.`
+        : `Run in a terminal: ${connectCommand}   Or answer what \`keyturn pending\` shows${compare}. Then ${again}.`,
   });
 }
 
 async function codeOf(entry: Pick<Entry, 'name'>): Promise<string | undefined> {
   const { AskingFiles } = await import('./asking-files.ts');
-  const { homePaths } = await import('../../base/paths.ts');
-  return (await AskingFiles.ofPairing(homePaths(), entry.name).read()).code;
+  const { locate } = await import('../../client/connect.ts');
+  return (await AskingFiles.ofPairing(locate().paths, entry.name).read()).code;
 }
 
 async function isAtDesk(): Promise<boolean> {

@@ -8,8 +8,8 @@ import { lstatSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
-import { homePaths } from '../../base/paths.ts';
 import { replaceFileAtOnce } from '../../base/private-file.ts';
+import { locate } from '../../client/connect.ts';
 import { clientKeyFile } from '../../client/key-file.ts';
 import { pair } from '../../client/pair.ts';
 import { makeFolder } from '../../base/private-folder.ts';
@@ -20,7 +20,7 @@ import { makeFolder } from '../../base/private-folder.ts';
 const cardTime = 110_000;
 
 export function isPaired(name: string): boolean {
-  return lstatSync(clientKeyFile(homePaths(), name), { throwIfNoEntry: false }) !== undefined;
+  return lstatSync(clientKeyFile(locate().paths, name), { throwIfNoEntry: false }) !== undefined;
 }
 
 export function wasRefused(name: string): boolean {
@@ -33,7 +33,7 @@ export function forgetRefusal(name: string): void {
 
 /** Beside the key that it stands in place of. */
 function refusalFile(name: string): string {
-  return clientKeyFile(homePaths(), name).replace(/\.key$/, '.refused');
+  return clientKeyFile(locate().paths, name).replace(/\.key$/, '.refused');
 }
 
 /**

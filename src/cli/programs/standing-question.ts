@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { untilAborted } from '../../base/abort.ts';
 import { exitCodes } from '../../base/errors.ts';
-import { homePaths } from '../../base/paths.ts';
+import { locate } from '../../client/connect.ts';
 import { pollInterval } from '../../client/takeover.ts';
 import { spawnDetached } from '../broker/auto-start.ts';
 import type { Asked } from './asked.ts';
@@ -27,9 +27,16 @@ function askingWords({ as, params: { resource, scope, account } }: Asked): strin
   ];
 }
 
+/** It asks whom this process would ask: at the far end of a forward that is the broker at its other end. */
+function startAsking(asked: Asked, command: readonly string[]): ChildProcess {
+  const { KEYTURN_SOCKET: socket } = process.env;
+  const further = socket === undefined ? {} : { KEYTURN_SOCKET: socket };
+  return spawnDetached([...command, ...askingWords(asked)], 'ignore', further);
+}
+
 /** Has the question go on without this process. */
 export function leaveQuestion(asked: Asked, command: readonly string[]): void {
-  spawnDetached([...command, ...askingWords(asked)], 'ignore').unref();
+  startAsking(asked, command).unref();
 }
 
 /**
@@ -41,11 +48,11 @@ export async function untilAnswered(
   command: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
-  const files = AskingFiles.of(homePaths(), asked);
+  const files = AskingFiles.of(locate().paths, asked);
   const release = await files.tryLock();
   if (release) {
     release();
-    await ended(spawnDetached([...command, ...askingWords(asked)], 'ignore'), signal);
+    await ended(startAsking(asked, command), signal);
   }
   // Ours may have found another one that was faster.
   await untilFree(files, signal);

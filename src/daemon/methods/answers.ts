@@ -177,11 +177,12 @@ export function clientAnswers({ parts, consent }: Broker): ClientAnswer[] {
   const wall = clock.wall();
   const paired = clients.withCli().map((client) => ({
     clientId: client.id,
-    name: client.name,
+    name: clients.nameOf(client.id),
     pairedAt: wholeSeconds(client.pairedAt),
     ...(client.lastUsedAt === undefined ? {} : { lastUsedAt: wholeSeconds(client.lastUsedAt) }),
     ...fileAnswer(client.executable),
     ...proxiedAnswer(client),
+    ...(client.forward === undefined ? {} : { forward: client.forward }),
     permissions: [
       ...permissions.shownOf(client.id, wall).flatMap((permission) => permissionAnswer(parts, permission)),
       ...leases.of(client.id, wall).flatMap(({ permission, run, once }) =>

@@ -1,6 +1,6 @@
 /**
- * The owner's methods about local clients: the paired ones, their permissions, the questions they raise, and the
- * proxies by which programs without a key come.
+ * The owner's methods about local clients: the paired ones, their permissions, the questions they raise, the proxies
+ * by which programs without a key come, and the forwards by which programs elsewhere do.
  */
 import type { Broker } from '../../broker/broker.ts';
 import { permissionRow } from '../../broker/consent/permission-changes.ts';
@@ -27,6 +27,9 @@ export const clientMethods: Pick<
   | 'proxy.list'
   | 'proxy.rotate'
   | 'proxy.remove'
+  | 'forward.open'
+  | 'forward.list'
+  | 'forward.end'
 > = {
   'client.list': ({ broker }) => ({ clients: clientAnswers(broker) }),
 
@@ -103,6 +106,15 @@ export const clientMethods: Pick<
 
   'proxy.remove': async ({ proxies }, _caller, { proxy }) => {
     await proxies.remove(proxy);
+    return {};
+  },
+
+  'forward.open': async ({ forwards }, caller, params) => ({ forward: await forwards.open(caller, params) }),
+
+  'forward.list': ({ forwards }) => ({ forwards: forwards.list() }),
+
+  'forward.end': async ({ forwards }, _caller, { forward }) => {
+    await forwards.end(forward);
     return {};
   },
 };

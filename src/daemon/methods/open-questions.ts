@@ -46,6 +46,7 @@ export function interactionAnswer(
         client: question.clientName,
         ...(question.asker === undefined ? {} : { asker: processAnswer(question.asker) }),
         ...(question.proxied === undefined ? {} : { proxied: question.proxied }),
+        ...(question.forward === undefined ? {} : { forward: question.forward }),
         resource: question.endpoint,
         ...(question.key === undefined ? {} : { key: shownKey(question.key) }),
         ...(question.scope === undefined ? {} : { scope: formatScope(question.scope) }),
@@ -56,6 +57,7 @@ export function interactionAnswer(
         ...common,
         client: question.clientName,
         code: question.code,
+        ...(question.forward === undefined ? {} : { forward: question.forward }),
         ...(question.asker === undefined ? {} : { asker: processAnswer(question.asker) }),
       };
     case 'login':
@@ -173,6 +175,10 @@ function requestAnswer(request: ApprovalRequest): Partial<InteractionAnswer> {
       };
     case 'proxy':
       return { command, resource: request.endpoint, client: request.name };
+    case 'forward': {
+      const { forward, endpoints, until } = request;
+      return { command, forward, resources: [...endpoints], until: wholeSeconds(until) };
+    }
     case 'override':
       return { command, server: request.server, override: request.override };
     case 'settings': {

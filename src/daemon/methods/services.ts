@@ -5,6 +5,7 @@ import type { Identity } from '../../ipc/wire/handshake-messages.ts';
 import type { MethodName, ParamsOf, ResultOf, WideningMethod } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import type { ClientProcesses } from '../clients/client-processes.ts';
+import type { Forwards } from '../forwards/forwards.ts';
 import type { BackupKeys } from '../vault/backup-keys.ts';
 import type { AuditTrail } from '../vault/audit-trail.ts';
 import type { VaultLock } from '../vault/vault-lock.ts';
@@ -38,6 +39,7 @@ export interface Services {
   /** Runs a request, unless the broker is about to stop (shutdown.ts). */
   readonly shutdown: { run<T>(request: () => Promise<T>): Promise<T> };
   readonly proxies: ProxyMethods;
+  readonly forwards: Pick<Forwards, 'open' | 'list' | 'end'>;
   /** How the broker would reach this endpoint, without what is secret of it. */
   network(endpoint: string): Promise<ResultOf<'network.get'>>;
   status(): ResultOf<'status'>;

@@ -18,6 +18,7 @@ import type { MethodName, ParamsOf, WideningMethod } from '../../ipc/protocol/me
 import { parseScope } from '../../oauth/base/scope.ts';
 import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
 import { checkRegistration, enteredFor } from './registration-entry.ts';
+import type { Forwards } from '../forwards/forwards.ts';
 import { exportRequest, importRequest, takeBackRequest } from '../moving/moves.ts';
 import type { MovingSettings } from '../moving/moves.ts';
 import type { CheckedSetting } from '../settings/settings-book.ts';
@@ -37,6 +38,7 @@ import {
 export interface ApprovalRequestParts {
   readonly broker: Broker;
   readonly proxies: Pick<Proxies, 'refuseTaken' | 'nameFor'>;
+  readonly forwards: Pick<Forwards, 'refuse'>;
   /** Throws what the change would throw. */
   readonly checkSetting: (name: string, value: unknown) => CheckedSetting;
   readonly settings: MovingSettings;
@@ -155,6 +157,20 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
       const endpoint = broker.canonical(resource);
       proxies.refuseTaken({ name, port });
       return { command: 'proxy', endpoint, name: name ?? proxies.nameFor(endpoint) };
+    },
+    widensAtClosedDesk: always,
+  },
+
+  'forward.open': {
+    request: ({ broker, forwards }, params) => {
+      const { label, hostKey, resources, lifetime } = params;
+      forwards.refuse(params);
+      return {
+        command: 'forward',
+        forward: { label, ...(hostKey === undefined ? {} : { hostKey }) },
+        endpoints: resources.map((resource) => broker.canonical(resource)),
+        until: broker.parts.clock.wall() + lifetime * 1000,
+      };
     },
     widensAtClosedDesk: always,
   },

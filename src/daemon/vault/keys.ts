@@ -2,14 +2,16 @@
  * Which key opens the socket for whom, and how a program gets one.
  *
  * Invariant: no client's key is stored: it is derived from the master secret, the client's id and its
- * generation, and given away once, to the connection that the user said yes to.
+ * generation, and given away once, to the connection that the user said yes to. It opens the socket that it was made
+ * on: the home's own, or those of one forward. The owner's key opens the home's own alone.
  */
 import type { KeyObject } from 'node:crypto';
 import type { ProcessFacts } from '../../broker/questions/client-process.ts';
 import type { Audit } from '../../audit/audit.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Interactions } from '../../broker/questions/interaction.ts';
-import type { LocalClient, LocalClients } from '../../broker/records/local-client.ts';
+import { isSameOrigin, shownName } from '../../broker/records/local-client.ts';
+import type { ForwardOrigin, LocalClient, LocalClients } from '../../broker/records/local-client.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { deriveClientKey } from '../../ipc/wire/handshake.ts';
 import type { Paired, PairRequest } from '../../ipc/server/server.ts';
@@ -35,34 +37,45 @@ export class Keys {
     this.#parts = parts;
   }
 
-  /** Undefined for a program that is not paired. Throws what the vault throws. */
-  async keyFor(clientId: string): Promise<KeyObject | undefined> {
+  /**
+   * Undefined for a program that is not paired there. `forward`: whose socket it came by; absent: the home's own.
+   * Throws what the vault throws.
+   */
+  async keyFor(clientId: string, forward?: ForwardOrigin): Promise<KeyObject | undefined> {
     const { home, clients, clock } = this.#parts;
-    if (clientId === ownerId) return home.ownerKey;
+    if (clientId === ownerId) return forward === undefined ? home.ownerKey : undefined;
     // Nobody makes the keychain ask for a password by calling himself something.
     if (!clients.isListed(clientId)) return undefined;
     await clients.verify();
     const client = clients.usable(clientId, clock.wall());
-    return (
-      client && deriveClientKey(await this.#parts.master.key(), home.homeId, client.id, client.generation)
-    );
+    if (!client || !isSameOrigin(client.forward, forward)) return undefined;
+    return deriveClientKey(await this.#parts.master.key(), home.homeId, client.id, client.generation);
   }
 
   /** Asks the user; resolves with the new client's key, or throws `pairing_denied`. */
-  async pair(request: PairRequest): Promise<Paired> {
+  async pair(request: PairRequest, forward?: ForwardOrigin): Promise<Paired> {
     const { home, clients, interactions, clock, audit } = this.#parts;
-    clients.refuseConfusing(request.name);
+    clients.refuseConfusing(request.name, forward);
     const asker = attested(request);
-    const question = { kind: 'pair', clientName: request.name, code: request.code, asker } as const;
+    const clientName = shownName({ name: request.name, forward });
+    const question = {
+      kind: 'pair',
+      clientName,
+      code: request.code,
+      asker,
+      ...(forward === undefined ? {} : { forward }),
+    } as const;
     const answer = await interactions.ask(question, request.signal);
-    await audit.record({ event: 'pair', outcome: answer, client: request.name });
+    await audit.record({ event: 'pair', outcome: answer, client: clientName });
     if (answer !== 'yes') {
       throw new KeyturnError('pairing_denied', 'The user did not pair this program.', {
         hint: 'Ask again when the user expects it.',
       });
     }
     const master = await this.#parts.master.key();
-    const client = await clients.add(request.name, clock.wall(), pathOf(asker));
+    // The path of a forwarded program is one of another machine, or of another view of the disk.
+    const from = forward === undefined ? executableOf(asker) : { forward };
+    const client = await clients.add(request.name, clock.wall(), from);
     return { clientId: client.id, key: deriveClientKey(master, home.homeId, client.id, client.generation) };
   }
 
@@ -80,6 +93,7 @@ export class Keys {
 }
 
 /** The path that is kept with a pairing: of a file that the kernel named, and that is the one at that path. */
-function pathOf({ file, executable }: ProcessFacts): string | undefined {
-  return file === 'attested' || file === 'interpreter' ? executable : undefined;
+function executableOf({ file, executable }: ProcessFacts): Pick<LocalClient, 'executable'> {
+  const isKnown = file === 'attested' || file === 'interpreter';
+  return isKnown && executable !== undefined ? { executable } : {};
 }

@@ -1,13 +1,14 @@
 /**
- * Local clients and their permissions, as schemas of the wire.
+ * Local clients, their permissions, and the forwards by which those elsewhere come, as schemas of the wire.
  *
- * Invariant: every text is bounded.
+ * Invariant: every text is bounded. A forward's label can stand in a file's name and in a command.
  */
 import * as z from 'zod';
 
 import { asker, executable } from './asker-schema.ts';
+import { forwardLabelPattern } from '../wire/forwarded.ts';
 import { keyPlace } from './key-schema.ts';
-import { account, id, instant, name, scope, seconds, url } from './values.ts';
+import { account, day, id, instant, name, scope, seconds, url } from './values.ts';
 
 export const permission = z.object({
   resource: url,
@@ -27,8 +28,16 @@ const heldPermission = permission.extend({
   once: z.literal(true).optional(),
 });
 
-/** Of a child run: after the names of the programs behind it. */
-const shownName = z.string().regex(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]{1,300}$/u);
+const label = z.string().regex(forwardLabelPattern);
+
+/** As OpenSSH shows it: SHA-256 of the key in base64, without padding. */
+const hostKey = z.string().regex(/^SHA256:[A-Za-z0-9+/]{43}$/);
+
+/** Where a forwarded program runs. Without a host key: in a sandbox of this machine. */
+export const forwardOrigin = z.object({ label, hostKey: hostKey.optional() });
+
+/** Of a child run: after the names of the programs behind it. Of a forwarded program: before its forward's label. */
+export const shownName = z.string().regex(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]{1,300}$/u);
 
 export const localClient = z.object({
   clientId: id,
@@ -41,6 +50,8 @@ export const localClient = z.object({
   file: z.literal(['attested', 'interpreter']).optional(),
   /** It comes by a proxy: for this program, for every script of this interpreter, or for any program. */
   proxied: z.literal(['program', 'interpreter', 'any']).optional(),
+  /** It runs elsewhere, and comes by this forward. */
+  forward: forwardOrigin.optional(),
   /** Of a child run: the program that delegated to it. */
   parentId: id.optional(),
   permissions: z.array(heldPermission),
@@ -66,3 +77,45 @@ export const leaseDelegateResult = z.object({
   account,
   until: instant,
 });
+
+/** A month: a machine that is used for longer is forwarded to anew. */
+const longest = 31 * day;
+
+/** An absolute path. The bound is that of a socket's path on Linux. */
+const socketPath = z.string().regex(/^\/[^\0]{1,107}$/);
+
+const maxResources = 64;
+
+const forward = forwardOrigin.extend({
+  id,
+  /** Where the broker listens on this machine. */
+  socket: socketPath,
+  resources: z.array(url),
+  /** It ends then, or with the connection that opened it. */
+  until: instant,
+  /** Connections of programs that proved themselves there. */
+  connections: z.int().nonnegative(),
+});
+
+export const forwardOpen = z
+  .object({
+    label,
+    /** Of the machine at the other end, as `ssh` verified it. */
+    hostKey: hostKey.optional(),
+    /** Where to listen, for a sandbox. Absent: in the broker's own folder. */
+    path: socketPath.optional(),
+    resources: z.array(url).min(1).max(maxResources),
+    /** Seconds. */
+    lifetime: z.int().positive().max(longest),
+  })
+  .refine(
+    ({ hostKey: key, path }) => (key === undefined) !== (path === undefined),
+    'exactly one of hostKey and path',
+  );
+
+/** A label or an id. */
+export const forwardNamed = z.object({ forward: z.string().min(1).max(64) });
+
+export const forwardOpened = z.object({ forward });
+
+export const forwardList = z.object({ forwards: z.array(forward) });

@@ -6,11 +6,12 @@
 import * as z from 'zod';
 
 import { asker } from './asker-schema.ts';
+import { forwardOrigin, shownName } from './client-schema.ts';
 import { keyPlace } from './key-schema.ts';
 import { movedSignIn } from './grant-schema.ts';
 import { assertionSource, authMethod, clientIdentifier, registrationGrant } from './registration-schema.ts';
 import { settingName, settingValue, unconfirmed } from './settings-schema.ts';
-import { account, day, id, instant, name, overrideName, scope, seconds, state, url } from './values.ts';
+import { account, day, id, instant, overrideName, scope, seconds, state, url } from './values.ts';
 import { maxLength } from '../wire/limits.ts';
 
 /** Seconds: a hundred years, beyond which "until you end it" is what was meant. */
@@ -57,6 +58,7 @@ export const interaction = z.object({
       'login',
       'override',
       'proxy',
+      'forward',
       'settings',
       'unlock',
       'passphrase',
@@ -67,10 +69,14 @@ export const interaction = z.object({
       'resume',
     ])
     .optional(),
-  client: name.optional(),
+  client: shownName.optional(),
   asker: asker.optional(),
   /** Of `allow`, by a proxy: a yes is for this program, for every script of this interpreter, or for any program. */
   proxied: z.literal(['program', 'interpreter', 'any']).optional(),
+  /** Of `allow` and `pair`: the program runs elsewhere. Of a forward that would be opened: its other end. */
+  forward: forwardOrigin.optional(),
+  /** Of a forward that would be opened: what its programs could ask for. */
+  resources: z.array(url).optional(),
   resource: url.optional(),
   /** The question is about the API key for `resource`, which goes in this header, and about no token. */
   key: keyPlace.optional(),

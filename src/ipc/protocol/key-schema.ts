@@ -31,3 +31,6 @@ export const keyListed = keyPlace.extend({
   /** Names of the programs that may have it. */
   clients: z.array(z.string().max(maxLength.id)),
 });
+
+/** `replaced`: there was a key. `permissionsStay`: it had the same header and scheme, so that its programs keep it. */
+export const keyIsSet = z.object({ replaced: z.boolean(), permissionsStay: z.boolean() });

@@ -9,14 +9,24 @@
 import * as z from 'zod';
 
 import { activeHour, auditRow, auditVerdict, use } from './audit-schema.ts';
-import { leaseDelegate, leaseDelegateResult, localClient, permission } from './client-schema.ts';
+import {
+  forwardList,
+  forwardNamed,
+  forwardOpen,
+  forwardOpened,
+  leaseDelegate,
+  leaseDelegateResult,
+  localClient,
+  permission,
+  shownName,
+} from './client-schema.ts';
 import { explanation, grant, grantNamed, moving, receipt, reset } from './grant-schema.ts';
 import { interaction, interactionAnswer, loginAnswer, loginStart } from './interaction-schema.ts';
 import { networkGet, networkResult } from './network-schema.ts';
 import { proxy, proxyAdd, proxyNamed } from './proxy-schema.ts';
 import { clientIdentifier, registered, registration } from './registration-schema.ts';
 import { deskState, setting, settingName, settingValue } from './settings-schema.ts';
-import { keyListed, keySet } from './key-schema.ts';
+import { keyIsSet, keyListed, keySet } from './key-schema.ts';
 import { pause } from './pause-schema.ts';
 import { status } from './status-schema.ts';
 import {
@@ -31,7 +41,7 @@ import {
   urlShow,
   urlShowResult,
 } from './token-schema.ts';
-import { account, empty, id, instant, name, overrideName, url } from './values.ts';
+import { account, empty, id, instant, overrideName, url } from './values.ts';
 import { backupOpen, backupOpened, backupSealed, desktopSession, passphrase } from './vault-schema.ts';
 
 /** Who may call a method. `any`: the owner and local clients, each seeing what is theirs. */
@@ -73,7 +83,10 @@ interface Method {
 }
 
 /** A name or an id: ids stay unique, names are what people type. */
-const client = name;
+const client = shownName;
+
+/** Of the methods that end what a record allows. */
+const ownersEnd = { who: 'owner', effect: 'narrows', usesRecords: true } as const;
 
 /** Of the methods that move grants from or to another machine. */
 const ownersMove = { who: 'owner', effect: 'widens', usesRecords: true, mayPrompt: true } as const;
@@ -179,9 +192,7 @@ export const methods = {
     result: z.object({ clients: z.array(localClient) }),
   },
   'client.remove': {
-    who: 'owner',
-    effect: 'narrows',
-    usesRecords: true,
+    ...ownersEnd,
     params: z.object({ client }),
     result: empty,
   },
@@ -226,20 +237,28 @@ export const methods = {
   },
   /** The address of before is nobody's from now on. */
   'proxy.rotate': {
-    who: 'owner',
-    effect: 'narrows',
-    usesRecords: true,
+    ...ownersEnd,
     params: proxyNamed,
     result: z.object({ proxy }),
   },
   /** The programs that came by it end with it. */
   'proxy.remove': {
-    who: 'owner',
-    effect: 'narrows',
-    usesRecords: true,
+    ...ownersEnd,
     params: proxyNamed,
     result: empty,
   },
+
+  // Forwards: sockets for programs of another machine or of a sandbox
+  /** It ends with this connection, which then gets `forward.ended`. */
+  'forward.open': {
+    who: 'owner',
+    effect: 'widens',
+    usesRecords: true,
+    params: forwardOpen,
+    result: forwardOpened,
+  },
+  'forward.list': { who: 'owner', effect: 'reads', isPolled: true, params: empty, result: forwardList },
+  'forward.end': { who: 'owner', effect: 'narrows', params: forwardNamed, result: empty },
 
   // API keys, and which programs may have them
   'key.set': {
@@ -247,10 +266,7 @@ export const methods = {
     effect: 'widens',
     usesRecords: true,
     params: keySet,
-    /**
-     * `replaced`: there was a key. `permissionsStay`: it had the same header and scheme, so that its programs keep it.
-     */
-    result: z.object({ replaced: z.boolean(), permissionsStay: z.boolean() }),
+    result: keyIsSet,
   },
   'key.list': {
     who: 'owner',
@@ -260,9 +276,7 @@ export const methods = {
     result: z.object({ keys: z.array(keyListed) }),
   },
   'key.remove': {
-    who: 'owner',
-    effect: 'narrows',
-    usesRecords: true,
+    ...ownersEnd,
     params: z.object({ resource: url }),
     result: empty,
   },
@@ -304,9 +318,7 @@ export const methods = {
   },
   /** Refused with `conflict` while a grant needs the client. */
   'registration.remove': {
-    who: 'owner',
-    effect: 'narrows',
-    usesRecords: true,
+    ...ownersEnd,
     params: z.object({ issuer: url, clientId: clientIdentifier }),
     result: empty,
   },

@@ -42,6 +42,8 @@ export interface ServerDeps {
   readonly path: string;
   /** A descriptor that listens there already: see passed-socket.ts. */
   readonly passed?: number | undefined;
+  /** How both ends name this socket; by the file that it is unless given. */
+  readonly endpoint?: string;
   /** The broker's id on the wire. */
   readonly homeId: string;
   /** What the broker says of itself in the handshake: see docs/wire.md. Nothing unless given. */
@@ -109,7 +111,8 @@ export async function startServer(deps: ServerDeps): Promise<BrokerServer> {
   const readPeer = deps.readPeer ?? (await loadPeerReader());
   // Paused: nothing is read before the peer was looked at.
   const server = net.createServer({ pauseOnConnect: true });
-  const { endpoint, early } = await listen(server, deps, readPeer);
+  const { endpoint: own, early } = await listen(server, deps, readPeer);
+  const endpoint = deps.endpoint ?? own;
   const reception = new Reception(deps, readPeer, endpoint);
   // Others can't have come in yet: 'connection' is emitted from the event loop, later than this.
   server.on('connection', (socket) => reception.receive(socket));

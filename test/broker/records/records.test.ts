@@ -196,7 +196,7 @@ describe('local clients', () => {
 
   it('a program gets an id of 16 random bytes, and its key is not kept', async () => {
     const clients = await open();
-    const client = await clients.add('editor', 5, '/usr/bin/editor');
+    const client = await clients.add('editor', 5, { executable: '/usr/bin/editor' });
     expect(Buffer.from(client.id, 'base64url')).toHaveLength(16);
     expect(clients.all()).toEqual([
       {

@@ -27,6 +27,7 @@ async function rig() {
   const approvals = new Approvals({
     broker,
     proxies: new Proxies(new MemoryAuthority().records()),
+    forwards: { refuse: () => undefined },
     // Who asks is told by the socket, and there is none here.
     processes: processes as unknown as ClientProcesses,
     checkSetting: () => ({ name: 'logLevel', value: 'debug' }),

@@ -20,6 +20,17 @@ export function childOf(pid: number): number | undefined {
   return child ? Number(child) : undefined;
 }
 
+/** Ends `pid` and all that it started, sessions of their own included. */
+export function killTree(pid: number): void {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
+    for (const child of children) if (child !== '') killTree(Number(child));
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It is gone.
+  }
+}
+
 function isThereOneWith(variable: string): boolean {
   if (process.platform !== 'linux') return false;
   return readdirSync('/proc').some((name) => /^\d+$/.test(name) && environment(name).includes(variable));

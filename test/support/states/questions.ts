@@ -46,6 +46,9 @@ const commandOf = (name: NonNullable<Question['command']>, fields: Partial<Quest
 const notes = { resource: 'https://notes.example/mcp' };
 const header = { header: 'Authorization', scheme: 'Bearer' };
 
+/** A machine that a program asks from. */
+const elsewhere = { label: 'build.example', hostKey: `SHA256:${'aB3/'.repeat(10)}xyz` };
+
 /** Requests of apps, by what is special about each. */
 const requests: Readonly<Record<string, Question>> = {
   allow,
@@ -62,6 +65,8 @@ const requests: Readonly<Record<string, Question>> = {
   'allow-60-scopes': { ...allow, scope: scopesOf(60) },
   'allow-key': { ...allow, key: header },
   'allow-proxied': { ...allow, proxied: 'interpreter', asker },
+  'allow-forwarded': { ...allow, client: 'quill@build.example', forward: elsewhere, asker },
+  'allow-sandboxed': { ...allow, client: 'quill@box', forward: { label: 'box' }, asker },
   'allow-any': {
     id: 'q1',
     kind: 'allow',
@@ -148,6 +153,11 @@ const commands: Readonly<Record<string, Question>> = {
     override: 'no-pkce-metadata',
   }),
   'command-proxy': commandOf('proxy', notes),
+  'command-forward': commandOf('forward', {
+    forward: elsewhere,
+    resources: [notes.resource, longAddress],
+    until: exampleNow + 28_800,
+  }),
   'command-settings': commandOf('settings', {
     setting: { name: 'noProxy', value: ['localhost', '127.0.0.1', `${'host.'.repeat(60)}example`] },
   }),

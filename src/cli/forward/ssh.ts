@@ -1,0 +1,219 @@
+/**
+ * One connection to another machine over the user's own OpenSSH: its host key, a private folder there, and a socket that
+ * leads back here.
+ *
+ * Invariants: OpenSSH signs in and verifies the host, by the user's own configuration; a configuration that verifies
+ * nothing is not used. Nothing of the user's home goes to the other machine. All steps share one connection, so they
+ * reach the machine whose key was verified.
+ */
+import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { KeyturnError, quoted, Unreachable } from '../../base/errors.ts';
+import { systemCode } from '../../base/system-error.ts';
+
+const run = promisify(execFile);
+
+/** Milliseconds between two looks at a connection that is being made. */
+const interval = 50;
+
+/** Milliseconds that a step on an open connection may take. */
+const stepTimeout = 30_000;
+
+export interface OtherMachine {
+  /** The fingerprint of its host key, as `ssh` shows it: `SHA256:…`. */
+  readonly hostKey: string;
+  /** Resolves when the connection is gone. */
+  readonly gone: Promise<void>;
+  /** The path for a socket `LABEL.sock` there, in a folder of the user's that is private. */
+  prepare(label: string): Promise<string>;
+  /** Connections to `far` come out at `local`, the path of a socket here. */
+  forward(far: string, local: string): Promise<void>;
+  /** Removes that socket there and ends the connection. Never fails. */
+  end(far: string | undefined): Promise<void>;
+}
+
+/** Throws `host_unreachable`. A password or a host key's question is asked at the terminal, by `ssh` itself. */
+export async function connectOverSsh(host: string): Promise<OtherMachine> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-ssh-'));
+  try {
+    return await opened(host, folder);
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function opened(host: string, folder: string): Promise<OtherMachine> {
+  const control = path.join(folder, 'control');
+  const log = new SshLog(path.join(folder, 'log'));
+  const checked = await verifying(host);
+  // -v: nothing else says which host key was verified. -E: the server's banner goes to stderr, and can't pass for it.
+  const options = ['-v', '-E', log.file, '-M', '-S', control, '-N', '-o', 'ControlPersist=no', ...checked];
+  const master = spawn('ssh', [...options, '--', host], { stdio: 'ignore' });
+  const machine = new Session(host, control, master);
+  let isOver = false;
+  const gone = machine.gone.finally(() => {
+    isOver = true;
+    log.end();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  while (!(await machine.isOpen())) {
+    if (isOver) throw unreachable(host, log.complaints());
+    await sleep(interval);
+  }
+  const hostKey = log.hostKey();
+  if (hostKey === undefined) {
+    await machine.end(undefined);
+    throw unreachable(host, ['ssh did not say which host key it verified']);
+  }
+  return {
+    hostKey,
+    gone,
+    prepare: (label) => machine.prepare(label),
+    forward: (far, local) => machine.forward(far, local),
+    end: (far) => machine.end(far),
+  };
+}
+
+/** An option that has ssh verify the host, where its configuration would not. */
+async function verifying(host: string): Promise<string[]> {
+  try {
+    const { stdout } = await run('ssh', ['-G', '--', host], { timeout: stepTimeout });
+    const isOff = /^stricthostkeychecking (?:false|no|off)$/im.test(stdout);
+    return isOff ? ['-o', 'StrictHostKeyChecking=ask'] : [];
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') {
+      throw new KeyturnError('host_unreachable', 'There is no `ssh` on this machine.', {
+        hint: 'Install OpenSSH’s client. On Debian: sudo apt install openssh-client',
+        cause: error,
+      });
+    }
+    throw unreachable(host, linesOf(error));
+  }
+}
+
+/** What `ssh -v` writes of one connection. A jump host's own process writes elsewhere. */
+class SshLog {
+  readonly file: string;
+  #complaints: readonly string[] = [];
+  readonly #emptying: NodeJS.Timeout;
+
+  constructor(file: string) {
+    this.file = file;
+    writeFileSync(file, '', { mode: 0o600 });
+    // It says something of each connection that comes by.
+    this.#emptying = setInterval(() => truncateSync(file), emptyEvery).unref();
+  }
+
+  hostKey(): string | undefined {
+    return /^debug1: Server host key: \S+ (SHA256:[A-Za-z0-9+/]{43})\s*$/m.exec(this.#read())?.[1];
+  }
+
+  /** The last lines that aren't for a search of a fault; also after the end. */
+  complaints(): readonly string[] {
+    return this.#complaints;
+  }
+
+  end(): void {
+    clearInterval(this.#emptying);
+    const lines = this.#read().split('\n');
+    const isSaid = (line: string): boolean => line !== '' && !/^(?:debug\d: |OpenSSH_)/.test(line);
+    this.#complaints = lines
+      .map((line) => line.trim())
+      .filter(isSaid)
+      .slice(-maxLines);
+  }
+
+  #read(): string {
+    return readFileSync(this.file, 'utf8');
+  }
+}
+
+/** Milliseconds. The host key is read long before. */
+const emptyEvery = 600_000;
+
+const maxLines = 5;
+
+class Session {
+  readonly gone: Promise<void>;
+  readonly #host: string;
+  readonly #control: string;
+  readonly #master: ChildProcess;
+
+  constructor(host: string, control: string, master: ChildProcess) {
+    this.#host = host;
+    this.#control = control;
+    this.#master = master;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.gone = promise;
+    master.once('close', () => resolve());
+    master.once('error', () => resolve());
+  }
+
+  async isOpen(): Promise<boolean> {
+    try {
+      await this.#ssh(['-O', 'check']);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async prepare(label: string): Promise<string> {
+    // A label has letters, digits, `.`, `_` and `-` only.
+    const script = [
+      'umask 077',
+      'd="${XDG_RUNTIME_DIR:-$HOME/.local/state}/keyturn-forward"',
+      'mkdir -p "$d" && chmod 700 "$d"',
+      `rm -f "$d/${label}.sock"`,
+      'printf "keyturn-forward:%s\\n" "$d"',
+    ].join('; ');
+    const { stdout } = await this.#step([], `exec sh -c '${script}'`);
+    // A profile may print lines of its own. A colon or a quote would mean something else to ssh than a path.
+    const folder = /^keyturn-forward:(\/[\w./@+~-]*)$/m.exec(stdout)?.[1];
+    if (folder === undefined) throw unreachable(this.#host, ['it names no usable folder for the socket']);
+    return `${folder}/${label}.sock`;
+  }
+
+  async forward(far: string, local: string): Promise<void> {
+    await this.#step(['-O', 'forward', '-R', `${far}:${local}`]);
+  }
+
+  async end(far: string | undefined): Promise<void> {
+    if (far !== undefined) await this.#ssh([], `rm -f ${far}`).catch(() => undefined);
+    await this.#ssh(['-O', 'exit']).catch(() => this.#master.kill());
+    await this.gone;
+  }
+
+  async #step(options: readonly string[], command?: string): Promise<{ stdout: string }> {
+    try {
+      return await this.#ssh(options, command);
+    } catch (error) {
+      throw unreachable(this.#host, linesOf(error));
+    }
+  }
+
+  /** Over the open connection, and over no other. */
+  async #ssh(options: readonly string[], command?: string): Promise<{ stdout: string }> {
+    const own = ['-S', this.#control, '-o', 'ControlMaster=no', '-o', 'ProxyCommand=false', ...options];
+    const words = [...own, '--', this.#host, ...(command === undefined ? [] : [command])];
+    return run('ssh', words, { timeout: stepTimeout });
+  }
+}
+
+function linesOf(error: unknown): string[] {
+  const stderr = error instanceof Error && 'stderr' in error ? error.stderr : undefined;
+  return typeof stderr === 'string' ? stderr.trim().split('\n').slice(-maxLines) : [];
+}
+
+function unreachable(host: string, said: readonly string[]): Unreachable {
+  const why = said.length === 0 ? '' : ` ssh says: ${quoted(said.join(' ').slice(0, 500))}`;
+  return new Unreachable('host_unreachable', `${quoted(host)} can’t be reached over ssh.${why}`, {
+    hint: 'Try the same host with `ssh`. Its server has to allow AllowStreamLocalForwarding.',
+  });
+}

@@ -1,0 +1,24 @@
+/**
+ * `keyturn token` at the far end of a forward, where no owner is: a program like any other, paired once.
+ *
+ * Invariant: without a person to ask, nothing is asked.
+ */
+import { connect } from '../../client/connect.ts';
+import type { Connection } from '../../client/connection.ts';
+import { sayCode } from './entry-connect.ts';
+import { forgetRefusal, isPaired, pairEntry } from './pairing.ts';
+
+/** At the desk it is shown as `token@LABEL`. */
+const name = 'token';
+
+/** Milliseconds, as long as a card stays. */
+const maxWait = 600_000;
+
+/** Throws what `pair` and `connect` throw. */
+export async function connectForwardedToken(isUnattended: boolean): Promise<Connection> {
+  if (!isUnattended && !isPaired(name)) {
+    forgetRefusal(name);
+    await pairEntry(name, (code) => sayCode(name, code), AbortSignal.timeout(maxWait));
+  }
+  return connect({ name });
+}

@@ -1,0 +1,103 @@
+/**
+ * What a program elsewhere may ask the broker: tokens of the named servers, and what belongs to them.
+ *
+ * Invariants: a method that isn't listed here is refused, so a method that is added to the wire isn't served far away by
+ * itself. No API key and no identity of a child leaves this machine. After the forward's time nothing is answered.
+ */
+import * as z from 'zod';
+import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
+import type { ServerDeps } from '../../ipc/server/server.ts';
+import { resourceCovers } from '../../oauth/base/resource.ts';
+
+export interface FarAccess {
+  readonly label: string;
+  /** In canonical spelling. */
+  readonly endpoints: readonly string[];
+  /** The canonical spelling of a resource. Throws `invalid_resource`, `insecure_url`. */
+  readonly canonical: (resource: string) => string;
+  readonly isOver: () => boolean;
+}
+
+const tokenAsked = z.looseObject({ resource: z.string(), kinds: z.array(z.string()).optional() });
+const named = z.looseObject({ resource: z.string() });
+const proofAsked = z.looseObject({ url: z.string() });
+
+/** What the params of each method become. Params that don't fit are left to the method's own schema, which refuses them. */
+const farMethods: Readonly<Record<string, (access: FarAccess, params: unknown) => unknown>> = {
+  'token.get': (access, params) => {
+    const { data } = tokenAsked.safeParse(params);
+    if (!data) return params;
+    requireNamed(access, data.resource);
+    const { kinds = ['token'] } = data;
+    if (!kinds.includes('token')) throw keysStay();
+    return { ...data, kinds: ['token'] };
+  },
+  'token.prove': (access, params) => {
+    const { data } = proofAsked.safeParse(params);
+    if (data && !access.endpoints.some((endpoint) => isWithin(endpoint, data.url)))
+      throw notNamed(access, data.url);
+    return params;
+  },
+  'token.reject': (_access, params) => params,
+  'permission.release': (access, params) => {
+    const { data } = named.safeParse(params);
+    if (data) requireNamed(access, data.resource);
+    return params;
+  },
+  subscribe: (_access, params) => params,
+};
+
+/** The dispatch of a forward's socket, before that of the home's own. Throws `not_permitted`. */
+export function farDispatch(access: FarAccess, dispatch: ServerDeps['dispatch']): ServerDeps['dispatch'] {
+  return async (caller, method, params) => {
+    if (access.isOver()) throw over(access);
+    const narrowed = Object.hasOwn(farMethods, method) ? farMethods[method] : undefined;
+    if (!narrowed) throw notFar(method);
+    const answer = await dispatch(caller, method, narrowed(access, params));
+    // The person may have taken longer to answer than the forward was open.
+    if (access.isOver()) throw over(access);
+    return answer;
+  };
+}
+
+function requireNamed(access: FarAccess, resource: string): void {
+  if (!access.endpoints.includes(access.canonical(resource))) throw notNamed(access, resource);
+}
+
+function isWithin(endpoint: string, url: string): boolean {
+  const asked = URL.parse(url);
+  if (!asked) return false;
+  try {
+    return resourceCovers(endpoint, `${asked.origin}${asked.pathname}`);
+  } catch (error) {
+    if (reasonOf(error) === 'internal') throw error;
+    return false;
+  }
+}
+
+function notNamed({ label, endpoints }: FarAccess, url: string): KeyturnError {
+  return new KeyturnError('not_permitted', `The forward ${quoted(label)} is not for ${quoted(url)}.`, {
+    rule: 'A forward serves the servers that were named when it was opened, and no other',
+    hint: `It is for ${endpoints.join(', ')}. To name more, end it at the desk and open it anew.`,
+  });
+}
+
+function notFar(method: string): KeyturnError {
+  return new KeyturnError('not_permitted', `${method} is not served through a forward.`, {
+    rule: 'A forward serves tokens of the named servers; everything else stays on the machine of the broker',
+    hint: 'Use the keyturn command on the machine where the broker runs.',
+  });
+}
+
+function keysStay(): KeyturnError {
+  return new KeyturnError('not_permitted', 'An API key is not handed out through a forward.', {
+    rule: 'A forward serves tokens, which end by themselves; an API key would stay on the other machine',
+    hint: 'Use this server from the machine where the broker runs.',
+  });
+}
+
+function over({ label }: FarAccess): KeyturnError {
+  return new KeyturnError('not_permitted', `The forward ${quoted(label)} has ended.`, {
+    hint: 'Open it anew at the desk: keyturn forward',
+  });
+}

@@ -1,0 +1,180 @@
+/**
+ * The forwards that are open: each a socket of its own, for programs of one other machine or one sandbox.
+ *
+ * Invariants: a forward lives as long as the connection that opened it, and no longer than it was opened for. Its socket
+ * knows no key but those that were paired through the same label and host key. Nothing of it is kept but those pairings
+ * and their permissions.
+ */
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import type { Broker } from '../../broker/broker.ts';
+import type { ForwardOrigin } from '../../broker/records/local-client.ts';
+import { wholeSeconds } from '../../base/clock.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
+import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
+import type { BrokerServer, Caller, ServerDeps } from '../../ipc/server/server.ts';
+import { forwardEndpoint } from '../../ipc/wire/forwarded.ts';
+import { farDispatch } from './far-access.ts';
+
+export interface ForwardsParts {
+  readonly broker: Pick<Broker, 'canonical' | 'parts'>;
+  /** The folder of the home's own socket. */
+  readonly run: () => string;
+  /** Starts a server beside the home's own one. */
+  readonly serve: (
+    forward: ForwardOrigin,
+    own: Pick<ServerDeps, 'path' | 'endpoint'> & { readonly dispatch: ServerDeps['dispatch'] },
+  ) => Promise<BrokerServer>;
+  readonly dispatch: ServerDeps['dispatch'];
+  readonly changed: () => void;
+}
+
+/** Why a forward is over. The connection that opened it gets it. */
+type End = 'expired' | 'ended';
+
+interface Open {
+  readonly id: string;
+  readonly origin: ForwardOrigin;
+  readonly endpoints: readonly string[];
+  readonly socket: string;
+  /** Milliseconds since the epoch. */
+  readonly until: number;
+  readonly server: BrokerServer;
+  readonly opener: Caller;
+  readonly over: AbortController;
+}
+
+export type ForwardAnswer = ResultOf<'forward.list'>['forwards'][number];
+
+export class Forwards {
+  readonly #parts: ForwardsParts;
+  /** By label; undefined while its socket is being opened. */
+  readonly #open = new Map<string, Open | undefined>();
+
+  constructor(parts: ForwardsParts) {
+    this.#parts = parts;
+  }
+
+  /** Throws `invalid_resource`, `insecure_url`, `conflict`. */
+  refuse({ label, resources }: Pick<ParamsOf<'forward.open'>, 'label' | 'resources'>): void {
+    for (const resource of resources) this.#parts.broker.canonical(resource);
+    this.#endLate();
+    if (!this.#open.has(label)) return;
+    throw new KeyturnError('conflict', `A forward called ${quoted(label)} is open already.`, {
+      hint: `End it with: keyturn forward --end ${label}   Or give this one another name with --as.`,
+    });
+  }
+
+  /** Throws as `refuse`, and `broker_running`, `socket_unsafe`. */
+  async open(opener: Caller, params: ParamsOf<'forward.open'>): Promise<ForwardAnswer> {
+    this.refuse(params);
+    const { label } = params;
+    this.#open.set(label, undefined);
+    try {
+      const forward = await this.#listen(opener, params);
+      this.#open.set(label, forward);
+      await this.#record('opened', forward);
+      this.#endLater(forward);
+      return answerOf(forward);
+    } catch (error) {
+      await this.#open.get(label)?.server.close();
+      this.#open.delete(label);
+      throw error;
+    }
+  }
+
+  list(): ForwardAnswer[] {
+    this.#endLate();
+    return this.#all().map(answerOf);
+  }
+
+  /** `named`: a label or an id. Throws `not_found`. */
+  async end(named: string): Promise<void> {
+    const forward = this.#all().find(({ id, origin }) => id === named || origin.label === named);
+    if (!forward) {
+      throw new KeyturnError('not_found', `No forward called ${quoted(named)} is open.`, {
+        hint: '`keyturn forward --list` shows those that are.',
+      });
+    }
+    await this.#end(forward, 'ended');
+  }
+
+  closeConnectionsOf(clientId: string): void {
+    for (const { server } of this.#all()) server.closeConnectionsOf(clientId);
+  }
+
+  /** For the end of the broker. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#all().map(async (forward) => this.#end(forward, 'ended')));
+  }
+
+  async #listen(opener: Caller, params: ParamsOf<'forward.open'>): Promise<Open> {
+    const { broker, run, serve, dispatch } = this.#parts;
+    const { label, hostKey, resources, lifetime } = params;
+    const { clock } = broker.parts;
+    const canonical = (resource: string): string => broker.canonical(resource);
+    const endpoints = [...new Set(resources.map(canonical))];
+    const until = clock.wall() + lifetime * 1000;
+    const id = randomBytes(6).toString('hex');
+    const origin = { label, ...(hostKey === undefined ? {} : { hostKey }) };
+    const over = new AbortController();
+    const isOver = (): boolean => over.signal.aborted || clock.wall() >= until;
+    const socket = params.path ?? path.join(run(), `forward-${id}.sock`);
+    const server = await serve(origin, {
+      path: socket,
+      endpoint: forwardEndpoint(label),
+      dispatch: farDispatch({ label, endpoints, canonical, isOver }, dispatch),
+    });
+    return { id, origin, endpoints, socket, until, server, opener, over };
+  }
+
+  #endLater(forward: Open): void {
+    const { clock } = this.#parts.broker.parts;
+    const left = forward.until - clock.wall();
+    clock.sleep(left, forward.over.signal).then(
+      () => this.#end(forward, 'expired'),
+      // It ended before.
+      () => undefined,
+    );
+    forward.opener.onClose(() => void this.#end(forward, 'ended'));
+  }
+
+  /** Never fails: a socket that can't be closed ends with the broker, and answers nothing till then. */
+  async #end(forward: Open, why: End): Promise<void> {
+    if (forward.over.signal.aborted) return;
+    forward.over.abort();
+    this.#open.delete(forward.origin.label);
+    await forward.server.close().catch(() => undefined);
+    if (forward.opener.isOpen) forward.opener.notify('forward.ended', { id: forward.id, why });
+    await this.#record(why, forward).catch(() => undefined);
+    this.#parts.changed();
+  }
+
+  /** A timer stands still while the machine sleeps. */
+  #endLate(): void {
+    const now = this.#parts.broker.parts.clock.wall();
+    for (const forward of this.#all()) if (forward.until <= now) void this.#end(forward, 'expired');
+  }
+
+  #all(): Open[] {
+    return [...this.#open.values()].filter((forward) => forward !== undefined);
+  }
+
+  async #record(outcome: End | 'opened', { origin, endpoints }: Open): Promise<void> {
+    const { audit } = this.#parts.broker.parts;
+    const from = origin.hostKey === undefined ? '' : ` (${origin.hostKey})`;
+    const row = { event: 'forward', outcome: `${outcome}: ${origin.label}${from}` } as const;
+    for (const endpoint of endpoints) await audit.record({ ...row, endpoint });
+  }
+}
+
+function answerOf({ id, origin, endpoints, socket, until, server }: Open): ForwardAnswer {
+  return {
+    id,
+    ...origin,
+    socket,
+    resources: [...endpoints],
+    until: wholeSeconds(until),
+    connections: server.callers().length,
+  };
+}

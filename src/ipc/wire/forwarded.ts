@@ -1,0 +1,41 @@
+/**
+ * The socket of a forward, as programs at its other end name it.
+ *
+ * Invariant: both ends name it `forward:LABEL` in the handshake, however the socket got to where the program finds it. So
+ * a hello for a forward is worth nothing on the home's own socket, and the other way round.
+ */
+import path from 'node:path';
+
+import { KeyturnError, quoted } from '../../base/errors.ts';
+
+/** As it can stand in the name of a file and in a command. */
+export const forwardLabelPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/;
+
+export interface ForwardedSocket {
+  readonly label: string;
+  /** An absolute path, which ends in `LABEL.sock`. */
+  readonly socket: string;
+  /** What stands in a hello and in a pairing. */
+  readonly endpoint: string;
+}
+
+export const forwardEndpoint = (label: string): string => `forward:${label}`;
+
+/** The forward that KEYTURN_SOCKET names; undefined where it is not set. Throws `invalid_request`. */
+export function forwardedSocket(
+  env: Readonly<Record<string, string | undefined>>,
+): ForwardedSocket | undefined {
+  const socket = env['KEYTURN_SOCKET'];
+  if (!socket) return undefined;
+  const label = path.basename(socket, '.sock');
+  if (path.isAbsolute(socket) && socket.endsWith('.sock') && forwardLabelPattern.test(label))
+    return { label, socket, endpoint: forwardEndpoint(label) };
+  throw new KeyturnError(
+    'invalid_request',
+    `KEYTURN_SOCKET is ${quoted(socket)}, which is no forward’s socket.`,
+    {
+      rule: 'KEYTURN_SOCKET is the absolute path of a socket LABEL.sock that `keyturn forward` made',
+      hint: 'Set it as `keyturn forward` prints it, or unset it to use the broker of this machine.',
+    },
+  );
+}

@@ -1,0 +1,180 @@
+/** Forwards: programs of a sandbox and of another machine ask a broker that they can't reach otherwise. */
+import { mkdtempSync, readdirSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { homeInWorld, TestHome, until } from '../support/home.ts';
+import { askBroker } from '../support/homes/ask-broker.ts';
+import { library } from '../support/processes/program.ts';
+import { sshServer } from '../support/processes/ssh-server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const { connect, pair } = await library();
+
+/** A home that has nothing of the desk's but the socket. */
+function farHome(socket: string, launcher: readonly string[] = []): TestHome {
+  const far = new TestHome({ env: { KEYTURN_SOCKET: socket, KEYTURN_VAULT: undefined }, launcher });
+  onTestFinished(() => far.close());
+  return far;
+}
+
+/** Says yes to the next question of this kind, and answers it. */
+async function answered(home: TestHome, kind: string, answer: 'yes' | 'no' = 'yes') {
+  const question = await until(kind, async () =>
+    (await askBroker(home, 'interaction.list', {})).interactions.find((open) => open.kind === kind),
+  );
+  await askBroker(home, 'interaction.answer', { id: question.id, answer });
+  return question;
+}
+
+const bubblewrap = (hidden: string): string[] =>
+  `bwrap --bind / / --dev-bind /dev /dev --unshare-net --tmpfs ${hidden} --`.split(' ');
+
+it('a program in a sandbox without a network or the home gets a token of the named server, and nothing else', async () => {
+  const { home, resource } = await homeInWorld();
+  const folder = temporaryFolder();
+  const socket = path.join(folder, 'agent.sock');
+  const forward = home.start(['forward', '--socket', socket, resource, '--for', '1h']);
+  expect(await forward.prints('.sock')).toBe(`${socket}\n`);
+  expect(statSync(socket).mode & 0o777).toBe(0o600);
+
+  const far = farHome(socket, bubblewrap(home.folder));
+  const token = far.start(['token', resource]);
+  await token.says('Its code is ');
+  expect(await answered(home, 'pair')).toMatchObject({ client: 'token@agent', forward: { label: 'agent' } });
+  expect(await answered(home, 'allow')).toMatchObject({
+    client: 'token@agent',
+    forward: { label: 'agent' },
+    resource,
+  });
+  expect(await token.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
+  expect(await far.ok(['token', resource, '--no-interaction'])).toMatch(/^\S+\n$/);
+
+  expect(await far.keyturn(['token', `${resource}/other`])).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining('The forward "agent" is not for'),
+  });
+  for (const command of ['list', 'clients', 'revoke']) {
+    const refused = await far.keyturn(command === 'revoke' ? [command, resource] : [command]);
+    expect(refused).toMatchObject({ code: 4, stderr: expect.stringContaining('where the broker runs') });
+  }
+  const program = await connect({ name: 'token', env: far.env });
+  onTestFinished(() => program.close());
+  for (const method of ['network.get', 'lease.delegate', 'url.show', 'grant.list', 'status', 'nothing']) {
+    await expect(program.request(method, { resource })).rejects.toMatchObject({ reason: 'not_permitted' });
+  }
+  await expect(program.request('token.get', { resource, kinds: ['key'] })).rejects.toMatchObject({
+    reason: 'not_permitted',
+  });
+
+  const [listed] = await home.json<{ label: string; connections: number }[]>('forward', '--list');
+  expect(listed).toMatchObject({ label: 'agent', resources: [resource], connections: 1 });
+  expect(await home.ok(['clients'])).toMatch(/^token@agent /m);
+  expect(await home.ok(['audit', 'tail'])).toMatch(/forward .*opened: agent/);
+  const again = await home.keyturn([
+    'forward',
+    '--socket',
+    path.join(folder, 'more', 'agent.sock'),
+    resource,
+  ]);
+  expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('is open already') });
+
+  await home.ok(['forward', '--end', 'agent']);
+  expect(await forward.ended).toMatchObject({ code: 0 });
+  expect(readdirSync(folder)).toEqual([]);
+  expect(await far.keyturn(['token', resource, '--no-interaction'])).toMatchObject({
+    code: 8,
+    stderr: expect.stringContaining('Open it anew there: keyturn forward'),
+  });
+});
+
+it('a key that was paired through a forward opens that forward alone, and no other key opens it', async () => {
+  const { home, resource } = await homeInWorld();
+  await home.ok(['list']);
+  const folder = temporaryFolder();
+  const open = async (label: string) => {
+    const socket = path.join(folder, `${label}.sock`);
+    const forward = home.start(['forward', '--socket', socket, resource]);
+    await forward.prints('.sock');
+    return { forward, far: farHome(socket) };
+  };
+  const [one, two] = [await open('one'), await open('two')];
+  const pairing = pair({ name: 'agent', env: one.far.env, onCode: () => undefined });
+  await answered(home, 'pair');
+  const key = await pairing;
+  (await connect({ key, env: one.far.env })).close();
+  for (const env of [home.env, two.far.env]) {
+    await expect(connect({ key, env })).rejects.toMatchObject({ reason: 'unpaired' });
+  }
+
+  const headers = one.far.start(['headers', resource, '--as', 'agent']);
+  await answered(home, 'allow');
+  expect(await headers.ended).toMatchObject({ code: 0, stdout: expect.stringContaining('Bearer ') });
+  const opening = two.far.start(['bridge', '--connect', resource, '--as', 'editor']);
+  await opening.says('Its code is ');
+  expect(await answered(home, 'pair')).toMatchObject({ client: 'editor@two' });
+  await answered(home, 'allow');
+  expect(await opening.ended).toMatchObject({ code: 0 });
+
+  const local = pair({ name: 'agent', env: home.env, onCode: () => undefined });
+  await answered(home, 'pair');
+  await expect(connect({ key: await local, env: one.far.env })).rejects.toMatchObject({ reason: 'unpaired' });
+
+  // The forward ends with the command that opened it, however that ends; the next one knows its programs.
+  one.forward.signal('SIGKILL');
+  await until('the end', async () => (await home.json<unknown[]>('forward', '--list')).length === 1);
+  await open('one');
+  (await connect({ key, env: one.far.env })).close();
+  await home.ok(['daemon', '--stop']);
+  expect(await two.forward.ended).toMatchObject({ code: 8 });
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+it('programs of another machine ask over ssh, under its verified host key; another key is another machine', async () => {
+  const { home, resource } = await homeInWorld();
+  await home.ok(['list']);
+  const folder = mkdtempSync(path.join(temporaryFolder(), 's'));
+  const machine = await sshServer(path.join(folder, 'one'), 'buildbox');
+  const env = { PATH: `${machine.commands}:${process.env['PATH'] ?? ''}` };
+  const forward = home.start(['forward', 'buildbox', resource], { env });
+  const socket = (await forward.prints('.sock')).trim();
+  expect(socket).toBe(path.join(machine.far, 'buildbox.sock'));
+  expect(statSync(machine.far).mode & 0o777).toBe(0o700);
+
+  const far = farHome(socket);
+  const token = far.start(['token', resource]);
+  await token.says('Its code is ');
+  const origin = { label: 'buildbox', hostKey: machine.hostKey };
+  expect(await answered(home, 'pair')).toMatchObject({ client: 'token@buildbox', forward: origin });
+  expect(await home.ok(['pending']).then(() => answered(home, 'allow'))).toMatchObject({ forward: origin });
+  expect(await token.ended).toMatchObject({ code: 0 });
+  const headers = await far.ok(['token', resource, '--no-interaction']);
+  expect(headers).toMatch(/^\S+\n$/);
+
+  machine.stop();
+  expect(await forward.ended).toMatchObject({
+    code: 6,
+    stderr: expect.stringContaining('The connection to "buildbox" is gone'),
+  });
+  expect(await home.json('forward', '--list')).toEqual([]);
+
+  const other = await sshServer(path.join(folder, 'two'), 'buildbox');
+  const anew = home.start(['forward', 'buildbox', resource], {
+    env: { PATH: `${other.commands}:${process.env['PATH'] ?? ''}` },
+  });
+  const second = (await anew.prints('.sock')).trim();
+  const moved = await far.keyturn(['token', resource, '--no-interaction'], {
+    env: { KEYTURN_SOCKET: second },
+  });
+  expect(moved).toMatchObject({ code: 4, stderr: expect.stringContaining('unpaired') });
+  anew.signal('SIGTERM');
+  expect(await anew.ended).toMatchObject({ code: 130 });
+  expect(readdirSync(other.far)).toEqual([]);
+
+  expect(readdirSync(tmpdir()).filter((name) => name.startsWith('keyturn-ssh-'))).toEqual([]);
+
+  const unknown = await home.keyturn(['forward', 'buildbox', resource], {
+    env: { PATH: `${machine.commands}:${process.env['PATH'] ?? ''}` },
+  });
+  expect(unknown).toMatchObject({ code: 6, stderr: expect.stringContaining('can’t be reached over ssh') });
+});
