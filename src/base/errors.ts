@@ -43,6 +43,7 @@ export const reasons = {
   consent_denied: { code: -32020, exit: exitCodes.denied },
   not_permitted: { code: -32021, exit: exitCodes.denied },
   unpaired: { code: -32022, exit: exitCodes.denied },
+  policy_refused: { code: -32024, exit: exitCodes.denied },
   pairing_denied: { code: -32023, exit: exitCodes.denied },
 
   login_failed: { code: -32030, exit: exitCodes.signInFailed },

@@ -20,6 +20,7 @@ import type { Loopback } from '../broker/loopback/loopback.ts';
 import { OverrideBook, overrideSchema } from '../broker/records/override.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import type { AccessPause } from '../broker/refusals/access-pause.ts';
+import type { Policy } from '../broker/records/policy.ts';
 import { permissionRules, Permissions, permissionSchema } from '../broker/records/permission.ts';
 import type { Records } from '../broker/records/records.ts';
 import { proxyRules, proxySchema } from '../broker/records/proxy.ts';
@@ -88,6 +89,7 @@ export interface AssemblyInput {
   readonly records: Records;
   readonly audit: Audit;
   readonly pause: AccessPause;
+  readonly policy: Policy;
   readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
   readonly isDesk: boolean;
   /** Gets lines for the broker's log. */

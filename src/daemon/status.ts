@@ -36,6 +36,10 @@ function indexAnswer({ refresher }: BrokerParts): ResultOf<'status'>['index'] {
   return { checked, differences: [...differences], more: untold };
 }
 
+function policyAnswer({ policy: { file, content } }: BrokerParts): Pick<ResultOf<'status'>, 'policy'> {
+  return file === undefined ? {} : { policy: { file, ...content } };
+}
+
 export function statusOf(reported: StatusParts): ResultOf<'status'> {
   const { home, book, parts, records, trail, log, vaultLock, homeCheck, proxies, unshielded } = reported;
   const settings = book.current;
@@ -55,6 +59,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     interactions: parts.interactions.list().length,
     overrides: records.overrides.isLoaded ? [...parts.overrides.shown()] : [],
     proxies: proxies.standing(),
+    ...policyAnswer(parts),
     index: indexAnswer(parts),
     unreadable: storesOf(records).flatMap(({ trouble }) => (trouble ? [trouble] : [])),
     ...(records.grants.leftover === undefined ? {} : { leftover: records.grants.leftover }),

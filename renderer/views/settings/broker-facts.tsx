@@ -47,6 +47,7 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
         </Fact>
         <Log status={status} />
         <Fact name={words.index}>{words.indexChecked({ count: index.checked })}</Fact>
+        {status.policy && <PolicyFact policy={status.policy} />}
         <Fact name={words.shield}>
           <Lines lines={status.unshielded} none={words.shieldWhole} />
         </Fact>
@@ -194,5 +195,23 @@ function Differences({ index: { differences, more } }: { readonly index: Status[
       </ul>
       {more > 0 && <p>{words.indexMore({ count: formatNumber(more) })}</p>}
     </Notice>
+  );
+}
+
+/** Read-only: whoever administers the machine wrote it. */
+function PolicyFact({ policy: { file, ...lists } }: { readonly policy: NonNullable<Status['policy']> }) {
+  return (
+    <Fact name={words.policy}>
+      <Path text={file} />
+      {(['issuers', 'resources', 'programs', 'off'] as const).map(
+        (name) =>
+          lists[name] && (
+            <div key={name} class="small">
+              {words.policyLists[name]}
+              <Lines lines={lists[name]} none={words.policyNone} />
+            </div>
+          ),
+      )}
+    </Fact>
   );
 }

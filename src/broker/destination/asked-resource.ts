@@ -14,6 +14,7 @@ import { probeEitherSpelling } from '../../oauth/discovery/probe.ts';
 import type { AuthorizationServers } from '../tokens/authorization-servers.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Grant, Grants, MetadataSource } from '../records/grant.ts';
+import type { Policy } from '../records/policy.ts';
 import type { Registrations } from '../records/registrations.ts';
 import type { ServerRests } from '../tokens/server-rests.ts';
 
@@ -24,6 +25,7 @@ export interface DestinationParts {
   readonly registrations: Registrations;
   readonly servers: AuthorizationServers;
   readonly rests: ServerRests;
+  readonly policy: Policy;
   /** URL of our client ID metadata document, where the user hosts one. */
   readonly clientMetadataUrl: string | undefined;
 }
@@ -83,14 +85,16 @@ function countingChallenge(
 
 /** For a sign-in: what the server says now. */
 export async function askServer(
-  { servers, rests }: DestinationParts,
+  { servers, rests, policy }: DestinationParts,
   request: ResourceRequest,
   place: MetadataSource,
 ): Promise<AuthorizationServer> {
   const what = `metadata ${place.identifier}`;
-  return rests.ask({ what, isByPerson: isByPerson(request) }, () =>
+  const server = await rests.ask({ what, isByPerson: isByPerson(request) }, () =>
     servers.discover(request.endpoint, place),
   );
+  policy.refuseIssuer(server.issuer);
+  return server;
 }
 
 export function isNamed({ issuer, server }: Grant, offered: readonly string[]): boolean {

@@ -33,6 +33,7 @@ import {
   refusedUntil,
   RefreshRefusals,
 } from '../refusals/refresh-refusals.ts';
+import type { Policy } from '../records/policy.ts';
 import { lostAfter, narrowsForGood } from './lost-scope.ts';
 import { narrowedForGood, serverResting, unreachableUntil } from '../refusals/refusals.ts';
 import { isCompanySignIn, providerOverrides } from '../records/company.ts';
@@ -68,6 +69,7 @@ export interface RefresherParts {
   readonly keyHolders: KeyHolders;
   readonly audit: Audit;
   readonly pause: Pick<AccessPause, 'refuse'>;
+  readonly policy: Policy;
   /** Gets lines for the broker's log. */
   readonly report?: (line: string) => void;
 }
@@ -136,7 +138,7 @@ export class Refresher {
   /**
    * A fresh access token, with the grant's scopes or, given `scope`, with just those (RFC 6749 §6).
    * Throws `login_required` when the refresh token is dead, `Unreachable` when nobody knows,
-   * `conflict` when the grant was ended meanwhile, `paused`, and the vault's own errors. The caller may stop
+   * `conflict` when the grant was ended meanwhile, `paused`, `policy_refused`, and the vault's own errors. The caller may stop
    * waiting; the refresh goes on.
    */
   async refresh(
@@ -144,6 +146,8 @@ export class Refresher {
     scope: readonly string[] | undefined,
     caller: AbortSignal,
   ): Promise<AccessToken> {
+    const issuer = this.#parts.grants.byId(grantId)?.issuer;
+    if (issuer !== undefined) this.#parts.policy.refuseIssuer(issuer);
     const key = `${grantId} ${scopeKey(scope)}`;
     return this.#shared.join(key, () => this.exclusive(grantId, () => this.#run(grantId, scope)), caller);
   }

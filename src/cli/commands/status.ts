@@ -54,6 +54,7 @@ function lines(status: Status): string[] {
     ...Object.entries(status.settings)
       .filter(([name]) => !['vault', 'browser', 'insecureLoopback'].includes(name))
       .map(([name, value]) => `setting    ${name} = ${String(value)}`),
+    ...policyLines(status),
     ...homeLines(status.homeState),
     ...(status.insecureLoopback ? ['INSECURE   http is accepted on loopback hosts (for development)'] : []),
     `grants     ${status.grants}`,
@@ -77,6 +78,21 @@ function lines(status: Status): string[] {
       `           hint: ${hint}`,
     ]),
     ...leftoverLines(status),
+  ];
+}
+
+/** What the administrator of this machine allows and switches off. */
+function policyLines({ policy }: Status): string[] {
+  if (!policy) return [];
+  const { file, issuers, resources, programs, off } = policy;
+  const listed = (name: string, list: readonly string[] | undefined): string[] =>
+    list === undefined ? [] : [`           ${name}: ${list.join(', ') || 'none'}`];
+  return [
+    `policy     ${file}`,
+    ...listed('authorization servers', issuers),
+    ...listed('servers', resources),
+    ...listed('programs', programs),
+    ...listed('switched off', off),
   ];
 }
 

@@ -10,7 +10,7 @@ import path from 'node:path';
 import type { Broker } from '../../broker/broker.ts';
 import type { ForwardOrigin } from '../../broker/records/local-client.ts';
 import { wholeSeconds } from '../../base/clock.ts';
-import { KeyturnError, quoted } from '../../base/errors.ts';
+import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import type { BrokerServer, Caller, ServerDeps } from '../../ipc/server/server.ts';
 import { forwardEndpoint } from '../../ipc/wire/forwarded.ts';
@@ -61,7 +61,7 @@ export class Forwards {
     this.#endLate();
     if (!this.#open.has(label)) return;
     throw new KeyturnError('conflict', `A forward called ${quoted(label)} is open already.`, {
-      hint: `End it with: keyturn forward --end ${label}   Or give this one another name with --as.`,
+      hint: `End it with: keyturn forward --end ${shellWord(label)}   Or give this one another name with --as.`,
     });
   }
 

@@ -19,6 +19,7 @@ import { keyMethods } from './key-methods.ts';
 import { tokenMethods } from './token-methods.ts';
 import { vaultMethods } from './vault-methods.ts';
 import { widensAtClosedDesk } from './widening-methods.ts';
+import { refuseByPolicy } from '../clients/policy-check.ts';
 import type { PermissionChange } from '../clients/widening.ts';
 
 const handlers: Handlers = {
@@ -67,6 +68,8 @@ async function answer(services: Services, caller: Caller, method: string, params
   const checked = checkedParams(method, params);
   // No permission, program or rule counts that something else wrote into the files. A local client always goes by them.
   if (caller.role !== 'owner' || usesRecords) await verifyRecords(services);
+  // What the administrator forbids is not asked about.
+  refuseByPolicy(services.broker, caller, method, checked);
   // At a closed desk nobody gets more than they have: nobody could be asked.
   if ((effect === 'widens' || signsIn) && !services.broker.parts.isDesk) {
     if (widensAtClosedDesk(services.broker, method, checked)) await services.homeCheck.requireOpen();

@@ -46,9 +46,15 @@ export const tokenMethods: Pick<
     // A program that doesn't name keys gets none, whatever it may have.
     const { kinds = ['token'] } = params;
     const key = kinds.includes('key') ? await broker.getKey(request) : undefined;
-    if (key) return keyAnswer(key);
+    if (key) {
+      broker.parts.policy.refuseFeature('apiKeys');
+      return keyAnswer(key);
+    }
     if (!kinds.includes('token')) throw noKey(broker.canonical(params.resource));
-    return tokenAnswer(broker, await broker.getToken(request));
+    const token = await broker.getToken(request);
+    // The grant may be older than the policy.
+    broker.parts.policy.refuseIssuer(token.issuer);
+    return tokenAnswer(broker, token);
   },
 
   'token.prove': async ({ broker }, caller, { nonce, ...request }) => {

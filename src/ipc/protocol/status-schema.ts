@@ -46,6 +46,16 @@ export const status = z.object({
   unreadable: z.array(z.object({ file: settingText, why: z.string(), hint: z.string().optional() })),
   /** `grants.json`, an older format of the grants, where it lies beside `grants.jsonl`: nothing reads it. */
   leftover: settingText.optional(),
+  /** The administrator's policy, where there is one: its file, and what it allows or switches off. */
+  policy: z
+    .object({
+      file: settingText,
+      issuers: z.array(z.string()).optional(),
+      resources: z.array(z.string()).optional(),
+      programs: z.array(z.string()).optional(),
+      off: z.array(z.string().max(maxLength.id)).optional(),
+    })
+    .optional(),
   /** What the vault vouches for of this home. */
   homeState: z.object({
     /** `unchecked`: the vault was not needed yet. `passing`: a memory vault, which remembers nothing of it. */

@@ -1,0 +1,113 @@
+/**
+ * The administrator's policy for a machine: which issuers, servers, programs and features there may be.
+ *
+ * Invariants: a policy only takes away. What it doesn't mention is as without a policy. An unknown field makes the whole
+ * policy invalid, so that no typing error allows what was meant to be forbidden.
+ */
+import * as z from 'zod';
+import { KeyturnError, quoted } from '../../base/errors.ts';
+import { cliClientId } from './local-client.ts';
+
+/** `https://*.example.com/path` is read as if the star were a label of its own. */
+const anyLabel = '://*.';
+const someLabel = '://any.';
+
+const place = z
+  .string()
+  .max(2048)
+  .refine((text) => {
+    const url = URL.parse(text.replace(anyLabel, someLabel));
+    const isPlain = url?.search === '' && url.hash === '' && url.username === '' && url.password === '';
+    return isPlain && !url.hostname.includes('*') && ['https:', 'http:'].includes(url.protocol);
+  }, 'not an http or https URL without query and fragment; a star may stand for the first labels of the host');
+
+const program = z.union([z.literal(cliClientId), z.string().regex(/^\/[^\0]*$/)]);
+
+const features = ['proxies', 'forwards', 'apiKeys', 'delegation', 'moving'] as const;
+
+export type Feature = (typeof features)[number];
+
+export const policySchema = z.strictObject({
+  /** Authorization servers by their issuer URL. Absent: any. */
+  issuers: z.array(place).optional(),
+  /** Protected servers: an origin, or a URL with everything below its path. Absent: any. */
+  resources: z.array(place).optional(),
+  /** Absolute paths of executables, and `cli` for the command line. Absent: any. */
+  programs: z.array(program).optional(),
+  /** What is switched off. */
+  off: z.array(z.literal(features)).optional(),
+});
+
+export type PolicyContent = z.output<typeof policySchema>;
+
+export interface Program {
+  readonly name: string;
+  /** As the kernel tells it; absent: it doesn't, or the program runs elsewhere. */
+  readonly executable?: string | undefined;
+}
+
+const rule = 'The administrator’s policy for this machine';
+
+export class Policy {
+  /** Where it lies; undefined: there is none. */
+  readonly file: string | undefined;
+  readonly content: PolicyContent;
+
+  constructor(file?: string, content: PolicyContent = {}) {
+    this.file = file;
+    this.content = content;
+  }
+
+  /** `endpoint`: an absolute URL. Throws `policy_refused`. */
+  refuseResource(endpoint: string): void {
+    const { resources } = this.content;
+    if (resources && !resources.some((allowed) => covers(allowed, endpoint)))
+      throw refused(`${quoted(endpoint)} is not among the servers that it allows`);
+  }
+
+  /** Throws `policy_refused`. */
+  refuseIssuer(issuer: string): void {
+    const { issuers } = this.content;
+    if (issuers && !issuers.some((allowed) => isSameIssuer(allowed, issuer)))
+      throw refused(`${quoted(issuer)} is not among the authorization servers that it allows`);
+  }
+
+  /** Throws `policy_refused`. */
+  refuseProgram({ name, executable }: Program): void {
+    const { programs } = this.content;
+    if (!programs || programs.includes(name === cliClientId ? cliClientId : (executable ?? ''))) return;
+    const file = executable === undefined ? 'whose file is not known' : `which runs ${quoted(executable)}`;
+    throw refused(
+      `${quoted(name)}, ${name === cliClientId ? 'the command line,' : `${file},`} is not among the programs that it allows`,
+    );
+  }
+
+  /** Throws `policy_refused`. */
+  refuseFeature(feature: Feature): void {
+    if (this.content.off?.includes(feature)) throw refused(`it switches off: ${feature}`);
+  }
+}
+
+function covers(allowed: string, endpoint: string): boolean {
+  const url = URL.parse(endpoint);
+  const wanted = URL.parse(allowed.replace(anyLabel, someLabel));
+  if (!url || !wanted || url.protocol !== wanted.protocol || url.port !== wanted.port) return false;
+  const isHost = allowed.includes(anyLabel)
+    ? url.hostname.endsWith(wanted.hostname.slice('any'.length))
+    : url.hostname === wanted.hostname;
+  const path = wanted.pathname.endsWith('/') ? wanted.pathname : `${wanted.pathname}/`;
+  return isHost && `${url.pathname}/`.startsWith(path);
+}
+
+/** RFC 8414 §3.3 compares issuers as they stand; an administrator may forget a closing slash. */
+function isSameIssuer(allowed: string, issuer: string): boolean {
+  const plain = (text: string): string => text.replace(/\/$/, '');
+  return allowed.includes(anyLabel) ? covers(allowed, issuer) : plain(allowed) === plain(issuer);
+}
+
+function refused(why: string): KeyturnError {
+  return new KeyturnError('policy_refused', `The administrator’s policy does not allow this: ${why}.`, {
+    rule,
+    hint: '`keyturn status` shows the policy. Whoever administers this machine can change it.',
+  });
+}

@@ -1,0 +1,86 @@
+/**
+ * Reads the administrator's policy from its place in the system, once at the start.
+ *
+ * Invariants: the place doesn't depend on the environment or the home. The file and the folders above it belong to root,
+ * and nobody else can write them. A policy that can't be read or understood keeps the broker from starting: it might have
+ * forbidden anything.
+ */
+import { constants } from 'node:fs';
+import { lstat, open } from 'node:fs/promises';
+import path from 'node:path';
+import { KeyturnError, quoted } from '../../base/errors.ts';
+import { systemCode } from '../../base/system-error.ts';
+import { Policy, policySchema } from '../../broker/records/policy.ts';
+
+/** Bytes: far more than any list that a person keeps. */
+const maxSize = 1_000_000;
+
+/** Undefined on Windows, where no policy is read. */
+export function policyPlace(platform: NodeJS.Platform = process.platform): string | undefined {
+  if (platform === 'win32') return undefined;
+  return platform === 'darwin'
+    ? '/Library/Application Support/Keyturn/policy.json'
+    : '/etc/keyturn/policy.json';
+}
+
+/** An empty policy where there is no file. Throws `file_unreadable`. */
+export async function readPolicy(file: string | undefined): Promise<Policy> {
+  if (file === undefined) return new Policy();
+  const text = await readIfAny(file);
+  if (text === undefined) return new Policy();
+  for (let above = path.dirname(file); ; above = path.dirname(above)) {
+    refuseChangeable(above, await lstat(above));
+    if (above === path.dirname(above)) break;
+  }
+  const parsed = policySchema.safeParse(jsonOf(file, text));
+  if (parsed.success) return new Policy(file, parsed.data);
+  const issue = parsed.error.issues[0];
+  throw unusable(file, `${quoted(issue?.path.join('.') ?? '')}: ${issue?.message ?? 'bad value'}`);
+}
+
+async function readIfAny(file: string): Promise<string | undefined> {
+  try {
+    const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const found = await handle.stat();
+      if (!found.isFile() || found.size > maxSize) throw unusable(file, 'it is no file of a usual size');
+      refuseChangeable(file, found);
+      return await handle.readFile('utf8');
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error))) return undefined;
+    if (error instanceof KeyturnError) throw error;
+    throw unusable(file, `it can’t be read (${systemCode(error)})`);
+  }
+}
+
+const writableByOthers = 0o022;
+
+function refuseChangeable(
+  name: string,
+  { uid, mode }: { readonly uid: number; readonly mode: number },
+): void {
+  if (uid === 0 && (mode & writableByOthers) === 0) return;
+  throw unusable(name, 'others than root can change it');
+}
+
+function jsonOf(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw unusable(file, 'it is no JSON');
+  }
+}
+
+function unusable(file: string, why: string): KeyturnError {
+  return new KeyturnError(
+    'file_unreadable',
+    `The administrator’s policy can’t be used: ${quoted(file)}: ${why}.`,
+    {
+      rule: 'Without its policy no broker starts',
+      hint: 'Whoever administers this machine can mend it: docs/policy.md shows what it may hold.',
+    },
+  );
+}

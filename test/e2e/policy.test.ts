@@ -1,0 +1,113 @@
+/** An administrator's policy, at its place in the system: a mount namespace gives each command an /etc of its own. */
+import { chmodSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { homeInWorld } from '../support/home.ts';
+import { pairedProgram, library } from '../support/processes/program.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/** $0 is the policy, where there is one; the words are the command. */
+const ownEtc = [
+  'mount -t tmpfs -o mode=755 tmpfs /mnt',
+  'cp -a /etc/. /mnt/ 2>/dev/null',
+  'rm -rf /mnt/keyturn && mkdir -m 755 /mnt/keyturn',
+  'if [ -e "$0" ]; then cp -p "$0" /mnt/keyturn/policy.json; fi',
+  'mount --bind /mnt /etc',
+  'exec "$@"',
+].join('\n');
+
+/** A policy that a test writes, and the words before each command that see it. */
+function administered() {
+  const file = path.join(temporaryFolder(), 'policy.json');
+  const asRoot = userInfo().uid === 0 ? [] : ['--map-root-user'];
+  return {
+    launcher: ['unshare', ...asRoot, '--mount', 'sh', '-c', ownEtc, file],
+    set: (content: object | string, mode = 0o644) => {
+      writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
+      chmodSync(file, mode);
+    },
+  };
+}
+
+it('a policy takes away servers, issuers, programs and features, also what was allowed before, and narrowing goes on', async () => {
+  const { launcher, set } = administered();
+  const { home, world, resource } = await homeInWorld({ vault: 'keychain', launcher });
+  /** A new broker, which reads this policy. */
+  const under = async (policy: object): Promise<void> => {
+    await home.ok(['daemon', '--stop']);
+    set(policy);
+    await home.ok(['list']);
+  };
+  const refusedBy = async (words: readonly string[], text: string): Promise<void> => {
+    const run = await home.keyturn(words);
+    expect(run, words.join(' ')).toMatchObject({ code: 4, stderr: expect.stringContaining(text) });
+    expect(run.stderr).toContain('policy_refused');
+  };
+  await home.ok(['allow', 'cli', resource]);
+  await home.ok(['token', resource]);
+  const agent = await pairedProgram(home, 'agent');
+  await home.ok(['allow', 'agent', resource]);
+  await agent.getToken({ resource, interaction: 'allow' });
+  expect(await home.ok(['status'])).not.toContain('policy');
+
+  await under({
+    resources: ['https://*.corp.example'],
+    off: ['proxies', 'forwards', 'apiKeys', 'delegation', 'moving'],
+  });
+  expect(await home.ok(['status'])).toContain(
+    'policy     /etc/keyturn/policy.json\n           servers: https://*.corp.example\n',
+  );
+  const notAServer = 'is not among the servers that it allows';
+  await refusedBy(['token', resource], notAServer);
+  await refusedBy(['login', resource], notAServer);
+  await refusedBy(['allow', 'agent', resource], notAServer);
+  await expect(agent.getToken({ resource })).rejects.toMatchObject({ reason: 'policy_refused' });
+  await refusedBy(['proxy', 'add', 'https://a.corp.example/mcp'], 'it switches off: proxies');
+  await refusedBy(
+    ['forward', '--socket', '/tmp/x.sock', 'https://a.corp.example/mcp'],
+    'switches off: forwards',
+  );
+  await home.ok(['deny', 'agent', resource]);
+  await home.ok(['end', 'agent', resource]);
+
+  await under({ issuers: ['https://login.corp.example'] });
+  await refusedBy(['token', resource], 'is not among the authorization servers that it allows');
+  const { registrations } = world.counts().authorizationServer;
+  await refusedBy(
+    ['login', resource, '--new-client'],
+    'is not among the authorization servers that it allows',
+  );
+  expect(world.counts().authorizationServer.registrations).toBe(registrations);
+
+  await under({ programs: ['cli'] });
+  await home.ok(['token', resource]);
+  await expect(agent.getToken({ resource })).rejects.toMatchObject({ reason: 'policy_refused' });
+  const { pair } = await library();
+  await expect(pair({ name: 'other', env: home.env, onCode: () => undefined })).rejects.toMatchObject({
+    reason: 'policy_refused',
+  });
+
+  await under({ programs: [process.execPath] });
+  await expect(agent.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
+  await refusedBy(['token', resource], '"cli", the command line, is not among the programs');
+  expect(await home.ok(['revoke', resource])).toContain(resource);
+});
+
+it('a policy that is not understood, or that others can change, keeps the broker from starting', async () => {
+  const { launcher, set } = administered();
+  const { home } = await homeInWorld({ launcher });
+  for (const [content, mode, text] of [
+    ['{', 0o644, 'it is no JSON'],
+    [{ issuer: ['https://login.example'] }, 0o644, 'Unrecognized key'],
+    [{}, 0o666, 'others than root can change it'],
+  ] as const) {
+    set(content, mode);
+    expect(await home.keyturn(['list'])).toMatchObject({
+      code: 8,
+      stderr: expect.stringMatching(new RegExp(`policy can’t be used: .*${text}`)),
+    });
+  }
+  set({});
+  await home.ok(['list']);
+});
