@@ -127,7 +127,9 @@ export function assemble({
   const overrides = new OverrideBook(records.overrides);
   const network = networkOf({ clock, net, overrides, settings, ...(deadline ? { deadline } : {}) });
   const grants = new Grants(records.grants, grantsChanged);
-  const registrations = new Registrations(records.registrations, vault);
+  const registrations = new Registrations(records.registrations, vault, (issuer) =>
+    given.policy.clientFor(issuer),
+  );
   const servers = new AuthorizationServers({ network, overrides });
   const gated = settledFirst(vault, settled);
   const shared = { ...given, network, clock, overrides, vault: gated, grants, registrations, servers };
@@ -142,7 +144,7 @@ export function assemble({
     interactions: new Interactions(() => clock.wall(), questionsChanged, mayAsk),
     clients: new LocalClients(records.clients),
     keys: new ApiKeys(records.keys, gated),
-    permissions: new Permissions(records.permissions),
+    permissions: new Permissions(records.permissions, given.policy.longestPermission),
     leases: new Leases(),
     delegations: new Delegations(),
     openBrowser: async (url) => {

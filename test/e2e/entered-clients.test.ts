@@ -43,8 +43,7 @@ describe('register', () => {
         [
           'register',
           authorizationServer.issuer,
-          '--client-id',
-          clientId,
+          `--client-id=${clientId}`,
           '--client-secret-stdin',
           '--auth-method',
           authMethod,

@@ -131,7 +131,7 @@ describe('a registration of the user’s own', () => {
     const { clientId, clientSecret } = await confidentialClient(world, redirectUri);
     const { issuer } = world.authorizationServer;
     const printed = await home.ok(
-      ['register', issuer, '--client-id', clientId, '--client-secret-stdin', '--redirect-uri', redirectUri],
+      ['register', issuer, `--client-id=${clientId}`, '--client-secret-stdin', '--redirect-uri', redirectUri],
       { stdin: `${clientSecret}\n` },
     );
     expect(printed).toBe(`${redirectUri}\n`);

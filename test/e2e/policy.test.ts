@@ -3,8 +3,10 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { homeInBentWorld } from '../support/bent/home.ts';
 import { homeInWorld } from '../support/home.ts';
 import { pairedProgram, library } from '../support/processes/program.ts';
+import { freeRedirect } from '../support/servers/port.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** $0 is the policy, where there is one; the words are the command. */
@@ -110,4 +112,24 @@ it('a policy that is not understood, or that others can change, keeps the broker
   }
   set({});
   await home.ok(['list']);
+});
+
+it('a policy’s client is used at its issuer, where none is registered, and a permission ends when the policy says', async () => {
+  const { launcher, set } = administered();
+  const { home, authorizationServer, url } = await homeInBentWorld({ launcher });
+  const redirectUri = await freeRedirect();
+  const { clientId } = authorizationServer.addClient({ authMethod: 'none', redirectUris: [redirectUri] });
+  const { issuer } = authorizationServer;
+  set({ clients: [{ issuer, clientId, redirectUri }], lifetimes: { permission: 3600 } });
+  await home.ok(['login', url]);
+  expect(authorizationServer.server.asked('/register')).toEqual([]);
+  const [request] = authorizationServer.server.asked('/token');
+  expect(new URLSearchParams(request?.body).get('client_id')).toBe(clientId);
+
+  await home.ok(['allow', 'cli', url, '--for', '2d']);
+  await home.ok(['token', url]);
+  const [cli] = await home.json<{ permissions: { until: number }[] }[]>('clients');
+  const left = (cli?.permissions[0]?.until ?? 0) - Date.now() / 1000;
+  expect(left).toBeGreaterThan(3000);
+  expect(left).toBeLessThanOrEqual(3600);
 });

@@ -12,7 +12,9 @@ interface Client {
 }
 
 const enter = (home: TestHome, clientId: string, ...more: string[]): Promise<string> =>
-  home.ok(['register', issuer, '--client-id', clientId, '--client-secret-stdin', ...more], { stdin: secret });
+  home.ok(['register', issuer, `--client-id=${clientId}`, '--client-secret-stdin', ...more], {
+    stdin: secret,
+  });
 
 const listed = (home: TestHome): Promise<Client[]> => home.json<Client[]>('register', '--list');
 
@@ -123,7 +125,7 @@ describe('a removed client', () => {
     await home.ok(['login', resource]);
     const [{ clientId } = { clientId: '' }] = await listed(home);
     const [grant] = await home.json<{ id: string }[]>('list');
-    const remove = ['register', own, '--remove', '--client-id', clientId];
+    const remove = ['register', own, '--remove', `--client-id=${clientId}`];
     const refused = await home.keyturn(remove);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain(`still needed by: "${resource}"`);
@@ -145,7 +147,7 @@ describe('a removed client', () => {
     const { home, url, authorizationServer } = await homeInBentWorld();
     await home.ok(['login', url]);
     const [{ clientId } = { clientId: '' }] = await listed(home);
-    const remove = ['register', authorizationServer.issuer, '--remove', '--client-id', clientId];
+    const remove = ['register', authorizationServer.issuer, '--remove', `--client-id=${clientId}`];
     const back = authorizationServer.server.on('*', '*', 'destroy');
     await home.ok(['revoke', url]);
     const refused = await home.keyturn(remove);
@@ -168,7 +170,7 @@ describe('a client that takes the place of another', () => {
     const client = { clientId: 'by-hand', authMethod: 'client_secret_basic' } as const;
     const entering = (clientId: string, stdin: string) =>
       home.keyturn(
-        ['register', authorizationServer.issuer, '--client-id', clientId, '--client-secret-stdin'],
+        ['register', authorizationServer.issuer, `--client-id=${clientId}`, '--client-secret-stdin'],
         {
           stdin,
         },

@@ -199,11 +199,13 @@ function Differences({ index: { differences, more } }: { readonly index: Status[
 }
 
 /** Read-only: whoever administers the machine wrote it. */
-function PolicyFact({ policy: { file, ...lists } }: { readonly policy: NonNullable<Status['policy']> }) {
+function PolicyFact({ policy }: { readonly policy: NonNullable<Status['policy']> }) {
+  const { file, clients, lifetimes, ...rest } = policy;
+  const lists = { ...rest, clients: clients?.map(({ issuer, clientId }) => `${clientId} (${issuer})`) };
   return (
     <Fact name={words.policy}>
       <Path text={file} />
-      {(['issuers', 'resources', 'programs', 'off'] as const).map(
+      {(['issuers', 'resources', 'programs', 'off', 'clients'] as const).map(
         (name) =>
           lists[name] && (
             <div key={name} class="small">
@@ -212,6 +214,7 @@ function PolicyFact({ policy: { file, ...lists } }: { readonly policy: NonNullab
             </div>
           ),
       )}
+      {lifetimes && <p class="small">{words.policyTime({ seconds: String(lifetimes.permission) })}</p>}
     </Fact>
   );
 }

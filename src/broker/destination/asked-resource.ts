@@ -15,7 +15,7 @@ import type { AuthorizationServers } from '../tokens/authorization-servers.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Grant, Grants, MetadataSource } from '../records/grant.ts';
 import type { Policy } from '../records/policy.ts';
-import type { Registrations } from '../records/registrations.ts';
+import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
 import type { ServerRests } from '../tokens/server-rests.ts';
 
 export interface DestinationParts {
@@ -85,16 +85,29 @@ function countingChallenge(
 
 /** For a sign-in: what the server says now. */
 export async function askServer(
-  { servers, rests, policy }: DestinationParts,
+  parts: DestinationParts,
   request: ResourceRequest,
   place: MetadataSource,
 ): Promise<AuthorizationServer> {
+  const { servers, rests, policy } = parts;
   const what = `metadata ${place.identifier}`;
   const server = await rests.ask({ what, isByPerson: isByPerson(request) }, () =>
     servers.discover(request.endpoint, place),
   );
   policy.refuseIssuer(server.issuer);
+  await enterGiven(parts, server.issuer);
   return server;
+}
+
+/** The administrator's client at this issuer is entered before any other is made there. */
+async function enterGiven({ policy, registrations, clock }: DestinationParts, issuer: string): Promise<void> {
+  const given = policy.clientFor(issuer);
+  const isOurs = ({ registration }: RegistrationRecord): boolean =>
+    registration.issuer === issuer && registration.clientId === given?.clientId;
+  if (!given || registrations.all().some(isOurs)) return;
+  const { clientId, redirectUri } = given;
+  const kind = { source: 'preregistered', tokenEndpointAuthMethod: 'none' } as const;
+  await registrations.add({ ...kind, issuer, clientId, redirectUri, registeredAt: clock.wall() }, undefined);
 }
 
 export function isNamed({ issuer, server }: Grant, offered: readonly string[]): boolean {

@@ -54,10 +54,13 @@ export interface AsRead {
 
 export class Permissions {
   readonly #file: AuthorityStore<Permission>;
+  readonly #longest: number;
   #listener: () => void = () => undefined;
 
-  constructor(file: AuthorityStore<Permission>) {
+  /** `longest`: milliseconds after its yes at which a permission ends at the latest. */
+  constructor(file: AuthorityStore<Permission>, longest = Infinity) {
     this.#file = file;
+    this.#longest = longest;
   }
 
   /** `listener` is called after each change. */
@@ -68,25 +71,25 @@ export class Permissions {
   /** The permission in force at `now` (milliseconds); undefined where the user has not decided. */
   find(clientId: string, endpoint: string, now: number): Permission | undefined {
     return this.#file.items.find(
-      (p) => p.clientId === clientId && p.endpoint === endpoint && isInForce(p, now),
+      (p) => p.clientId === clientId && p.endpoint === endpoint && this.#isInForce(p, now),
     );
   }
 
   of(clientId: string, now: number): Permission[] {
-    return this.#file.items.filter((p) => p.clientId === clientId && isInForce(p, now));
+    return this.#file.items.filter((p) => p.clientId === clientId && this.#isInForce(p, now));
   }
 
   forEndpoint(endpoint: string, now: number): Permission[] {
-    return this.#file.items.filter((p) => p.endpoint === endpoint && allows(p, now));
+    return this.#file.items.filter((p) => p.endpoint === endpoint && this.#allows(p, now));
   }
 
   /** Like `of` and `forEndpoint`, but verified or not: for the owner's lists only. */
   shownOf(clientId: string, now: number): Permission[] {
-    return this.#file.shown.filter((p) => p.clientId === clientId && isInForce(p, now));
+    return this.#file.shown.filter((p) => p.clientId === clientId && this.#isInForce(p, now));
   }
 
   shownFor(endpoint: string, now: number): Permission[] {
-    return this.#file.shown.filter((p) => p.endpoint === endpoint && allows(p, now));
+    return this.#file.shown.filter((p) => p.endpoint === endpoint && this.#allows(p, now));
   }
 
   /** In force or not. */
@@ -96,9 +99,10 @@ export class Permissions {
 
   /** Sets the one permission of (client, endpoint). Throws `conflict` if `from` is no longer the stored one. */
   async set(permission: Permission, from?: AsRead): Promise<void> {
+    const kept = this.#shortened(permission);
     await this.#change((items) => {
       refuseOther(items, permission, from);
-      return [...others(items, permission), permission];
+      return [...others(items, permission), kept];
     });
   }
 
@@ -136,6 +140,23 @@ export class Permissions {
 
   async endAllOf(clientId: string): Promise<void> {
     await this.#change((items) => items.filter((p) => p.clientId !== clientId));
+  }
+
+  /** A permission that is older than the policy ends as one that was written under it. */
+  #isInForce(permission: Permission, now: number): boolean {
+    return isInForce(this.#shortened(permission), now);
+  }
+
+  #allows(permission: Permission, now: number): boolean {
+    return permission.decision === 'allow' && this.#isInForce(permission, now);
+  }
+
+  #shortened(permission: Permission): Permission {
+    if (this.#longest === Infinity || permission.decision === 'deny') return permission;
+    return {
+      ...permission,
+      until: Math.min(permission.until ?? Infinity, permission.createdAt + this.#longest),
+    };
   }
 
   async #change(change: Parameters<AuthorityStore<Permission>['change']>[0]): Promise<void> {
@@ -220,10 +241,6 @@ function others(items: readonly Permission[], { clientId, endpoint }: Permission
 
 function isInForce({ until }: Permission, now: number): boolean {
   return until === undefined || until > now;
-}
-
-function allows(permission: Permission, now: number): boolean {
-  return permission.decision === 'allow' && isInForce(permission, now);
 }
 
 function changedMeanwhile({ endpoint }: PermissionKey): KeyturnError {

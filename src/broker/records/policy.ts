@@ -1,7 +1,7 @@
 /**
  * The administrator's policy for a machine: which issuers, servers, programs and features there may be.
  *
- * Invariants: a policy only takes away. What it doesn't mention is as without a policy. An unknown field makes the whole
+ * Invariants: but for its clients, a policy only takes away. What it doesn't mention is as without a policy. An unknown field makes the whole
  * policy invalid, so that no typing error allows what was meant to be forbidden.
  */
 import * as z from 'zod';
@@ -21,6 +21,13 @@ const place = z
     return isPlain && !url.hostname.includes('*') && ['https:', 'http:'].includes(url.protocol);
   }, 'not an http or https URL without query and fragment; a star may stand for the first labels of the host');
 
+/** RFC 8252 §7.3: where the administrator registered that the browser returns to. */
+const redirect = z.string().refine((text) => {
+  const url = URL.parse(text);
+  const isHere = url !== null && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
+  return isHere && url.protocol === 'http:' && url.port !== '' && url.hash === '';
+}, 'not an http URL of this machine with a port');
+
 const program = z.union([z.literal(cliClientId), z.string().regex(/^\/[^\0]*$/)]);
 
 const features = ['proxies', 'forwards', 'apiKeys', 'delegation', 'moving'] as const;
@@ -36,9 +43,17 @@ export const policySchema = z.strictObject({
   programs: z.array(program).optional(),
   /** What is switched off. */
   off: z.array(z.literal(features)).optional(),
+  /** Public clients that were registered at an issuer beforehand. They come before any other client there. */
+  clients: z
+    .array(z.strictObject({ issuer: place, clientId: z.string().min(1).max(2048), redirectUri: redirect }))
+    .optional(),
+  /** Seconds: a permission ends so long after the yes, at the latest. */
+  lifetimes: z.strictObject({ permission: z.int().positive() }).optional(),
 });
 
 export type PolicyContent = z.output<typeof policySchema>;
+
+export type GivenClient = NonNullable<PolicyContent['clients']>[number];
 
 export interface Program {
   readonly name: string;
@@ -80,6 +95,15 @@ export class Policy {
     throw refused(
       `${quoted(name)}, ${name === cliClientId ? 'the command line,' : `${file},`} is not among the programs that it allows`,
     );
+  }
+
+  /** Milliseconds. */
+  get longestPermission(): number {
+    return (this.content.lifetimes?.permission ?? Infinity) * 1000;
+  }
+
+  clientFor(issuer: string): GivenClient | undefined {
+    return this.content.clients?.find((client) => isSameIssuer(client.issuer, issuer));
   }
 
   /** Throws `policy_refused`. */

@@ -84,7 +84,7 @@ function lines(status: Status): string[] {
 /** What the administrator of this machine allows and switches off. */
 function policyLines({ policy }: Status): string[] {
   if (!policy) return [];
-  const { file, issuers, resources, programs, off } = policy;
+  const { file, issuers, resources, programs, off, clients, lifetimes } = policy;
   const listed = (name: string, list: readonly string[] | undefined): string[] =>
     list === undefined ? [] : [`           ${name}: ${list.join(', ') || 'none'}`];
   return [
@@ -93,6 +93,11 @@ function policyLines({ policy }: Status): string[] {
     ...listed('servers', resources),
     ...listed('programs', programs),
     ...listed('switched off', off),
+    ...listed(
+      'clients',
+      clients?.map(({ issuer, clientId }) => `${clientId} at ${issuer}`),
+    ),
+    ...(lifetimes ? [`           a permission lasts ${lifetimes.permission} s at most`] : []),
   ];
 }
 

@@ -54,6 +54,11 @@ export const status = z.object({
       resources: z.array(z.string()).optional(),
       programs: z.array(z.string()).optional(),
       off: z.array(z.string().max(maxLength.id)).optional(),
+      clients: z
+        .array(z.object({ issuer: z.string(), clientId: z.string(), redirectUri: z.string() }))
+        .optional(),
+      /** Seconds. */
+      lifetimes: z.object({ permission: z.int().positive() }).optional(),
     })
     .optional(),
   /** What the vault vouches for of this home. */

@@ -18,6 +18,8 @@ export interface BentHomeOptions extends BentWorldOptions {
   readonly browserFlags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly vault?: 'keychain';
+  /** Words before every command. */
+  readonly launcher?: readonly string[];
   /** In place of a home that ends with the test. It has its own environment, browser and vault. */
   readonly shared?: SharedHome;
 }
@@ -65,8 +67,9 @@ export async function openSharedHome(options: Omit<BentHomeOptions, 'shared'> = 
 }
 
 function homeOptions({ env: worldEnv, caFile }: BentWorld, options: BentHomeOptions): HomeOptions {
-  const { browser, browserFlags = [], env, vault, plain = false } = options;
+  const { browser, browserFlags = [], env, vault, launcher, plain = false } = options;
   return {
+    ...(launcher === undefined ? {} : { launcher }),
     ...(vault === undefined ? {} : { vault }),
     env: {
       ...worldEnv,
