@@ -223,8 +223,27 @@ def _token(result: Any) -> Token:
 # --- Where things are
 
 
+def _forwarded(env: Environment) -> Optional[Tuple[str, str]]:
+    """The label and the socket of the forward that KEYTURN_SOCKET names, if it is set."""
+    path = env.get("KEYTURN_SOCKET")
+    if not path:
+        return None
+    label = os.path.basename(path)[: -len(".sock")]
+    is_usable = os.path.isabs(path) and path.endswith(".sock") and "\0" not in path
+    if is_usable and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}", label):
+        return label, path
+    hint = "Set it as `keyturn forward` prints it, or unset it."
+    raise _error("invalid_request", "KEYTURN_SOCKET is no forward's socket", hint=hint)
+
+
 def _folders(env: Environment) -> Tuple[Path, Path]:
-    """The folders of configuration and of the socket."""
+    """The folders of configuration and of the socket. A forward's programs have keys of their own."""
+    config, run = _home_folders(env)
+    forwarded = _forwarded(env)
+    return (config / "forwarded" / forwarded[0] if forwarded else config), run
+
+
+def _home_folders(env: Environment) -> Tuple[Path, Path]:
     if env.get("KEYTURN_HOME"):
         home = Path(env["KEYTURN_HOME"]).absolute()
         return home / "config", home / "run"
@@ -247,6 +266,9 @@ def _folders(env: Environment) -> Tuple[Path, Path]:
 
 
 def _socket_path(env: Environment) -> str:
+    forwarded = _forwarded(env)
+    if forwarded:
+        return forwarded[1]
     run = _folders(env)[1]
     path = str(run / "broker.sock")
     if len(os.fsencode(path)) <= MAX_SOCKET_PATH:
@@ -436,6 +458,10 @@ class _Channel:
 
     def __init__(self, env: Environment) -> None:
         self._line, self.endpoint = _dial(env)
+        forwarded = _forwarded(env)
+        if forwarded:
+            # The socket here is another one than the broker's.
+            self.endpoint = f"forward:{forwarded[0]}"
         self._pending = b""
         self._last_id = 0
         self.proven = False

@@ -31,7 +31,7 @@ export function servicesOf(runtime: Runtime, shutdown: Shutdown, listening: List
   const { server, proxies, forwards } = listening;
   const { options, opened, broker, records, authority, subscribers, vaultLock, homeCheck, pause } = runtime;
   const { log } = options;
-  const { home, book, unshielded } = opened;
+  const { home, book } = opened;
   const { trail, master } = runtime.secrets;
   const { parts } = broker;
   return {
@@ -50,8 +50,7 @@ export function servicesOf(runtime: Runtime, shutdown: Shutdown, listening: List
     authority,
     network: async (endpoint) =>
       handedNetwork(await runtime.net.agentFor(endpoint, (url) => parts.overrides.isPrivate(url))),
-    status: () =>
-      statusOf({ home, book, parts, records, trail, log, vaultLock, homeCheck, proxies, unshielded }),
+    status: () => statusOf({ ...runtime, ...opened, ...listening, parts, trail, log }),
     changeSetting: async (name, value) => {
       const change = await changeSetting({ home, book, parts, homeCheck }, name, value);
       log.level = book.current.logLevel;

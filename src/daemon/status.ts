@@ -6,6 +6,7 @@ import { pauseAnswer } from './methods/vault-methods.ts';
 import { storesOf } from '../broker/records/records.ts';
 import type { Records } from '../broker/records/records.ts';
 import type { AuditTrail } from './vault/audit-trail.ts';
+import type { Forwards } from './forwards/forwards.ts';
 import type { Home } from './home/home.ts';
 import type { HomeCheck } from './home/home-check.ts';
 import type { ProxyDesk } from './proxy/proxy-desk.ts';
@@ -26,6 +27,7 @@ export interface StatusParts {
   readonly vaultLock: VaultLock;
   readonly homeCheck: Pick<HomeCheck, 'state'>;
   readonly proxies: Pick<ProxyDesk, 'standing'>;
+  readonly forwards: Pick<Forwards, 'list'>;
   /** What the process could not be shielded from. */
   readonly unshielded: readonly string[];
 }
@@ -41,7 +43,8 @@ function policyAnswer({ policy: { file, content } }: BrokerParts): Pick<ResultOf
 }
 
 export function statusOf(reported: StatusParts): ResultOf<'status'> {
-  const { home, book, parts, records, trail, log, vaultLock, homeCheck, proxies, unshielded } = reported;
+  const { home, book, parts, records, trail, log, vaultLock, homeCheck, proxies, forwards, unshielded } =
+    reported;
   const settings = book.current;
   return {
     version,
@@ -59,6 +62,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     interactions: parts.interactions.list().length,
     overrides: records.overrides.isLoaded ? [...parts.overrides.shown()] : [],
     proxies: proxies.standing(),
+    forwards: forwards.list().length,
     ...policyAnswer(parts),
     index: indexAnswer(parts),
     unreadable: storesOf(records).flatMap(({ trouble }) => (trouble ? [trouble] : [])),

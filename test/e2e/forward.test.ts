@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { homeInWorld, TestHome, until } from '../support/home.ts';
 import { askBroker } from '../support/homes/ask-broker.ts';
 import { library } from '../support/processes/program.ts';
+import { pythonProgram } from '../support/processes/python.ts';
 import { sshServer } from '../support/processes/ssh-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -17,6 +18,14 @@ function farHome(socket: string, launcher: readonly string[] = []): TestHome {
   onTestFinished(() => far.close());
   return far;
 }
+
+/** A program of the Python client's, from its pairing on. */
+const python = `
+import sys, keyturn
+keyturn.pair("script", on_code=lambda code: None)
+with keyturn.connect("script") as broker:
+    print(broker.get_token(sys.argv[1], interaction="allow").resource)
+`;
 
 /** Says yes to the next question of this kind, and answers it. */
 async function answered(home: TestHome, kind: string, answer: 'yes' | 'no' = 'yes') {
@@ -70,6 +79,7 @@ it('a program in a sandbox without a network or the home gets a token of the nam
   const [listed] = await home.json<{ label: string; connections: number }[]>('forward', '--list');
   expect(listed).toMatchObject({ label: 'agent', resources: [resource], connections: 1 });
   expect(await home.ok(['clients'])).toMatch(/^token@agent /m);
+  expect(await home.ok(['status'])).toContain('forwards   1 (keyturn forward --list)');
   expect(await home.ok(['audit', 'tail'])).toMatch(/forward .*opened: agent/);
   const again = await home.keyturn([
     'forward',
@@ -115,6 +125,11 @@ it('a key that was paired through a forward opens that forward alone, and no oth
   expect(await answered(home, 'pair')).toMatchObject({ client: 'editor@two' });
   await answered(home, 'allow');
   expect(await opening.ended).toMatchObject({ code: 0 });
+
+  const script = pythonProgram(python, [resource], two.far.env);
+  expect(await answered(home, 'pair')).toMatchObject({ client: 'script@two' });
+  await answered(home, 'allow');
+  expect(await script).toMatchObject({ code: 0, stdout: `${resource}\n` });
 
   const local = pair({ name: 'agent', env: home.env, onCode: () => undefined });
   await answered(home, 'pair');

@@ -62,6 +62,7 @@ function lines(status: Status): string[] {
     `API keys   ${status.keys}`,
     `programs   ${status.clients}`,
     ...proxyLines(status),
+    ...(status.forwards ? [`forwards   ${status.forwards} (keyturn forward --list)`] : []),
     `log        ${status.log.file ?? 'the terminal it was started in'}, level ${status.log.level}${status.log.ok ? '' : ' (CAN NOT BE WRITTEN)'}`,
     `audit log  ${auditStates[status.audit.state]}${status.audit.reason === undefined ? '' : `: ${status.audit.reason}`}`,
     `questions  ${status.interactions}${status.interactions > 0 ? ' (keyturn pending)' : ''}`,

@@ -35,6 +35,8 @@ export const status = z.object({
   overrides,
   /** Where each proxy leads and listens, whether it does, and which programs came by it. */
   proxies: z.array(proxyStanding),
+  /** How many forwards are open. A broker of an older release has none. */
+  forwards: z.int().nonnegative().optional(),
   /** The index of grants: how many were compared with the vault since the start, and whose line said something else. */
   index: z.object({
     checked: z.int().nonnegative(),
