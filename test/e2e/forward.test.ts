@@ -1,5 +1,7 @@
 /** Forwards: programs of a sandbox and of another machine ask a broker that they can't reach otherwise. */
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, statSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -192,4 +194,24 @@ it('programs of another machine ask over ssh, under its verified host key; anoth
     env: { PATH: `${machine.commands}:${process.env['PATH'] ?? ''}` },
   });
   expect(unknown).toMatchObject({ code: 6, stderr: expect.stringContaining('can’t be reached over ssh') });
+});
+
+it('a forward that is interrupted while ssh waits for its host leaves nothing behind', async () => {
+  const { home, resource } = await homeInWorld();
+  await home.ok(['list']);
+  const connected = Promise.withResolvers<unknown>();
+  const closed = Promise.withResolvers<unknown>();
+  const silent = createServer((socket) => {
+    connected.resolve(socket.resume());
+    socket.on('close', closed.resolve).on('error', () => undefined);
+  });
+  await once(silent.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void silent.close());
+  const { port } = silent.address() as AddressInfo;
+  const forward = home.start(['forward', `ssh://127.0.0.1:${port}`, resource, '--as', 'box']);
+  await connected.promise;
+  forward.signal('SIGTERM');
+  expect(await forward.ended).toMatchObject({ code: 130 });
+  await closed.promise;
+  expect(readdirSync(tmpdir()).filter((name) => name.startsWith('keyturn-ssh-'))).toEqual([]);
 });

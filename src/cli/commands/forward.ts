@@ -72,7 +72,7 @@ export const command = defineCommand(
     const [host, ...resources] = operands;
     if (socket !== undefined) return toSandbox(path.resolve(socket), asked(operands, options));
     if (host === undefined) throw new UsageError('forward needs a HOST, or --socket PATH');
-    if (/:\/\//.test(host))
+    if (/^https?:/.test(host))
       throw new UsageError('forward needs a HOST before the RESOURCE, or --socket PATH');
     return toHost(host, asked(resources, options));
   },
@@ -142,12 +142,13 @@ async function toHost(host: string, { resources, label, lifetime, isJson }: Aske
         .replace(/:\d+$/, ''),
   );
   const connection = await connect();
+  const left = new AbortController();
   let machine: OtherMachine | undefined;
   let far: string | undefined;
   try {
     return await untilOver(connection, async () => {
       const { connectOverSsh } = await import('../forward/ssh.ts');
-      machine = await connectOverSsh(host);
+      machine = await connectOverSsh(host, left.signal);
       far = await machine.prepare(own);
       const { forward } = await call(connection, 'forward.open', {
         label: own,
@@ -160,6 +161,7 @@ async function toHost(host: string, { resources, label, lifetime, isJson }: Aske
       return { id: forward.id, gone: machine.gone.then(() => hostGone(host)) };
     });
   } finally {
+    left.abort();
     await machine?.end(far);
   }
 }

@@ -37,18 +37,21 @@ export interface OtherMachine {
   end(far: string | undefined): Promise<void>;
 }
 
-/** Throws `host_unreachable`. A password or a host key's question is asked at the terminal, by `ssh` itself. */
-export async function connectOverSsh(host: string): Promise<OtherMachine> {
+/**
+ * Throws `host_unreachable`. A password or a host key's question is asked at the terminal, by `ssh` itself. Aborting ends
+ * the attempt, and rejects with the signal's reason.
+ */
+export async function connectOverSsh(host: string, signal: AbortSignal): Promise<OtherMachine> {
   const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-ssh-'));
   try {
-    return await opened(host, folder);
+    return await opened(host, folder, signal);
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
     throw error;
   }
 }
 
-async function opened(host: string, folder: string): Promise<OtherMachine> {
+async function opened(host: string, folder: string, signal: AbortSignal): Promise<OtherMachine> {
   const control = path.join(folder, 'control');
   const log = new SshLog(path.join(folder, 'log'));
   const checked = await verifying(host);
@@ -63,6 +66,11 @@ async function opened(host: string, folder: string): Promise<OtherMachine> {
     rmSync(folder, { recursive: true, force: true });
   });
   while (!(await machine.isOpen())) {
+    if (signal.aborted) {
+      master.kill();
+      await gone;
+      signal.throwIfAborted();
+    }
     if (isOver) throw unreachable(host, log.complaints());
     await sleep(interval);
   }
