@@ -168,6 +168,10 @@ it('programs of another machine ask over ssh, under its verified host key; anoth
   const headers = await far.ok(['token', resource, '--no-interaction']);
   expect(headers).toMatch(/^\S+\n$/);
 
+  const second = await home.keyturn(['forward', 'buildbox', resource], { env });
+  expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining('is open already') });
+  expect(await far.ok(['token', resource, '--no-interaction'])).toMatch(/^\S+\n$/);
+
   machine.stop();
   expect(await forward.ended).toMatchObject({
     code: 6,
@@ -179,9 +183,9 @@ it('programs of another machine ask over ssh, under its verified host key; anoth
   const anew = home.start(['forward', 'buildbox', resource], {
     env: { PATH: `${other.commands}:${process.env['PATH'] ?? ''}` },
   });
-  const second = (await anew.prints('.sock')).trim();
+  const elsewhere = (await anew.prints('.sock')).trim();
   const moved = await far.keyturn(['token', resource, '--no-interaction'], {
-    env: { KEYTURN_SOCKET: second },
+    env: { KEYTURN_SOCKET: elsewhere },
   });
   expect(moved).toMatchObject({ code: 4, stderr: expect.stringContaining('unpaired') });
   anew.signal('SIGTERM');

@@ -151,13 +151,14 @@ export class LocalClients {
   /**
    * For a name that a new program gives itself. Throws `invalid_request` for one that a person can't read as it
    * stands, and `conflict` for one that a person would take for another program's. The very same name is
-   * allowed from where it came before: a program that lost its key has to pair again, and the ids stay apart.
+   * allowed from where it came before, also where that machine has another host key now: a program that lost its key has
+   * to pair again, and the ids stay apart.
    */
   refuseConfusing(name: string, forward?: ForwardOrigin): void {
     refuseUnreadable(name);
     const asked = shownName({ name, forward });
     const isTaken = (known: LocalClient): boolean =>
-      known.id === cliClientId || shownName(known) !== asked || !isSameOrigin(known.forward, forward);
+      known.id === cliClientId || shownName(known) !== asked || known.forward?.label !== forward?.label;
     const taken = [cli, ...this.#file.shown].find(
       (known) => areAlike(shownName(known), asked) && isTaken(known),
     );

@@ -149,15 +149,16 @@ async function toHost(host: string, { resources, label, lifetime, isJson }: Aske
     return await untilOver(connection, async () => {
       const { connectOverSsh } = await import('../forward/ssh.ts');
       machine = await connectOverSsh(host, left.signal);
-      far = await machine.prepare(own);
+      const socket = await machine.prepare(own);
       const { forward } = await call(connection, 'forward.open', {
         label: own,
         hostKey: machine.hostKey,
         resources: [...resources],
         lifetime,
       });
-      await machine.forward(far, forward.socket);
-      tell(far, forward, isJson);
+      await machine.forward(socket, forward.socket);
+      far = socket;
+      tell(socket, forward, isJson);
       return { id: forward.id, gone: machine.gone.then(() => hostGone(host)) };
     });
   } finally {

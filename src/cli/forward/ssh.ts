@@ -18,6 +18,24 @@ import { systemCode } from '../../base/system-error.ts';
 
 const run = promisify(execFile);
 
+/**
+ * Whatever the user's configuration says. No host certificates: ssh writes what such a certificate says of itself into the
+ * log that the host key is read from. A connection that hangs is gone within a minute.
+ */
+const ownOptions = [
+  'ControlPersist=no',
+  'HostKeyAlgorithms=-*-cert-v01@openssh.com',
+  'ServerAliveInterval=15',
+  'ServerAliveCountMax=3',
+  'RemoteCommand=none',
+  // Releases before 8.7 don't know it.
+  'IgnoreUnknown=ForkAfterAuthentication',
+  'ForkAfterAuthentication=no',
+].flatMap((option) => ['-o', option]);
+
+/** Milliseconds that a farewell may take. */
+const farewellTimeout = 2000;
+
 /** Milliseconds between two looks at a connection that is being made. */
 const interval = 50;
 
@@ -56,7 +74,7 @@ async function opened(host: string, folder: string, signal: AbortSignal): Promis
   const log = new SshLog(path.join(folder, 'log'));
   const checked = await verifying(host);
   // -v: nothing else says which host key was verified. -E: the server's banner goes to stderr, and can't pass for it.
-  const options = ['-v', '-E', log.file, '-M', '-S', control, '-N', '-o', 'ControlPersist=no', ...checked];
+  const options = ['-v', '-E', log.file, '-M', '-S', control, '-N', ...ownOptions, ...checked];
   const master = spawn('ssh', [...options, '--', host], { stdio: 'ignore' });
   const machine = new Session(host, control, master);
   let isOver = false;
@@ -119,7 +137,10 @@ class SshLog {
   }
 
   hostKey(): string | undefined {
-    return /^debug1: Server host key: \S+ (SHA256:[A-Za-z0-9+/]{43})\s*$/m.exec(this.#read())?.[1];
+    const [before = ''] = this.#read().split(/^Authenticated to /m);
+    const keys = [...before.matchAll(/^debug1: Server host key: \S+ (SHA256:[A-Za-z0-9+/]{43})\s*$/gm)];
+    // A second one would be somebody's words.
+    return keys.length === 1 ? keys[0]?.[1] : undefined;
   }
 
   /** The last lines that aren't for a search of a fault; also after the end. */
@@ -178,7 +199,6 @@ class Session {
       'umask 077',
       'd="${XDG_RUNTIME_DIR:-$HOME/.local/state}/keyturn-forward"',
       'mkdir -p "$d" && chmod 700 "$d"',
-      `rm -f "$d/${label}.sock"`,
       'printf "keyturn-forward:%s\\n" "$d"',
     ].join('; ');
     const { stdout } = await this.#step([], `exec sh -c '${script}'`);
@@ -189,12 +209,14 @@ class Session {
   }
 
   async forward(far: string, local: string): Promise<void> {
+    // sshd doesn't replace one that a lost connection left.
+    await this.#step([], `rm -f ${far}`);
     await this.#step(['-O', 'forward', '-R', `${far}:${local}`]);
   }
 
   async end(far: string | undefined): Promise<void> {
-    if (far !== undefined) await this.#ssh([], `rm -f ${far}`).catch(() => undefined);
-    await this.#ssh(['-O', 'exit']).catch(() => this.#master.kill());
+    if (far !== undefined) await this.#ssh([], `rm -f ${far}`, farewellTimeout).catch(() => undefined);
+    await this.#ssh(['-O', 'exit'], undefined, farewellTimeout).catch(() => this.#master.kill());
     await this.gone;
   }
 
@@ -207,10 +229,15 @@ class Session {
   }
 
   /** Over the open connection, and over no other. */
-  async #ssh(options: readonly string[], command?: string): Promise<{ stdout: string }> {
-    const own = ['-S', this.#control, '-o', 'ControlMaster=no', '-o', 'ProxyCommand=false', ...options];
+  async #ssh(
+    options: readonly string[],
+    command?: string,
+    timeout = stepTimeout,
+  ): Promise<{ stdout: string }> {
+    const closed = ['ControlMaster=no', 'ProxyCommand=false', 'RemoteCommand=none'];
+    const own = ['-S', this.#control, ...closed.flatMap((option) => ['-o', option]), ...options];
     const words = [...own, '--', this.#host, ...(command === undefined ? [] : [command])];
-    return run('ssh', words, { timeout: stepTimeout });
+    return run('ssh', words, { timeout });
   }
 }
 

@@ -29,6 +29,9 @@ export interface ForwardsParts {
   readonly changed: () => void;
 }
 
+/** Milliseconds. A timer of Node's takes no more than 24 days. */
+const longestSleep = 3_600_000;
+
 /** Why a forward is over. The connection that opened it gets it. */
 type End = 'expired' | 'ended';
 
@@ -129,14 +132,16 @@ export class Forwards {
   }
 
   #endLater(forward: Open): void {
-    const { clock } = this.#parts.broker.parts;
-    const left = forward.until - clock.wall();
-    clock.sleep(left, forward.over.signal).then(
-      () => this.#end(forward, 'expired'),
-      // It ended before.
-      () => undefined,
-    );
+    // A rejection: it ended before.
+    this.#untilLate(forward).catch(() => undefined);
     forward.opener.onClose(() => void this.#end(forward, 'ended'));
+  }
+
+  async #untilLate(forward: Open): Promise<void> {
+    const { clock } = this.#parts.broker.parts;
+    for (let left = 1; left > 0; left = forward.until - clock.wall())
+      await clock.sleep(Math.min(forward.until - clock.wall(), longestSleep), forward.over.signal);
+    await this.#end(forward, 'expired');
   }
 
   /** Never fails: a socket that can't be closed ends with the broker, and answers nothing till then. */

@@ -77,6 +77,19 @@ it('a forward ends when its time is over, and tells the connection that opened i
   expect(forwards.list()).toEqual([]);
 });
 
+it('a forward may last longer than a timer', async () => {
+  const { forwards, clock, open } = await newForwards();
+  const { opener } = await open('box', 30 * 24 * 3600);
+  for (let hours = 0; hours < 30 * 24 - 1; hours += 1) {
+    clock.advance(hour);
+    await Promise.resolve();
+  }
+  expect(forwards.list()).toHaveLength(1);
+  expect(opener.heard).toEqual([]);
+  clock.advance(hour);
+  await vi.waitFor(() => expect(opener.heard).toMatchObject([['forward.ended', { why: 'expired' }]]));
+});
+
 it('a forward answers nothing after its time, also where the machine slept over its end', async () => {
   const { forwards, clock, dispatch, open } = await newForwards();
   const { ask } = await open('box');

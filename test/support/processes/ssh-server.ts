@@ -30,7 +30,7 @@ export interface SshServer {
 export async function sshServer(folder: string, host: string): Promise<SshServer> {
   const at = (...names: string[]): string => path.join(folder, ...names);
   for (const name of ['commands', 'far']) mkdirSync(at(name), { recursive: true, mode: 0o700 });
-  for (const name of ['host', 'user']) {
+  for (const name of ['host', 'user', 'authority']) {
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', name, '-f', at(name)]);
   }
   const port = await freePort();
@@ -40,6 +40,7 @@ export async function sshServer(folder: string, host: string): Promise<SshServer
       `Port ${port}`,
       'ListenAddress 127.0.0.1',
       `HostKey ${at('host')}`,
+      `HostCertificate ${at('host-cert.pub')}`,
       `AuthorizedKeysFile ${at('user.pub')}`,
       `Banner ${at('banner')}`,
       'PidFile none',
@@ -49,8 +50,11 @@ export async function sshServer(folder: string, host: string): Promise<SshServer
       '',
     ].join('\n'),
   );
-  // What it would like to be taken for.
-  writeFileSync(at('banner'), `debug1: Server host key: ssh-ed25519 SHA256:${'A'.repeat(43)}\n`);
+  // What it would like to be taken for: ssh prints the one, and writes the other into its log.
+  const claimed = `debug1: Server host key: ssh-ed25519 SHA256:${'A'.repeat(43)}`;
+  writeFileSync(at('banner'), `${claimed}\n`);
+  const certified = ['-q', '-s', at('authority'), '-I', `x\n${claimed}`, '-h', at('host.pub')];
+  execFileSync('ssh-keygen', certified);
   writeFileSync(at('known_hosts'), `[127.0.0.1]:${port} ${readFileSync(at('host.pub'), 'utf8')}`);
   writeFileSync(
     at('ssh_config'),
