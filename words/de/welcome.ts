@@ -1,0 +1,63 @@
+/** As in English: the first run, and connecting the apps on this computer. */
+import type { welcome as english } from '../en/welcome.ts';
+import type { Translation } from '../messages.ts';
+
+export const welcome: Translation<typeof english> = {
+  welcome: {
+    title: 'Willkommen bei Keyturn',
+    lead: 'Keyturn meldet sich bei jedem Server einmal an, bewahrt die Token im Schlüsselbund auf und gibt kurzlebige an die Apps, denen Sie es erlauben. Hier sehen und widerrufen Sie alles.',
+    clients: 'Die Apps auf diesem Computer verbinden',
+    server: 'Bei einem Server anmelden',
+    serverWhat:
+      'Nennen Sie einen Server, den Ihre Apps nutzen. Ihr Browser öffnet sich, und Sie melden sich einmal für alle an.',
+    signedIn: 'Angemeldet.',
+    login: 'Bereit sein, wenn eine App fragt',
+    loginWhat: 'In den Einstellungen lässt es sich ändern.',
+    programOwn:
+      'Eine App, die keyturn/client verwendet, verbindet sich von selbst: Sie zeigt sechs Ziffern, und eine Karte hier zeigt dieselben.',
+    done: 'Meine Server anzeigen',
+  },
+
+  setup: {
+    title: 'Die Apps auf diesem Computer verbinden',
+    lead: 'Apps, die sich selbst anmelden oder einen Schlüssel offen in einer Datei haben, können beides Keyturn überlassen: Ihr Eintrag startet dann die Brücke von Keyturn, und der Schlüssel kommt in den Tresor. Nichts ändert sich, bevor Sie hier eine Schaltfläche drücken, und alles lässt sich zurücknehmen.',
+    open: 'Apps verbinden',
+    looking: 'Apps werden gesucht …',
+    none: 'Keine App auf diesem Computer hat einen Eintrag, den Keyturn übernehmen könnte.',
+    noCommand:
+      'Ein Eintrag startet den Befehl keyturn, und der ist nicht installiert: Die App bringt keinen mit. Mit Node.js 22.19 oder neuer, in einem Klon von Keyturn, im Terminal ausführen:',
+    install: 'npm run setup && npm install --global .',
+    change: 'Änderung anzeigen',
+    exposed:
+      'Das Geheimnis in {header} steht offen da. Es verschwindet aus dieser Datei; erzeugen Sie danach beim Server ein neues.',
+    exposedLeft: 'Das Geheimnis in {header} steht offen da.',
+    already: 'nutzt Keyturn schon',
+    left: 'bleibt, wie es ist:',
+    connect: '{count, plural, one {# Eintrag verbinden} other {# Einträge verbinden}}',
+    connecting: 'Wird verbunden …',
+    again: 'Noch einmal suchen',
+    changed: 'Die Dateien wurden geändert.',
+    resultTitle: 'Was getan wurde',
+    restart: 'Starten Sie diese Apps neu. Jede fragt hier bei ihrem ersten Start nach ihrem Zugriff.',
+    switched: 'startet jetzt die Brücke von Keyturn.',
+    secret: {
+      vault: 'Das Geheimnis in {header} ist jetzt im Tresor.',
+      sealed:
+        'Das Geheimnis in {header} ist nur noch in der versiegelten Sicherung, da der Server eine Anmeldung anbietet.',
+    },
+    undo: 'Alles zurücknehmen',
+    undoTitle: 'Die Änderungen zurücknehmen?',
+    undoWhat:
+      'Die Einträge besagen wieder, was sie vorher besagten. Was Sie seither in diesen Dateien geändert haben, bleibt.',
+    undone: 'Die Einträge sind wieder wie zuvor.',
+    undoOutcomes: {
+      restored: 'wie zuvor, Byte für Byte.',
+      unchanged: 'hatte nichts von uns.',
+      gone: 'ist nicht mehr da, und bleibt es.',
+      unreadable: 'Keyturn versteht nicht, was darin steht, und lässt die Datei, wie sie ist.',
+      changing: 'hat sich inzwischen geändert. Versuchen Sie es noch einmal.',
+      entries: 'wurde seither geändert; zurückgenommen sind nur die Einträge, die noch von uns sind.',
+    },
+    keyStays: 'Der API-Schlüssel für {server} bleibt im Tresor und steht vielleicht wieder in der Datei.',
+  },
+};

@@ -1,0 +1,101 @@
+/** The card of a command that wants to widen something. */
+import { notDecided } from './common.ts';
+
+export const commands = {
+  command: {
+    titles: {
+      allow: 'Let a command give an app access?',
+      endDenial: 'Let a command undo your denial?',
+      key: 'Let a command set an API key?',
+      register: 'Let a command add an OAuth client?',
+      login: 'Let a command sign in?',
+      override: 'Let a command add a security exception?',
+      proxy: 'Let a command add a proxy?',
+      forward: 'Let programs elsewhere ask for tokens?',
+      settings: 'Let a command change a setting?',
+      unlock: 'Let a command unlock the vault?',
+      passphrase: 'Let a command change the passphrase?',
+      backup: 'Let a command open a backup?',
+      export: 'Let a command move your sign-ins to another computer?',
+      import: 'Let a command import sign-ins?',
+      takeBack: 'Let a command take exported sign-ins back?',
+      resume: 'Let a command resume all access?',
+      other: 'Let a command do this?',
+    },
+    whats: {
+      allow: 'The app could then get tokens without asking you here.',
+      endDenial: 'The access that you may have given the app there ends too. It can then ask you again.',
+      key: 'Apps that you allow it would get this key, and send it to this server in this header. Go on only if you set it just now.',
+      register: 'Keyturn would use this client at this sign-in provider from then on.',
+      login:
+        'It uses the account of the person who signs in on that page. Apps that you allowed there may get that account’s tokens.',
+      override: 'Keyturn would no longer keep this rule for this server.',
+      proxy:
+        'Keyturn would open a port of this computer for apps of yours that can’t keep a key. Each app that comes asks you first.',
+      forward:
+        'Programs there could ask for tokens of these servers. Each has to be connected and allowed here first. Go on only if you know this machine.',
+      settings: 'Keyturn would run with another setting.',
+      unlock: 'Apps that you allowed would get tokens again.',
+      passphrase: 'The vault would open with another passphrase only.',
+      backup:
+        'The command could read the configuration of your apps as it was before Keyturn changed it. Secrets that stood there are in it.',
+      export:
+        'Who has the file and its passphrase could use these sign-ins. Here they would give no tokens any more.',
+      import:
+        'Keyturn would use these sign-ins here. They belong to the person who exported them: go on only if you did.',
+      takeBack:
+        'Keyturn would use these sign-ins here again. If another computer has imported them, both may lose them.',
+      resume: 'The pause would end. Apps that you allowed would get tokens and API keys again.',
+      other: 'Keyturn asks for something that this window doesn’t know. Deny it unless you expected it.',
+    },
+    forward: 'Programs on',
+    hostKey: 'Host key',
+    sandbox: 'None: it is a sandbox on this computer',
+    who: 'A command',
+    whoWhat: 'Started by you in a terminal, or by any program of yours.',
+    client: 'App',
+    signIn: 'Sign-in',
+    noSignIn: 'None',
+    registration: 'Client ID',
+    newClient: 'Registration',
+    registersAnew: 'Keyturn would register again at this server.',
+    grant: 'Kind of client',
+    grants: {
+      authorization_code: 'You sign in on a page of the sign-in provider',
+      client_credentials: 'For itself, without a person (client credentials)',
+      'id-jag': 'By your company’s sign-in (enterprise-managed)',
+      'jwt-bearer': 'For this machine’s workload, without a person (workload identity)',
+    },
+    method: 'By',
+    methods: {
+      browser: 'a page in your browser',
+      paste: 'a page elsewhere; the command takes its final URL',
+      device: 'a code on another device, which the command shows',
+    },
+    authMethod: 'Client authentication',
+    redirectUri: 'Redirect URI',
+    idp: 'Identity provider',
+    assertion: 'Proof of identity from',
+    unasked: 'This client gets tokens without asking anybody.',
+    replaces: 'It replaces the current client.',
+    replacesKey:
+      'It replaces the current key. Apps that may use that key get this one, if the header stays the same.',
+    uncheckedKey: 'Keyturn would not ask the server whether it offers a sign-in, which is safer than a key.',
+    allowsKey: 'The app could then get your API key without asking you here.',
+    key: 'API key in',
+    rule: 'Rule',
+    setting: 'Setting',
+    value: 'New value',
+    unset: 'not set: the default applies again',
+    until: 'Until',
+    anyScope: 'every permission that you grant there, now or later',
+    account: 'As the account',
+    help: 'Enter means “Not now”. Nothing is remembered; the command may ask again.',
+    confirm: 'Allow',
+    answered: {
+      yes: 'The command was allowed.',
+      no: 'The command was denied.',
+      later: notDecided,
+    },
+  },
+} as const;

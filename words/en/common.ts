@@ -1,0 +1,74 @@
+/** What several views say: buttons, notices, states, permissions, counts. */
+
+/** After “Not now”. */
+export const notDecided = 'Not decided. It may ask again.';
+
+export const common = {
+  appName: 'Keyturn',
+  bridgeUnavailable: 'The app did not answer. Close this window and open it again.',
+  close: 'Close',
+  undo: 'Undo',
+  cancel: 'Cancel',
+  done: 'Done',
+  save: 'Save',
+  reload: 'Try again',
+  showMore: 'Show more',
+  stale: 'Keyturn could not read this again; it may be out of date.',
+  loading: 'Loading…',
+  rule: 'Rule',
+  yes: 'yes',
+  never: 'never',
+  noMatch: 'Nothing matches the filter.',
+  filter: 'Filter',
+  copy: 'Copy',
+  copied: 'Copied',
+  copyOf: 'Copy: {what}',
+  copiedOf: 'Copied: {what}',
+  notCopied: 'Not copied. The text is selected: copy it with the keyboard.',
+  retryIn: 'Another try makes sense {time}.',
+
+  state: {
+    active: 'Signed in',
+    noNewToken: 'No new token',
+    refreshing: 'Refreshing',
+    expired: 'Expired',
+    loginRequired: 'Sign-in needed',
+    moved: 'Moved to another computer',
+    revoked: 'Access revoked',
+  } as Readonly<Record<string, string | undefined>>,
+
+  scopes: {
+    openid: 'know who you are',
+    profile: 'see your name and picture',
+    email: 'see your e-mail address',
+    address: 'see your postal address',
+    phone: 'see your telephone number',
+    offline_access: 'keep access while you are away',
+  } as Readonly<Record<string, string | undefined>>,
+
+  /** Verbs that servers put before or after what a scope is about. */
+  scopeVerbs: {
+    read: 'read {what}',
+    view: 'see {what}',
+    list: 'list {what}',
+    write: 'change {what}',
+    edit: 'change {what}',
+    update: 'change {what}',
+    create: 'create {what}',
+    send: 'send {what}',
+    delete: 'delete {what}',
+    manage: 'manage {what}',
+    admin: 'administer {what}',
+  } as Readonly<Record<string, `${string}{what}${string}` | undefined>>,
+
+  counts: {
+    rows: '{count, plural, one {# row} other {# rows}}',
+    handedOut: '{count, plural, one {# token or key handed out} other {# tokens and keys handed out}}',
+    refused: '{count, plural, one {# request refused} other {# requests refused}}',
+    refreshed: '{count, plural, one {# refresh} other {# refreshes}}',
+    failed: '{count, plural, one {# refresh failed} other {# refreshes failed}}',
+    grants: '{count, plural, one {# server} other {# servers}}',
+    programs: '{count, plural, one {# app} other {# apps}}',
+    questions: '{count, plural, one {# question} other {# questions}}',
+  },
+} as const;

@@ -1,0 +1,76 @@
+/** What stands around the views: tabs, search, what waits, the vault’s banner; and the overview. */
+export const views = {
+  tabs: {
+    label: 'Views',
+    overview: 'Overview',
+    servers: 'Servers',
+    programs: 'Connected apps',
+    activity: 'Activity',
+    settings: 'Settings',
+  },
+
+  overview: {
+    title: 'Who uses what',
+    lead: 'Your connected apps, the servers that they may use, and how much they did in the last 24 hours.',
+    emptyTitle: 'You are not signed in anywhere yet',
+    empty: 'Add a server under Servers, or let an app ask for access.',
+    hint: 'A thicker line means more use in the last 24 hours.',
+    cut: 'These are the apps that were used last. Servers and Connected apps list all of them.',
+    notSignedIn: 'not signed in',
+  },
+
+  search: {
+    button: 'Search',
+    title: 'Search',
+    label: 'Server, app or setting',
+    hint: 'Enter opens the first one; the arrow keys go to the others.',
+    nothing: 'Nothing was found.',
+    server: 'Server',
+    app: 'App',
+    settings: {
+      openAtLogin: 'Start when I log in',
+      notifications: 'Notifications',
+      lockWithScreen: 'Lock with the screen',
+      defaultLease: 'Default access duration',
+      pause: 'Pause all access',
+      revokeAll: 'Revoke all access',
+      lock: 'Lock and unlock the vault',
+      lockAfter: 'Lock after idle',
+      passphrase: 'Change the passphrase',
+      overrides: 'Security exceptions',
+      clients: 'OAuth clients by provider',
+      clientMetadata: 'Client metadata document',
+      proxies: 'Proxies',
+      version: 'Version and log',
+    },
+  },
+
+  waiting: {
+    title: 'Waiting for you',
+    answer: 'Answer…',
+    allow: '{program} wants access to {server}',
+    key: '{program} wants to use your API key for {server}',
+    pair: '{program} wants to connect',
+    account: 'Another account signed in to {server}',
+    settings: 'Settings were changed outside Keyturn',
+    url: '{server} asks you to open a page at {site}',
+    command: 'A command wants to change access or settings',
+    login: 'Sign-in to {server} is in progress',
+    device: 'Sign-in to {server} needs a code',
+    dialog: 'A question for you',
+    none: 'Nothing waits for you.',
+    noneHint: 'Requests from apps and sign-ins appear here.',
+  },
+
+  /** Why a vault needs the person, above every view. */
+  vaultBanner: {
+    new: 'The vault has no passphrase yet. Apps get no tokens until you choose one.',
+    locked: 'The vault is locked. Apps get no tokens until you unlock it.',
+    keychainLocked: 'The keychain of this computer is locked. Apps get no tokens until you unlock it.',
+    waiting: 'The keychain is asking you something. Answer its window.',
+    absent: 'No keychain was found. Apps get no tokens.',
+    crashed: 'The keychain helper stopped. Apps get no new tokens.',
+    full: 'The keychain is full. New tokens can’t be stored.',
+    damaged: 'A secret in the vault is missing or damaged.',
+  } as Readonly<Record<string, string | undefined>>,
+} as const;
