@@ -35,6 +35,7 @@ const debianPackages = [
   'openssh-server',
   'openssh-client',
   'bubblewrap',
+  'curl',
 ];
 
 function say(line) {

@@ -14,9 +14,9 @@ export interface MarkdownPage {
   readonly text: string;
 }
 
-/** Every Markdown page of the repository's own, in the root and in docs/. */
+/** Every Markdown page of the repository's own, in the root, in docs/ and in docs/journeys/. */
 export function pages(): MarkdownPage[] {
-  return ['.', 'docs'].flatMap((folder) =>
+  return ['.', 'docs', 'docs/journeys'].flatMap((folder) =>
     readdirSync(path.join(root, folder))
       .filter((file) => file.endsWith('.md'))
       .map((file) => page(path.posix.join(folder, file))),

@@ -151,8 +151,21 @@ export class TestHome {
   }
 
   start(args: readonly string[], options: RunOptions = {}): Running {
+    return this.#start([...this.#command, ...args], args, options);
+  }
+
+  /** Lines of a shell, which end at the first command that fails. The search for secrets goes by the last `keyturn` in them. */
+  startLines(lines: string, options: RunOptions = {}): Running {
+    const [, args = ''] = [...lines.matchAll(/^keyturn (.*)$/gm)].at(-1) ?? [];
+    // A single command takes the shell's place, so that a signal reaches it.
+    const script = /^keyturn [^|;&\n]*\n$/.test(lines) ? `exec ${lines}` : lines;
+    return this.#start(['sh', '-euc', script], args.split(' '), options);
+  }
+
+  /** `args`: what the search for secrets takes the command for. */
+  #start(command: readonly string[], args: readonly string[], options: RunOptions): Running {
     const { stdin = '', env = {}, stdinStaysOpen = false } = options;
-    const [program = process.execPath, ...words] = [...this.#command, ...args];
+    const [program = process.execPath, ...words] = command;
     const child = spawn(program, words, {
       cwd: path.join(this.#base, 'work'),
       env: clean({ ...this.env, ...env }),

@@ -1,0 +1,44 @@
+/** docs/journeys/server-author.md: README's two servers as they are printed, and a client that signs in and steps up at them. */
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { runPrinted } from '../../docs/printed-program.ts';
+import { newHome } from '../../support/home.ts';
+import { clientOf } from '../../support/processes/bridge-client.ts';
+import { freePort } from '../../support/servers/port.ts';
+import { Walk } from './walk.ts';
+
+const userAgent = path.join(import.meta.dirname, '..', '..', '..', 'demo', 'user-agent.ts');
+
+it('a server of 15 lines is called by a client that signs in through the bridge and steps up', async () => {
+  const home = newHome({
+    env: { KEYTURN_ALLOW_INSECURE_LOOPBACK: '1', KEYTURN_BROWSER: `${process.execPath} ${userAgent}` },
+  });
+  const issuer = `http://127.0.0.1:${await freePort()}`;
+  const resource = `http://127.0.0.1:${await freePort()}/mcp`;
+  const walk = new Walk('server-author', home, {
+    'http://127.0.0.1:4711': issuer,
+    'http://127.0.0.1:8080/mcp': resource,
+  });
+  const login = await runPrinted('keyturn/server/authorization', {
+    words: walk.words('login.mts'),
+    url: issuer,
+  });
+  onTestFinished(() => login.close());
+  const notes = await runPrinted('keyturn/server', { words: walk.words('notes.mts'), url: resource });
+  onTestFinished(() => notes.close());
+
+  const connecting = walk.inTerminal();
+  await connecting.shows(/asks to be paired[^]*\[y\/N\] /);
+  connecting.type('y\n');
+  await connecting.shows(/may "my-client" reach [^]*\[y\/N\] /);
+  connecting.type('y\n');
+  await connecting.ended;
+  const { client } = await clientOf(home, resource, '--as', 'my-client');
+  expect(await client.listTools()).toMatchObject({ tools: [{ name: 'add-note' }] });
+  expect(await home.json('list')).toMatchObject([{ scope: 'notes:read' }]);
+
+  const adding = client.callTool({ name: 'add-note' });
+  expect(await walk.answer('allow')).toMatchObject({ client: 'my-client' });
+  expect(await adding).toMatchObject({ content: [{ text: 'added for alice' }] });
+  expect(await home.json('list')).toMatchObject([{ scope: 'notes:read notes:write' }]);
+});

@@ -1,0 +1,53 @@
+/** docs/journeys/stock-client.md: a client that nobody here wrote, from its own configuration and back to it. */
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { homeInWorld } from '../../support/home.ts';
+import { ForeignClients } from '../../support/processes/foreign-client.ts';
+import { told } from '../../support/secrets.ts';
+import { Walk } from './walk.ts';
+
+it('a stock client is switched over, makes its first call, is narrowed, paused and revoked, and has its file back', async () => {
+  const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
+  const user = home.env['HOME'] ?? '';
+  const file = path.join(user, '.cursor', 'mcp.json');
+  const before = `{\n  // mine\n  "mcpServers": { "notes": { "url": "${resource}" } }\n}\n`;
+  mkdirSync(path.dirname(file));
+  writeFileSync(file, before);
+  onTestFinished(() => rmSync(path.dirname(file), { recursive: true }));
+  const clients = new ForeignClients(home, resource);
+  onTestFinished(() => clients.close());
+  const call = async (tool: string, ...words: string[]): Promise<string> =>
+    clients.run('mcporter', '--config', file, 'call', `notes.${tool}`, ...words);
+  const walk = new Walk('stock-client', home, { 'https://notes.example/mcp': resource });
+
+  expect(await walk.run()).toContain('notes');
+  expect(readFileSync(file, 'utf8')).not.toContain('"url"');
+  const connecting = walk.inTerminal();
+  await connecting.shows(/asks to be paired[^]*\[y\/N\] /);
+  connecting.type('y\n');
+  await connecting.shows(/may "cursor-notes" reach [^]*\[y\/N\] /);
+  connecting.type('y\n');
+  await connecting.ended;
+  expect(await call('list-notes')).toContain('alice');
+  expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, registrations: 1 });
+
+  await walk.run();
+  expect(await call('list-notes')).toContain('alice');
+  const writing = expect(call('add-note', 'note=milk')).rejects.toThrow('allow cursor-notes');
+  expect(await walk.answer('allow')).toMatchObject({ client: 'cursor-notes' });
+  await writing;
+
+  await walk.run();
+  await expect(call('list-notes')).rejects.toThrow('You paused all access');
+  await walk.run();
+  expect(await call('list-notes')).toContain('alice');
+
+  expect(await walk.run()).toContain('confirmed');
+  await expect(call('list-notes')).rejects.toThrow(`keyturn login ${resource}`);
+
+  expect(await walk.run()).toContain('as it was, byte for byte');
+  expect(readFileSync(file, 'utf8')).toBe(before);
+  expect(existsSync(home.paths.state)).toBe(false);
+  expect(told(clients.found().findings)).toBe('');
+});

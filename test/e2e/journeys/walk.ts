@@ -1,0 +1,93 @@
+/**
+ * Walks a page of docs/journeys/: runs its shell blocks in their order, as they are printed there.
+ *
+ * Invariant: a block runs whole and once. Nothing in it changes but the names of servers and machines, the ids of questions,
+ * and folders, which a page can't know; each of them must be on the page.
+ */
+import { chmodSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { onTestFinished } from 'vitest';
+import { codeBlocks, type MarkdownPage, page } from '../../docs/pages.ts';
+import { builtBin } from '../../support/built.ts';
+import { type Run, type Running, type TestHome, until } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { inTerminal, type Terminal } from '../../support/processes/terminal.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+/** What is printed, and what stands for it in this run. */
+export type Names = Readonly<Record<string, string>>;
+
+/** The id of a question as every page prints it. */
+const printedId = '1a2b3c4d';
+
+export class Walk {
+  readonly page: MarkdownPage;
+  readonly #home: TestHome;
+  readonly #names: Names;
+  readonly #blocks: string[];
+  readonly #commands = temporaryFolder();
+
+  constructor(name: string, home: TestHome, names: Names) {
+    this.page = page(`docs/journeys/${name}.md`);
+    this.#home = home;
+    this.#names = names;
+    this.#blocks = codeBlocks(this.page, 'sh');
+    const command = path.join(this.#commands, 'keyturn');
+    writeFileSync(command, `#!/bin/sh\nexec '${process.execPath}' '${builtBin}' "$@"\n`);
+    chmodSync(command, 0o700);
+    onTestFinished(({ task }) => {
+      if (task.result?.state === 'pass' && this.#blocks.length > 0)
+        throw new Error(`not walked on ${this.page.name}:\n${this.#blocks.join('\n')}`);
+    });
+  }
+
+  /** The next block, to its end; all of its commands must succeed. Answers its standard output. */
+  async run(names?: Names, home?: TestHome): Promise<string> {
+    const { code, stdout, stderr } = await this.fails(names, home);
+    if (code !== 0) throw new Error(`exit ${code} on ${this.page.name}:\n${stdout}${stderr}`);
+    return stdout;
+  }
+
+  /** The next block, to its end, whatever that is. */
+  async fails(names?: Names, home?: TestHome): Promise<Run> {
+    return this.start(names, home).ended;
+  }
+
+  /** Starts the next block. */
+  start(names: Names = {}, home = this.#home): Running {
+    return home.startLines(this.#next(names), { env: this.#variables(home) });
+  }
+
+  /** The arguments that the next block gives this program of the reader's own. */
+  words(program: string): string[] {
+    const [, words = ''] = this.#next({}).trim().split(`${program} `);
+    return words.split(' ');
+  }
+
+  /** Starts the next block in a terminal, where it can ask the person. */
+  inTerminal(names: Names = {}): Terminal {
+    return inTerminal(this.#home, ['sh', '-euc', this.#next(names)], this.#variables(this.#home));
+  }
+
+  /** The next block answers the question of this kind that waits. */
+  async answer(kind: string): Promise<Record<string, unknown>> {
+    const question = await until(`the question: ${kind}`, async () =>
+      (await askBroker(this.#home, 'interaction.list', {})).interactions.find((open) => open.kind === kind),
+    );
+    await this.run({ [printedId]: question.id });
+    return question;
+  }
+
+  #variables(home: TestHome): NodeJS.ProcessEnv {
+    return { PATH: `${this.#commands}:${home.env['PATH'] ?? ''}` };
+  }
+
+  #next(names: Names): string {
+    const block = this.#blocks.shift();
+    if (block === undefined) throw new Error(`${this.page.name} has no further block`);
+    for (const printed of Object.keys(names))
+      if (!block.includes(printed)) throw new Error(`"${printed}" isn't printed in:\n${block}`);
+    const all = Object.entries({ ...this.#names, ...names });
+    return all.reduce((text, [printed, real]) => text.replaceAll(printed, real), block);
+  }
+}
