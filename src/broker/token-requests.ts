@@ -31,6 +31,7 @@ import type { Grant } from './records/grant.ts';
 import { hasLostCompany } from './records/company.ts';
 import { isChild } from './records/local-client.ts';
 import { isBoundTo } from './records/permission.ts';
+import { refuseByPolicy } from './refusals/grant-policy.ts';
 import * as refusals from './refusals/refusals.ts';
 import type { Rejections } from './rejections.ts';
 import type { RequestSignIns } from './request-sign-ins.ts';
@@ -164,6 +165,7 @@ export class TokenRequests {
           this.#signIns.signIn({ pending, access, permission: permissions[0] }, choice.grant),
         );
       case 'ask':
+        refuseByPolicy(this.#parts, choice.grant);
         return startAgainAfter(
           this.#consent.requirePermission({ ...access, grantId: choice.grant.id }, deadline),
         );
@@ -184,6 +186,7 @@ export class TokenRequests {
     let hasWaited = false;
     if (grant.state.kind === 'moved') throw refusals.movedAway(pending.endpoint, grant);
     if (grant.state.kind !== 'active') return startAgainAfter(this.#signIns.signIn(permitted, grant));
+    refuseByPolicy(this.#parts, grant);
     if (!refresher.secrets.comparison.isVouched(grant.id))
       return startAgainAfter(refresher.readOrRefuse(grant.id));
     const lost = lostFor(grant, permission, access.scope);
@@ -242,6 +245,8 @@ export class TokenRequests {
     const { request, endpoint } = pending;
     const { cache, clients, clock, leases, pause } = this.#parts;
     requireEndpoint(grant, endpoint);
+    // A token that came while the rule was waived, where the policy keeps it now.
+    if (grant.audience === 'other') this.#parts.policy.refuseOverride('audience');
     if (!isWithin(access.scope, token.scope)) throw refusals.notGranted(endpoint, access.scope, grant);
     let bound = permission;
     if (!isBoundTo(permission, grant.id)) {

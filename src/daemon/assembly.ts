@@ -124,7 +124,7 @@ export function assemble({
       return settings.insecureLoopback;
     },
   };
-  const overrides = new OverrideBook(records.overrides);
+  const overrides = new OverrideBook(records.overrides, (name) => given.policy.keepsRule(name));
   const network = networkOf({ clock, net, overrides, settings, ...(deadline ? { deadline } : {}) });
   const grants = new Grants(records.grants, grantsChanged);
   const registrations = new Registrations(records.registrations, vault, (issuer) =>
@@ -145,7 +145,7 @@ export function assemble({
     clients: new LocalClients(records.clients),
     keys: new ApiKeys(records.keys, gated),
     permissions: new Permissions(records.permissions, given.policy.longestPermission),
-    leases: new Leases(),
+    leases: new Leases(given.policy.longestPermission),
     delegations: new Delegations(),
     openBrowser: async (url) => {
       await settled();

@@ -1,5 +1,6 @@
 /** An administrator's policy, at its place in the system: a mount namespace gives each command an /etc of its own. */
-import { chmodSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
@@ -14,18 +15,22 @@ const ownEtc = [
   'mount -t tmpfs -o mode=755 tmpfs /mnt',
   'cp -a /etc/. /mnt/ 2>/dev/null',
   'rm -rf /mnt/keyturn && mkdir -m 755 /mnt/keyturn',
-  'if [ -e "$0" ]; then cp -p "$0" /mnt/keyturn/policy.json; fi',
+  'if [ -e "$0" ] || [ -L "$0" ]; then cp -a "$0" /mnt/keyturn/policy.json; fi',
+  'if [ -e "$0.everybody" ]; then chmod 777 /mnt/keyturn; fi',
   'mount --bind /mnt /etc',
   'exec "$@"',
 ].join('\n');
 
-/** A policy that a test writes, and the words before each command that see it. */
+/** A policy that a test writes, in a folder that everybody can write where it says so, and the words before each command that see it. */
 function administered() {
   const file = path.join(temporaryFolder(), 'policy.json');
   const asRoot = userInfo().uid === 0 ? [] : ['--map-root-user'];
   return {
     launcher: ['unshare', ...asRoot, '--mount', 'sh', '-c', ownEtc, file],
+    file,
+    openFolder: () => writeFileSync(`${file}.everybody`, ''),
     set: (content: object | string, mode = 0o644) => {
+      rmSync(file, { force: true });
       writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
       chmodSync(file, mode);
     },
@@ -51,15 +56,26 @@ it('a policy takes away servers, issuers, programs and features, also what was a
   const agent = await pairedProgram(home, 'agent');
   await home.ok(['allow', 'agent', resource]);
   await agent.getToken({ resource, interaction: 'allow' });
-  expect(await home.ok(['status'])).not.toContain('policy');
+  expect(await home.ok(['status'])).not.toContain('\npolicy');
+  await home.ok(['override', resource, 'audience', 'on']);
 
   await under({
     resources: ['https://*.corp.example'],
-    off: ['proxies', 'forwards', 'apiKeys', 'delegation', 'moving'],
+    off: ['proxies', 'forwards', 'apiKeys', 'delegation', 'moving', 'overrides'],
   });
   expect(await home.ok(['status'])).toContain(
     'policy     /etc/keyturn/policy.json\n           servers: https://*.corp.example\n',
   );
+  expect(await home.ok(['status'])).toContain('audience (switched off by your administrator)');
+  expect(await home.ok(['list'])).toContain('switched off by your administrator');
+  expect(await home.ok(['explain', resource])).toContain(
+    'not refreshed, and no program gets its tokens (policy_refused)',
+  );
+  await refusedBy(
+    ['override', 'https://a.corp.example', 'audience', 'on'],
+    'switches off: overrides of audience',
+  );
+  await home.ok(['override', resource, 'audience', 'off']);
   const notAServer = 'is not among the servers that it allows';
   await refusedBy(['token', resource], notAServer);
   await refusedBy(['login', resource], notAServer);
@@ -97,21 +113,41 @@ it('a policy takes away servers, issuers, programs and features, also what was a
 });
 
 it('a policy that is not understood, or that others can change, keeps the broker from starting', async () => {
-  const { launcher, set } = administered();
+  const { launcher, set, file, openFolder } = administered();
   const { home } = await homeInWorld({ launcher });
-  for (const [content, mode, text] of [
-    ['{', 0o644, 'it is no JSON'],
-    [{ issuer: ['https://login.example'] }, 0o644, 'Unrecognized key'],
-    [{}, 0o666, 'others than root can change it'],
-  ] as const) {
-    set(content, mode);
+  const refuses = async (text: string): Promise<void> => {
     expect(await home.keyturn(['list'])).toMatchObject({
       code: 8,
       stderr: expect.stringMatching(new RegExp(`policy can’t be used: .*${text}`)),
     });
+  };
+  for (const [content, mode, text] of [
+    ['{', 0o644, 'it is no JSON'],
+    [{ issuer: ['https://login.example'] }, 0o644, 'Unrecognized key'],
+    [`{"off": ${'['.repeat(100_000)}`, 0o644, 'it is no JSON'],
+    [`{"off": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 0o644, 'off.0'],
+    [`{"__proto__": {"issuers": []}}`, 0o644, 'Unrecognized key'],
+    [' '.repeat(1_000_001), 0o644, 'it is no file of a usual size'],
+    [{}, 0o664, 'others than root can change it'],
+    [{}, 0o666, 'others than root can change it'],
+  ] as const) {
+    set(content, mode);
+    await refuses(text);
   }
+  rmSync(file);
+  execFileSync('mkfifo', [file]);
+  await refuses('it is no file of a usual size');
+  rmSync(file);
+  symlinkSync('/dev/null', file);
+  await refuses('it can’t be read');
   set({});
   await home.ok(['list']);
+  await home.ok(['daemon', '--stop']);
+  openFolder();
+  await refuses('others than root can change it');
+  // Whoever can write the folder can take the file away.
+  rmSync(file);
+  await refuses('others than root can change it');
 });
 
 it('a policy’s client is used at its issuer, where none is registered, and a permission ends when the policy says', async () => {

@@ -5,6 +5,7 @@
  * one token, whichever comes first. It never changes the permission or denial on disk.
  */
 import type { ClientProcess, ClientProcessView } from '../questions/client-process.ts';
+import { endingWithin } from '../records/permission.ts';
 import type { Permission, PermissionKey } from '../records/permission.ts';
 
 export interface Lease {
@@ -17,10 +18,16 @@ export interface Lease {
 
 export class Leases {
   #leases: Lease[] = [];
+  readonly #longest: number;
   #listener: () => void = () => undefined;
   readonly #spent = new Map<string, number>();
   /** Leases for one token that gave it, and that nobody decided against since. */
   #usedUp: Permission[] = [];
+
+  /** `longest`: milliseconds after its yes at which a lease ends at the latest. */
+  constructor(longest = Infinity) {
+    this.#longest = longest;
+  }
 
   /** `listener` is called after leases have ended, or were replaced. */
   watch(listener: () => void): void {
@@ -86,7 +93,8 @@ export class Leases {
    * Keeps a lease. It replaces an earlier one of the same run, program and endpoint, unless one of the two is for one
    * token.
    */
-  set(lease: Lease): void {
+  set(given: Lease): void {
+    const lease = { ...given, permission: endingWithin(given.permission, this.#longest) };
     const { clientId, endpoint } = lease.permission;
     this.#leases = [
       ...this.#leases.filter(

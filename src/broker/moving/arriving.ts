@@ -18,10 +18,12 @@ import type { RegistrationRecord } from '../records/registrations.ts';
 import { record, vouchAll } from './leaving.ts';
 import type { MovingParts } from './leaving.ts';
 import { originOf } from './parcel.ts';
+import type { Policy } from '../records/policy.ts';
 import type { MovedGrant, Parcel } from './parcel.ts';
 
 export interface ArrivingParts extends MovingParts {
   readonly urlPolicy: UrlPolicy;
+  readonly policy: Policy;
 }
 
 export interface Arrival {
@@ -31,13 +33,14 @@ export interface Arrival {
 }
 
 /**
- * Before anybody is asked: refuses, by the index, an import that can't be carried out. Throws `insecure_url` and
- * `conflict`.
+ * Before anybody is asked: refuses, by the index, an import that can't be carried out. Throws `insecure_url`,
+ * `policy_refused` and `conflict`.
  */
 export function checkParcel(parts: ArrivingParts, parcel: Parcel): readonly MovedGrant[] {
   return parcel.grants.filter((grant) => {
     const { issuer, endpoints } = grant.secret.binding;
     requireSecureUrl(issuer, 'the issuer', parts.urlPolicy);
+    parts.policy.refuseGrant(grant.secret.binding, true);
     for (const endpoint of endpoints) requireSecureUrl(endpoint, 'the server', parts.urlPolicy);
     if (!parcel.registrations.some(({ record: { id } }) => id === grant.secret.binding.registrationId)) {
       throw withoutClient(issuer);

@@ -28,7 +28,7 @@ export function providerAt(
 }
 
 export function isCompanySignIn(
-  registrations: Registrations,
+  registrations: Pick<Registrations, 'all'>,
   { resource, issuer }: Pick<Grant, 'resource' | 'issuer'>,
 ): boolean {
   return resource === issuer && registrations.all().some((record) => providerOf(record) === issuer);

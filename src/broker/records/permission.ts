@@ -83,9 +83,11 @@ export class Permissions {
     return this.#file.items.filter((p) => p.endpoint === endpoint && this.#allows(p, now));
   }
 
-  /** Like `of` and `forEndpoint`, but verified or not: for the owner's lists only. */
+  /** Like `of` and `forEndpoint`, but verified or not, and each with its end: for the owner's lists only. */
   shownOf(clientId: string, now: number): Permission[] {
-    return this.#file.shown.filter((p) => p.clientId === clientId && this.#isInForce(p, now));
+    return this.#file.shown
+      .filter((p) => p.clientId === clientId && this.#isInForce(p, now))
+      .map((permission) => this.#shortened(permission));
   }
 
   shownFor(endpoint: string, now: number): Permission[] {
@@ -152,17 +154,21 @@ export class Permissions {
   }
 
   #shortened(permission: Permission): Permission {
-    if (this.#longest === Infinity || permission.decision === 'deny') return permission;
-    return {
-      ...permission,
-      until: Math.min(permission.until ?? Infinity, permission.createdAt + this.#longest),
-    };
+    return endingWithin(permission, this.#longest);
   }
 
   async #change(change: Parameters<AuthorityStore<Permission>['change']>[0]): Promise<void> {
     await this.#file.change(change);
     this.#listener();
   }
+}
+
+/** `longest`: milliseconds from the yes. A denial has no end. The same permission, where it ends in time by itself. */
+export function endingWithin(permission: Permission, longest: number): Permission {
+  const { until = Infinity, createdAt, decision } = permission;
+  return decision === 'deny' || until <= createdAt + longest
+    ? permission
+    : { ...permission, until: createdAt + longest };
 }
 
 /** What a request needs from a permission. */

@@ -7,6 +7,9 @@
 import * as z from 'zod';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { cliClientId } from './local-client.ts';
+import type { Grant } from './grant.ts';
+import { overrideNamesOfAll } from './override.ts';
+import type { OverrideName } from './override.ts';
 
 /** `https://*.example.com/path` is read as if the star were a label of its own. */
 const anyLabel = '://*.';
@@ -30,9 +33,12 @@ const redirect = z.string().refine((text) => {
 
 const program = z.union([z.literal(cliClientId), z.string().regex(/^\/[^\0]*$/)]);
 
-const features = ['proxies', 'forwards', 'apiKeys', 'delegation', 'moving'] as const;
+const features = ['proxies', 'forwards', 'apiKeys', 'delegation', 'moving', 'overrides'] as const;
 
 export type Feature = (typeof features)[number];
+
+/** One rule that can't be waived; `overrides` switches off all. */
+const overrideOff = overrideNamesOfAll.map((name) => `overrides:${name}` as const);
 
 export const policySchema = z.strictObject({
   /** Authorization servers by their issuer URL. Absent: any. */
@@ -42,7 +48,7 @@ export const policySchema = z.strictObject({
   /** Absolute paths of executables, and `cli` for the command line. Absent: any. */
   programs: z.array(program).optional(),
   /** What is switched off. */
-  off: z.array(z.literal(features)).optional(),
+  off: z.array(z.literal([...features, ...overrideOff])).optional(),
   /** Public clients that were registered at an issuer beforehand. They come before any other client there. */
   clients: z
     .array(z.strictObject({ issuer: place, clientId: z.string().min(1).max(2048), redirectUri: redirect }))
@@ -57,8 +63,10 @@ export type GivenClient = NonNullable<PolicyContent['clients']>[number];
 
 export interface Program {
   readonly name: string;
-  /** As the kernel tells it; absent: it doesn't, or the program runs elsewhere. */
+  /** As the kernel tells it; absent: it doesn't, or the program runs elsewhere, or another file lies at that path. */
   readonly executable?: string | undefined;
+  /** Others than root can change the file, so it may be any program. */
+  readonly isChangeable?: boolean;
 }
 
 const rule = 'The administrator’s policy for this machine';
@@ -75,9 +83,13 @@ export class Policy {
 
   /** `endpoint`: an absolute URL. Throws `policy_refused`. */
   refuseResource(endpoint: string): void {
-    const { resources } = this.content;
-    if (resources && !resources.some((allowed) => covers(allowed, endpoint)))
+    if (!this.#allowsResource(endpoint))
       throw refused(`${quoted(endpoint)} is not among the servers that it allows`);
+  }
+
+  #allowsResource(endpoint: string): boolean {
+    const { resources } = this.content;
+    return !resources || resources.some((allowed) => covers(allowed, endpoint));
   }
 
   /** Throws `policy_refused`. */
@@ -87,10 +99,35 @@ export class Policy {
       throw refused(`${quoted(issuer)} is not among the authorization servers that it allows`);
   }
 
+  /**
+   * Where a grant's tokens come from, and what for. `isForServer`: false for the company's sign-in, which is for no
+   * protected server. Throws `policy_refused`.
+   */
+  refuseGrant(
+    { issuer, server, endpoints }: Pick<Grant, 'issuer' | 'server' | 'endpoints'>,
+    isForServer: boolean,
+  ): void {
+    this.refuseIssuer(issuer);
+    // With `issuer-mismatch` waived, a server may call itself by an issuer that is allowed.
+    if (server) this.refuseIssuer(server.identifier);
+    const [first] = endpoints;
+    const isAny = endpoints.some((endpoint) => this.#allowsResource(endpoint));
+    if (isForServer && first !== undefined && !isAny) this.refuseResource(first);
+  }
+
+  /** Whether programs are checked at all: to find out what one runs takes a look at files. */
+  get limitsPrograms(): boolean {
+    return this.content.programs !== undefined;
+  }
+
   /** Throws `policy_refused`. */
-  refuseProgram({ name, executable }: Program): void {
+  refuseProgram({ name, executable, isChangeable = false }: Program): void {
     const { programs } = this.content;
-    if (!programs || programs.includes(name === cliClientId ? cliClientId : (executable ?? ''))) return;
+    const isCli = name === cliClientId;
+    if (!programs || (isCli && programs.includes(cliClientId))) return;
+    const isListed = executable !== undefined && programs.includes(executable);
+    if (!isCli && isListed && !isChangeable) return;
+    if (!isCli && isListed) throw refused(`others than root can change ${quoted(executable)}`);
     const file = executable === undefined ? 'whose file is not known' : `which runs ${quoted(executable)}`;
     throw refused(
       `${quoted(name)}, ${name === cliClientId ? 'the command line,' : `${file},`} is not among the programs that it allows`,
@@ -109,6 +146,16 @@ export class Policy {
   /** Throws `policy_refused`. */
   refuseFeature(feature: Feature): void {
     if (this.content.off?.includes(feature)) throw refused(`it switches off: ${feature}`);
+  }
+
+  /** Whether the user can't waive this rule: what was waived before doesn't count then. */
+  keepsRule(name: OverrideName): boolean {
+    return ['overrides', `overrides:${name}`].some((off) => this.content.off?.some((one) => one === off));
+  }
+
+  /** Throws `policy_refused`. */
+  refuseOverride(name: OverrideName): void {
+    if (this.keepsRule(name)) throw refused(`it switches off: overrides of ${name}`);
   }
 }
 

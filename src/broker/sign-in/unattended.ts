@@ -19,6 +19,7 @@ import type { Overrides } from '../../oauth/base/overrides.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { redeemWorkloadAssertion } from '../../oauth/grants/workload.ts';
 import type { Destination } from '../destination/destination.ts';
+import type { Policy } from '../records/policy.ts';
 import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
 import { serverTime } from '../../oauth/base/server-clock.ts';
 import { companySignIn } from '../records/company.ts';
@@ -51,6 +52,7 @@ export function unattendedRecord(
 export interface UnattendedParts extends CompanyParts {
   readonly registrations: Registrations;
   readonly assertions: WorkloadAssertions;
+  readonly policy: Policy;
 }
 
 /**
@@ -100,6 +102,7 @@ async function companyCredentials(
   { issuer, clientId, idTokenFile }: NonNullable<RegistrationRecord['idp']>,
   { http, signal }: { readonly http: Http; readonly signal: AbortSignal },
 ): Promise<Credentials> {
+  parts.policy.refuseIssuer(issuer);
   const server = await discoverIdentityProvider(issuer, http);
   if (idTokenFile !== undefined && clientId !== undefined) {
     // The company's provider knows us as a public client, by the id the owner entered.

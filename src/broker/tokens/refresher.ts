@@ -34,6 +34,7 @@ import {
   RefreshRefusals,
 } from '../refusals/refresh-refusals.ts';
 import type { Policy } from '../records/policy.ts';
+import { refuseByPolicy } from '../refusals/grant-policy.ts';
 import { lostAfter, narrowsForGood } from './lost-scope.ts';
 import { narrowedForGood, serverResting, unreachableUntil } from '../refusals/refusals.ts';
 import { isCompanySignIn, providerOverrides } from '../records/company.ts';
@@ -146,8 +147,6 @@ export class Refresher {
     scope: readonly string[] | undefined,
     caller: AbortSignal,
   ): Promise<AccessToken> {
-    const issuer = this.#parts.grants.byId(grantId)?.issuer;
-    if (issuer !== undefined) this.#parts.policy.refuseIssuer(issuer);
     const key = `${grantId} ${scopeKey(scope)}`;
     return this.#shared.join(key, () => this.exclusive(grantId, () => this.#run(grantId, scope)), caller);
   }
@@ -204,6 +203,7 @@ export class Refresher {
     await this.#parts.registrations.verify();
     await this.secrets.compareWithVault(grantId).catch((error: unknown) => this.#failed(read, error));
     const grant = activeGrant(grants, grantId);
+    refuseByPolicy(this.#parts, grant);
     if (scope !== undefined) await this.#refuseLosing(grant);
     const request = await this.#prepare(grant, scope).catch((error: unknown) => this.#failed(grant, error));
     const attempted = await this.#noteAttempt(grant);

@@ -126,11 +126,13 @@ function proxyLines({ proxies }: Status): string[] {
 
 /** A private address is confirmed for a host, at any port and path: its line shows the host as it is typed. */
 function overrideLines({ overrides }: Status): string[] {
-  return overrides.flatMap(({ server, names }) => {
+  return overrides.flatMap(({ server, names, switchedOff = [] }) => {
     const rules = names.filter((name) => name !== 'private-address');
+    const shown = (name: string): string =>
+      switchedOff.some((off) => off === name) ? `${name} (switched off by your administrator)` : name;
     return [
-      ...(rules.length > 0 ? [`OVERRIDE   ${server}: ${rules.join(', ')}`] : []),
-      ...(rules.length < names.length ? [`OVERRIDE   ${hostOf(server)}: private-address`] : []),
+      ...(rules.length > 0 ? [`OVERRIDE   ${server}: ${rules.map(shown).join(', ')}`] : []),
+      ...(rules.length < names.length ? [`OVERRIDE   ${hostOf(server)}: ${shown('private-address')}`] : []),
     ];
   });
 }

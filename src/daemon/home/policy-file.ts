@@ -27,15 +27,28 @@ export function policyPlace(platform: NodeJS.Platform = process.platform): strin
 export async function readPolicy(file: string | undefined): Promise<Policy> {
   if (file === undefined) return new Policy();
   const text = await readIfAny(file);
-  if (text === undefined) return new Policy();
+  // Where others can change the folder, they may have taken the file away.
+  if (text === undefined && !(await isThere(path.dirname(file)))) return new Policy();
   for (let above = path.dirname(file); ; above = path.dirname(above)) {
     refuseChangeable(above, await lstat(above));
     if (above === path.dirname(above)) break;
   }
+  if (text === undefined) return new Policy();
   const parsed = policySchema.safeParse(jsonOf(file, text));
   if (parsed.success) return new Policy(file, parsed.data);
   const issue = parsed.error.issues[0];
   throw unusable(file, `${quoted(issue?.path.join('.') ?? '')}: ${issue?.message ?? 'bad value'}`);
+}
+
+/** A link that leads nowhere is there. */
+async function isThere(folder: string): Promise<boolean> {
+  try {
+    await lstat(folder);
+    return true;
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error))) return false;
+    throw unusable(folder, `it can’t be read (${systemCode(error)})`);
+  }
 }
 
 async function readIfAny(file: string): Promise<string | undefined> {

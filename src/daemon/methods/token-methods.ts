@@ -48,13 +48,12 @@ export const tokenMethods: Pick<
     const key = kinds.includes('key') ? await broker.getKey(request) : undefined;
     if (key) {
       broker.parts.policy.refuseFeature('apiKeys');
+      // It is good for all below its own path, and may be older than the policy.
+      broker.parts.policy.refuseResource(key.key.endpoint);
       return keyAnswer(key);
     }
     if (!kinds.includes('token')) throw noKey(broker.canonical(params.resource));
-    const token = await broker.getToken(request);
-    // The grant may be older than the policy.
-    broker.parts.policy.refuseIssuer(token.issuer);
-    return tokenAnswer(broker, token);
+    return tokenAnswer(broker, await broker.getToken(request));
   },
 
   'token.prove': async ({ broker }, caller, { nonce, ...request }) => {

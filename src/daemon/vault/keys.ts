@@ -60,7 +60,8 @@ export class Keys {
     clients.refuseConfusing(request.name, forward);
     const asker = attested(request);
     const { executable } = forward === undefined ? executableOf(asker) : { executable: undefined };
-    policy.refuseProgram({ name: shownName({ name: request.name, forward }), executable });
+    const isChangeable = asker.changeableBy !== undefined;
+    policy.refuseProgram({ name: shownName({ name: request.name, forward }), executable, isChangeable });
     const clientName = shownName({ name: request.name, forward });
     const question = {
       kind: 'pair',

@@ -94,10 +94,17 @@ function fileOf(pid: number): Omit<ProgramFacts, 'enclosures' | 'parents'> {
   };
 }
 
+/** The path of the file that the process runs, if that very file lies there. Undefined if not, or if the kernel doesn't tell. */
+export function attestedFileOf(pid: number): string | undefined {
+  const image = identityOf(`/proc/${pid}/exe`);
+  const link = procLink(pid, 'exe');
+  return image !== undefined && link !== undefined && identityOf(link) === image ? link : undefined;
+}
+
 const weakest = ['you', 'group', 'others'] as const;
 
-/** Who may write the file or a folder above it. A folder with the sticky bit lets nobody replace what isn't theirs. */
-function changerOf(file: string): Changer | undefined {
+/** Who may write the file or a folder above it, besides root. A folder with the sticky bit lets nobody replace what isn't theirs. */
+export function changerOf(file: string): Changer | undefined {
   const changers = [file, ...foldersAbove(file)].flatMap((place) => changersOf(place));
   return weakest.toReversed().find((changer) => changers.includes(changer));
 }

@@ -12,7 +12,14 @@ import { overrideName, url } from './values.ts';
 import { vaultState } from './vault-schema.ts';
 import { maxLength } from '../wire/limits.ts';
 
-const overrides = z.array(z.object({ server: url, names: z.array(overrideName) }));
+const overrides = z.array(
+  z.object({
+    server: url,
+    names: z.array(overrideName),
+    /** Those of them that don't count, because the administrator's policy keeps the rule. */
+    switchedOff: z.array(overrideName).optional(),
+  }),
+);
 
 export const status = z.object({
   version: z.string().max(maxLength.id),
