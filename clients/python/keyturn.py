@@ -224,14 +224,14 @@ def _token(result: Any) -> Token:
 
 
 def _forwarded(env: Environment) -> Optional[Tuple[str, str]]:
-    """The label and the socket of the forward that KEYTURN_SOCKET names, if it is set."""
+    """The name (LABEL or LABEL@MARK) and the socket of the forward that KEYTURN_SOCKET names, if it is set."""
     path = env.get("KEYTURN_SOCKET")
     if not path:
         return None
-    label = os.path.basename(path)[: -len(".sock")]
+    name = os.path.basename(path)[: -len(".sock")]
     is_usable = os.path.isabs(path) and path.endswith(".sock") and "\0" not in path
-    if is_usable and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}", label):
-        return label, path
+    if is_usable and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}(@[0-9a-f]{8})?", name):
+        return name, path
     hint = "Set it as `keyturn forward` prints it, or unset it."
     raise _error("invalid_request", "KEYTURN_SOCKET is no forward's socket", hint=hint)
 
@@ -461,7 +461,7 @@ class _Channel:
         forwarded = _forwarded(env)
         if forwarded:
             # The socket here is another one than the broker's.
-            self.endpoint = f"forward:{forwarded[0]}"
+            self.endpoint = f"forward:{forwarded[0].partition('@')[0]}"
         self._pending = b""
         self._last_id = 0
         self.proven = False

@@ -45,8 +45,8 @@ export function locate(place: HomeLocation = {}): Located {
   const paths = place.paths ?? homePaths(env);
   const forwarded = forwardedSocket(env);
   if (!forwarded) return { paths, socket: () => findSocket(paths, env) };
-  const { label, socket, endpoint } = forwarded;
-  const below = (folder: string): string => path.join(folder, 'forwarded', label);
+  const { name, socket, endpoint } = forwarded;
+  const below = (folder: string): string => path.join(folder, 'forwarded', name);
   const own = { config: below(paths.config), state: below(paths.state), run: below(paths.run) };
   return { paths: own, socket: () => socket, endpoint };
 }

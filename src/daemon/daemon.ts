@@ -70,11 +70,7 @@ async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
   // Requests come only after it listens: a connection is accepted in a later turn of the event loop.
   let listening: Listening | undefined;
   const server = (): BrokerServer | undefined => listening?.server;
-  const forwards = forwardsOf(
-    runtime,
-    (...request) => dispatchSocket(...request),
-    () => listening?.socket ?? '',
-  );
+  const forwards = forwardsOf(runtime, (...request) => dispatchSocket(...request));
   const proxies = proxiesOf(
     runtime,
     {

@@ -1,6 +1,6 @@
 /** Forwards: programs of a sandbox and of another machine ask a broker that they can't reach otherwise. */
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, statSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -8,6 +8,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { homeInWorld, TestHome, until } from '../support/home.ts';
 import { askBroker } from '../support/homes/ask-broker.ts';
 import { library } from '../support/processes/program.ts';
+import { commandLines } from '../support/processes/process-table.ts';
 import { pythonProgram } from '../support/processes/python.ts';
 import { sshServer } from '../support/processes/ssh-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -119,9 +120,12 @@ it('a key that was paired through a forward opens that forward alone, and no oth
     await expect(connect({ key, env })).rejects.toMatchObject({ reason: 'unpaired' });
   }
 
-  const headers = one.far.start(['headers', resource, '--as', 'agent']);
+  const child = one.far.start(['exec', '--as', 'agent', '--env', `TOKEN=${resource}`, '--', 'true']);
   await answered(home, 'allow');
-  expect(await headers.ended).toMatchObject({ code: 0, stdout: expect.stringContaining('Bearer ') });
+  expect(await child.ended).toMatchObject({ code: 0 });
+  // It has only seconds, so the sign-in comes before.
+  const headers = await one.far.ok(['headers', resource, '--as', 'agent']);
+  expect(headers).toContain('Bearer ');
   const opening = two.far.start(['bridge', '--connect', resource, '--as', 'editor']);
   await opening.says('Its code is ');
   expect(await answered(home, 'pair')).toMatchObject({ client: 'editor@two' });
@@ -155,10 +159,15 @@ it('programs of another machine ask over ssh, under its verified host key; anoth
   const env = { PATH: `${machine.commands}:${process.env['PATH'] ?? ''}` };
   const forward = home.start(['forward', 'buildbox', resource], { env });
   const socket = (await forward.prints('.sock')).trim();
-  expect(socket).toBe(path.join(machine.far, 'buildbox.sock'));
+  expect(path.dirname(socket)).toBe(machine.far);
+  expect(path.basename(socket)).toMatch(/^buildbox@[0-9a-f]{8}\.sock$/);
   expect(statSync(machine.far).mode & 0o777).toBe(0o700);
 
   const far = farHome(socket);
+  const farAt = (other: string): Pick<TestHome, 'keyturn' | 'start'> => ({
+    keyturn: (words) => far.keyturn(words, { env: { KEYTURN_SOCKET: other } }),
+    start: (words) => far.start(words, { env: { KEYTURN_SOCKET: other } }),
+  });
   const token = far.start(['token', resource]);
   await token.says('Its code is ');
   const origin = { label: 'buildbox', hostKey: machine.hostKey };
@@ -184,10 +193,18 @@ it('programs of another machine ask over ssh, under its verified host key; anoth
     env: { PATH: `${other.commands}:${process.env['PATH'] ?? ''}` },
   });
   const elsewhere = (await anew.prints('.sock')).trim();
-  const moved = await far.keyturn(['token', resource, '--no-interaction'], {
-    env: { KEYTURN_SOCKET: elsewhere },
+  const moved = farAt(elsewhere);
+  expect(await moved.keyturn(['token', resource, '--no-interaction'])).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining('unpaired'),
   });
-  expect(moved).toMatchObject({ code: 4, stderr: expect.stringContaining('unpaired') });
+  // Nothing has to be moved away there: the person starts a pairing as on the first day.
+  const pairing = moved.start(['token', resource]);
+  await pairing.says('Its code is ');
+  const hostKey = other.hostKey;
+  expect(await answered(home, 'pair')).toMatchObject({ client: 'token@buildbox', forward: { hostKey } });
+  await answered(home, 'allow');
+  expect(await pairing.ended).toMatchObject({ code: 0 });
   anew.signal('SIGTERM');
   expect(await anew.ended).toMatchObject({ code: 130 });
   expect(readdirSync(other.far)).toEqual([]);
@@ -218,4 +235,45 @@ it('a forward that is interrupted while ssh waits for its host leaves nothing be
   expect(await forward.ended).toMatchObject({ code: 130 });
   await closed.promise;
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('keyturn-ssh-'))).toEqual([]);
+});
+
+it('a command that is killed leaves no ssh, and the next one removes its folder; a path that ssh could not take is no hindrance', async () => {
+  const long = 'x'.repeat(60);
+  const { home, resource } = await homeInWorld({ folderName: `${long}:%h` });
+  await home.ok(['list']);
+  const folder = mkdtempSync(path.join(temporaryFolder(), 's'));
+  const machine = await sshServer(folder, 'buildbox', { isKnownByAuthority: true });
+  const env = { PATH: `${machine.commands}:${process.env['PATH'] ?? ''}` };
+  const open = async () => {
+    const forward = home.start(['forward', 'buildbox', resource], { env });
+    const socket = (await forward.prints('.sock')).trim();
+    return { forward, socket };
+  };
+  const first = await open();
+  expect(await home.json('forward', '--list')).toMatchObject([{ hostKey: machine.hostKey }]);
+  const running = () =>
+    commandLines().filter((line) => line.includes(folder) && line.includes('keyturn-ssh-'));
+  const [leftover = ''] = /\S+\/keyturn-ssh-[^/]+/.exec(running().join('\n')) ?? [];
+  first.forward.signal('SIGKILL');
+  await until('the end of ssh', () => running().length === 0);
+  expect(existsSync(leftover)).toBe(true);
+  await until('the end', async () => (await home.json<unknown[]>('forward', '--list')).length === 0);
+  expect(await home.json('forward', '--list')).toEqual([]);
+
+  const second = await open();
+  expect(second.socket).toBe(first.socket);
+  expect(existsSync(leftover)).toBe(false);
+
+  // Another desk of the same label there: each has a socket of its own.
+  const other = await homeInWorld();
+  await other.home.ok(['list']);
+  const beside = other.home.start(['forward', 'buildbox', other.resource], { env });
+  expect((await beside.prints('.sock')).trim()).not.toBe(second.socket);
+  expect(readdirSync(machine.far)).toHaveLength(2);
+  expect(await farHome(second.socket).keyturn(['token', resource, '--no-interaction'])).toMatchObject({
+    stderr: expect.stringContaining('unpaired'),
+  });
+  for (const forward of [beside, second.forward]) forward.signal('SIGTERM');
+  expect(await second.forward.ended).toMatchObject({ code: 130 });
+  expect(await beside.ended).toMatchObject({ code: 130 });
 });

@@ -72,6 +72,8 @@ export interface HomeOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The command to run instead of the built one: a path to bin.js. */
   readonly bin?: string;
+  /** The last part of the home's path. */
+  readonly folderName?: string;
   /** Words before every command, e.g. test/support/processes/plain-user.ts. */
   readonly launcher?: readonly string[];
 }
@@ -113,7 +115,7 @@ export class TestHome {
 
   constructor(options: HomeOptions = {}) {
     this.#base = mkdtempSync(path.join(tmpdir(), 'kt-'));
-    this.folder = path.join(this.#base, 'home');
+    this.folder = path.join(this.#base, options.folderName ?? 'home');
     this.#command = [...(options.launcher ?? []), process.execPath, options.bin ?? builtBin];
     for (const name of ['user', 'work']) mkdirSync(path.join(this.#base, name), { mode: 0o700 });
     this.env = clean({

@@ -9,6 +9,7 @@ import type { Connection } from '../../client/connection.ts';
 import { forwardLabelPattern } from '../../ipc/wire/forwarded.ts';
 import { connect } from '../broker/connection.ts';
 import { ask, call } from '../broker/request.ts';
+import { requireSocketLength } from '../../ipc/wire/socket-path.ts';
 import type { OtherMachine } from '../forward/ssh.ts';
 import { durationFrom, resourceFrom, UsageError } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
@@ -149,13 +150,14 @@ async function toHost(host: string, { resources, label, lifetime, isJson }: Aske
     return await untilOver(connection, async () => {
       const { connectOverSsh } = await import('../forward/ssh.ts');
       machine = await connectOverSsh(host, left.signal);
-      const socket = await machine.prepare(own);
+      const folder = await machine.prepare();
       const { forward } = await call(connection, 'forward.open', {
         label: own,
         hostKey: machine.hostKey,
         resources: [...resources],
         lifetime,
       });
+      const socket = farSocket(folder, forward);
       await machine.forward(socket, forward.socket);
       far = socket;
       tell(socket, forward, isJson);
@@ -165,6 +167,13 @@ async function toHost(host: string, { resources, label, lifetime, isJson }: Aske
     left.abort();
     await machine?.end(far);
   }
+}
+
+/** Throws `socket_unsafe`. */
+function farSocket(folder: string, { label, mark = '' }: Forward): string {
+  const socket = `${folder}/${label}@${mark}.sock`;
+  requireSocketLength(socket);
+  return socket;
 }
 
 interface Standing {

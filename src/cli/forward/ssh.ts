@@ -8,7 +8,15 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,19 +26,18 @@ import { systemCode } from '../../base/system-error.ts';
 
 const run = promisify(execFile);
 
-/**
- * Whatever the user's configuration says. No host certificates: ssh writes what such a certificate says of itself into the
- * log that the host key is read from. A connection that hangs is gone within a minute.
- */
+/** Whatever the user's configuration says. A connection that hangs is gone within a minute. */
 const ownOptions = [
   'ControlPersist=no',
-  'HostKeyAlgorithms=-*-cert-v01@openssh.com',
   'ServerAliveInterval=15',
   'ServerAliveCountMax=3',
   'RemoteCommand=none',
-  // Releases before 8.7 don't know it.
-  'IgnoreUnknown=ForkAfterAuthentication',
+  'RequestTTY=no',
+  // Releases before 8.7 don't know them.
+  'IgnoreUnknown=ForkAfterAuthentication,SessionType,StdinNull',
   'ForkAfterAuthentication=no',
+  'SessionType=default',
+  'StdinNull=no',
 ].flatMap((option) => ['-o', option]);
 
 /** Milliseconds that a farewell may take. */
@@ -47,8 +54,8 @@ export interface OtherMachine {
   readonly hostKey: string;
   /** Resolves when the connection is gone. */
   readonly gone: Promise<void>;
-  /** The path for a socket `LABEL.sock` there, in a folder of the user's that is private. */
-  prepare(label: string): Promise<string>;
+  /** The path of a folder of the user's there that is private, for the socket. */
+  prepare(): Promise<string>;
   /** Connections to `far` come out at `local`, the path of a socket here. */
   forward(far: string, local: string): Promise<void>;
   /** Removes that socket there and ends the connection. Never fails. */
@@ -60,7 +67,8 @@ export interface OtherMachine {
  * the attempt, and rejects with the signal's reason.
  */
 export async function connectOverSsh(host: string, signal: AbortSignal): Promise<OtherMachine> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-ssh-'));
+  removeLeftovers();
+  const folder = mkdtempSync(path.join(tmpdir(), `${folderPrefix}${process.pid}-`));
   try {
     return await opened(host, folder, signal);
   } catch (error) {
@@ -69,13 +77,37 @@ export async function connectOverSsh(host: string, signal: AbortSignal): Promise
   }
 }
 
+const folderPrefix = 'keyturn-ssh-';
+
+/** The folders of commands that were killed, by their process ids. One that is used again is removed another time. */
+function removeLeftovers(): void {
+  for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(folderPrefix))) {
+    const pid = Number(/^\d+(?=-)/.exec(name.slice(folderPrefix.length))?.[0]);
+    const folder = path.join(tmpdir(), name);
+    const found = lstatSync(folder, { throwIfNoEntry: false });
+    if (!found?.isDirectory() || found.uid !== process.getuid?.() || !isEnded(pid)) continue;
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function isEnded(pid: number): boolean {
+  try {
+    if (pid > 0) process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return systemCode(error) === 'ESRCH';
+  }
+}
+
 async function opened(host: string, folder: string, signal: AbortSignal): Promise<OtherMachine> {
   const control = path.join(folder, 'control');
   const log = new SshLog(path.join(folder, 'log'));
   const checked = await verifying(host);
   // -v: nothing else says which host key was verified. -E: the server's banner goes to stderr, and can't pass for it.
-  const options = ['-v', '-E', log.file, '-M', '-S', control, '-N', ...ownOptions, ...checked];
-  const master = spawn('ssh', [...options, '--', host], { stdio: 'ignore' });
+  const options = ['-v', '-E', log.file, '-M', '-S', control, ...ownOptions, ...checked];
+  // It reads what never comes: if this process is killed, its end of the pipe closes, and the connection ends.
+  const master = spawn('ssh', [...options, '--', host, 'exec cat'], { stdio: ['pipe', 'ignore', 'ignore'] });
+  master.stdin.on('error', () => undefined);
   const machine = new Session(host, control, master);
   let isOver = false;
   const gone = machine.gone.finally(() => {
@@ -100,7 +132,7 @@ async function opened(host: string, folder: string, signal: AbortSignal): Promis
   return {
     hostKey,
     gone,
-    prepare: (label) => machine.prepare(label),
+    prepare: () => machine.prepare(),
     forward: (far, local) => machine.forward(far, local),
     end: (far) => machine.end(far),
   };
@@ -123,6 +155,10 @@ async function verifying(host: string): Promise<string[]> {
   }
 }
 
+/** Of a certificate it shows the host's own key too, which ssh verifies by the authority, or else by itself. */
+const hostKeyLine =
+  /^debug1: Server host (?:key: \S+ (SHA256:[\w+/]{43})\s*$|certificate: \S+ (SHA256:[\w+/]{43}), )/;
+
 /** What `ssh -v` writes of one connection. A jump host's own process writes elsewhere. */
 class SshLog {
   readonly file: string;
@@ -137,10 +173,13 @@ class SshLog {
   }
 
   hostKey(): string | undefined {
-    const [before = ''] = this.#read().split(/^Authenticated to /m);
-    const keys = [...before.matchAll(/^debug1: Server host key: \S+ (SHA256:[A-Za-z0-9+/]{43})\s*$/gm)];
-    // A second one would be somebody's words.
-    return keys.length === 1 ? keys[0]?.[1] : undefined;
+    // The first such line: what a host says of itself before it stands in other lines, and a certificate's own words,
+    // which may hold line breaks, come after it.
+    for (const line of this.#read().split('\n')) {
+      const [, key, certified] = hostKeyLine.exec(line) ?? [];
+      if (key !== undefined || certified !== undefined) return key ?? certified;
+    }
+    return undefined;
   }
 
   /** The last lines that aren't for a search of a fault; also after the end. */
@@ -193,8 +232,7 @@ class Session {
     }
   }
 
-  async prepare(label: string): Promise<string> {
-    // A label has letters, digits, `.`, `_` and `-` only.
+  async prepare(): Promise<string> {
     const script = [
       'umask 077',
       'd="${XDG_RUNTIME_DIR:-$HOME/.local/state}/keyturn-forward"',
@@ -205,7 +243,7 @@ class Session {
     // A profile may print lines of its own. A colon or a quote would mean something else to ssh than a path.
     const folder = /^keyturn-forward:(\/[\w./@+~-]*)$/m.exec(stdout)?.[1];
     if (folder === undefined) throw unreachable(this.#host, ['it names no usable folder for the socket']);
-    return `${folder}/${label}.sock`;
+    return folder;
   }
 
   async forward(far: string, local: string): Promise<void> {

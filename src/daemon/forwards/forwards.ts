@@ -5,8 +5,7 @@
  * knows no key but those that were paired through the same label and host key. Nothing of it is kept but those pairings
  * and their permissions.
  */
-import { randomBytes } from 'node:crypto';
-import path from 'node:path';
+import { createHash, randomBytes } from 'node:crypto';
 import type { Broker } from '../../broker/broker.ts';
 import type { ForwardOrigin } from '../../broker/records/local-client.ts';
 import { wholeSeconds } from '../../base/clock.ts';
@@ -14,12 +13,14 @@ import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import type { BrokerServer, Caller, ServerDeps } from '../../ipc/server/server.ts';
 import { forwardEndpoint } from '../../ipc/wire/forwarded.ts';
+import { requireSocketLength } from '../../ipc/wire/socket-path.ts';
 import { farDispatch } from './far-access.ts';
 
 export interface ForwardsParts {
   readonly broker: Pick<Broker, 'canonical' | 'parts'>;
-  /** The folder of the home's own socket. */
-  readonly run: () => string;
+  readonly homeId: string;
+  /** The path for a socket of this name in a folder of the user's. Throws `socket_unsafe`. */
+  readonly socketFor: (name: string) => string;
   /** Starts a server beside the home's own one. */
   readonly serve: (
     forward: ForwardOrigin,
@@ -40,6 +41,7 @@ interface Open {
   readonly origin: ForwardOrigin;
   readonly endpoints: readonly string[];
   readonly socket: string;
+  readonly mark: string | undefined;
   /** Milliseconds since the epoch. */
   readonly until: number;
   readonly server: BrokerServer;
@@ -112,7 +114,7 @@ export class Forwards {
   }
 
   async #listen(opener: Caller, params: ParamsOf<'forward.open'>): Promise<Open> {
-    const { broker, run, serve, dispatch } = this.#parts;
+    const { broker, socketFor, serve, dispatch } = this.#parts;
     const { label, hostKey, resources, lifetime } = params;
     const { clock } = broker.parts;
     const canonical = (resource: string): string => broker.canonical(resource);
@@ -122,13 +124,16 @@ export class Forwards {
     const origin = { label, ...(hostKey === undefined ? {} : { hostKey }) };
     const over = new AbortController();
     const isOver = (): boolean => over.signal.aborted || clock.wall() >= until;
-    const socket = params.path ?? path.join(run(), `forward-${id}.sock`);
+    if (params.path !== undefined) requireSocketLength(params.path);
+    // The same for the same label: one that a killed broker left is taken over.
+    const socket = params.path ?? socketFor(`forward-${digest(label).slice(0, 12)}.sock`);
     const server = await serve(origin, {
       path: socket,
       endpoint: forwardEndpoint(label),
       dispatch: farDispatch({ label, endpoints, canonical, isOver }, dispatch),
     });
-    return { id, origin, endpoints, socket, until, server, opener, over };
+    const mark = hostKey === undefined ? undefined : markOf(this.#parts.homeId, hostKey);
+    return { id, origin, endpoints, socket, mark, until, server, opener, over };
   }
 
   #endLater(forward: Open): void {
@@ -173,11 +178,17 @@ export class Forwards {
   }
 }
 
-function answerOf({ id, origin, endpoints, socket, until, server }: Open): ForwardAnswer {
+/** Keeps apart what has the same label at one other machine: two desks, and two host keys. It proves nothing. */
+const markOf = (homeId: string, hostKey: string): string => digest(`${homeId}\n${hostKey}`).slice(0, 8);
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+function answerOf({ id, origin, endpoints, socket, mark, until, server }: Open): ForwardAnswer {
   return {
     id,
     ...origin,
     socket,
+    ...(mark === undefined ? {} : { mark }),
     resources: [...endpoints],
     until: wholeSeconds(until),
     connections: server.callers().length,

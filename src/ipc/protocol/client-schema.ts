@@ -90,6 +90,11 @@ const forward = forwardOrigin.extend({
   id,
   /** Where the broker listens on this machine. */
   socket: socketPath,
+  /** Of one to another machine: what follows the label in the name of its socket there. */
+  mark: z
+    .string()
+    .regex(/^[0-9a-f]{8}$/)
+    .optional(),
   resources: z.array(url),
   /** It ends then, or with the connection that opened it. */
   until: instant,

@@ -11,9 +11,17 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 /** As it can stand in the name of a file and in a command. */
 export const forwardLabelPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/;
 
+/**
+ * Follows the label in the name of a socket on another machine: it is another one for another desk and for another host
+ * key. So two desks don't take one socket from each other, and a program pairs anew where it has to.
+ */
+const markPattern = /^[0-9a-f]{8}$/;
+
 export interface ForwardedSocket {
   readonly label: string;
-  /** An absolute path, which ends in `LABEL.sock`. */
+  /** `LABEL` or `LABEL@MARK`: programs keep their keys for each of them. */
+  readonly name: string;
+  /** An absolute path, which ends in `LABEL.sock` or `LABEL@MARK.sock`. */
   readonly socket: string;
   /** What stands in a hello and in a pairing. */
   readonly endpoint: string;
@@ -27,14 +35,16 @@ export function forwardedSocket(
 ): ForwardedSocket | undefined {
   const socket = env['KEYTURN_SOCKET'];
   if (!socket) return undefined;
-  const label = path.basename(socket, '.sock');
-  if (path.isAbsolute(socket) && socket.endsWith('.sock') && forwardLabelPattern.test(label))
-    return { label, socket, endpoint: forwardEndpoint(label) };
+  const name = path.basename(socket, '.sock');
+  const [label = '', mark = '00000000', ...more] = name.split('@');
+  const isName = forwardLabelPattern.test(label) && markPattern.test(mark) && more.length === 0;
+  if (path.isAbsolute(socket) && socket.endsWith('.sock') && isName)
+    return { label, name, socket, endpoint: forwardEndpoint(label) };
   throw new KeyturnError(
     'invalid_request',
     `KEYTURN_SOCKET is ${quoted(socket)}, which is no forward’s socket.`,
     {
-      rule: 'KEYTURN_SOCKET is the absolute path of a socket LABEL.sock that `keyturn forward` made',
+      rule: 'KEYTURN_SOCKET is the absolute path of a socket LABEL.sock or LABEL@MARK.sock that `keyturn forward` made',
       hint: 'Set it as `keyturn forward` prints it, or unset it to use the broker of this machine.',
     },
   );

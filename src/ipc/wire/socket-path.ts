@@ -24,8 +24,32 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * kernel, a hashed name in a folder of the user's. Throws `socket_unsafe` if that is too long too.
  */
 export function socketPath(paths: HomePaths, env: Environment = process.env): string {
-  const direct = path.join(paths.run, 'broker.sock');
-  if (fits(direct)) return direct;
+  return pathFor(path.join(paths.run, 'broker.sock'), env, fits);
+}
+
+/**
+ * The path for a socket of its own beside the home's, by the same rule, and made of characters that `ssh -R` takes as they
+ * stand. Makes and checks its folder. Throws `socket_unsafe`.
+ */
+export function prepareForwardSocket(paths: HomePaths, name: string, env: Environment): string {
+  const isUsable = (socket: string): boolean => fits(socket) && /^[\w./@+~-]+$/.test(socket);
+  const socket = pathFor(path.join(paths.run, name), env, isUsable);
+  prepareFolder(path.dirname(socket));
+  return socket;
+}
+
+/** Throws `socket_unsafe` for a path that the kernel has no room for. */
+export function requireSocketLength(socket: string): void {
+  if (fits(socket)) return;
+  throw new KeyturnError('socket_unsafe', `${quoted(socket)} is longer than ${maxSocketPathLength} bytes`, {
+    rule: 'The kernel takes no longer path for a socket',
+    hint: 'Choose a shorter path.',
+  });
+}
+
+/** `direct`, or a hashed name in a folder of the user's. */
+function pathFor(direct: string, env: Environment, isUsable: (socket: string) => boolean): string {
+  if (isUsable(direct)) return direct;
   const runtime = env['XDG_RUNTIME_DIR'];
   const home = env['HOME'];
   const folders = [
@@ -34,13 +58,15 @@ export function socketPath(paths: HomePaths, env: Environment = process.env): st
   ];
   // 16 hex digits: 64 bits keep two homes of one user apart, and leave the path short.
   const name = `${createHash('sha256').update(direct).digest('hex').slice(0, 16)}.sock`;
-  const found = folders.map((folder) => path.join(folder, name)).find(fits);
+  const found = folders.map((folder) => path.join(folder, name)).find(isUsable);
   if (found) return found;
   throw new KeyturnError(
     'socket_unsafe',
-    `the path of the socket is longer than ${maxSocketPathLength} bytes`,
+    fits(direct)
+      ? `${quoted(direct)} has characters that ssh would not take as they stand`
+      : `the path of the socket is longer than ${maxSocketPathLength} bytes`,
     {
-      hint: 'Set KEYTURN_HOME to a folder with a shorter path.',
+      hint: 'Set KEYTURN_HOME to a folder with a shorter path, of letters, digits and `.`, `_`, `-`.',
     },
   );
 }

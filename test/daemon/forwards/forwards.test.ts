@@ -36,7 +36,8 @@ async function newForwards() {
   const listening = new Map<string, ServerDeps['dispatch']>();
   const forwards = new Forwards({
     broker,
-    run: () => '/run/keyturn',
+    homeId: 'A'.repeat(22),
+    socketFor: (name) => `/run/keyturn/${name}`,
     dispatch,
     changed: () => undefined,
     serve: async (origin, own) => {

@@ -17,7 +17,7 @@ it('a program on another machine gets a token of one server through a forward, u
 
   const far = new TestHome({ env: { KEYTURN_VAULT: undefined } });
   onTestFinished(() => far.close());
-  const asking = walk.start({ '/run/user/1000/keyturn-forward/build.example.sock': socket }, far);
+  const asking = walk.start({ '/run/user/1000/keyturn-forward/build.example@3f9a1c22.sock': socket }, far);
   const origin = { label: 'build.example', hostKey: machine.hostKey };
   expect(await walk.answer('pair')).toMatchObject({ client: 'token@build.example', forward: origin });
   expect(await walk.answer('allow')).toMatchObject({ forward: origin, resource });

@@ -14,6 +14,12 @@ export async function noneRunsWith(variable: string): Promise<void> {
   while (isThereOneWith(variable)) await sleep(lookEvery);
 }
 
+/** What every process was started with, its words separated by spaces. */
+export function commandLines(): string[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map((pid) => wordsOf(pid, 'cmdline').join(' '));
+}
+
 /** A process that `pid` started and that still runs. */
 export function childOf(pid: number): number | undefined {
   const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ');
@@ -33,13 +39,15 @@ export function killTree(pid: number): void {
 
 function isThereOneWith(variable: string): boolean {
   if (process.platform !== 'linux') return false;
-  return readdirSync('/proc').some((name) => /^\d+$/.test(name) && environment(name).includes(variable));
+  return readdirSync('/proc').some(
+    (name) => /^\d+$/.test(name) && wordsOf(name, 'environ').includes(variable),
+  );
 }
 
 /** Empty for a process that is gone, is a zombie, or is another user's. */
-function environment(pid: string): string[] {
+function wordsOf(pid: string, file: 'environ' | 'cmdline'): string[] {
   try {
-    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8').split('\0');
   } catch {
     return [];
   }

@@ -26,8 +26,12 @@ export interface SshServer {
   readonly stop: () => void;
 }
 
-/** `host` is the name that ssh knows it by. Ends with the test. */
-export async function sshServer(folder: string, host: string): Promise<SshServer> {
+/** `host` is the name that ssh knows it by, by its key, or by its certificate's authority. Ends with the test. */
+export async function sshServer(
+  folder: string,
+  host: string,
+  { isKnownByAuthority = false } = {},
+): Promise<SshServer> {
   const at = (...names: string[]): string => path.join(folder, ...names);
   for (const name of ['commands', 'far']) mkdirSync(at(name), { recursive: true, mode: 0o700 });
   for (const name of ['host', 'user', 'authority']) {
@@ -53,9 +57,11 @@ export async function sshServer(folder: string, host: string): Promise<SshServer
   // What it would like to be taken for: ssh prints the one, and writes the other into its log.
   const claimed = `debug1: Server host key: ssh-ed25519 SHA256:${'A'.repeat(43)}`;
   writeFileSync(at('banner'), `${claimed}\n`);
-  const certified = ['-q', '-s', at('authority'), '-I', `x\n${claimed}`, '-h', at('host.pub')];
-  execFileSync('ssh-keygen', certified);
-  writeFileSync(at('known_hosts'), `[127.0.0.1]:${port} ${readFileSync(at('host.pub'), 'utf8')}`);
+  const names = ['-n', '127.0.0.1', '-h', at('host.pub')];
+  execFileSync('ssh-keygen', ['-q', '-s', at('authority'), '-I', `x\n${claimed}`, ...names]);
+  const known = isKnownByAuthority ? ['@cert-authority ', 'authority.pub'] : ['', 'host.pub'];
+  const [marker = '', file = ''] = known;
+  writeFileSync(at('known_hosts'), `${marker}[127.0.0.1]:${port} ${readFileSync(at(file), 'utf8')}`);
   writeFileSync(
     at('ssh_config'),
     [
