@@ -123,6 +123,8 @@ export const channels = {
   'proxy.remove': methods['proxy.remove'],
   /** Its address, to the clipboard, after a press: the window itself never has it. */
   'proxy.copy': { params: proxyNamed, result: empty },
+  'forward.list': methods['forward.list'],
+  'forward.end': methods['forward.end'],
   'interaction.list': methods['interaction.list'],
   'interaction.answer': methods['interaction.answer'],
   'registration.set': methods['registration.set'],

@@ -71,4 +71,17 @@ export const programs: Translation<typeof english> = {
       'Lassen Sie weg, was sie nicht braucht. Sie kann später mehr verlangen, und Keyturn fragt Sie dann.',
     narrowed: '{program} hat jetzt weniger Zugriff auf {server}.',
   },
+
+  forwards: {
+    title: 'Offen für andere Rechner und Sandboxes',
+    hint: 'Programme dort dürfen nach Token dieser Server fragen. Sie haben jede Weiterleitung mit `keyturn forward` geöffnet.',
+    servers: 'Server',
+    until: 'Bis',
+    end: 'Beenden',
+    endOf: '{name} beenden',
+    endTitle: 'Diese Weiterleitung beenden?',
+    endWhat:
+      'Programme dort können ab sofort nicht mehr fragen. Token, die sie schon haben, gelten bis zu ihrem Ablauf. Apps bleiben für das nächste Mal verbunden.',
+    ended: 'Programme auf {name} können nicht mehr fragen.',
+  },
 };

@@ -41,6 +41,8 @@ export const servers: Translation<typeof english> = {
       other: 'auch für einen anderen Server: Dieser Server könnte es dort verwenden',
     },
     why: 'Bitte neu anmelden:',
+    switchedOff:
+      'Von Ihrer Verwaltung abgeschaltet: Keyturn behält sie, erneuert sie aber nicht, und keine App bekommt ihre Token.',
     trouble: 'Keyturn bekommt kein neues Token: {reason}.',
     troubleSince: 'Erster Fehlschlag',
     nextTry: 'nächster Versuch',

@@ -168,6 +168,7 @@ export const settings: Translation<typeof english> = {
       'private-address':
         'Gefahr: Server können Keyturn dann zu diesem Host leiten, welche Adresse er auch hat. Nur für einen Host Ihres eigenen Netzes erlauben.',
     },
+    overrideOff: 'von Ihrer Verwaltung abgeschaltet',
     overrideAdd: 'Ausnahme hinzufügen',
     overrideEnd: 'Ausnahme entfernen',
     overrideEndFor: 'Ausnahme für {server} entfernen: {rule}',

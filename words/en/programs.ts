@@ -65,4 +65,17 @@ export const programs = {
     narrowHint: 'Leave out what it doesn’t need. It can ask for more later, and you will be asked.',
     narrowed: '{program} has less access to {server} now.',
   },
+
+  forwards: {
+    title: 'Open to other machines and sandboxes',
+    hint: 'Programs there may ask for tokens of these servers. You opened each with `keyturn forward`.',
+    servers: 'Servers',
+    until: 'Until',
+    end: 'End',
+    endOf: 'End {name}',
+    endTitle: 'End this forward?',
+    endWhat:
+      'Programs there can’t ask any longer, from this moment on. Tokens that they already have work until they expire. Apps stay connected for the next time.',
+    ended: 'Programs on {name} can’t ask any longer.',
+  },
 } as const;

@@ -37,6 +37,8 @@ export const servers = {
       other: 'another server too: this server could use it there',
     },
     why: 'Sign in again:',
+    switchedOff:
+      'Your administrator switched it off: Keyturn keeps it, but doesn’t refresh it, and no app gets its tokens.',
     trouble: 'Keyturn gets no new token: {reason}.',
     troubleSince: 'It first failed',
     nextTry: 'next try',

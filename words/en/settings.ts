@@ -159,6 +159,7 @@ export const settings = {
       'private-address':
         'Danger: servers can then lead Keyturn to this host, whatever its address is. Say yes only to a host of your own network.',
     } as Readonly<Record<string, string>>,
+    overrideOff: 'switched off by your administrator',
     overrideAdd: 'Add an exception',
     overrideEnd: 'Remove exception',
     overrideEndFor: 'Remove exception for {server}: {rule}',

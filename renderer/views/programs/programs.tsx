@@ -5,6 +5,7 @@ import { commandName } from '../../cards/lease-choices.ts';
 import { MasterDetail } from '../../lists/master-detail.tsx';
 import { RecentActivity } from '../activity/recent-activity.tsx';
 import { ConnectClients } from './connect-clients.tsx';
+import { OpenForwards } from './open-forwards.tsx';
 import { ProgramCard } from './program-card.tsx';
 import { ProgramRow } from './program-row.tsx';
 import { useList } from '../../state/store.ts';
@@ -36,6 +37,7 @@ export function Programs({ item }: { readonly item?: string }) {
           <ConnectClients />
         </section>
       )}
+      <OpenForwards />
       <MasterDetail<LocalClient>
         tab="programs"
         chosen={item}

@@ -1,6 +1,6 @@
 /**
- * What is out of the ordinary about a grant: a sign-in is needed, no new token comes, a refresh is unsettled, it is
- * over.
+ * What is out of the ordinary about a grant: a sign-in is needed, the administrator switched it off, no new token comes,
+ * a refresh is unsettled, it is over.
  */
 import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
@@ -12,7 +12,7 @@ import { When } from '../../parts/when.tsx';
 const words = strings.servers;
 
 export function GrantNotices({ grant }: { readonly grant: Grant }) {
-  const { why, trouble, attempt, receipt } = grant;
+  const { why, trouble, refusal, attempt, receipt } = grant;
   return (
     <>
       {why !== undefined && (
@@ -20,6 +20,7 @@ export function GrantNotices({ grant }: { readonly grant: Grant }) {
           {words.why} <span lang="en">{sanitizeSentence(why)}</span>
         </Notice>
       )}
+      {refusal && <Notice kind="warn">{words.switchedOff}</Notice>}
       {trouble && <TroubleNotice trouble={trouble} />}
       {attempt && (
         <Notice kind="warn" icon="refresh">

@@ -23,16 +23,18 @@ const names: readonly OverrideName[] = [
 ];
 
 export function OverrideSettings({ status: { overrides } }: { readonly status: Status }) {
-  const inForce = overrides.flatMap(({ server, names: waived }) => waived.map((name) => ({ server, name })));
+  const all = overrides.flatMap(({ server, names: waived, switchedOff = [] }) =>
+    waived.map((name) => ({ server, name, isOff: switchedOff.includes(name) })),
+  );
   return (
     <section class="card" aria-labelledby="overrides-title">
       <h3 id="overrides-title">{words.overrides}</h3>
       <p class="dim small">{words.overridesHint}</p>
-      {inForce.length === 0 && <p class="dim">{words.overridesNone}</p>}
+      {all.length === 0 && <p class="dim">{words.overridesNone}</p>}
       <ul class="permissions">
-        {inForce.map(({ server, name }) => (
+        {all.map(({ server, name, isOff }) => (
           <li key={`${name} ${server}`}>
-            <ActiveOverride server={server} name={name} />
+            <KnownOverride server={server} name={name} isOff={isOff} />
           </li>
         ))}
       </ul>
@@ -41,7 +43,14 @@ export function OverrideSettings({ status: { overrides } }: { readonly status: S
   );
 }
 
-function ActiveOverride({ server, name }: { readonly server: string; readonly name: OverrideName }) {
+interface KnownOverrideProps {
+  readonly server: string;
+  readonly name: OverrideName;
+  /** The administrator's policy keeps the rule. */
+  readonly isOff: boolean;
+}
+
+function KnownOverride({ server, name, isOff }: KnownOverrideProps) {
   const action = useAction();
   const rule = words.overrideNames[name] ?? name;
   const place = overrideTarget(server, name);
@@ -60,7 +69,7 @@ function ActiveOverride({ server, name }: { readonly server: string; readonly na
           </Mark>
         </p>
         <p>{rule}</p>
-        <p class="small">{words.overrideDangers[name]}</p>
+        <p class="small">{isOff ? words.overrideOff : words.overrideDangers[name]}</p>
       </div>
       <div class="actions">
         <button

@@ -26,6 +26,33 @@ export const ahead = (seconds: number): number => exampleNow + seconds;
 export const many = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 export const withStatus = (fields: Partial<Status>): Lists => ({ status: { ...exampleStatus, ...fields } });
+/** To another machine, and to a sandbox of this one. */
+export const forwarding: Lists = {
+  ...withStatus({ forwards: 2 }),
+  'forward.list': {
+    forwards: [
+      {
+        id: 'f1',
+        label: 'build.example',
+        hostKey: `SHA256:${'k'.repeat(43)}`,
+        mark: '3f9a1c22',
+        socket: '/run/f1.sock',
+        resources: ['https://notes.example/mcp', longAddress],
+        until: ahead(hour),
+        connections: 2,
+      },
+      {
+        id: 'f2',
+        label: 'agent',
+        socket: '/run/f2.sock',
+        resources: ['https://notes.example/mcp'],
+        until: ahead(8 * hour),
+        connections: 0,
+      },
+    ],
+  },
+};
+
 export const waiting = (...interactions: Question[]): Lists => ({ 'interaction.list': { interactions } });
 
 const grantOf = (fields: Partial<Grant>): Grant => ({
@@ -97,6 +124,7 @@ export const long: Lists = {
         scope: `${longName} ${scopesOf(60)}`,
         clients: [longName, ...many(40).map((n) => `program-${n}`)],
         overrides: ['no-resource', 'audience', 'issuer-mismatch', 'no-pkce-metadata'],
+        refusal: { reason: 'policy_refused', message: 'The policy does not allow it.' },
         audience: 'other',
       }),
     ],
@@ -238,7 +266,13 @@ export const wrong: Lists = {
       hint: 'Sign in there again.',
     },
     insecureLoopback: true,
-    overrides: [{ server: longAddress, names: ['no-pkce-metadata', 'audience', 'private-address'] }],
+    overrides: [
+      {
+        server: longAddress,
+        names: ['no-pkce-metadata', 'audience', 'private-address'],
+        switchedOff: ['audience'],
+      },
+    ],
     clocks: [{ issuer: longAddress, ahead: -75 }],
     unshielded: ['Other programs of yours can read its memory.'],
     audit: { state: 'failing', reason: 'disk_full' },

@@ -1,0 +1,90 @@
+/** The forwards that are open now: which machine or sandbox may ask, for what and until when. Each ends with one press. */
+import { CardList } from '../../lists/card-list.tsx';
+import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
+import { Fact, Facts } from '../../parts/facts.tsx';
+import { Refused } from '../../parts/refused.tsx';
+import { UntrustedLines, UntrustedText } from '../../parts/untrusted-text.tsx';
+import { When } from '../../parts/when.tsx';
+import { strings } from '../../base/strings.ts';
+import { sanitizeLabel } from '../../base/untrusted-text.ts';
+import type { OpenForward } from '../../base/views.ts';
+import { useList } from '../../state/store.ts';
+
+const words = strings.forwards;
+
+/** Nothing while none is open. */
+export function OpenForwards() {
+  const { value } = useList('status');
+  return value?.forwards ? <ForwardList /> : null;
+}
+
+function ForwardList() {
+  const { value, refusal } = useList('forward.list');
+  return (
+    <section class="card" aria-labelledby="forwards-title">
+      <h3 id="forwards-title">{words.title}</h3>
+      <p class="dim small">{words.hint}</p>
+      <Refused refusal={refusal} />
+      <CardList
+        kind="permissions"
+        items={value?.forwards ?? []}
+        keyOf={({ id }) => id}
+        show={(forward) => <Forward forward={forward} />}
+      />
+    </section>
+  );
+}
+
+function Forward({ forward }: { readonly forward: OpenForward }) {
+  const { id, label, until } = forward;
+  const name = sanitizeLabel(label);
+  return (
+    <div class="permission">
+      <div class="permission-what">
+        <p class="permission-head">
+          <strong>
+            <UntrustedText text={label} />
+          </strong>
+        </p>
+        <Facts>
+          <Reach of={forward} />
+          <Fact name={words.until}>
+            <When at={until} />
+          </Fact>
+        </Facts>
+      </div>
+      <div class="actions">
+        <ConfirmedAction
+          button={words.end}
+          label={words.endOf({ name })}
+          title={words.endTitle}
+          what={words.endWhat}
+          confirm={words.end}
+          done={words.ended({ name })}
+          run={(action) => action.run('forward.end', { forward: id })}
+        >
+          <Facts>
+            <Fact name={strings.command.forward}>
+              <UntrustedText text={label} />
+            </Fact>
+            <Reach of={forward} />
+          </Facts>
+        </ConfirmedAction>
+      </div>
+    </div>
+  );
+}
+
+/** Which machine it is, and what its programs may ask for. */
+function Reach({ of: { hostKey, resources } }: { readonly of: OpenForward }) {
+  return (
+    <>
+      <Fact name={strings.command.hostKey}>
+        {hostKey === undefined ? strings.command.sandbox : <UntrustedText text={hostKey} />}
+      </Fact>
+      <Fact name={words.servers}>
+        <UntrustedLines texts={resources} />
+      </Fact>
+    </>
+  );
+}
