@@ -52,6 +52,8 @@ export async function runPrinted(
   const manifest = JSON.stringify({ name: 'keyturn', type: 'module', exports });
   writeFileSync(path.join(modules, 'keyturn', 'package.json'), manifest);
   const program = spawn(process.execPath, [file, ...words.map((word) => word.replace('{folder}', folder))], {
+    // A relative file of theirs lies in it.
+    cwd: folder,
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
