@@ -103,6 +103,8 @@ export function questionWords(question: Question): string {
       return questions[key ? 'key' : 'allow']({ app, server });
     case 'url':
       return questions.url({ server, site: serverName(question.server ?? '') });
+    case 'choice':
+      return questions[question.folder === undefined ? 'choice' : 'project']({ app, server });
     case 'pair':
       return questions.pair({ app });
     default:

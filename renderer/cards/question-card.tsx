@@ -1,6 +1,6 @@
 /** The card of one question: which card stands for which kind. */
 import { AccessCard } from './access-card.tsx';
-import { AccountCard } from './account-card.tsx';
+import { AccountCard, ChoiceCard } from './account-card.tsx';
 import { CommandCard } from './command-card.tsx';
 import type { CardProps } from './consent-form.tsx';
 import { OnCard } from '../parts/untrusted-text.tsx';
@@ -28,6 +28,8 @@ function CardByKind({ question, onDone }: CardProps) {
       return <AccountCard question={question} onDone={onDone} />;
     case 'url':
       return <UrlCard question={question} onDone={onDone} />;
+    case 'choice':
+      return <ChoiceCard question={question} onDone={onDone} />;
     case 'settings':
       return <SettingsCard question={question} onDone={onDone} />;
     case 'pair':

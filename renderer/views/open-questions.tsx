@@ -43,7 +43,7 @@ export function OpenQuestions() {
   );
 }
 
-function summary({ kind, client = '', resource = '', server: site = '', key }: Question): string {
+function summary({ kind, client = '', resource = '', server: site = '', key, folder }: Question): string {
   const server = sanitizeLabel(resource);
   switch (kind) {
     case 'allow':
@@ -58,6 +58,11 @@ function summary({ kind, client = '', resource = '', server: site = '', key }: Q
       return strings.waiting.account({ server });
     case 'url':
       return strings.waiting.url({ server, site: sanitizeLabel(site) });
+    case 'choice':
+      return strings.waiting[folder === undefined ? 'choice' : 'project']({
+        program: sanitizeLabel(client),
+        server,
+      });
     case 'settings':
       return strings.waiting.settings;
     case 'command':

@@ -37,6 +37,8 @@ export interface AuditRow {
     | 'command'
     /** The owner's answer to an address that a protected server wants opened. */
     | 'url'
+    /** The owner's answer to which account a program uses at a server. */
+    | 'account'
     /** The machine was suspended, or somebody set its clock. */
     | 'clock';
   readonly outcome: string;
@@ -47,6 +49,8 @@ export interface AuditRow {
   /** The address that was to be opened. */
   readonly url?: string;
   readonly grant?: string;
+  /** The folder whose project file chose the account. */
+  readonly folder?: string;
   readonly scope?: readonly string[];
   /** Recognises a token without showing it: 16 hexadecimal digits, from `Audit.fingerprint`. */
   readonly fingerprint?: string;
@@ -114,6 +118,7 @@ export const storedRowSchema = z.object({
   issuer: z.string().optional(),
   url: z.string().optional(),
   grant: z.string().optional(),
+  folder: z.string().optional(),
   scope: z.array(z.string()).optional(),
   fingerprint: z.string().optional(),
   count: natural.optional(),
@@ -162,6 +167,7 @@ export function bodyOf(sequence: number, { time, row, repeats }: Entry): Record<
     issuer: withoutSecrets(row.issuer),
     url: withoutSecrets(row.url),
     grant: text(row.grant),
+    folder: text(row.folder),
     scope: scopeOf(row.scope),
     fingerprint: text(row.fingerprint),
     ...repeats,

@@ -37,6 +37,7 @@ export const reasons = {
   login_required: { code: -32012, exit: exitCodes.interactionNeeded },
   login_pending: { code: -32013, exit: exitCodes.interactionNeeded },
   moved: { code: -32015, exit: exitCodes.interactionNeeded },
+  account_required: { code: -32017, exit: exitCodes.interactionNeeded },
   key_lost: { code: -32016, exit: exitCodes.interactionNeeded },
   interrupted: { code: -32014, exit: exitCodes.interrupted },
 

@@ -27,6 +27,7 @@ import {
 } from './base/messages.ts';
 import { Pages } from './pages.ts';
 import { authorizedFetch } from './server/authorized-fetch.ts';
+import type { NamedAccount } from './server/authorized-fetch.ts';
 import { Cancelled, Upstream } from './server/upstream.ts';
 import { ShownPages } from './shown-page.ts';
 import type { ToolFilter } from './tool-filter.ts';
@@ -39,6 +40,8 @@ export interface BridgeOptions {
    * for each page; what it rejects with is the answer to the request that needed it.
    */
   readonly connection: () => Promise<Connection>;
+  /** The account that a project file names; none unless given. */
+  readonly account?: NamedAccount;
   readonly stdin: Readable;
   readonly stdout: Writable;
   /** One line for the person. */
@@ -80,7 +83,7 @@ class Bridge {
 
   constructor(options: BridgeOptions) {
     this.#options = options;
-    const { stdin, stdout, endpoint, connection, fetchFor } = options;
+    const { stdin, stdout, endpoint, account, connection, fetchFor } = options;
     this.#client = new ClientSide({
       stdin,
       stdout,
@@ -92,7 +95,7 @@ class Bridge {
     const toClient = (message: JSONRPCMessage): void => void this.#client.send(message);
     this.#upstream = new Upstream({
       endpoint,
-      fetch: authorizedFetch({ endpoint, connection: async () => this.#connect(), fetchFor }),
+      fetch: authorizedFetch({ endpoint, connection: async () => this.#connect(), account, fetchFor }),
       onMessage: (message, about) => this.#eras.heard(message, about),
       tell: (problem) => void this.#report(problem),
       ready: async () => this.#client.ready(),

@@ -4,6 +4,7 @@
  */
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
 import { asTyped, canonicalResource } from '../oauth/base/resource.ts';
+import { AccountChoices } from './account-choices.ts';
 import { Consent } from './consent/consent.ts';
 import { Delegating } from './delegating.ts';
 import type { BrokerParts } from './parts.ts';
@@ -48,6 +49,7 @@ export class Broker {
   readonly #rejections: Rejections;
   readonly #requests: TokenRequests;
   readonly #shownUrls: ShownUrls;
+  readonly #choices: AccountChoices;
   readonly #keyRequests: KeyRequests;
   readonly #proofs: Proofs;
 
@@ -59,11 +61,13 @@ export class Broker {
     this.#requestSignIns = new RequestSignIns(parts, this.consent, this.#signIns);
     this.#rejections = new Rejections(parts);
     this.#shownUrls = new ShownUrls(parts, this.consent.current);
+    this.#choices = new AccountChoices(parts, this.consent);
     this.#requests = new TokenRequests({
       parts,
       consent: this.consent,
       signIns: this.#requestSignIns,
       rejections: this.#rejections,
+      choices: this.#choices,
     });
     this.#keyRequests = new KeyRequests(parts, this.consent);
     this.#proofs = new Proofs(parts, this.consent.current);
@@ -79,8 +83,9 @@ export class Broker {
     const reason = brokerStopping();
     const signIns = this.#signIns.end(reason);
     const questions = this.consent.end(reason);
+    const choices = this.#choices.end(reason);
     this.parts.interactions.end(reason);
-    await Promise.all([signIns, questions]);
+    await Promise.all([signIns, questions, choices]);
     await this.parts.refresher.settled();
   }
 

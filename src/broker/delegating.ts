@@ -59,7 +59,7 @@ export class Delegating {
   }
 
   /**
-   * Throws `consent_required`, `consent_denied`, `login_required`, `scope_insufficient`, `resource_mismatch`,
+   * Throws `consent_required`, `consent_denied`, `account_required`, `login_required`, `scope_insufficient`, `resource_mismatch`,
    * `not_permitted` (too many, too deep), `invalid_request` (the name), `paused` and what the vault throws.
    */
   async begin(request: DelegationRequest): Promise<Delegated> {
@@ -120,6 +120,8 @@ export class Delegating {
     const asked = { ...access, clientId: delegations.rootOf(clientId) };
     const choice = chooseGrant({ there: grants.forEndpoint(endpoint), comparison }, asked, covering);
     if (covering.length === 0 || choice.kind === 'ask') throw this.#current.required(access);
+    if (choice.kind === 'choose')
+      throw refusals.accountRequired(this.#parts.clients.nameOf(clientId), endpoint, choice.accounts);
     if (choice.kind !== 'use' || choice.grant.state.kind !== 'active') throw noToken(endpoint);
     // A permission names its grant once the program got a token.
     if (!namesGrant(choice.permission, choice.grant.id)) throw noToken(endpoint);

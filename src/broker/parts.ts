@@ -2,6 +2,7 @@
 import type { UrlPolicy } from '../oauth/base/secure-url.ts';
 import type { AccessPause } from './refusals/access-pause.ts';
 import type { ApiKeys } from './records/api-key.ts';
+import type { FolderChoices } from './records/folder-choice.ts';
 import type { LocalClients } from './records/local-client.ts';
 import type { Delegations } from './consent/delegations.ts';
 import type { Leases } from './consent/lease.ts';
@@ -14,6 +15,7 @@ export interface BrokerParts extends Omit<SignInParts, 'refusedPrompts' | 'asser
   readonly clients: LocalClients;
   readonly keys: ApiKeys;
   readonly permissions: Permissions;
+  readonly folders: FolderChoices;
   readonly leases: Leases;
   readonly delegations: Delegations;
   /** Whether the owner paused all access. */

@@ -14,6 +14,8 @@ import { reasonOf } from '../base/errors.ts';
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
 import { canonicalResource } from '../oauth/base/resource.ts';
 import { isWithin, union, withoutOfflineAccess } from '../oauth/base/scope.ts';
+import type { AccountChoices } from './account-choices.ts';
+import { placeOf } from './account-choices.ts';
 import type { Consent } from './consent/consent.ts';
 import type { Covering, CurrentPermissions } from './consent/current-permissions.ts';
 import {
@@ -48,6 +50,7 @@ export interface TokenRequestParts {
   readonly consent: Consent;
   readonly signIns: RequestSignIns;
   readonly rejections: Rejections;
+  readonly choices: AccountChoices;
 }
 
 export class TokenRequests {
@@ -56,14 +59,16 @@ export class TokenRequests {
   readonly #current: CurrentPermissions;
   readonly #signIns: RequestSignIns;
   readonly #rejections: Rejections;
+  readonly #choices: AccountChoices;
   readonly #exchange: ScopeExchange;
 
-  constructor({ parts, consent, signIns, rejections }: TokenRequestParts) {
+  constructor({ parts, consent, signIns, rejections, choices }: TokenRequestParts) {
     this.#parts = parts;
     this.#consent = consent;
     this.#current = consent.current;
     this.#signIns = signIns;
     this.#rejections = rejections;
+    this.#choices = choices;
     this.#exchange = new ScopeExchange(parts);
   }
 
@@ -81,10 +86,12 @@ export class TokenRequests {
       scope: neededScope(request),
       interaction,
     };
+    const pending = { request, endpoint, access, deadline, hasSignedIn: false };
     try {
       // Before anything else: during a pause nobody is asked, and no page opens.
       this.#parts.pause.refuse();
-      return await this.#withConsent({ request, endpoint, access, deadline, hasSignedIn: false });
+      if (request.chosenBy) await this.#choices.requireFolder(pending);
+      return await this.#withConsent(pending);
     } catch (error) {
       const refusal =
         error instanceof DeadlineExceeded ? this.#signIns.stillPending(clientId, endpoint) : error;
@@ -164,7 +171,11 @@ export class TokenRequests {
         return startAgainAfter(
           this.#signIns.signIn({ pending, access, permission: permissions[0] }, choice.grant),
         );
+      case 'choose':
+        return startAgainAfter(this.#choices.choose(pending, choice.permission, choice.accounts));
       case 'ask':
+        // Race: a permission ended since the file's choice was checked.
+        this.#choices.refuseOther(pending);
         refuseByPolicy(this.#parts, choice.grant);
         return startAgainAfter(
           this.#consent.requirePermission({ ...access, grantId: choice.grant.id }, deadline),
@@ -174,6 +185,7 @@ export class TokenRequests {
       case 'lost':
         return startAgainAfter(refresher.readOrRefuse(choice.grant.id));
       case 'unknownAccount':
+        this.#choices.refuseOther(pending);
         throw refusals.unknownAccount(endpoint, choice.account, choice.known);
     }
   }
@@ -272,14 +284,21 @@ export class TokenRequests {
 
   /** The row in the audit log. */
   #note(
-    { clientId }: TokenRequest,
+    { clientId, chosenBy }: TokenRequest,
     endpoint: string,
     event: 'token' | 'refused',
     outcome: string,
     given?: { readonly grant: Grant; readonly token: AccessToken },
   ): void {
     const { audit, clients } = this.#parts;
-    const row = { event, outcome, client: clients.nameOf(clientId), endpoint };
+    const folder = chosenBy && placeOf(this.#parts, clientId, chosenBy.folder);
+    const row = {
+      event,
+      outcome,
+      client: clients.nameOf(clientId),
+      endpoint,
+      ...(folder === undefined ? {} : { folder }),
+    };
     if (!given) return audit.note(row);
     const { id, resource, issuer } = given.grant;
     const fingerprint = audit.fingerprint(given.token.accessToken);

@@ -11,6 +11,7 @@ import type { Authority } from '../store/authority.ts';
 import { epochItem } from '../store/authority-epochs.ts';
 import { apiKeyRules, ApiKeys, apiKeySchema } from '../broker/records/api-key.ts';
 import { AuthorizationServers } from '../broker/tokens/authorization-servers.ts';
+import { FolderChoices, folderChoiceSchema } from '../broker/records/folder-choice.ts';
 import { Grants, grantSchema } from '../broker/records/grant.ts';
 import { Interactions } from '../broker/questions/interaction.ts';
 import { Delegations } from '../broker/consent/delegations.ts';
@@ -73,6 +74,7 @@ export function recordsOf(folder: string, authority: Authority, log?: (line: str
     overrides: authority.records('overrides', overrideSchema),
     proxies: authority.records('proxies', proxySchema, proxyRules),
     keys: authority.records('keys', apiKeySchema, apiKeyRules),
+    folders: authority.records('folders', folderChoiceSchema),
   };
 }
 
@@ -144,6 +146,7 @@ export function assemble({
     interactions: new Interactions(() => clock.wall(), questionsChanged, mayAsk),
     clients: new LocalClients(records.clients),
     keys: new ApiKeys(records.keys, gated),
+    folders: new FolderChoices(records.folders),
     permissions: new Permissions(records.permissions, given.policy.longestPermission),
     leases: new Leases(given.policy.longestPermission),
     delegations: new Delegations(),

@@ -35,8 +35,15 @@ export interface Format {
   edit(text: string, place: Place, wanted: Wanted): readonly Edit[] | undefined;
 }
 
-/** The text isn't of the format that its file should have. Says nothing of the text. */
-export class NotUnderstood extends Error {}
+/** The text isn't of the format that its file should have. Says nothing of the text but where: `at`, in characters. */
+export class NotUnderstood extends Error {
+  readonly at: number | undefined;
+
+  constructor(at?: number) {
+    super();
+    this.at = at;
+  }
+}
 
 /** Edits must not overlap. */
 export function applied(text: string, edits: readonly Edit[]): string {

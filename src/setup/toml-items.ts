@@ -33,7 +33,12 @@ const escapes: Readonly<Record<string, string>> = {
 
 /** Throws `NotUnderstood`. */
 export function tomlItems(text: string): readonly Item[] {
-  return new Reader(text).items();
+  const reader = new Reader(text);
+  try {
+    return reader.items();
+  } catch (error) {
+    throw error instanceof NotUnderstood ? new NotUnderstood(reader.at) : error;
+  }
 }
 
 /** One assignment of an inline table. */
@@ -60,6 +65,10 @@ class Reader {
 
   constructor(text: string) {
     this.#text = text;
+  }
+
+  get at(): number {
+    return this.#at;
   }
 
   items(): Item[] {

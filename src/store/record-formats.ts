@@ -18,6 +18,7 @@ export const authorityFiles = [
   'overrides',
   'proxies',
   'keys',
+  'folders',
 ] as const;
 
 const versionSchema = z.object({ version: z.int() });

@@ -89,6 +89,11 @@ const cases: Readonly<Record<Kind, Case>> = {
       message: '',
     },
   },
+  choice: {
+    start: (rig) => choice(rig),
+    timeout: questionTimeout,
+    question: { kind: 'choice', clientId: 'a', clientName: 'A', endpoint, accounts: ['alice', 'bob'] },
+  },
   command: {
     start: (rig) => command(rig),
     timeout: questionTimeout,
@@ -137,6 +142,17 @@ async function shownUrl({ allow, broker, endpoint: resource }: Rig): Promise<voi
   const shown = { clientId: 'another', resource, url, message: '', signal: never };
   const action = await broker.showUrl(shown);
   if (action !== 'accept') throw new KeyturnError('consent_pending', action);
+}
+
+/** Another program may use alice, and a project file names her. */
+async function choice(rig: Rig): Promise<unknown> {
+  rig.person.isThere = true;
+  const { account } = await rig.login({ scope: ['openid', 'read'] });
+  rig.person.isThere = false;
+  await rig.allow('another');
+  await rig.ask({ clientId: 'another', account });
+  const chosenBy = { folder: '/home/anna/notes', mark: '1:2' };
+  return rig.ask({ clientId: 'another', account, chosenBy, timeout: hour });
 }
 
 function command({ broker }: Rig): Promise<unknown> {

@@ -140,7 +140,7 @@ describe('completion', () => {
     [
       'the answers to a question',
       ['keyturn', 'answer', '1a2b3c4d', ''],
-      ['yes', 'no', 'later', '--once', '--this-run', '--for', '--scope', '--help'],
+      ['yes', 'no', 'later', '--once', '--this-run', '--for', '--scope', '--account', '--help'],
     ],
     ['no answer in place of the id', ['keyturn', 'answer', 'y'], []],
     ['the shells', ['keyturn', 'completion', 'z'], ['zsh']],

@@ -122,6 +122,7 @@ describe('the state files of SECURITY.md', () => {
       'overrides.json',
       'proxies.json',
       'keys.json',
+      'folders.json',
       'registrations.json',
       'settings.json',
       'preferences.json',

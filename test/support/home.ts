@@ -57,6 +57,8 @@ export interface RunOptions {
   readonly stdin?: string;
   /** Standard input doesn't end, as at a terminal. */
   readonly stdinStaysOpen?: boolean;
+  /** Where it runs; an empty folder of the home's unless given. */
+  readonly folder?: string;
   /** Added to the home's environment; undefined takes a variable away. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
@@ -166,10 +168,10 @@ export class TestHome {
 
   /** `args`: what the search for secrets takes the command for. */
   #start(command: readonly string[], args: readonly string[], options: RunOptions): Running {
-    const { stdin = '', env = {}, stdinStaysOpen = false } = options;
+    const { stdin = '', env = {}, stdinStaysOpen = false, folder = path.join(this.#base, 'work') } = options;
     const [program = process.execPath, ...words] = command;
     const child = spawn(program, words, {
-      cwd: path.join(this.#base, 'work'),
+      cwd: folder,
       env: clean({ ...this.env, ...env }),
       stdio: 'pipe',
     });

@@ -129,6 +129,27 @@ export const cards: Translation<typeof english> = {
     },
   },
 
+  choice: {
+    title: 'Welches Konto?',
+    titleProject: 'Darf dieses Projekt das Konto wählen?',
+    help: 'Die Eingabetaste bedeutet „Nicht jetzt“. Keyturn fragt dann wieder.',
+    confirm: 'Verwenden',
+    deny: 'Nicht verwenden',
+    by: 'Diese App darf jenen Server schon nutzen. Ihre Antwort gibt ihr keinen neuen Zugriff.',
+    server: 'Server',
+    account: 'Konto',
+    folder: 'Ordner',
+    pick: 'Bitte ein Konto wählen.',
+    what: 'Keyturn merkt sich das für die App und den Server. Eine Anfrage, die ein Konto nennt, bekommt jenes.',
+    whatProject:
+      'Eine Datei in diesem Ordner nennt das Konto, und die App sagt, dass sie dort läuft. Wenn Sie zustimmen, verwendet jede App dort dieses Konto, sofern sie es überhaupt verwenden darf. Nennt die Datei ein anderes Konto, fragt Keyturn wieder.',
+    answered: {
+      yes: 'Keyturn merkt sich das Konto.',
+      no: 'Das Konto wurde nicht verwendet.',
+      later: 'Das Konto wurde nicht verwendet.',
+    },
+  },
+
   page: {
     title: 'Diese Seite öffnen?',
     help: 'Die Eingabetaste bedeutet „Nicht jetzt“ und öffnet nichts. Öffnen geht mit einem Klick oder der Leertaste.',

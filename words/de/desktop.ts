@@ -27,6 +27,8 @@ export const desktop: Translation<typeof english> = {
     allow: '{app} möchte Zugriff auf {server}',
     key: '{app} möchte Ihren API-Schlüssel für {server} verwenden',
     url: '{server} bittet Sie, eine Seite auf {site} zu öffnen',
+    choice: 'Welches Konto soll {app} bei {server} verwenden?',
+    project: 'Ein Projekt möchte, dass {app} eines Ihrer Konten bei {server} verwendet',
     pair: '{app} möchte sich verbinden',
     signIn: 'Bei {server} anmelden, über {provider}',
     signInAs: 'Bei {server} anmelden, über {provider}, als {account}',

@@ -42,6 +42,7 @@ export const refusals: Translation<typeof english> = {
     authorization_not_required: 'Dieser Server braucht keine Anmeldung.',
     token_refused: 'Der Server hat mehrere neue Token abgelehnt.',
     audit_broken: 'Das Aktivitätsprotokoll wurde verändert.',
+    account_required: 'Die App darf dort mehrere Konten verwenden, und niemand hat gesagt, welches.',
     account_mismatch: 'Ein anderes Konto als erwartet hat sich angemeldet.',
     client_rejected: 'Der Anmeldedienst lehnt den Client von Keyturn ab.',
     key_refused: 'Der Server hat den API-Schlüssel abgelehnt.',

@@ -53,6 +53,8 @@ export const views: Translation<typeof english> = {
     answer: 'Antworten …',
     allow: '{program} möchte Zugriff auf {server}',
     key: '{program} möchte Ihren API-Schlüssel für {server} verwenden',
+    choice: 'Welches Konto soll {program} bei {server} verwenden?',
+    project: 'Ein Projekt möchte, dass {program} eines Ihrer Konten bei {server} verwendet',
     pair: '{program} möchte sich verbinden',
     account: 'Ein anderes Konto hat sich bei {server} angemeldet',
     settings: 'Einstellungen wurden außerhalb von Keyturn geändert',

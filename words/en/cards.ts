@@ -125,6 +125,28 @@ export const cards = {
     },
   },
 
+  /** The card about which of its accounts an app uses at a server. */
+  choice: {
+    title: 'Which account?',
+    titleProject: 'Let this project choose the account?',
+    help: 'Enter means “Not now”. Keyturn then asks again.',
+    confirm: 'Use it',
+    deny: 'Don’t use it',
+    by: 'This app may use that server already. Your answer gives it no new access.',
+    server: 'Server',
+    account: 'Account',
+    folder: 'Folder',
+    pick: 'Choose an account.',
+    what: 'Keyturn remembers this for the app and the server. A request that names an account gets that one.',
+    whatProject:
+      'A file in this folder names the account, and the app says that it runs there. If you agree, every app uses that account there, if it may use it at all. If the file names another account, Keyturn asks again.',
+    answered: {
+      yes: 'Keyturn remembers the account.',
+      no: 'The account was not used.',
+      later: 'The account was not used.',
+    },
+  },
+
   /** The card about an address that a server wants opened. */
   page: {
     title: 'Open this page?',

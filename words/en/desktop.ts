@@ -25,6 +25,8 @@ export const desktop = {
     allow: '{app} wants access to {server}',
     key: '{app} wants to use your API key for {server}',
     url: '{server} asks you to open a page at {site}',
+    choice: 'Which account should {app} use at {server}?',
+    project: 'A project wants {app} to use one of your accounts at {server}',
     pair: '{app} wants to connect',
     signIn: 'Sign in to {server} at {provider}',
     signInAs: 'Sign in to {server} at {provider} as {account}',

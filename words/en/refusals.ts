@@ -42,6 +42,7 @@ export const refusals = {
     authorization_not_required: 'This server needs no sign-in.',
     token_refused: 'The server refused several new tokens.',
     audit_broken: 'The activity log was changed.',
+    account_required: 'The app may use several accounts there, and nobody has said which.',
     account_mismatch: 'Another account signed in than was expected.',
     client_rejected: 'The sign-in provider refuses Keyturn’s client.',
     key_refused: 'The server refused the API key.',

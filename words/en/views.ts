@@ -50,6 +50,8 @@ export const views = {
     answer: 'Answer…',
     allow: '{program} wants access to {server}',
     key: '{program} wants to use your API key for {server}',
+    choice: 'Which account should {program} use at {server}?',
+    project: 'A project wants {program} to use one of your accounts at {server}',
     pair: '{program} wants to connect',
     account: 'Another account signed in to {server}',
     settings: 'Settings were changed outside Keyturn',

@@ -6,19 +6,25 @@
 import { reasonOf } from '../../base/errors.ts';
 import type { Connection } from '../../client/connection.ts';
 import { createFetch } from '../../client/fetch.ts';
+import type { FetchOptions } from '../../client/fetch.ts';
 import { fetchWithin } from '../../client/redirects.ts';
 import { personWait } from '../base/limits.ts';
 import { exchanges, type Fetch } from './exchange.ts';
+
+/** Whose tokens the requests carry, and why. */
+export type NamedAccount = Pick<FetchOptions, 'account' | 'chosenBy'>;
 
 interface Parts {
   readonly endpoint: URL;
   /** The broker. Called again after it rejected, and where the program was unpaired. */
   readonly connection: () => Promise<Connection>;
+  /** The account that a project file names. */
+  readonly account: NamedAccount | undefined;
   readonly fetchFor: (broker: Connection) => Promise<typeof globalThis.fetch>;
 }
 
 /** A fetch that connects to the broker with its first request. */
-export function authorizedFetch({ endpoint, connection, fetchFor }: Parts): Fetch {
+export function authorizedFetch({ endpoint, connection, account, fetchFor }: Parts): Fetch {
   let made: Promise<Fetch> | undefined;
   const make = async (): Promise<Fetch> => {
     const broker = await connection();
@@ -28,6 +34,7 @@ export function authorizedFetch({ endpoint, connection, fetchFor }: Parts): Fetc
     });
     const options = {
       resource: endpoint.href,
+      ...account,
       fetch,
       // Nobody waits for the listening stream: it is no reason to ask the person.
       get interaction() {

@@ -2,7 +2,8 @@
  * Which grant serves a program's request, and how far its permission lets the token of that grant reach: for which
  * resource, at which endpoint, with which scopes. A narrow program gets a narrow token because of `scopesToNarrowTo`.
  *
- * Invariants: a permission's grants are used in the order in which it names them. A grant that no permission names
+ * Invariants: a permission's grants are used in the order in which it names them. Where they are of several accounts,
+ * the request names one, or the person has chosen one; nothing else decides. A grant that no permission names
  * needs the person's yes, even if the request names it. One exception: a permission that names none yet takes the only
  * living grant of its server. A grant that belongs to one program serves no other program. If a program names an
  * account, it gets no token of another one.
@@ -35,6 +36,8 @@ export interface GrantRequest {
 
 export type GrantChoice =
   | { readonly kind: 'use'; readonly grant: Grant; readonly permission: Permission }
+  /** The permission names several accounts, and nobody has said which one. */
+  | { readonly kind: 'choose'; readonly permission: Permission; readonly accounts: readonly string[] }
   /** It could be used, but no permission names it. */
   | { readonly kind: 'ask'; readonly grant: Grant }
   /** Another machine has its tokens. */
@@ -59,7 +62,9 @@ export function chooseGrant(
   const living = asked.filter(isLiving);
   const kept = vouchedOf(comparison, serving.filter(isLiving));
   for (const permission of permissions) {
-    const grant = firstNamed(permission, living) ?? onlyOne(permission, kept);
+    const accounts = account === undefined && grantId === undefined ? openAccounts(permission, living) : [];
+    if (accounts.length > 1) return { kind: 'choose', permission, accounts };
+    const grant = firstNamed(permission, ofAccount(living, accounts[0])) ?? onlyOne(permission, kept);
     if (grant && living.includes(grant)) return { kind: 'use', grant, permission };
   }
   const grant = likeliest(vouchedOf(comparison, living), permissions);
@@ -71,6 +76,32 @@ export function chooseGrant(
     return { kind: 'unknownAccount', account, known: known.map((one) => one.account) };
   }
   return { kind: 'signIn', grant: grant ?? asked[0] };
+}
+
+/** The accounts among which a request that names none may fall: the chosen one, or else all that are named. */
+function openAccounts({ grants = [], account }: Permission, living: readonly Grant[]): string[] {
+  // Most permissions name one grant, and this runs at every request.
+  if (grants.length < 2) return [];
+  const named = new Set(grants.flatMap((id) => living.find((one) => one.id === id)?.account ?? []));
+  // The person may have ended the chosen one.
+  return account !== undefined && named.has(account) ? [account] : [...named];
+}
+
+function ofAccount(living: readonly Grant[], account: string | undefined): readonly Grant[] {
+  return account === undefined ? living : living.filter((grant) => grant.account === account);
+}
+
+/**
+ * The account of a permission to which another one is added: the chosen one, or else the only one that it has given
+ * tokens of, so that a program goes on as the account that it works as.
+ */
+export function keptAccount(
+  grants: Pick<Grants, 'byId'>,
+  { account, resource, grants: named = [] }: Permission,
+): { readonly account?: string } {
+  if (account !== undefined) return { account };
+  const [only, ...others] = new Set(named.flatMap((id) => grants.byId(id)?.account ?? []));
+  return resource === undefined || only === undefined || others.length > 0 ? {} : { account: only };
 }
 
 /**

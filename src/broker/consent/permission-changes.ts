@@ -16,6 +16,7 @@ import type { ApiKeys } from '../records/api-key.ts';
 import { cliClientId } from '../records/local-client.ts';
 import { covers, isBoundTo, isRefused } from '../records/permission.ts';
 import type { AsRead, Permission, PermissionKey } from '../records/permission.ts';
+import { keptAccount } from './grant-choice.ts';
 import type { AccessRequest, CurrentPermissions, CurrentPermissionsParts } from './current-permissions.ts';
 
 export interface PermissionChangesParts extends CurrentPermissionsParts {
@@ -86,6 +87,11 @@ export class PermissionChanges {
     if (decision.run || decision.once || (before && decision.time !== undefined))
       await this.#lease(permission, card, decision);
     else await this.set(permission);
+  }
+
+  /** The account of a permission, for requests that name none. Throws `conflict` where the user decided otherwise meanwhile. */
+  async choose(permission: Permission, account: string): Promise<void> {
+    await this.#replace(permission, { ...permission, account });
   }
 
   /** A no. */
@@ -200,6 +206,9 @@ export class PermissionChanges {
       decision: 'allow',
       createdAt,
       ...(scope.length > 0 ? { scope } : access.key ? {} : { fixAtFirstToken: true }),
+      ...(before && grants.length > (before.grants ?? []).length
+        ? keptAccount(this.#parts.grants, before)
+        : {}),
       ...(grants.length > 0 ? { grants } : {}),
     };
   }

@@ -1,10 +1,10 @@
 /**
  * The answers that a person can give to a question, and their terms.
  *
- * Invariants: only a `yes` to a program that asks for tokens has terms, and terms give no scope that the question
- * doesn't show. Terms that can't be kept are refused before the question closes.
+ * Invariants: only a `yes` to a program has terms, and terms give no scope and no account that the question doesn't
+ * show. Terms that can't be kept are refused before the question closes.
  */
-import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
+import { KeyturnError, quoted, shellQuoted, shellWord } from '../../base/errors.ts';
 import type { Question } from './question.ts';
 import { cliClientId } from '../records/local-client.ts';
 
@@ -24,9 +24,12 @@ export interface Terms {
   readonly time?: number;
   /** As long as what it may do there already, at the time when the answer is kept. */
   readonly asBefore?: boolean;
+  /** Of a choice: the account. Needed where the question names several. */
+  readonly account?: string;
 }
 
 type AllowQuestion = Extract<Question, { readonly kind: 'allow' }>;
+type ChoiceQuestion = Extract<Question, { readonly kind: 'choice' }>;
 
 export interface Decision extends Terms {
   readonly verdict: Verdict;
@@ -34,12 +37,13 @@ export interface Decision extends Terms {
 
 /** Throws `invalid_request` for terms that don't fit, `conflict` if the run or permission they rest on has ended. */
 export function refuseTerms(question: Question, answer: Answer, terms: Terms): void {
+  if (question.kind === 'choice' && answer === 'yes') return refuseOtherAccount(question, terms);
   const { run, once, asBefore } = terms;
   if (Object.values(terms).every((term) => term === undefined)) return;
-  if (answer !== 'yes' || question.kind !== 'allow') {
+  if (answer !== 'yes' || question.kind !== 'allow' || terms.account !== undefined) {
     throw new KeyturnError(
       'invalid_request',
-      'Only a yes to a program can name scopes, a time, a run or once.',
+      'Only a yes to a program can name scopes, a time, a run or once, and only a choice an account.',
       {
         hint: 'The question must be of the kind "allow"; `keyturn pending` shows it.',
       },
@@ -59,6 +63,21 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
     rule: 'A permission for a run, or for once, ends with the run’s last connection',
     hint: 'Allow it for a time, or wait until it asks again.',
   });
+}
+
+/** A choice is for good, and among the accounts that the question names. */
+function refuseOtherAccount({ accounts }: ChoiceQuestion, { account, ...others }: Terms): void {
+  const isPlain = Object.values(others).every((term) => term === undefined);
+  const isNamed = account === undefined ? accounts.length === 1 : accounts.includes(account);
+  if (isPlain && isNamed) return;
+  throw new KeyturnError(
+    'invalid_request',
+    'A yes to this question names one of its accounts, and nothing else.',
+    {
+      rule: 'A choice is among the accounts that the program may use',
+      hint: `Name one with --account: ${accounts.map((one) => shellQuoted(one)).join(', ')}`,
+    },
+  );
 }
 
 /** A yes may give less than the question asks, never more. A question without scopes covers all scopes. */

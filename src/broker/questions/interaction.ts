@@ -168,6 +168,7 @@ function shareOf(question: Question): Share {
       return { what: 'cards', counted: 'cards', whose: 'command' };
     case 'allow':
     case 'url':
+    case 'choice':
       return { what: 'cards', counted: 'cards', whose: `client ${question.clientId}` };
     case 'settings':
     case 'account':

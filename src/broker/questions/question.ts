@@ -232,6 +232,18 @@ export type Question =
       readonly asker?: ClientProcessView;
     }
   | {
+      /** Which of its accounts a program uses at a server. A yes names one of them, and gives no new access. */
+      readonly kind: 'choice';
+      readonly clientId: string;
+      readonly clientName: string;
+      readonly endpoint: string;
+      readonly accounts: readonly string[];
+      /** A project file in this folder names the one account. A yes counts for the folder, for any program. */
+      readonly folder?: string;
+      /** The process at the time of its question. */
+      readonly asker?: ClientProcessView;
+    }
+  | {
       readonly kind: 'command';
       readonly request: ApprovalRequest;
       /** The process that runs the command, at the time of its question. */

@@ -4,6 +4,14 @@ import type { ApiKey } from '../records/api-key.ts';
 import type { ClientProcess } from './client-process.ts';
 import type { Permission } from '../records/permission.ts';
 
+/** Where a program says that it found a project file. */
+export interface FolderClaim {
+  /** The folder's canonical path. */
+  readonly folder: string;
+  /** Tells this folder from another one that stood at its path before, or will. */
+  readonly mark: string;
+}
+
 export interface TokenRequest {
   /** The local client, as its connection proved. */
   readonly clientId: string;
@@ -13,6 +21,8 @@ export interface TokenRequest {
   readonly resource: string;
   readonly scope?: readonly string[];
   readonly account?: string;
+  /** Why `account`: a project file names it. */
+  readonly chosenBy?: FolderClaim;
   /** Milliseconds that the token must still be valid. */
   readonly minimumValidity?: number;
   /** A challenge that the protected server sent to the local client: a hint, never an order. */

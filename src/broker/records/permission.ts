@@ -25,6 +25,11 @@ export const permissionSchema = z.object({
    * names one.
    */
   grants: z.array(z.string()).optional(),
+  /**
+   * The account, of those of `grants`, for requests that name none. Absent: the only one; the person is asked where
+   * there are several.
+   */
+  account: z.string().optional(),
   /** Ids of grants that the user refused on a card; nobody is asked about them again. */
   refusedGrants: z.array(z.string()).optional(),
   decision: z.enum(['allow', 'deny']),
@@ -214,8 +219,8 @@ export function isBound({ grants = [] }: Permission): boolean {
  */
 export function carriedOver(
   before: Permission | undefined,
-  { decision, scope, grants = [] }: Permission,
-): Pick<Permission, 'refused' | 'grants' | 'refusedGrants'> {
+  { decision, scope, grants = [], account = before?.account }: Permission,
+): Pick<Permission, 'refused' | 'grants' | 'account' | 'refusedGrants'> {
   if (decision === 'deny' || before?.decision !== 'allow') return {};
   const named = union(before.grants ?? [], grants);
   const refusedGrants = before.refusedGrants?.filter((id) => !named.includes(id)) ?? [];
@@ -223,6 +228,7 @@ export function carriedOver(
   return {
     ...(refused ? { refused } : {}),
     ...(named.length > 0 ? { grants: named } : {}),
+    ...(account === undefined ? {} : { account }),
     ...(refusedGrants.length > 0 ? { refusedGrants } : {}),
   };
 }

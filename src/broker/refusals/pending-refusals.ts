@@ -4,7 +4,7 @@
  *
  * Invariant: a client is called replaceable only if another may replace it without the person entering it.
  */
-import { KeyturnError, shellQuoted, shellWord, Unreachable } from '../../base/errors.ts';
+import { KeyturnError, quoted, shellQuoted, shellWord, Unreachable } from '../../base/errors.ts';
 import type { Interaction } from '../questions/interaction.ts';
 import type { Question } from '../questions/question.ts';
 
@@ -47,6 +47,13 @@ export function stillPending(
         },
       );
     }
+    if (question.kind === 'choice' && question.clientId === clientId && question.endpoint === endpoint) {
+      return new KeyturnError(
+        'consent_pending',
+        `Nobody has answered yet which account ${question.clientName} uses at ${endpoint}.`,
+        { hint: isDesk ? answerWith(id, isDesk) : choiceHint(id, question.accounts) },
+      );
+    }
     const isSignIn = question.kind === 'login' || question.kind === 'device';
     if (isSignIn && question.endpoint === endpoint) return unfinished(question, isDesk);
     if (question.kind === 'account' && question.endpoint === endpoint) {
@@ -69,6 +76,13 @@ function answerWith(id: string, isDesk: boolean): string {
   return isDesk
     ? 'Answer in Keyturn’s window, then ask again.'
     : `Answer with: keyturn answer ${shellWord(id)} yes   (or no, or later)`;
+}
+
+/** Where there is one account, only a project file is to be confirmed. */
+function choiceHint(id: string, accounts: readonly string[]): string {
+  const [first = ''] = accounts;
+  if (accounts.length === 1) return answerWith(id, false);
+  return `Answer with: keyturn answer ${shellWord(id)} yes --account ${shellQuoted(first)}   (of ${accounts.map(quoted).join(', ')})`;
 }
 
 function unfinished(

@@ -90,15 +90,16 @@ export const nodeFlags: readonly string[] = ['--disable-sigusr1', '--max-semi-sp
 
 /**
  * A command of ours that outlives this process: in a session and a folder of its own, with the allow-list's
- * environment.
+ * environment. `folder`: where it works; outside every project unless given.
  */
 export function spawnDetached(
   args: readonly string[],
   stdio: 'ignore' | ['ignore', 'pipe', 'pipe'],
   further: NodeJS.ProcessEnv = {},
+  folder = workingFolder(process.env),
 ) {
   return spawn(process.execPath, isSingle ? args : [...nodeFlags, bin, ...args], {
-    cwd: workingFolder(process.env),
+    cwd: folder,
     env: { ...environmentFor(process.env), ...further },
     detached: true,
     stdio,

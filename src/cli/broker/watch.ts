@@ -117,6 +117,8 @@ function tell(question: Fields, own: OwnLogin | undefined, isDesk: boolean): voi
       return tellAccount(question, isDesk);
     case 'allow':
       return question['client'] === 'cli' ? tellAllow(question, isDesk) : undefined;
+    case 'choice':
+      return question['client'] === 'cli' ? tellChoice(question, isDesk) : undefined;
   }
 }
 
@@ -135,8 +137,7 @@ const waysToSignIn = {
 
 /** Otherwise a mistyped name would silently become an account. */
 function tellNewAccount(question: Fields): void {
-  const accounts = question['accounts'];
-  const others = Array.isArray(accounts) ? accounts.filter((one) => typeof one === 'string') : [];
+  const others = accountsIn(question);
   if (others.length === 0) return;
   say(
     `keyturn: ${quoted(text(question, 'account'))} is a new account there, beside ${others.map((one) => quoted(one)).join(', ')}.`,
@@ -198,12 +199,32 @@ function tellAllow(question: Fields, isDesk: boolean): void {
   tellAnswer(question, isDesk);
 }
 
+function tellChoice(question: Fields, isDesk: boolean): void {
+  const [folder, resource] = [text(question, 'folder'), text(question, 'resource')];
+  const accounts = accountsIn(question);
+  const names = accounts.map((one) => quoted(one)).join(', ');
+  if (folder !== '') {
+    say(`keyturn: should the project file in ${quoted(folder)} choose the account ${names} at ${resource}?`);
+    return tellAnswer(question, isDesk);
+  }
+  say(`keyturn: which account should \`keyturn token\` use at ${resource}, where you name none: ${names}?`);
+  if (isDesk) return tellAnswer(question, isDesk);
+  say(
+    `  Answer in another terminal: keyturn answer ${shellWord(text(question, 'id'))} yes --account ${shellQuoted(accounts[0] ?? '')}   (or another one, or no, or later)`,
+  );
+}
+
 function tellAnswer(question: Fields, isDesk: boolean): void {
   say(
     isDesk
       ? '  Answer in Keyturn’s window.'
       : `  Answer in another terminal: keyturn answer ${shellWord(text(question, 'id'))} yes   (or no, or later)`,
   );
+}
+
+function accountsIn(question: Fields): string[] {
+  const accounts = question['accounts'];
+  return Array.isArray(accounts) ? accounts.filter((one) => typeof one === 'string') : [];
 }
 
 /** The server names another issuer than it did: the person must know whom to trust with a password. */

@@ -25,11 +25,12 @@ export const command = defineCommand(
         summary: 'exactly these scopes in place of those in the question',
         more: '; no others',
       },
+      account: { type: 'string', value: 'ACCOUNT', summary: 'of a choice: the account' },
     },
     about:
       'Answer a question that `keyturn pending` shows. "no" is remembered, "later" isn\'t. Before you pair a program, compare the code it shows. Where the app is the broker, a yes counts in Keyturn\'s window only.',
     notes: [
-      'The options go with a yes to a program that asks for tokens; --once without --this-run and --for.',
+      'The options go with a yes to a program that asks for tokens; --once without --this-run and --for. --account goes with a yes to the question which account a program uses.',
     ],
     examples: ['keyturn answer 1a2b3c4d yes --this-run --for 30m'],
   },
@@ -50,6 +51,7 @@ export const command = defineCommand(
       answer,
       ...scopeFrom(options.scope),
       ...(lease === undefined ? {} : { lease }),
+      ...(options.account === undefined ? {} : { account: options.account }),
     });
     if (question?.kind === 'url' && question.url !== undefined) {
       say('keyturn: the page opens in your browser. If none opened, visit:');

@@ -6,12 +6,15 @@
  */
 import { exitCodes, KeyturnError, reasons } from '../../base/errors.ts';
 import { endpointUrl } from '../../client/endpoint-url.ts';
+import type { NamedAccount } from '../../bridge/server/authorized-fetch.ts';
 import type { Connection } from '../../client/connection.ts';
 import { kinds } from '../programs/asked.ts';
+import { withProjectAccount } from '../project/project-folder.ts';
 import { startEntry } from '../programs/entry.ts';
 import { entryName, nameOfServer } from '../programs/entry-name.ts';
 import { headersFrom, withHeaders } from '../programs/extra-headers.ts';
 import { translated } from '../../setup/mcp-remote.ts';
+import type { TokenGetParams } from '../../ipc/wire/token-messages.ts';
 import { UsageError } from '../terminal/arguments.ts';
 import { type Command, defineCommand } from '../terminal/command.ts';
 import { refuse, say } from '../terminal/output.ts';
@@ -76,12 +79,13 @@ const carry = defineCommand(statement, async ({ operands: [url], options }) => {
   const { as, header, 'header-file': files, 'ignore-tool': ignored = [] } = options;
   if (options.connect) return connectBeforehand(endpoint, as, options);
   if (options.json) throw new UsageError('--json goes with --connect');
-  const entry = { name: as ?? entryName(endpoint), resource: endpoint.href };
+  const named = await projectAccount(endpoint.href);
+  const entry = { name: as ?? entryName(endpoint), resource: endpoint.href, ...named };
   const headers = await headersFrom(
     { ...(header && { header }), ...(files && { 'header-file': files }) },
     endpoint.href,
   );
-  await bridge(endpoint, async () => startEntry(entry), { headers, ignored });
+  await bridge(endpoint, async () => startEntry(entry), { headers, ignored, account: named });
   // Connections that were kept open would keep the process alive.
   process.exit(exitCodes.ok);
 });
@@ -96,18 +100,26 @@ async function connectBeforehand(
   }: { readonly json?: boolean; readonly 'in-background'?: boolean },
 ): Promise<number> {
   const resource = endpoint.href;
+  const named = await projectAccount(resource);
   if (isInBackground) {
     const { askInBackground } = await import('../programs/asker.ts');
-    return askInBackground({ as: name, params: { resource, kinds } });
+    return askInBackground({ as: name, params: { resource, kinds, ...named } });
   }
   const { connectEntry } = await import('../programs/entry-connect.ts');
-  await connectEntry({ name, resource });
+  await connectEntry({ name, resource, ...named });
   const { tellEntry } = await import('../programs/configured-entry.ts');
   tellEntry({ name, resource }, json);
   return exitCodes.ok;
 }
 
+/** A bridge serves the folder that it was started in. */
+async function projectAccount(resource: string): Promise<NamedAccount> {
+  const { account, chosenBy } = await withProjectAccount<TokenGetParams>({ resource });
+  return account === undefined || chosenBy === undefined ? {} : { account, chosenBy };
+}
+
 interface Additions {
+  readonly account: NamedAccount;
   readonly headers: ReadonlyMap<string, string>;
   readonly ignored: readonly string[];
 }
@@ -115,7 +127,7 @@ interface Additions {
 async function bridge(
   endpoint: URL,
   connection: () => Promise<Connection>,
-  { headers, ignored }: Additions,
+  { account, headers, ignored }: Additions,
 ): Promise<void> {
   const [{ runBridge }, { bridgeFetch }, { whileWanted }, { ToolFilter }] = await Promise.all([
     import('../../bridge/bridge.ts'),
@@ -126,6 +138,7 @@ async function bridge(
   await runBridge({
     endpoint,
     connection,
+    account,
     stdin: process.stdin,
     stdout: process.stdout,
     say,
@@ -141,7 +154,7 @@ async function answerWith(error: KeyturnError): Promise<never> {
   const refused = async (): Promise<never> => {
     throw error;
   };
-  await bridge(new URL('https://localhost/'), refused, { headers: new Map(), ignored: [] });
+  await bridge(new URL('https://localhost/'), refused, { account: {}, headers: new Map(), ignored: [] });
   process.exit(reasons[error.reason].exit);
 }
 

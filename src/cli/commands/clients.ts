@@ -88,11 +88,16 @@ function rows({ client, label }: Named, refused: ReadonlySet<string>): string[][
     client.clientId,
     permission.resource,
     `${permission.decision}${permission.run === undefined && client.parentId === undefined ? mark(files.permissions) : ''}`,
-    permission.accounts?.join(', ') ?? '-',
+    accountsIn(permission),
     permission.key ? `API key, ${keyPlaceWords(permission.key)}` : (permission.scope ?? 'any'),
     untilOf(permission),
     used,
   ]);
+}
+
+function accountsIn({ accounts = [], account }: Client['permissions'][number]): string {
+  if (accounts.length === 0) return '-';
+  return accounts.map((one) => (one === account ? `${one} (chosen)` : one)).join(', ');
 }
 
 function untilOf({ until, run, once }: Client['permissions'][number]): string {

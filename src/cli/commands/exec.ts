@@ -79,7 +79,9 @@ export const command = defineCommand(statement, async ({ options, operands }) =>
   const timeout = secondsFrom(options.timeout, '--timeout') ?? defaultTimeout;
   // Before anybody is asked: a place for the files is there, or nothing is done.
   const files = wanted.some(({ kind }) => kind === 'file') ? await TokenFiles.make() : undefined;
-  const requests = wanted.map((one) => ({ ...one, asked: askedBy(options, one.resource, validity) }));
+  const requests = await Promise.all(
+    wanted.map(async (one) => ({ ...one, asked: await askedBy(options, one.resource, validity) })),
+  );
   const given = await credentialsTogether(requests, validity, async (asked) =>
     credentialWithin(asked, {
       command: ['headers'],

@@ -64,6 +64,8 @@ function describe(question: Question, isDesk: boolean): string[] {
       return [`${id}  ${accountQuestion(question)}`, ...answer];
     case 'url':
       return [...pageLines(question, isDesk), ...askerLines(asker), ...answer];
+    case 'choice':
+      return [...choiceLines(question), ...askerLines(asker), ...(isDesk ? answer : choiceAnswers(question))];
     case 'settings':
       return [
         `${id}  Settings were changed outside Keyturn, and you have not confirmed them. Apply them?`,
@@ -78,6 +80,24 @@ function describe(question: Question, isDesk: boolean): string[] {
         end,
       ];
   }
+}
+
+function choiceLines({ id, client, resource, accounts = [], folder }: Question): string[] {
+  const names = accounts.map(quoted).join(', ');
+  return folder === undefined
+    ? [`${id}  Which account should ${client} use at ${resource}, where a request names none: ${names}?`]
+    : [
+        `${id}  Should the project file in ${quoted(folder)} choose the account ${names} at ${resource}?`,
+        `  ${client} says that it runs there. A yes counts for every program of yours in that folder.`,
+      ];
+}
+
+function choiceAnswers({ id, accounts = [], folder }: Question): string[] {
+  if (folder !== undefined) return [`  keyturn answer ${shellWord(id)} yes|no|later`];
+  return [
+    ...accounts.map((one) => `  keyturn answer ${shellWord(id)} yes --account ${shellQuoted(one)}`),
+    `  keyturn answer ${shellWord(id)} no|later`,
+  ];
 }
 
 /** At a desk without the address: only the window shows it. */

@@ -5,7 +5,7 @@
  * window. One who was refused before is asked anew: a person started this.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { exitCodes, KeyturnError, quoted, shellWord } from '../../base/errors.ts';
+import { exitCodes, KeyturnError, quoted, shellQuoted, shellWord } from '../../base/errors.ts';
 import { locate } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
 import { pollInterval } from '../../client/takeover.ts';
@@ -25,8 +25,9 @@ import type { Entry } from './entry.ts';
 import { forgetRefusal } from './pairing.ts';
 
 /** Throws what a request for a token throws. */
-export async function connectEntry({ name, resource }: Entry): Promise<void> {
-  const asked: Asked = { as: name, params: { resource, kinds } };
+export async function connectEntry({ name, resource, account, chosenBy }: Entry): Promise<void> {
+  const named = account === undefined || chosenBy === undefined ? {} : { account, chosenBy };
+  const asked: Asked = { as: name, params: { resource, kinds, ...named } };
   forgetRefusal(name);
   if (forwardedSocket(process.env)) return connectForwarded(asked, name);
   const owner = await connect();
@@ -111,7 +112,9 @@ function tellQuestions(
   const shown = new Set<string>();
   const prompts = new Prompts(signal);
   const isOurs = ({ kind, code = '', client, resource: about }: Question): boolean =>
-    kind === 'pair' ? codes.has(code) : kind === 'allow' && client === name && about === endpoint;
+    kind === 'pair'
+      ? codes.has(code)
+      : (kind === 'allow' || kind === 'choice') && client === name && about === endpoint;
   const look = async (): Promise<void> => {
     const questions = await openQuestions(owner);
     prompts.keep(questions.map(({ id }) => id));
@@ -120,7 +123,9 @@ function tellQuestions(
       shown.add(question.id);
       const { id } = question;
       const words = wordsOf(question, { name, resource });
-      if (isDesk || !isAtTerminal()) tell(question, words, isDesk);
+      // A yes to a choice among several names one.
+      const isPlain = question.kind !== 'choice' || question.folder !== undefined;
+      if (isDesk || !isAtTerminal() || !isPlain) tell(question, words, isDesk);
       else
         prompts.ask(
           id,
@@ -143,7 +148,14 @@ function tellQuestions(
   };
 }
 
-function wordsOf({ kind, code, key }: Question, { name, resource }: Entry): string {
+function wordsOf(question: Question, { name, resource }: Entry): string {
+  const { kind, code, key, folder, accounts = [] } = question;
+  const names = accounts.map(quoted).join(', ');
+  if (kind === 'choice') {
+    return folder === undefined
+      ? `keyturn: which account should ${quoted(name)} use at ${quoted(resource)}: ${names}?`
+      : `keyturn: should the project file in ${quoted(folder)} choose the account ${names} at ${quoted(resource)}?`;
+  }
   const what =
     kind === 'pair'
       ? `${quoted(name)} asks to be paired. Its code is ${code}.`
@@ -153,12 +165,17 @@ function wordsOf({ kind, code, key }: Question, { name, resource }: Entry): stri
   return `keyturn: ${what}`;
 }
 
-function tell({ id, kind }: Question, words: string, isDesk: boolean): void {
+function tell({ id, kind, folder, accounts = [] }: Question, words: string, isDesk: boolean): void {
   say(words);
+  const [first] = accounts;
+  const option =
+    kind === 'choice' && folder === undefined && first !== undefined
+      ? ` --account ${shellQuoted(first)}`
+      : '';
   say(
     isDesk
       ? `  ${kind === 'pair' ? 'Compare the code, and answer' : 'Answer'} in Keyturn’s window.`
-      : `  Answer in another terminal: keyturn answer ${shellWord(id)} yes   (or no)`,
+      : `  Answer in another terminal: keyturn answer ${shellWord(id)} yes${option}   (or no)`,
   );
 }
 

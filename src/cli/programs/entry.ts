@@ -8,6 +8,7 @@ import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts'
 import type { Reason } from '../../base/errors.ts';
 import { connectStarting } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
+import type { ChosenBy } from '../../ipc/wire/token-messages.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
 import { connect, connectIfRunning, requireBroker, throughRestart } from '../broker/connection.ts';
@@ -23,7 +24,7 @@ export async function connectAs(name: string | undefined): Promise<Connection> {
 }
 
 /** What a person can mend by an answer or a sign-in. */
-const askable: readonly Reason[] = ['unpaired', 'consent_required', 'login_required'];
+const askable: readonly Reason[] = ['unpaired', 'consent_required', 'account_required', 'login_required'];
 
 export interface Entry {
   readonly name: string;
@@ -31,6 +32,8 @@ export interface Entry {
   readonly resource: string;
   readonly scope?: string | undefined;
   readonly account?: string | undefined;
+  /** A project file names the account. */
+  readonly chosenBy?: ChosenBy | undefined;
 }
 
 interface Start {
@@ -57,7 +60,7 @@ export async function startEntry(
     again = 'restart this server in your client',
   }: Start = {},
 ): Promise<Connection> {
-  const { name, resource, scope, account } = entry;
+  const { name, resource, scope, account, chosenBy } = entry;
   const asked: Asked = {
     as: name,
     params: {
@@ -66,6 +69,7 @@ export async function startEntry(
       interaction: 'never',
       ...(scope === undefined ? {} : { scope }),
       ...(account === undefined ? {} : { account }),
+      ...(chosenBy === undefined ? {} : { chosenBy }),
     },
   };
   const first = await ready(asked);
@@ -126,8 +130,8 @@ async function refuseRemembered({ name }: Entry, { reason }: KeyturnError): Prom
 }
 
 async function unanswered(
-  { name, resource }: Entry,
-  { reason }: KeyturnError,
+  { name, resource, chosenBy }: Entry,
+  { reason, message }: KeyturnError,
   again: string,
 ): Promise<KeyturnError> {
   const isElsewhere = forwardedSocket(process.env) !== undefined;
@@ -139,7 +143,9 @@ async function unanswered(
       ? `Nobody has said yet that ${quoted(name)} may be paired.`
       : reason === 'login_required'
         ? `The sign-in for ${quoted(resource)} is not finished.`
-        : `Nobody has said yet that ${quoted(name)} may reach ${quoted(resource)}.`;
+        : reason === 'account_required' || chosenBy
+          ? message
+          : `Nobody has said yet that ${quoted(name)} may reach ${quoted(resource)}.`;
   const connectCommand = `keyturn bridge --connect ${shellWord(resource)} --as ${shellWord(name)}`;
   return new KeyturnError(reason === 'login_required' ? 'login_pending' : 'consent_pending', question, {
     hint: isElsewhere

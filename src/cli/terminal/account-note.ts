@@ -18,7 +18,9 @@ export function accountNote({ client, resource }: Allowed, clients: Clients, gra
     .find(({ clientId, name }) => clientId === client || name === client)
     ?.permissions.find((one) => one.resource === endpoint);
   const bound = permission?.accounts ?? [];
-  if (bound.length > 0) return `${client} works there as ${names(bound)}.`;
+  if (bound.length > 1 && permission?.account === undefined)
+    return `${client} may use ${names(bound)} there: you will be asked which one, or use --account ACCOUNT.`;
+  if (bound.length > 0) return `${client} works there as ${names([permission?.account ?? bound[0] ?? ''])}.`;
   const accounts = grants
     .filter((grant) => grant.endpoint === endpoint && grant.state !== 'revoked')
     .flatMap(({ account }) => account ?? []);

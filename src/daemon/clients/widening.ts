@@ -8,7 +8,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Broker } from '../../broker/broker.ts';
 import { wholeSeconds } from '../../base/clock.ts';
-import { grantsOfAccount } from '../../broker/consent/grant-choice.ts';
+import { grantsOfAccount, keptAccount } from '../../broker/consent/grant-choice.ts';
 import { keySubject } from '../../broker/records/api-key.ts';
 import type { ApiKey } from '../../broker/records/api-key.ts';
 import { namesGrant } from '../../broker/records/permission.ts';
@@ -96,11 +96,15 @@ export function decisionOf(broker: Broker, params: PermissionParams): Permission
     return named;
   }
   const { fixAtFirstToken, resource } = current;
+  // Naming an account that is allowed already chooses it.
+  const isAllowed = named.grants.every((id) => namesGrant(current, id));
+  const hasOthers = current.grants?.some((id) => !named.grants.includes(id)) ?? false;
   return {
     ...(current.until === undefined ? {} : { until: current.until }),
     ...(current.scope === undefined ? {} : { scope: current.scope }),
     ...(scope === undefined && fixAtFirstToken !== undefined ? { fixAtFirstToken } : {}),
     ...(resource === undefined ? {} : { resource }),
+    ...(isAllowed && hasOthers ? { account } : keptAccount(grants, current)),
     ...named,
   };
 }
@@ -184,6 +188,7 @@ export function widens(broker: Broker, params: PermissionParams): boolean {
   const current = permissions.find(clientId, endpoint, clock.wall());
   if (current?.decision !== 'allow' || Object.keys(more).length > 0) return true;
   if (decided.grants?.some((id) => !namesGrant(current, id))) return true;
+  if (decided.account !== undefined && decided.account !== current.account) return true;
   return (
     !reachesOnly(wanted, current.scope) ||
     !endsBy(until, current.until) ||

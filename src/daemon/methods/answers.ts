@@ -134,11 +134,12 @@ export function explanationAnswer(
     timeline: rows
       .toSorted((one, other) => one.time - other.time)
       .filter(({ client }) => own === undefined || client === undefined || client === own)
-      .map(({ time, event, outcome = '', client, count }) => ({
+      .map(({ time, event, outcome = '', client, folder, count }) => ({
         at: wholeSeconds(time),
         event,
         outcome,
         ...(client === undefined ? {} : { client }),
+        ...(folder === undefined ? {} : { folder }),
         ...(count === undefined ? {} : { count }),
       })),
   };
@@ -256,6 +257,7 @@ function permissionAnswer(
       decision,
       ...(permission.scope === undefined ? {} : { scope: formatScope(permission.scope) }),
       ...(accounts.length > 0 ? { accounts } : {}),
+      ...(accounts.length > 1 && permission.account !== undefined ? { account: permission.account } : {}),
       ...until,
     },
   ];

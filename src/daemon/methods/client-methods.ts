@@ -87,13 +87,14 @@ export const clientMethods: Pick<
       .map((open) => interactionAnswer(open, signIns.mayFinish(caller, open.question))),
   }),
 
-  'interaction.answer': ({ broker }, _caller, { id, answer, scope, lease }) => {
+  'interaction.answer': ({ broker }, _caller, { id, answer, scope, lease, account }) => {
     broker.parts.interactions.answer(id, answer, {
       ...(scope === undefined ? {} : { scope: parseScope(scope) }),
       ...(lease?.run === undefined ? {} : { run: lease.run }),
       ...(lease?.once === undefined ? {} : { once: lease.once }),
       ...(lease?.asBefore === undefined ? {} : { asBefore: lease.asBefore }),
       ...(lease?.seconds === undefined ? {} : { time: lease.seconds * 1000 }),
+      ...(account === undefined ? {} : { account }),
     });
     return {};
   },

@@ -81,11 +81,24 @@ export function interactionAnswer(
         ...(mayFinish ? { url: question.url } : {}),
         message: question.message,
       };
+    case 'choice':
+      return { ...card, ...choiceAnswer(question) };
     case 'settings':
       return { ...card, settings: question.settings.map((setting) => ({ ...setting })) };
     case 'command':
       return { ...card, asker: processAnswer(question.asker), ...requestAnswer(question.request) };
   }
+}
+
+function choiceAnswer(question: Extract<Question, { readonly kind: 'choice' }>): Partial<InteractionAnswer> {
+  const { clientName, asker, endpoint, accounts, folder } = question;
+  return {
+    client: clientName,
+    ...(asker === undefined ? {} : { asker: processAnswer(asker) }),
+    resource: endpoint,
+    accounts: [...accounts],
+    ...(folder === undefined ? {} : { folder }),
+  };
 }
 
 type SignInQuestion = Extract<Question, { readonly kind: 'login' | 'device' }>;

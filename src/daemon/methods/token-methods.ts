@@ -35,6 +35,7 @@ export const tokenMethods: Pick<
       resource: params.resource,
       ...(params.scope === undefined ? {} : { scope: parseScope(params.scope) }),
       ...(params.account === undefined ? {} : { account: params.account }),
+      ...(params.chosenBy === undefined ? {} : { chosenBy: params.chosenBy }),
       ...(params.minimumValidity === undefined ? {} : { minimumValidity: params.minimumValidity * 1000 }),
       ...(params.challenge === undefined ? {} : { challenge: challengeFrom(params.challenge) }),
       ...(params.operation === undefined ? {} : { operation: params.operation }),

@@ -22,6 +22,8 @@ const heldPermission = permission.extend({
   key: keyPlace.optional(),
   /** The accounts that the program works as there; absent until its first token. */
   accounts: z.array(account).optional(),
+  /** Of several: the one for requests that name none; absent while nobody has chosen. */
+  account: account.optional(),
   /** The permission is for this run of the program only. */
   run: asker.optional(),
   /** And for one token. */

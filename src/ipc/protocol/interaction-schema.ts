@@ -11,7 +11,7 @@ import { keyPlace } from './key-schema.ts';
 import { movedSignIn } from './grant-schema.ts';
 import { assertionSource, authMethod, clientIdentifier, registrationGrant } from './registration-schema.ts';
 import { settingName, settingValue, unconfirmed } from './settings-schema.ts';
-import { account, day, id, instant, overrideName, scope, seconds, state, url } from './values.ts';
+import { account, day, folder, id, instant, overrideName, scope, seconds, state, url } from './values.ts';
 import { maxLength } from '../wire/limits.ts';
 
 /** Seconds: a hundred years, beyond which "until you end it" is what was meant. */
@@ -40,6 +40,8 @@ export const interactionAnswer = z.object({
       aloneOnly,
     )
     .optional(),
+  /** Of a choice: one of the accounts that it names. */
+  account: account.optional(),
 });
 
 /** A browser on this machine; one elsewhere, with its last address pasted back; or a code (RFC 8628). */
@@ -47,7 +49,7 @@ const signInMethod = z.literal(['browser', 'paste', 'device']);
 
 export const interaction = z.object({
   id,
-  kind: z.literal(['allow', 'pair', 'login', 'device', 'account', 'command', 'settings', 'url']),
+  kind: z.literal(['allow', 'pair', 'login', 'device', 'account', 'command', 'settings', 'url', 'choice']),
   /** Of the kind `command`: what it would widen. The fields below say what the person has to know about it. */
   command: z
     .literal([
@@ -94,9 +96,11 @@ export const interaction = z.object({
   /**
    * Of `allow`, where the question is about the account: those that the program works as there now. Of the end of a
    * denial: those that it is about. Of `account`: those that are signed in there. Of a sign-in under a new name:
-   * those beside it.
+   * those beside it. Of `choice`: those to choose among, of which a yes names one where there are several.
    */
   accounts: z.array(account).optional(),
+  /** Of `choice`: a project file in this folder names the account, as the program says. */
+  folder: folder.optional(),
   /** Of a sign-in by a page: what to try where the page shows an error. */
   hint: z.string().max(maxLength.scope).optional(),
   until: instant.optional(),

@@ -6,7 +6,7 @@
  */
 import * as z from 'zod';
 
-import { account, id, instant, scope, seconds, url } from './values.ts';
+import { account, folder, id, instant, scope, seconds, url } from './values.ts';
 import { maxLength } from '../wire/limits.ts';
 import { keyValuePattern, methodPattern, noncePattern, proofPattern, tokenPattern } from '../wire/values.ts';
 import { keyPlace } from './key-schema.ts';
@@ -45,20 +45,27 @@ const kinds = z
   .max(2)
   .optional();
 
-export const tokenGet = z.object({
-  resource: url,
-  /** What the program can use. */
-  kinds,
-  scope: scope.min(1).optional(),
-  account: account.optional(),
-  minimumValidity: seconds.optional(),
-  challenge: challenge.optional(),
-  operation: z.string().max(maxLength.operation).optional(),
-  interaction: z.literal(['never', 'allow']).optional(),
-  timeout: seconds.optional(),
-  /** From the broker's own proxy only: the process behind it. */
-  process: z.object({ pid: z.int().positive(), startTicks: z.string().max(maxLength.id) }).optional(),
-});
+export const tokenGet = z
+  .object({
+    resource: url,
+    /** What the program can use. */
+    kinds,
+    scope: scope.min(1).optional(),
+    account: account.optional(),
+    /** Why `account`: a project file in this folder names it. A claim of the program's, and shown as one. */
+    chosenBy: z.object({ folder, mark: z.string().max(maxLength.id) }).optional(),
+    minimumValidity: seconds.optional(),
+    challenge: challenge.optional(),
+    operation: z.string().max(maxLength.operation).optional(),
+    interaction: z.literal(['never', 'allow']).optional(),
+    timeout: seconds.optional(),
+    /** From the broker's own proxy only: the process behind it. */
+    process: z.object({ pid: z.int().positive(), startTicks: z.string().max(maxLength.id) }).optional(),
+  })
+  .refine(
+    ({ account: named, chosenBy }) => chosenBy === undefined || named !== undefined,
+    'chosenBy goes with account',
+  );
 
 /** What the program gives up there. */
 export const permissionRelease = z.object({ resource: url, kinds });

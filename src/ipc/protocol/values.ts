@@ -16,6 +16,8 @@ export const name = z.string().regex(namePattern).max(maxLength.id);
 export const url = z.string().min(1).max(maxLength.url);
 export const scope = z.string().max(maxLength.scope);
 export const account = z.string().max(maxLength.account);
+/** The path of a folder, after the name of its machine where that is another one. */
+export const folder = z.string().min(1).max(maxLength.path);
 export const state = z.string().min(1).max(maxLength.id);
 /** Seconds since 1970. */
 export const instant = z.int().nonnegative();

@@ -54,19 +54,31 @@ function chosen(
   const choice = chooseGrant(vouched(grants), { ...editor, ...asked }, permissions);
   if (choice.kind === 'signIn') return 'signIn';
   if (choice.kind === 'unknownAccount') return `unknown ${choice.account}, beside ${choice.known.join(' ')}`;
+  if (choice.kind === 'choose') return `choose of ${choice.accounts.join(' ')}`;
   return `${choice.kind} ${choice.grant.account}`;
 }
 
 const revoked = { state: { kind: 'revoked', receipt: 'confirmed' } } as const;
 
 describe('a permission that names grants', () => {
-  it('a permission that names grants is served by the first of them, even if the others are newer', async () => {
+  it('a permission that names grants of several accounts is served by the one that the request or the person names, and by no other', async () => {
     const grants = await grantsOf({ alice: {}, bob: {}, carol: {} });
     const both = { ...allowed, grants: [idOf(grants, 'alice'), idOf(grants, 'bob')] };
-    expect(chosen(grants, {}, both)).toBe('use alice');
+    expect(chosen(grants, {}, both)).toBe('choose of alice bob');
+    expect(chosen(grants, {}, { ...both, account: 'alice' })).toBe('use alice');
+    expect(chosen(grants, {}, { ...both, account: 'bob' })).toBe('use bob');
+    expect(chosen(grants, { account: 'bob' }, { ...both, account: 'alice' })).toBe('use bob');
     expect(chosen(grants, { account: 'bob' }, both)).toBe('use bob');
     expect(chosen(grants, { account: 'carol' }, both)).toBe('ask carol');
     expect(chosen(grants, { account: 'dora' }, both)).toBe('unknown dora, beside bob alice');
+  });
+
+  it('a permission whose chosen account was ended goes on with the only other one, and asks among several', async () => {
+    const grants = await grantsOf({ alice: revoked, bob: {}, carol: {} });
+    const [alice, bob, carol] = ['alice', 'bob', 'carol'].map((account) => idOf(grants, account));
+    const had = { ...allowed, account: 'alice', grants: [alice ?? '', bob ?? ''] };
+    expect(chosen(grants, {}, had)).toBe('use bob');
+    expect(chosen(grants, {}, { ...had, grants: [...had.grants, carol ?? ''] })).toBe('choose of bob carol');
   });
 
   it('a permission that names grants is served by a lease that names the account', async () => {

@@ -72,6 +72,7 @@ export const rooms: Readonly<Record<string, string>> = {
   'src/setup': 'changes the files of clients, and is handed who asks the broker: a command or the app',
   'src/cli/terminal': 'reads and prints without a broker',
   'src/cli/broker': 'reaches the broker, for every command',
+  'src/cli/project': 'finds a project’s file, before anybody is asked',
   'src/cli/programs': 'asks the broker in place of a program, for several commands',
   'src/cli/doctor': 'looks at what the broker says, beside the disk and the machine',
   'src/cli/setup': 'shows at a terminal what would change in files of clients, and asks',
