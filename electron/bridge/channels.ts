@@ -100,7 +100,7 @@ export type Preferences = z.infer<typeof preferences>;
 /** With what this system can do of them. */
 const shownPreferences = preferences.extend({
   /** Whether a lock of the screen is heard, and why it isn't: see screen-lock.ts. */
-  screenLock: z.literal(['listening', 'starting', 'noProgram', 'noBus', 'ended']),
+  screenLock: z.literal(['listening', 'starting', 'noProgram', 'noBus', 'noSystemBus', 'ended']),
 });
 
 export type ShownPreferences = z.infer<typeof shownPreferences>;

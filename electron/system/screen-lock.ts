@@ -1,16 +1,18 @@
 /**
- * Reports each lock of the screen: from Electron, and on Linux from the desktop's screen saver. It counts as a lock
- * too when the machine goes to sleep, and on macOS when another user takes the screen.
+ * Reports each lock of the screen: from Electron, and on Linux from the desktop's screen saver and from logind. It
+ * counts as a lock too when the machine goes to sleep, and when another user takes the screen.
  *
- * Invariant: on Linux the listener is started again when it ends, at once and then with growing pauses. If that does
+ * Invariant: on Linux each listener is started again when it ends, at once and then with growing pauses. If that does
  * not help, `onLost` is called, once until it listens again: the vault must not stay open because no lock is heard.
  */
 import type { PowerMonitor } from 'electron';
-import { ScreenSaverListener } from './screen-saver-listener.ts';
-import type { ListenerFailure } from './screen-saver-listener.ts';
+import { BusListener } from './bus-listener.ts';
+import type { ListenerFailure, LockSignals } from './bus-listener.ts';
+import { logind } from './logind.ts';
+import { screenSavers } from './screen-savers.ts';
 
-/** `starting`: it was started a moment ago. The others say why nothing is heard. */
-export type ScreenLockState = 'listening' | 'starting' | ListenerFailure;
+/** `starting`: it was started a moment ago. The others say why nothing is heard, or not all. */
+export type ScreenLockState = 'listening' | 'starting' | ListenerFailure | 'noSystemBus';
 
 export interface ScreenLock {
   readonly state: ScreenLockState;
@@ -38,7 +40,7 @@ export function watchScreenLock(monitor: PowerMonitor, options: ScreenLockOption
   const desktop = platform === 'linux' ? new LinuxScreenLock(options) : electronsLock(monitor, onLocked);
   // The lock screen may come only after the machine woke up, or never.
   monitor.on('suspend', onLocked);
-  // macOS can switch users without a lock screen. Windows and the desktops of Linux lock the screen for that.
+  // macOS can switch users without a lock screen. Windows locks the screen for that, and on Linux logind tells.
   if (platform === 'darwin') monitor.on('user-did-resign-active', onLocked);
   return {
     get state() {
@@ -73,16 +75,51 @@ const timer: After = (milliseconds, run) => {
 };
 
 class LinuxScreenLock implements ScreenLock {
+  readonly #listeners: readonly KeptListener[];
+  readonly #onChange: () => void;
+  #state: ScreenLockState = 'starting';
+
+  constructor(options: ScreenLockOptions) {
+    this.#onChange = options.onChange;
+    const ofListeners = { ...options, onChange: () => this.#changed() };
+    this.#listeners = [screenSavers, logind].map((signals) => new KeptListener(signals, ofListeners));
+  }
+
+  get state(): ScreenLockState {
+    return this.#state;
+  }
+
+  close(): void {
+    for (const listener of this.#listeners) listener.close();
+  }
+
+  /** All of them have to listen: each hears of locks that the others don't. */
+  #changed(): void {
+    const state = this.#listeners.map((listener) => listener.state).find((one) => one !== 'listening');
+    this.#become(state ?? 'listening');
+  }
+
+  #become(state: ScreenLockState): void {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#onChange();
+  }
+}
+
+/** Listens to one kind of signals for as long as it isn't closed. */
+class KeptListener {
+  readonly #signals: LockSignals;
   readonly #options: ScreenLockOptions;
   readonly #after: After;
   #state: ScreenLockState = 'starting';
-  #saver: ScreenSaverListener | undefined;
+  #listener: BusListener | undefined;
   #failures = 0;
   #cancelStart = (): void => undefined;
   #cancelSteady = (): void => undefined;
   #isClosed = false;
 
-  constructor(options: ScreenLockOptions) {
+  constructor(signals: LockSignals, options: ScreenLockOptions) {
+    this.#signals = signals;
     this.#options = options;
     this.#after = options.after ?? timer;
     this.#start();
@@ -96,14 +133,15 @@ class LinuxScreenLock implements ScreenLock {
     this.#isClosed = true;
     this.#cancelStart();
     this.#cancelSteady();
-    this.#saver?.close();
+    this.#listener?.close();
   }
 
   #start(): void {
     const { env, onLocked } = this.#options;
-    const saver = new ScreenSaverListener({ env, onLocked, onListening: () => this.#listening() });
-    this.#saver = saver;
-    void saver.ended.then((why) => this.#ended(why));
+    const onListening = (): void => this.#listening();
+    const listener = new BusListener({ env, signals: this.#signals, onLocked, onListening });
+    this.#listener = listener;
+    void listener.ended.then((why) => this.#ended(why));
   }
 
   #listening(): void {
@@ -114,7 +152,7 @@ class LinuxScreenLock implements ScreenLock {
   #ended(why: ListenerFailure): void {
     this.#cancelSteady();
     if (this.#isClosed) return;
-    this.#become(why);
+    this.#become(why === 'noBus' && this.#signals.bus === 'system' ? 'noSystemBus' : why);
     const pause = pauses[this.#failures];
     this.#failures += 1;
     // Once: the person who unlocks then goes on without it, and the switch says so.
@@ -123,7 +161,6 @@ class LinuxScreenLock implements ScreenLock {
   }
 
   #become(state: ScreenLockState): void {
-    if (state === this.#state) return;
     this.#state = state;
     this.#options.onChange();
   }

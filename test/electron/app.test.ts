@@ -5,7 +5,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { applicationMenu } from '../../electron/windows/application-menu.ts';
 import { callMessage } from '../../electron/bridge/messages.ts';
 import { windowOptions } from '../../electron/windows/windows.ts';
@@ -13,8 +13,7 @@ import { app, double } from '../support/electron/electron-double.ts';
 import { homeInBentWorld } from '../support/bent/home.ts';
 import { homeInWorld, newHome, type TestHome, until } from '../support/home.ts';
 import { ask, iconShows, onlyPage, openApp, startInDouble, valueOf } from './rig.ts';
-import { ScreenSaverListener } from '../../electron/system/screen-saver-listener.ts';
-import { screenSession } from '../support/processes/screen-saver.ts';
+import { listenBeside, screenSession } from '../support/processes/screen-saver.ts';
 
 /** Milliseconds: a little more than a card has to be looked at. It runs on the clock that the app reads. */
 const aLook = 600;
@@ -325,15 +324,9 @@ describe('the host', () => {
     const preferences = async () => valueOf(await ask(page, 'preferences.get', {}));
     await until('the screen is listened to', async () => (await preferences()).screenLock === 'listening');
     expect(await preferences()).toMatchObject({ lockWithScreen: false });
-    let isSaid = false;
-    const other = new ScreenSaverListener({
-      env: { ...process.env, ...env },
-      onLocked: () => (isSaid = true),
-    });
-    onTestFinished(() => other.close());
-    await until('another listener is there', () => other.isListening);
+    const isSaid = await listenBeside(env);
     say('org.gnome.ScreenSaver', true);
-    await until('it was said', () => isSaid);
+    await until('it was said', isSaid);
     await iconShows(opened, 'fine');
     valueOf(await ask(page, 'preferences.set', { lockWithScreen: true }));
     say('org.gnome.ScreenSaver', false);

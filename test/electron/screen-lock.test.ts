@@ -1,15 +1,17 @@
 /**
- * What counts as a lock of the screen. Attack: another program ends what hears it. A real bus, a real listener;
- * Electron's monitor is a double.
+ * What counts as a lock of the screen. Attack: another program ends what hears it. Real buses, real listeners; Electron's
+ * monitor and logind are doubles.
  */
 import { EventEmitter } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { PowerMonitor } from 'electron';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { watchScreenLock } from '../../electron/system/screen-lock.ts';
 import type { ScreenLock } from '../../electron/system/screen-lock.ts';
 import { until } from '../support/home.ts';
 import { screenSession } from '../support/processes/screen-saver.ts';
+import { fakeLogind, systemBus } from '../support/processes/system-bus.ts';
+import type { Logind } from '../support/processes/system-bus.ts';
 
 interface Alarm {
   readonly in: number;
@@ -45,21 +47,26 @@ function listen(env: NodeJS.ProcessEnv): Watched {
   return Object.assign(watched, { lock });
 }
 
-/** The newest pause before a start; runs it. */
+/** After so many milliseconds a listener counts as steady. */
+const steady = 60_000;
+
+/** The pause before the next start; runs it. */
 async function passPause({ alarms }: Watched): Promise<number> {
-  const alarm = await until('it waits', () => alarms.findLast(({ isOver }) => !isOver));
+  const alarm = await until('it waits', () => alarms.find((one) => !one.isOver && one.in !== steady));
   alarm.isOver = true;
   alarm.run();
   return alarm.in;
 }
 
-/** The one dbus-monitor that this process started. */
+/** The dbus-monitor that this process started for the desktop's bus. */
 function listener(): number {
   const found = readdirSync('/proc').filter((pid) => {
     if (!/^\d+$/.test(pid)) return false;
     try {
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-      return stat.includes('(dbus-monitor) S') && stat.split(') ')[1]?.split(' ')[1] === String(process.pid);
+      const isOurs =
+        stat.includes('(dbus-monitor) S') && stat.split(') ')[1]?.split(' ')[1] === String(process.pid);
+      return isOurs && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('\0--session\0');
     } catch {
       return false;
     }
@@ -97,25 +104,109 @@ it('tells that it is lost when it is killed again and again, and hears again onc
   await until('the lock is heard', () => watched.locked > 0);
 });
 
+const nowhere = 'unix:path=/nonexistent';
+
 it.each([
-  ['noBus', { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' }],
-  ['noProgram', { PATH: '/nonexistent' }],
-] as const)('says %s and that it is lost, once, and tries on at long intervals', async (why, env) => {
-  const watched = listen({ ...process.env, ...env });
-  const pauses: number[] = [];
-  while (pauses.length < 6) pauses.push(await passPause(watched));
-  expect(pauses).toEqual([1000, 2000, 4000, 8000, 300_000, 300_000]);
-  expect(watched).toMatchObject({ lost: 1, locked: 0 });
-  expect(watched.lock.state).toBe(why);
-});
+  ['noBus', { DBUS_SESSION_BUS_ADDRESS: nowhere }, 1],
+  ['noSystemBus', { DBUS_SYSTEM_BUS_ADDRESS: nowhere }, 1],
+  ['noProgram', { PATH: '/nonexistent' }, 2],
+] as const)(
+  'says %s and that it is lost, once for each listener, and tries on at long intervals',
+  async (why, without, listeners) => {
+    const { env } = await screenSession();
+    const watched = listen({ ...process.env, ...env, ...without });
+    const pauses: number[] = [];
+    while (pauses.length < 6 * listeners) pauses.push(await passPause(watched));
+    const each = [1000, 2000, 4000, 8000, 300_000, 300_000];
+    expect(pauses).toEqual(each.flatMap((pause) => Array.from({ length: listeners }, () => pause)));
+    expect(watched).toMatchObject({ lost: listeners, locked: 0 });
+    expect(watched.lock.state).toBe(why);
+  },
+);
 
 it('starts nothing any more once it was closed', async () => {
-  const watched = listen({ ...process.env, DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent' });
+  const watched = listen({
+    ...process.env,
+    DBUS_SESSION_BUS_ADDRESS: nowhere,
+    DBUS_SYSTEM_BUS_ADDRESS: nowhere,
+  });
   await passPause(watched);
   watched.lock.close();
   const started = watched.alarms.length;
   await until('its listener is gone', () => Number.isNaN(listener()));
   expect(watched.alarms.length).toBe(started);
+});
+
+describe('logind', () => {
+  /** Listens beside a double of logind that knows `own` as the app's session. */
+  async function listenTo(own: string | undefined) {
+    const { env } = await screenSession();
+    const bus = await systemBus();
+    const logind = await fakeLogind(bus, own);
+    const watched = listen({ ...process.env, ...env, ...bus.env });
+    await until('it listens', () => watched.lock.state === 'listening');
+    return { bus, logind, watched };
+  }
+
+  /** What is signalled after the others is heard after them. */
+  const sleep = async ({ logind, watched }: Awaited<ReturnType<typeof listenTo>>): Promise<number> => {
+    const before = watched.locked;
+    logind.prepareForSleep(true);
+    await until('the sleep is heard', () => watched.locked > before);
+    return watched.locked;
+  };
+
+  it.each([
+    ['the session is to be locked', (logind) => logind.lock('_32')],
+    ['another user takes the screen', (logind) => logind.changed('_32', { IdleHint: true, Active: false })],
+    ['the session says that it is locked', (logind) => logind.changed('_32', { LockedHint: true })],
+    ['nobody says any more whether it is active', (logind) => logind.changed('_32', {}, ['Active'])],
+    ['the machine is about to sleep', (logind) => logind.prepareForSleep(true)],
+  ] satisfies readonly [string, (logind: Logind) => void][])(
+    'counts as a lock that %s',
+    async (_what, say) => {
+      const { logind, watched } = await listenTo('_32');
+      say(logind);
+      await until('the lock is heard', () => watched.locked > 0);
+    },
+  );
+
+  it('locks for no other session, nor for what opens or changes something else', async () => {
+    const heard = await listenTo('_32');
+    const { logind } = heard;
+    logind.lock('_33');
+    logind.changed('_33', { Active: false });
+    logind.changed('_32', { Active: true, LockedHint: false });
+    logind.changed('_32', { IdleHint: true }, ['Desktop']);
+    logind.prepareForSleep(false);
+    expect(await sleep(heard)).toBe(1);
+  });
+
+  it('counts every session where logind can’t tell which is the app’s', async () => {
+    const { logind, watched } = await listenTo(undefined);
+    logind.changed('_33', { Active: false });
+    await until('the lock is heard', () => watched.locked > 0);
+  });
+
+  it('hears logind again after it was started anew, and nobody who speaks without its name', async () => {
+    const heard = await listenTo('_32');
+    const liar = await fakeLogind(heard.bus, undefined, 'org.example.Other');
+    liar.lock('_32');
+    liar.changed('_32', { Active: false });
+    expect(await sleep(heard)).toBe(1);
+    heard.logind.close();
+    const next = await fakeLogind(heard.bus, '_32');
+    next.changed('_32', { Active: false });
+    await until('the lock is heard', () => heard.watched.locked > 1);
+  });
+
+  it('is lost with the system’s bus', async () => {
+    const { bus, watched } = await listenTo('_32');
+    bus.end();
+    for (let pause = 0; pause !== 300_000;) pause = await passPause(watched);
+    expect(watched.lost).toBe(1);
+    expect(watched.lock.state).toBe('noSystemBus');
+  });
 });
 
 const otherSystems = [

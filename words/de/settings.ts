@@ -22,13 +22,16 @@ export const settings: Translation<typeof english> = {
     notifications: 'Benachrichtigungen',
     notificationsWhat: 'Bei Fragen und fehlgeschlagenen Erneuerungen.',
     lockWithScreen: 'Mit dem Bildschirm sperren',
-    lockWithScreenWhat: 'Den Tresor sperren, wenn der Bildschirm gesperrt wird oder der Computer schläft.',
+    lockWithScreenWhat:
+      'Den Tresor sperren, wenn der Bildschirm gesperrt wird, der Computer schläft oder jemand anderes an den Bildschirm wechselt.',
     notListening: {
       starting: 'Noch nicht aktiv: Die Überwachung wurde gerade erst gestartet.',
       noProgram:
         'Nicht aktiv: dbus-monitor ist nicht installiert. Keyturn sucht es erneut; gelingt das nicht, wird der Tresor gesperrt.',
       noBus:
         'Nicht aktiv: Der Bus dieser Desktop-Sitzung antwortet nicht. Keyturn versucht es erneut; gelingt das nicht, wird der Tresor gesperrt.',
+      noSystemBus:
+        'Nicht ganz aktiv: Der Bus des Systems, der den Wechsel zu einem anderen Benutzer meldet, antwortet nicht. Keyturn versucht es erneut; gelingt das nicht, wird der Tresor gesperrt.',
       ended:
         'Nicht aktiv: Die Überwachung wurde beendet. Keyturn startet sie neu; gelingt das nicht, wird der Tresor gesperrt.',
     },

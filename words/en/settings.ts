@@ -19,13 +19,16 @@ export const settings = {
     notifications: 'Notifications',
     notificationsWhat: 'For questions and failed refreshes.',
     lockWithScreen: 'Lock with the screen',
-    lockWithScreenWhat: 'Lock the vault when the screen is locked or the computer sleeps.',
+    lockWithScreenWhat:
+      'Lock the vault when the screen is locked, the computer sleeps, or another user takes the screen.',
     notListening: {
       starting: 'Not listening yet: it was started a moment ago.',
       noProgram:
         'Not listening: dbus-monitor is not installed. It is looked for again; if that fails, the vault is locked.',
       noBus:
         'Not listening: the bus of this desktop session doesn’t answer. It is tried again; if that fails, the vault is locked.',
+      noSystemBus:
+        'Not listening to all of it: the system’s bus, where another user’s turn at the screen is told, doesn’t answer. It is tried again; if that fails, the vault is locked.',
       ended:
         'Not listening: its listener was ended. It is started again; if that fails, the vault is locked.',
     },

@@ -1,15 +1,18 @@
 /**
- * A desktop session whose screen is locked by word: a bus of its own, and the signal that a screen saver sends.
+ * A desktop session whose screen is locked by word: a bus of its own, and the signal that a screen saver sends. The same
+ * bus stands for the system's, on which nobody speaks.
  *
  * Invariant: no app of another test hears it.
  */
 import { execFileSync } from 'node:child_process';
 import { onTestFinished } from 'vitest';
+import { BusListener } from '../../../electron/system/bus-listener.ts';
+import { screenSavers } from '../../../electron/system/screen-savers.ts';
 import { ownKeyring } from '../../vault/keychain/keyring.ts';
 
 export interface ScreenSession {
-  /** Where its bus is. */
-  readonly env: { readonly DBUS_SESSION_BUS_ADDRESS: string };
+  /** Where its buses are. */
+  readonly env: { readonly DBUS_SESSION_BUS_ADDRESS: string; readonly DBUS_SYSTEM_BUS_ADDRESS: string };
   /** Says as `interfaceName` that the screen saver runs, or doesn't. */
   readonly say: (interfaceName: string, isActive: boolean) => void;
 }
@@ -17,11 +20,27 @@ export interface ScreenSession {
 export async function screenSession(): Promise<ScreenSession> {
   const session = await ownKeyring();
   onTestFinished(() => session.end());
+  const address = session.env['DBUS_SESSION_BUS_ADDRESS'] ?? '';
   return {
-    env: { DBUS_SESSION_BUS_ADDRESS: session.env['DBUS_SESSION_BUS_ADDRESS'] ?? '' },
+    env: { DBUS_SESSION_BUS_ADDRESS: address, DBUS_SYSTEM_BUS_ADDRESS: address },
     say: (interfaceName, isActive) => {
       const signal = [`${interfaceName}.ActiveChanged`, `boolean:${isActive}`];
       execFileSync('dbus-send', ['--session', '--type=signal', '/screen', ...signal], { env: session.env });
     },
   };
+}
+
+/** Another listener on that bus, which is there already; the answer says whether it heard a lock. */
+export async function listenBeside(env: ScreenSession['env']): Promise<() => boolean> {
+  const { promise, resolve: onListening } = Promise.withResolvers<void>();
+  let isHeard = false;
+  const listener = new BusListener({
+    env: { ...process.env, ...env },
+    signals: screenSavers,
+    onLocked: () => (isHeard = true),
+    onListening,
+  });
+  onTestFinished(() => listener.close());
+  await promise;
+  return () => isHeard;
 }

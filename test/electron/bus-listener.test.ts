@@ -1,17 +1,18 @@
 /** A locked screen on Linux, as the session's bus tells of it: a real bus, real signals. */
 import { expect, it, onTestFinished } from 'vitest';
-import { ScreenSaverListener } from '../../electron/system/screen-saver-listener.ts';
+import { BusListener } from '../../electron/system/bus-listener.ts';
+import { screenSavers } from '../../electron/system/screen-savers.ts';
 import { until } from '../support/home.ts';
 import { screenSession } from '../support/processes/screen-saver.ts';
 
 interface Heard {
-  readonly saver: ScreenSaverListener;
+  readonly saver: BusListener;
   times: number;
 }
 
 function listen(env: NodeJS.ProcessEnv = process.env): Heard {
   const heard: Heard = {
-    saver: new ScreenSaverListener({ env, onLocked: () => (heard.times += 1) }),
+    saver: new BusListener({ env, signals: screenSavers, onLocked: () => (heard.times += 1) }),
     times: 0,
   };
   onTestFinished(() => heard.saver.close());

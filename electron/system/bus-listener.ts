@@ -1,0 +1,90 @@
+/**
+ * Listens on Linux for signals that mean a lock of the screen, which Electron doesn't report there: dbus-monitor
+ * prints them, and this reads it.
+ *
+ * Invariant: it only listens, and tells of locks alone. Who fakes a signal locks the vault and opens nothing.
+ * Without a bus or dbus-monitor nothing is heard, and `ended` says why.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+
+/** What is listened to, and how its signals are read. */
+export interface LockSignals {
+  readonly bus: 'session' | 'system';
+  /** Match rules of the bus. Asked for at each start of a listener. */
+  rules(env: NodeJS.ProcessEnv): Promise<readonly string[]>;
+  /** Takes each printed line; true at the one that makes it a lock. */
+  reader(): (line: string) => boolean;
+}
+
+/** The head of a signal as dbus-monitor prints it. Its arguments follow, a line or more each. */
+export const signalHead = /^signal .* path=(?<path>\S+); interface=(?<interface>\S+); member=(?<member>\S+)$/;
+
+/** How a bus is found: the variables that dbus-monitor and dbus-send read. */
+export function busVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { PATH, DBUS_SESSION_BUS_ADDRESS, DBUS_SYSTEM_BUS_ADDRESS, XDG_RUNTIME_DIR } = env;
+  return { PATH, DBUS_SESSION_BUS_ADDRESS, DBUS_SYSTEM_BUS_ADDRESS, XDG_RUNTIME_DIR };
+}
+
+export interface BusListenerOptions {
+  /** Of the desktop session: it says where the bus is. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly signals: LockSignals;
+  readonly onLocked: () => void;
+  /** It is on the bus. */
+  readonly onListening?: () => void;
+}
+
+/** Why nothing is heard: no dbus-monitor, no bus that answers, or it listened and has ended. */
+export type ListenerFailure = 'noProgram' | 'noBus' | 'ended';
+
+export class BusListener {
+  /** No such program, no bus, the bus is gone, somebody ended it, or `close`. */
+  readonly ended: Promise<ListenerFailure>;
+  readonly #options: BusListenerOptions;
+  #child: ChildProcess | undefined;
+  #isListening = false;
+  #isClosed = false;
+
+  constructor(options: BusListenerOptions) {
+    this.#options = options;
+    const { promise, resolve } = Promise.withResolvers<ListenerFailure>();
+    this.ended = promise;
+    void this.#run(resolve);
+  }
+
+  /** True while it listens. */
+  get isListening(): boolean {
+    return this.#isListening;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#child?.kill();
+  }
+
+  async #run(end: (why: ListenerFailure) => void): Promise<void> {
+    const { env, signals, onLocked, onListening } = this.#options;
+    const rules = await signals.rules(env);
+    if (this.#isClosed) return end('ended');
+    const child = spawn('dbus-monitor', [`--${signals.bus}`, ...rules], {
+      env: busVariables(env),
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    this.#child = child;
+    child
+      .on('error', () => end('noProgram'))
+      .on('close', () => {
+        end(this.#isListening ? 'ended' : 'noBus');
+        this.#isListening = false;
+      });
+    const isLock = signals.reader();
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      // Its first lines are the bus's own, once it listens.
+      if (!this.#isListening) onListening?.();
+      this.#isListening = true;
+      if (isLock(line)) onLocked();
+    });
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * What logind says on the system's bus of this desktop session: its screen is to be locked or is locked, another user
+ * has the screen, the machine is about to sleep. Not every desktop of Linux has a screen saver that says so.
+ *
+ * Invariant: where logind doesn't say which session is ours, every session's signals count: a lock too many.
+ */
+import { execFile } from 'node:child_process';
+import { busVariables, signalHead } from './bus-listener.ts';
+import type { LockSignals } from './bus-listener.ts';
+
+const login = 'org.freedesktop.login1';
+const manager = '/org/freedesktop/login1';
+
+/** Milliseconds for logind's answer: it answers at once, or it doesn't run. */
+const patience = 5000;
+
+/**
+ * Where our session's object is. `auto` is the session that our process is in, by its control group; a desktop that
+ * systemd runs isn't in one, and then it is the user's graphical session.
+ */
+function ownSession(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const call = [`--dest=${login}`, manager, `${login}.Manager.GetSession`, 'string:auto'];
+  const args = ['--system', '--print-reply=literal', `--reply-timeout=${patience}`, ...call];
+  const options = { env: busVariables(env), timeout: 2 * patience };
+  return new Promise((resolve) => {
+    execFile('dbus-send', args, options, (error, stdout) => {
+      const answer = stdout.trim();
+      resolve(error === null && answer.startsWith(`${manager}/session/`) ? answer : undefined);
+    });
+  });
+}
+
+/** The bus lets nobody but root have logind's name, and passes on signals of its owner only. */
+async function rules(env: NodeJS.ProcessEnv): Promise<readonly string[]> {
+  const session = await ownSession(env);
+  const ours = session === undefined ? `path_namespace='${manager}/session'` : `path='${session}'`;
+  const theirs = `type='signal',sender='${login}'`;
+  return [
+    `${theirs},interface='${login}.Manager',member='PrepareForSleep'`,
+    `${theirs},${ours},interface='${login}.Session',member='Lock'`,
+    `${theirs},${ours},interface='org.freedesktop.DBus.Properties',member='PropertiesChanged'`,
+  ];
+}
+
+/** Properties of a session, and the one value of each that leaves the screen to its person. */
+const open: Readonly<Record<string, RegExp>> = {
+  Active: /\bboolean true$/,
+  LockedHint: /\bboolean false$/,
+};
+
+/** The name of a property stands in a line before its value. */
+const propertyName = /^\s*string "(?<name>\w+)"$/;
+
+function reader(): (line: string) => boolean {
+  let member: string | undefined;
+  let property: string | undefined;
+  return (line) => {
+    const head = signalHead.exec(line)?.groups;
+    if (head) {
+      ({ member } = head);
+      property = undefined;
+      return member === 'Lock';
+    }
+    if (member === 'PrepareForSleep') return /^\s*boolean true$/.test(line);
+    if (member !== 'PropertiesChanged') return false;
+    const value = property === undefined ? undefined : open[property];
+    property = propertyName.exec(line)?.groups?.['name'];
+    // Changed to what isn't said counts as a lock too.
+    return value !== undefined && !value.test(line);
+  };
+}
+
+export const logind: LockSignals = { bus: 'system', rules, reader };
