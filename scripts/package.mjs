@@ -1,6 +1,8 @@
 // Packs the desktop app with electron-builder into release/. Arguments go to it: `-- --dir` packs the
-// folder only. ELECTRON_OVERRIDE_DIST_PATH names a local Electron, for a machine that can't download one.
+// folder only. ELECTRON_OVERRIDE_DIST_PATH names a local Electron, for a machine that can't download one; it is for one
+// processor, so not for macOS.
 import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 
@@ -22,11 +24,26 @@ const notarizing = [
   ['APPLE_KEYCHAIN_PROFILE'],
 ];
 
+/** Ends here if the app for macOS would lack what one of the two processors loads: npm installs the machine's own only. */
+function requireBothProcessors() {
+  const { version } = JSON.parse(
+    readFileSync(path.join(root, 'node_modules', 'koffi', 'package.json'), 'utf8'),
+  );
+  const names = ['x64', 'arm64'].map((processor) => `@koromix/koffi-darwin-${processor}`);
+  if (names.every((name) => existsSync(path.join(root, 'node_modules', name)))) return;
+  const wanted = names.map((name) => `${name}@${version}`).join(' ');
+  process.stderr.write(
+    `A package for macOS is for both processors, and koffi is here for one at most. Run this first:\n  npm install --no-save --force --ignore-scripts ${wanted}\n`,
+  );
+  process.exit(1);
+}
+
 const flags = process.argv.slice(2);
 const isForMac = flags.some((flag) => flag === '--mac' || flag === '-m' || flag === '--macos');
 const isFolderOnly = flags.includes('--dir');
 const names = flags.filter((flag) => /^--(linux|win|windows)$|^-[lw]$/.test(flag));
-if ((isForMac || (process.platform === 'darwin' && names.length === 0)) && !isFolderOnly) {
+const makesMac = isForMac || (process.platform === 'darwin' && names.length === 0);
+if (makesMac && !isFolderOnly) {
   const canNotarize = notarizing.some((variables) => variables.every((name) => process.env[name]));
   if (!canNotarize) {
     process.stderr.write(
@@ -38,8 +55,12 @@ if ((isForMac || (process.platform === 'darwin' && names.length === 0)) && !isFo
   }
 }
 
+if (makesMac) requireBothProcessors();
+
 run(path.join('scripts', 'build.mjs'), []);
 run(path.join('node_modules', 'electron-builder', 'cli.js'), [
+  // Keytar for each of its processors.
+  ...(makesMac ? ['-c.npmRebuild=true'] : []),
   ...(local ? [`-c.electronDist=${path.resolve(local)}`] : []),
   ...flags,
 ]);

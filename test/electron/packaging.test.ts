@@ -180,6 +180,16 @@ it('a package for macOS is refused before anything is built if nothing says as w
   });
 });
 
+it('a package for macOS is refused before anything is built if the native code is here for one processor only', async () => {
+  const env = { PATH: process.env['PATH'] ?? '', APPLE_KEYCHAIN_PROFILE: 'somebody' };
+  const refused = run(process.execPath, [path.join(root, 'scripts', 'package.mjs'), '--mac'], { env });
+  await expect(refused).rejects.toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/koffi-darwin-x64@[\d.]+ @koromix\/koffi-darwin-arm64@[\d.]+\n$/),
+  });
+});
+
 describe('electron-builder.yml', () => {
   const text = readFileSync(path.join(root, 'electron-builder.yml'), 'utf8');
 
@@ -199,7 +209,8 @@ describe('electron-builder.yml', () => {
   it('makes a package for every system, hardened on macOS, and no update of its own', () => {
     for (const line of [
       'target: [AppImage, deb, rpm]',
-      'target: dmg',
+      'target:\n    - target: dmg\n      arch: universal\n    - target: zip\n      arch: universal',
+      'mergeASARs: true',
       'target: nsis',
       'hardenedRuntime: true',
       'entitlements: assets/entitlements.mac.plist',
@@ -212,6 +223,9 @@ describe('electron-builder.yml', () => {
     ]) {
       expect(text).toContain(line);
     }
+    const [, sameOnBoth = ''] = /x64ArchFiles: '(.*)'/.exec(text) ?? [];
+    const koffi = 'app.asar.unpacked/node_modules/@koromix/koffi-darwin-x64/darwin_x64/koffi.node';
+    expect(path.matchesGlob(`Contents/Resources/${koffi}`, sameOnBoth)).toBe(true);
     const entitlements = readFileSync(path.join(root, 'assets', 'entitlements.mac.plist'), 'utf8');
     expect(entitlements).not.toMatch(
       /get-task-allow|disable-library-validation|allow-dyld|unsigned-executable/,
