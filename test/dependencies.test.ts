@@ -204,9 +204,10 @@ const besideLayers: Readonly<Record<string, Layer & { readonly typesOnly?: reado
         'proxy/worker-file.ts',
         'signing/pkcs11/token-keys.ts',
         'setup/',
+        'service/',
       ].map((name) => `src/${name}`),
     ],
-    packages: ['electron', 'electron-store', 'zod'],
+    packages: ['electron', 'electron-store', 'electron-updater', 'zod'],
     why: 'a host: starts the daemon and asks it as its owner; neither the command line nor the demo is in it',
   },
   'electron/preload.ts': {

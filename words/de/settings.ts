@@ -99,6 +99,16 @@ export const settings: Translation<typeof english> = {
     unconfirmed:
       'Diese Einstellungen wurden außerhalb von Keyturn geändert, und Sie haben sie nicht bestätigt:',
     broker: 'Keyturn',
+    updates: 'Aktualisierung',
+    notUpdated: {
+      none: 'Diese Version aktualisiert sich nicht selbst. Installieren Sie dazu eine neuere.',
+      unsigned:
+        'Diese Version aktualisiert sich nicht selbst: Nichts würde belegen, von wem ein Update stammt. Installieren Sie dazu eine neuere.',
+    },
+    checkForUpdates: 'Nach Updates suchen',
+    checkForUpdatesWhat:
+      'Einmal am Tag. Ein Update wird beim Beenden von Keyturn installiert, wenn sein Hersteller es signiert hat.',
+    updateReady: 'Ein Update liegt bereit. Es wird beim Beenden von Keyturn installiert.',
     version: 'Version',
     home: 'Verzeichnis',
     logFile: 'Protokolldatei',

@@ -93,6 +93,15 @@ export const settings = {
     strange: 'The files of this home do not belong together. Apps get no tokens:',
     unconfirmed: 'These settings were changed outside Keyturn, and you have not confirmed them:',
     broker: 'Keyturn',
+    updates: 'Updates',
+    notUpdated: {
+      none: 'This build doesn’t update itself. To update, install a newer version.',
+      unsigned:
+        'This build doesn’t update itself: nothing would prove who made an update. To update, install a newer version.',
+    },
+    checkForUpdates: 'Look for updates',
+    checkForUpdatesWhat: 'Once a day. An update is installed when you quit Keyturn, if its maker signed it.',
+    updateReady: 'An update is there. It is installed when you quit Keyturn.',
     version: 'Version',
     home: 'Home',
     logFile: 'Log file',

@@ -53,6 +53,8 @@ export const settingsSchema = z.object({
   lockAfter: z.int().min(1).max(maxIdle).optional(),
   /** Whether the desktop app locks the vault when the screen is locked. */
   lockWithScreen: z.boolean().default(false),
+  /** Whether the desktop app looks for a newer version of itself, in a build that can be updated. */
+  checkForUpdates: z.boolean().default(false),
   /** Command that gets the address to open as its last argument. */
   browser: z.string().min(1).optional(),
   /** PEM file with further certificate authorities. */
@@ -94,6 +96,7 @@ export const live: Readonly<Record<SettingName, boolean>> = {
   keyHolder: true,
   lockAfter: false,
   lockWithScreen: true,
+  checkForUpdates: true,
   browser: true,
   extraAuthorities: false,
   httpsProxy: false,
@@ -122,6 +125,8 @@ export const standing: Readonly<Record<SettingName, 'confirmed' | 'home' | 'free
   lockAfter: 'confirmed',
   // Off leaves the vault open behind a locked screen.
   lockWithScreen: 'confirmed',
+  // Asks a server, and takes a program from it.
+  checkForUpdates: 'confirmed',
   // A program that is started, and that gets the address of each sign-in.
   browser: 'confirmed',
   // The holder of one of their keys can pass for every server. The content counts, not only the path.
@@ -176,6 +181,7 @@ export const takes: Readonly<Record<SettingName, string>> = {
   protocolVersion: 'visible ASCII characters without a space',
   defaultLease: 'once, run, hour or untilRevoked',
   lockWithScreen: 'true or false',
+  checkForUpdates: 'true or false',
   insecureLoopback: 'true or false (1 as a variable)',
   logLevel: 'error, warn, info or debug',
 };
@@ -195,6 +201,7 @@ const variables: Readonly<Record<keyof Settings, readonly string[]>> = {
   keyHolder: [],
   lockAfter: [],
   lockWithScreen: [],
+  checkForUpdates: [],
   browser: ['KEYTURN_BROWSER', 'BROWSER'],
   extraAuthorities: ['NODE_EXTRA_CA_CERTS'],
   httpsProxy: ['HTTPS_PROXY', 'https_proxy'],

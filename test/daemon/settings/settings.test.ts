@@ -41,6 +41,7 @@ describe('a new home', () => {
       httpsProxy: 'http://proxy.example:3128',
       insecureLoopback: false,
       lockWithScreen: false,
+      checkForUpdates: false,
       ...version,
     });
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ version: 1, ...made });
@@ -55,6 +56,7 @@ describe('a new home', () => {
       browser: 'firefox',
       insecureLoopback: false,
       lockWithScreen: false,
+      checkForUpdates: false,
       ...version,
     });
   });

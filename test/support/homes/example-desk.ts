@@ -385,6 +385,7 @@ export const examplePreferences: ShownPreferences = {
   notifications: true,
   lockWithScreen: true,
   screenLock: 'listening',
+  updates: 'none',
   windowAtLogin: false,
   isWelcomed: true,
 };
