@@ -120,20 +120,23 @@ async function open(options: DesktopOptions, paths: HomePaths): Promise<TrayCont
   protocol.handle(pageSchemeName, servePage(pageFolder));
   const log = fileLog(path.join(paths.state, 'daemon.log'), () => Date.now());
   const pages = signInPages(options.env, () => owner);
-  const daemon = await startSoleDaemon({
-    paths,
-    env: options.env,
-    // Recorded settings win: what a desktop session happens to set is nobody's decision.
-    autoStarted: true,
-    desk: true,
-    openBrowser: (url) => pages.openIfAllowed(url),
-    spawnWorker: spawnKeychainChild,
-    spawnSigner: spawnSignerChild,
-    spawnProxy: spawnProxyChild,
-    proxyFor: async (url) => proxyFrom(await session.defaultSession.resolveProxy(url)),
-    log,
-    shield: shieldDesktop,
-  });
+  const daemon = await startSoleDaemon(
+    {
+      paths,
+      env: options.env,
+      // Recorded settings win: what a desktop session happens to set is nobody's decision.
+      autoStarted: true,
+      desk: true,
+      openBrowser: (url) => pages.openIfAllowed(url),
+      spawnWorker: spawnKeychainChild,
+      spawnSigner: spawnSignerChild,
+      spawnProxy: spawnProxyChild,
+      proxyFor: async (url) => proxyFrom(await session.defaultSession.resolveProxy(url)),
+      log,
+      shield: shieldDesktop,
+    },
+    mayRemoveService,
+  );
   let controller: TrayController | undefined;
   const owner = daemon.owner((method) => {
     const change = notifications.find((name) => name === method);
@@ -249,6 +252,19 @@ function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopPa
     shuttingDown: () => app.quit(),
   });
   return controller;
+}
+
+/** Once a start: the app needs the socket, and ends where the person keeps the service. */
+async function mayRemoveService(): Promise<boolean> {
+  const { response } = await dialog.showMessageBox({
+    type: 'question',
+    message: words().held,
+    detail: words().heldWhat,
+    buttons: [words().removeService, words().quit],
+    defaultId: 1,
+    cancelId: 1,
+  });
+  return response === 0;
 }
 
 /** The app's windows. If a page crashes, they offer to open it again. */

@@ -1,7 +1,13 @@
 /** The app replaces a headless broker of its home: a real process, with a rotation under way. */
-import { describe, expect, it } from 'vitest';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { systemdListens } from '../../src/service/user-units.ts';
 import { double } from '../support/electron/electron-double.ts';
-import { homeInWorld, newHome } from '../support/home.ts';
+import { homeInWorld, newHome, type TestHome } from '../support/home.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startInDouble } from './rig.ts';
 
 describe('a headless broker that has the home', () => {
@@ -43,5 +49,68 @@ describe('a headless broker that has the home', () => {
     expect(double.tray).toBeUndefined();
     stop.signal('SIGTERM');
     await stop.ended;
+  });
+});
+
+/**
+ * systemd doesn't run here: a stand-in for systemctl says what the unit's file says and ends, on `disable --now`, the
+ * process that listens in systemd's place.
+ */
+describe('a socket that systemd holds', () => {
+  async function heldHome(): Promise<{
+    home: TestHome;
+    unit: (name: string) => string;
+    asked: () => string;
+  }> {
+    const folder = temporaryFolder();
+    const notes = path.join(folder, 'notes');
+    const config = path.join(folder, 'config');
+    const home = newHome({ env: { PATH: `${folder}:${process.env['PATH']}`, XDG_CONFIG_HOME: config } });
+    const unit = (name: string): string => path.join(config, 'systemd', 'user', name);
+    const stand = `#!/bin/sh
+echo "$*" >> ${notes}
+case "$2" in
+show) echo ActiveState=active; sed -n 's/^ListenStream=\\(.*\\)/Listen=\\1 (Stream)/p' ${unit('keyturn.socket')} ;;
+disable) kill "$(cat ${folder}/listener)" ;;
+esac
+`;
+    writeFileSync(path.join(folder, 'systemctl'), stand, { mode: 0o755 });
+    await home.ok(['service', 'install', '--socket']);
+    mkdirSync(home.paths.run, { recursive: true, mode: 0o700 });
+    const socket = path.join(home.paths.run, 'broker.sock');
+    const listens = `process.umask(0o177);require('net').createServer((c)=>c.destroy()).listen(${JSON.stringify(socket)},()=>console.log('up'))`;
+    const listener = spawn(process.execPath, ['-e', listens], { stdio: ['ignore', 'pipe', 'ignore'] });
+    onTestFinished(() => void listener.kill());
+    await once(listener.stdout, 'data');
+    writeFileSync(path.join(folder, 'listener'), String(listener.pid));
+    return { home, unit, asked: () => readFileSync(notes, 'utf8') };
+  }
+
+  it('is let go once the person has the service removed, and the app starts', async () => {
+    const { home, unit, asked } = await heldHome();
+    await startInDouble(home, ['--hidden'], { pressed: 0 });
+    expect(double.messages).toEqual(['A service holds Keyturn’s socket']);
+    expect(double.errors).toEqual([]);
+    expect(await home.json<{ pid: number }>('status')).toMatchObject({ pid: process.pid });
+    expect(existsSync(unit('keyturn.socket'))).toBe(false);
+    expect(existsSync(unit('keyturn.service'))).toBe(false);
+    expect(asked()).toContain('--user disable --now keyturn.service keyturn.socket\n--user daemon-reload\n');
+  });
+
+  it('stays where the person keeps the service, and the app says why it ends', async () => {
+    const { home, unit, asked } = await heldHome();
+    await startInDouble(home, ['--hidden'], { pressed: 1 });
+    expect(double.exitCode).toBe(1);
+    expect(double.errors.join()).toContain('keyturn service remove');
+    expect(existsSync(unit('keyturn.socket'))).toBe(true);
+    expect(asked()).not.toContain('disable');
+  });
+
+  it('is another home’s where the unit names another path', async () => {
+    const { home, unit, asked } = await heldHome();
+    const text = readFileSync(unit('keyturn.socket'), 'utf8');
+    writeFileSync(unit('keyturn.socket'), text.replace('broker.sock', 'other.sock'));
+    expect(await systemdListens(home.paths, home.env)).toBe(false);
+    expect(asked()).toContain('--user show');
   });
 });

@@ -116,6 +116,10 @@ export const desktop: Translation<typeof english> = {
     zoomOut: 'Kleiner',
     resetZoom: 'Originalgröße',
   },
+  held: 'Ein Dienst belegt den Socket von Keyturn',
+  heldWhat:
+    'Auf diesem Computer nimmt systemd an Stelle der App Verbindungen an (keyturn service install --socket). So kann die App nicht starten. Ohne den Dienst bedient die App Ihre Programme, solange sie läuft. Freigaben und Anmeldungen bleiben.',
+  removeService: 'Dienst entfernen',
   startFailed: 'Keyturn konnte nicht starten',
   faulted: 'Keyturn wurde beendet',
   report: 'In Keyturn ist etwas schiefgegangen. Bitte melden Sie den Fehler.',

@@ -117,6 +117,10 @@ export const desktop = {
     zoomOut: 'Smaller',
     resetZoom: 'Actual size',
   },
+  held: 'A service holds Keyturn’s socket',
+  heldWhat:
+    'systemd listens in place of the app on this computer (keyturn service install --socket), so the app can’t start. Without the service the app serves your programs while it runs. Nothing that you allowed or signed in to is lost.',
+  removeService: 'Remove the service',
   startFailed: 'Keyturn could not start',
   faulted: 'Keyturn stopped',
   report: 'Something went wrong inside Keyturn. Please report it.',

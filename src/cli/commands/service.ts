@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { exitCodes, KeyturnError } from '../../base/errors.ts';
 import { deskCommandFile, homePaths } from '../../base/paths.ts';
 import { stopBroker } from '../broker/restart.ts';
-import { removeUnits, systemctl, unitNames, unitState, writeUnits } from '../service/user-units.ts';
+import { removeService, removeUnits, systemctl, unitNames, unitState } from '../../service/user-units.ts';
+import { writeUnits } from '../service/written-units.ts';
 import { UsageError } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { print, say } from '../terminal/output.ts';
@@ -56,13 +57,13 @@ async function install(withSocket: boolean): Promise<void> {
     );
   writeUnits(withSocket);
   try {
-    await systemctl('daemon-reload');
+    await systemctl(['daemon-reload']);
   } catch (error) {
     removeUnits();
     throw error;
   }
   await stopBroker();
-  await systemctl('enable', '--now', withSocket ? 'keyturn.socket' : 'keyturn.service');
+  await systemctl(['enable', '--now', withSocket ? 'keyturn.socket' : 'keyturn.service']);
   say(
     withSocket
       ? 'keyturn: systemd starts the broker at the first connection, from now on and after each login.'
@@ -71,9 +72,7 @@ async function install(withSocket: boolean): Promise<void> {
 }
 
 async function remove(): Promise<void> {
-  await systemctl('disable', '--now', ...unitNames);
-  for (const file of removeUnits()) say(`keyturn: removed ${file}`);
-  await systemctl('daemon-reload');
+  for (const file of await removeService()) say(`keyturn: removed ${file}`);
 }
 
 async function status(): Promise<void> {

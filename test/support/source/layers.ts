@@ -241,6 +241,11 @@ export const layers: Readonly<Record<string, Layer>> = {
     packages: ['jsonc-parser', 'zod'],
     why: 'reads and writes files of other programs; the broker is handed in, as a command or the app may ask it',
   },
+  'service/': {
+    mayImport: [...base, 'ipc/wire/socket-path.ts'],
+    packages: [],
+    why: 'asks systemd, not the broker; a command and the app use it',
+  },
   'cli/': {
     mayImport: [
       ...base,
@@ -254,6 +259,7 @@ export const layers: Readonly<Record<string, Layer>> = {
       'daemon/',
       'serve/',
       'setup/',
+      'service/',
     ],
     packages: ['zod'],
     why: 'asks the broker over the socket, never past it; of daemon/ it starts what runs',

@@ -70,6 +70,7 @@ export const rooms: Readonly<Record<string, string>> = {
   'src/daemon/methods': 'joins wire and broker, and is handed home, vault and settings',
   'src/daemon': 'puts all of it together',
   'src/setup': 'changes the files of clients, and is handed who asks the broker: a command or the app',
+  'src/service': 'units of this user, for a command and for the app; knows no command',
   'src/cli/terminal': 'reads and prints without a broker',
   'src/cli/broker': 'reaches the broker, for every command',
   'src/cli/project': 'finds a project’s file, before anybody is asked',
