@@ -45,7 +45,7 @@ import { SignInPages } from './tray/sign-in-pages.ts';
 import { forbiddenSwitches, hiddenSwitch, langSwitch } from './base/switches.ts';
 import { startSoleDaemon } from './system/sole-daemon.ts';
 import { Windows } from './windows/windows.ts';
-import { speak, words } from './base/words.ts';
+import { refusalWords, speak, words } from './base/words.ts';
 import { chooseLanguage } from '../words/language.ts';
 
 /** As electron-builder.yml has it: Windows shows a notification only of what its start menu knows by this name. */
@@ -367,5 +367,5 @@ const now = (): number => performance.now();
 
 function startError(error: unknown): string {
   if (!(error instanceof KeyturnError)) return words().report;
-  return error.hint === undefined ? error.message : `${error.message}\n${error.hint}`;
+  return refusalWords(error);
 }

@@ -7,10 +7,14 @@
  * never takes a character of it for a mnemonic, and a notification none for markup.
  */
 import { desktop as german } from '../../words/de/desktop.ts';
+import { refusals as germanRefusals } from '../../words/de/refusals.ts';
 import { desktop as english } from '../../words/en/desktop.ts';
+import { refusals as englishRefusals } from '../../words/en/refusals.ts';
 import type { Language, Spoken } from '../../words/language.ts';
 import { bindMessages } from '../../words/messages.ts';
 import type { Translation } from '../../words/messages.ts';
+import { refusalSentence } from '../../words/refusal.ts';
+import type { KeyturnError } from '../../src/base/errors.ts';
 import type { Pause, Question, Row, Server } from './summary.ts';
 
 /** A menu is read at a glance: a longer name is cut and ends with an ellipsis. */
@@ -81,6 +85,21 @@ export const words = () => now.words;
 export function serverLine({ endpoint, state }: Server): string {
   const { server, states } = words();
   return server({ server: serverName(endpoint), state: states[state] ?? quotedName(state) });
+}
+
+const refusals: Readonly<Record<Language, Translation<typeof englishRefusals>>> = {
+  en: englishRefusals,
+  de: germanRefusals,
+};
+
+/** A refusal for a dialog. Beside a translated sentence stands what the broker says, for whoever mends or reports it. */
+export function refusalWords(error: Pick<KeyturnError, 'reason' | 'case' | 'message' | 'hint'>): string {
+  const { message, hint } = error;
+  const inEnglish = hint === undefined ? message : `${message}\n${hint}`;
+  const { language } = spoken();
+  if (language === 'en') return inEnglish;
+  const table = refusals[language];
+  return `${refusalSentence(table, error)}\n\n${table.technicalMessage}:\n${inEnglish}`;
 }
 
 export const signedOutWords = ({ endpoint }: Server): string =>

@@ -5,7 +5,7 @@
  * field that the table doesn't know never reaches a window), and a refusal travels as a value. Who may
  * ask at all (frame, origin) is checked before this, in ipc.ts.
  */
-import { KeyturnError, quoted } from '../../src/base/errors.ts';
+import { KeyturnError, quoted, detailsOf } from '../../src/base/errors.ts';
 import type { Envelope, Refusal } from './channels.ts';
 import { channels, isChannel } from './channels.ts';
 import type { ChannelName } from './channels.ts';
@@ -34,14 +34,7 @@ function refusalOf(error: unknown): Refusal {
   if (!(error instanceof KeyturnError)) {
     return { reason: 'internal', message: 'Something went wrong inside Keyturn. Please report it.' };
   }
-  const { reason, message, hint, rule, retryAfter } = error;
-  return {
-    reason,
-    message,
-    ...(hint === undefined ? {} : { hint }),
-    ...(rule === undefined ? {} : { rule }),
-    ...(retryAfter === undefined ? {} : { retryAfter }),
-  };
+  return { reason: error.reason, message: error.message, ...detailsOf(error) };
 }
 
 function unknownChannel(channel: unknown): KeyturnError {

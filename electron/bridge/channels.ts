@@ -5,9 +5,11 @@
  * person types one (a client secret, a passphrase, a pasted address) goes to the main process and never comes back.
  */
 import * as z from 'zod';
+import type { Case, Facts } from '../../src/base/errors.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import { proxy, proxyNamed } from '../../src/ipc/protocol/proxy-schema.ts';
 import { maxLength } from '../../src/ipc/wire/limits.ts';
+import { leftCauses } from '../../src/setup/left.ts';
 
 const empty = z.object({});
 
@@ -26,6 +28,8 @@ const copied = z
 /** A window doesn't see the address of a proxy, whose path is a secret. `status` lists the proxies. */
 const shownProxy = proxy.omit({ url: true });
 
+const leftCause = z.literal(leftCauses);
+
 /** What is found in the clients' files. No value of a header or variable is in it. */
 const lookedAt = z.object({
   /** Names this look: `setup.apply` takes entries of the last one only. */
@@ -39,7 +43,7 @@ const lookedAt = z.object({
       title: z.string(),
       file: z.string(),
       /** Why nothing in this file is changed. */
-      left: z.string().optional(),
+      left: leftCause.optional(),
       entries: z.array(
         z.object({
           id: z.string(),
@@ -48,7 +52,7 @@ const lookedAt = z.object({
           endpoint: z.string().optional(),
           /** Lines that go (`- `) and come (`+ `). */
           change: z.array(z.string()).optional(),
-          why: z.string().optional(),
+          cause: leftCause.optional(),
           /** Headers whose secret stands in the open. */
           exposed: z.array(z.string()),
         }),
@@ -64,7 +68,7 @@ const applied = z.object({
       entry: z.string(),
       outcome: z.literal(['switched', 'left']),
       endpoint: z.string(),
-      why: z.string().optional(),
+      cause: leftCause.optional(),
       /** Where the secret is now: `vault`, or in the `sealed` backup only. */
       secret: z.literal(['vault', 'sealed']).optional(),
       exposed: z.string().optional(),
@@ -200,6 +204,8 @@ export interface Refusal {
   readonly rule?: string;
   /** Seconds. */
   readonly retryAfter?: number;
+  readonly case?: Case;
+  readonly facts?: Facts;
 }
 
 /** What preload puts on `window.keyturn`, and the only thing it puts there. */

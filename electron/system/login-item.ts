@@ -56,6 +56,7 @@ function systemsItem(app: SystemLoginItem): LoginItem {
       app.setLoginItemSettings({ openAtLogin, args });
       if (!openAtLogin || app.getLoginItemSettings({ args }).status !== 'requires-approval') return;
       throw new KeyturnError('not_permitted', 'macOS does not start Keyturn at login before you allow it.', {
+        case: 'loginItem',
         hint: 'Switch Keyturn on in System Settings, General, Login Items.',
       });
     },

@@ -59,7 +59,7 @@ export class ClientSetup {
     const clients = files.map(({ config: { title, file }, findings, left }) => ({
       title,
       file,
-      ...(left === undefined ? {} : { left }),
+      ...(left === undefined ? {} : { left: left.cause }),
       entries: findings.map((finding) => shown(finding, ids.get(finding) ?? '')),
     }));
     return { ...common, command: command.words.join(' '), clients };
@@ -97,7 +97,7 @@ function shown(finding: Finding, id: string): ResultOn<'setup.look'>['clients'][
   const { entry: name } = finding;
   if (finding.kind === 'bridge') return { id, name, kind: 'bridge', exposed: [] };
   if (finding.kind === 'left')
-    return { id, name, kind: 'left', why: finding.why, exposed: [...finding.exposed] };
+    return { id, name, kind: 'left', cause: finding.cause, exposed: [...finding.exposed] };
   const { endpoint, key } = finding;
   return {
     id,
@@ -111,6 +111,7 @@ function shown(finding: Finding, id: string): ResultOn<'setup.look'>['clients'][
 
 function lookedAgain(): KeyturnError {
   return new KeyturnError('invalid_request', 'The list of apps is no longer the newest one.', {
+    case: 'staleList',
     hint: 'Look at the list again, then press once more.',
   });
 }

@@ -3,6 +3,7 @@
  *
  * Invariant: every word of the program or the server is shown as untrusted text.
  */
+import { spokenRefusal } from '../base/refusal-words.ts';
 import { useState } from 'preact/hooks';
 import { announce } from '../state/announcement.ts';
 import { call } from '../state/bridge.ts';
@@ -126,7 +127,7 @@ async function undoDenial({ client = '', resource = '', key }: Question, clientI
   announce(
     answer.ok
       ? undone({ program: sanitizeLabel(client), server: sanitizeLabel(resource) })
-      : answer.refusal.message,
+      : spokenRefusal(answer.refusal),
   );
   rereadAll();
 }

@@ -27,10 +27,21 @@ const rlimitBytes = 16;
 const ignored = (): void => undefined;
 
 const mayBeRead = 'other programs of yours may read its memory';
-const refused = [`${mayBeRead}: the system refused to forbid it`] as const;
 
-/** Shields this process. Resolves to the steps that failed, a sentence each. */
-export const shieldProcess = (platform: NodeJS.Platform = process.platform): Promise<string[]> =>
+/** What can stay open, with its sentence. */
+export const shieldGaps = {
+  unsupported: 'this system offers no shield for its memory',
+  noNative: 'its memory is not shielded: the native calls could not be loaded',
+  readable: `${mayBeRead}: the system refused to forbid it`,
+  traceable: `${mayBeRead}: desktop portals need that, and kernel.yama.ptrace_scope does not forbid it`,
+  coreFile: 'a crash may leave a core file: setrlimit failed',
+  coreProgram: 'a crash may hand its memory to a program that collects cores',
+} as const;
+
+export type ShieldGap = keyof typeof shieldGaps;
+
+/** Shields this process. Resolves to what stays open. */
+export const shieldProcess = (platform: NodeJS.Platform = process.platform): Promise<ShieldGap[]> =>
   shield(platform, makeUndumpable);
 
 /**
@@ -38,18 +49,18 @@ export const shieldProcess = (platform: NodeJS.Platform = process.platform): Pro
  * calls, xdg-desktop-portal reads /proc/PID/root, and refuses file dialogs and the colour scheme where it may not.
  * A core file still holds none of its memory.
  */
-export const shieldDesktop = (platform: NodeJS.Platform = process.platform): Promise<string[]> =>
+export const shieldDesktop = (platform: NodeJS.Platform = process.platform): Promise<ShieldGap[]> =>
   shield(platform, () => [...emptyCores(), ...traceable()]);
 
 /** `onLinux` keeps other processes from the memory there, and returns the steps that failed. */
 async function shield(
   platform: NodeJS.Platform,
-  onLinux: (libc: Library) => readonly string[],
-): Promise<string[]> {
+  onLinux: (libc: Library) => readonly ShieldGap[],
+): Promise<ShieldGap[]> {
   stopReports();
   // Without a listener this signal opens Node's inspector on a TCP port, for every user of the machine.
   if (platform !== 'win32' && !process.listeners('SIGUSR1').includes(ignored)) process.on('SIGUSR1', ignored);
-  if (platform !== 'linux' && platform !== 'darwin') return ['this system offers no shield for its memory'];
+  if (platform !== 'linux' && platform !== 'darwin') return ['unsupported'];
   try {
     const { default: koffi } = await import('koffi');
     // `null`: the symbols of this process, so that any libc works.
@@ -58,9 +69,9 @@ async function shield(
     // Zero for the soft and the hard limit, of any width: no process of this user can raise it again.
     const noCore = setrlimit(RLIMIT_CORE, Buffer.alloc(rlimitBytes)) === 0;
     const open = platform === 'linux' ? onLinux(libc) : denyAttach(libc);
-    return [...(noCore ? [] : ['a crash may leave a core file: setrlimit failed']), ...open];
+    return [...(noCore ? [] : (['coreFile'] as const)), ...open];
   } catch {
-    return ['its memory is not shielded: the native calls could not be loaded'];
+    return ['noNative'];
   }
 }
 
@@ -72,37 +83,37 @@ interface Library {
  * Linux: /proc/PID belongs to root, ptrace is refused, and no core is written, not even to a program (RLIMIT_CORE
  * doesn't apply there, core(5)). The next exec ends this, so each process does it for itself.
  */
-function makeUndumpable(libc: Library): readonly string[] {
+function makeUndumpable(libc: Library): readonly ShieldGap[] {
   const number = 'unsigned long';
   const prctl = libc.func(`int prctl(int option, ${number} a, ${number} b, ${number} c, ${number} d)`);
   const isDone = prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) === 0 && prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) === 0;
-  return isDone ? [] : refused;
+  return isDone ? [] : ['readable'];
 }
 
 /** Linux: a core that goes to a program holds none of our memory. RLIMIT_CORE doesn't apply there (core(5)). */
-function emptyCores(): readonly string[] {
+function emptyCores(): readonly ShieldGap[] {
   try {
     writeFileSync('/proc/self/coredump_filter', '0');
     return [];
   } catch {
-    return ['a crash may hand its memory to a program that collects cores'];
+    return ['coreProgram'];
   }
 }
 
 /** Linux: where Yama is on, only its ancestors and an administrator can trace a process. */
-function traceable(): readonly string[] {
+function traceable(): readonly ShieldGap[] {
   try {
     if (Number(readFileSync('/proc/sys/kernel/yama/ptrace_scope', 'utf8')) > 0) return [];
   } catch {
     // A kernel without Yama.
   }
-  return [`${mayBeRead}: desktop portals need that, and kernel.yama.ptrace_scope does not forbid it`];
+  return ['traceable'];
 }
 
 /** macOS: debuggers are refused from now on. Written from the manual; it never ran on a Mac yet. */
-function denyAttach(libc: Library): readonly string[] {
+function denyAttach(libc: Library): readonly ShieldGap[] {
   const ptrace = libc.func('int ptrace(int request, int pid, size_t address, int data)');
-  return ptrace(PT_DENY_ATTACH, 0, 0, 0) === 0 ? [] : refused;
+  return ptrace(PT_DENY_ATTACH, 0, 0, 0) === 0 ? [] : ['readable'];
 }
 
 /** Node's diagnostic reports hold the environment and the addresses of all connections. */

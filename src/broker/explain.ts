@@ -31,6 +31,8 @@ export interface Explanation {
   readonly key?: string;
   /** How far the issuer's clock is from ours, if that is more than a minute. */
   readonly clock?: string;
+  /** The same in seconds; negative: behind. */
+  readonly clockAhead?: number;
 }
 
 /** What brings the next access token, and not before when (milliseconds, wall clock). */
@@ -52,7 +54,9 @@ export function explainGrant(parts: BrokerParts, grant: Grant): Explanation {
     ...(attempt === undefined ? {} : { attempt: attemptSentence(attempt) }),
     ...audienceSentence(grant),
     ...(grant.isKeyBound && grant.state.kind !== 'revoked' ? { key: boundSentence(grant) } : {}),
-    ...(Math.abs(skew) > notableSkew ? { clock: skewSentence(skew) } : {}),
+    ...(Math.abs(skew) > notableSkew
+      ? { clock: skewSentence(skew), clockAhead: Math.round(skew / 1000) }
+      : {}),
   };
 }
 

@@ -8,7 +8,7 @@ import { asTyped } from '../oauth/base/resource.ts';
 import type { BrokerParts } from './parts.ts';
 import type { PendingRequest } from './pending-request.ts';
 import { isStepUp } from './questions/token-request.ts';
-import type { Grant } from './records/grant.ts';
+import type { Grant, GrantState } from './records/grant.ts';
 import { tokensRefused } from './refusals/refusals.ts';
 import { expiryGrace, TokenRefusals } from './refusals/token-refusals.ts';
 import type { RefusalPause, Rejection, RejectionOutcome } from './refusals/token-refusals.ts';
@@ -88,14 +88,22 @@ export class Rejections {
     const isLatest = this.#suspects.get(grant.id) === suspicion;
     if (answer !== 'unknown' && isLatest) this.#suspects.delete(grant.id);
     if (answer === 'yes' || answer === 'unknown') return true;
-    const why =
+    const state: GrantState =
       answer === 'no'
-        ? 'the protected server now names another issuer'
-        : 'the protected server now takes only tokens that are bound to a key';
+        ? {
+            kind: 'loginRequired',
+            why: 'the protected server now names another issuer',
+            cause: 'issuerChanged',
+          }
+        : {
+            kind: 'loginRequired',
+            why: 'the protected server now takes only tokens that are bound to a key',
+            cause: 'keyWanted',
+          };
     // Race: a refresh may have changed the record while the server was asked.
     const current = grants.byId(grant.id);
     if (current?.state.kind === 'active') {
-      await grants.change(current, { state: { kind: 'loginRequired', why } });
+      await grants.change(current, { state });
     }
     return false;
   }

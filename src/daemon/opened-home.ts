@@ -4,7 +4,8 @@
  * Invariant: no vault is opened. A home whose files don't belong together is opened as well, so that it can say so
  * and be reset; it serves nothing else.
  */
-import type { KeyturnError } from '../base/errors.ts';
+import { shieldGaps } from '../base/shield.ts';
+import type { ShieldGap } from '../base/shield.ts';
 import { syncFolder } from '../base/private-file.ts';
 import type { Policy } from '../broker/records/policy.ts';
 import { openHome } from './home/home.ts';
@@ -12,6 +13,7 @@ import type { Home } from './home/home.ts';
 import { clearLeftovers } from './home/leftovers.ts';
 import type { DaemonOptions } from './options.ts';
 import { homeMismatch, wasOpened } from './home/mismatched-home.ts';
+import type { Mismatch } from './home/mismatched-home.ts';
 import { policyPlace, readPolicy } from './home/policy-file.ts';
 import { SettingsBook } from './settings/settings-book.ts';
 
@@ -22,9 +24,9 @@ export interface OpenedHome {
   /** A vault of this home was opened before, as far as its files tell. */
   readonly isOpened: boolean;
   /** Why nothing is served. */
-  readonly mismatch: KeyturnError | undefined;
+  readonly mismatch: Mismatch | undefined;
   /** What the process could not be shielded from. */
-  readonly unshielded: readonly string[];
+  readonly unshielded: readonly ShieldGap[];
 }
 
 /** The caller holds the home's lock. Throws `file_unreadable`, `invalid_request`. */
@@ -33,7 +35,7 @@ export async function openLockedHome(options: DaemonOptions): Promise<OpenedHome
   const policy = await readPolicy(policyPlace());
   await clearLeftovers(paths, log.write);
   const unshielded = await options.shield();
-  for (const fact of unshielded) log.write(`not shielded: ${fact}`, 'warn');
+  for (const gap of unshielded) log.write(`not shielded: ${shieldGaps[gap]}`, 'warn');
   const home = await openHome(paths);
   const book = new SettingsBook({
     paths,

@@ -1,4 +1,5 @@
 /** What a host gives the daemon: where the home is, and what the host does in its own way. */
+import type { ShieldGap } from '../base/shield.ts';
 import type { HomePaths } from '../base/paths.ts';
 import type { SpawnChild } from '../base/system/child.ts';
 import type { SpawnWorker } from '../vault/keychain/keychain-process.ts';
@@ -26,5 +27,5 @@ export interface DaemonOptions {
   readonly proxyFor?: ProxyFor;
   readonly log: Log;
   /** Shields the host's process before a secret is read; answers what could not be done (shield.ts). */
-  readonly shield: () => Promise<readonly string[]>;
+  readonly shield: () => Promise<readonly ShieldGap[]>;
 }

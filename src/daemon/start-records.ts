@@ -39,7 +39,10 @@ async function forgetMemoryVault(parts: BrokerParts): Promise<void> {
   const why = 'the memory vault forgot its tokens when the broker stopped';
   const holding = grants.all().filter(({ state }: Grant) => ['active', 'moved'].includes(state.kind));
   for (const grant of holding) {
-    await grants.change(grant, { state: { kind: 'loginRequired', why }, hasRefreshToken: false });
+    await grants.change(grant, {
+      state: { kind: 'loginRequired', why, cause: 'vaultForgot' },
+      hasRefreshToken: false,
+    });
   }
   for (const grant of grants.all().filter(isPending)) await abandonRevocation(parts, grant);
 }

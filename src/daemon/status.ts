@@ -1,4 +1,6 @@
 /** What `status` answers: the broker and its home, with what is wrong. Nothing of it is secret. */
+import { shieldGaps } from '../base/shield.ts';
+import type { ShieldGap } from '../base/shield.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import type { ResultOf } from '../ipc/protocol/methods.ts';
 import { clocksAnswer } from './methods/answers.ts';
@@ -29,7 +31,7 @@ export interface StatusParts {
   readonly proxies: Pick<ProxyDesk, 'standing'>;
   readonly forwards: Pick<Forwards, 'list'>;
   /** What the process could not be shielded from. */
-  readonly unshielded: readonly string[];
+  readonly unshielded: readonly ShieldGap[];
 }
 
 /** How the index of grants stands to the vault, as far as it was compared. */
@@ -71,7 +73,8 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     settings: book.recorded(),
     log: { level: log.level, ...(log.file === undefined ? {} : { file: log.file }), ok: log.isOk },
     audit: trail.state,
-    unshielded: [...unshielded],
+    unshielded: unshielded.map((gap) => shieldGaps[gap]),
+    shieldGaps: [...unshielded],
     clocks: records.grants.isLoaded ? clocksAnswer(parts) : [],
   };
 }

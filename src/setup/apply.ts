@@ -8,6 +8,7 @@ import { KeyturnError, shellWord } from '../base/errors.ts';
 import { type Backup, keepBackup } from './backup.ts';
 import { applied } from './edit.ts';
 import { replaceConfig } from './files.ts';
+import type { LeftCause, WhyLeft } from './left.ts';
 import { formatOf, type Switch } from './plan.ts';
 import type { AskOwner, SetupHome } from './setup-home.ts';
 import { type Surveyed, switchesIn } from './survey.ts';
@@ -20,6 +21,7 @@ export interface Applied {
   readonly outcome: 'switched' | 'left';
   readonly as: string;
   readonly endpoint: string;
+  readonly cause?: LeftCause;
   readonly why?: string;
   /** `vault`: its key moved there; `sealed`: only the backup has it, since the server offers a sign-in. */
   readonly secret?: 'vault' | 'sealed';
@@ -27,7 +29,7 @@ export interface Applied {
   readonly exposed?: string;
 }
 
-type KeyStanding = { readonly secret: 'vault' | 'sealed' } | { readonly why: string };
+type KeyStanding = { readonly secret: 'vault' | 'sealed' } | WhyLeft;
 
 /** Throws what the broker refuses of the backup, and `file_unreadable`. */
 export async function applySetup(
@@ -50,6 +52,8 @@ export async function applySetup(
   return results;
 }
 
+const changed = 'the file changed meanwhile: run the command again';
+
 function result(
   { config }: Surveyed,
   { entry, as, endpoint, key }: Switch,
@@ -57,10 +61,10 @@ function result(
   isWritten: boolean,
 ): Applied {
   const common = { file: config.file, entry, as, endpoint, ...(key ? { exposed: key.header } : {}) };
-  if (standing && 'why' in standing) return { ...common, outcome: 'left', why: standing.why };
+  if (standing && 'why' in standing) return { ...common, outcome: 'left', ...standing };
   const moved = standing ? { secret: standing.secret } : {};
   if (isWritten) return { ...common, ...moved, outcome: 'switched' };
-  return { ...common, ...moved, outcome: 'left', why: 'the file changed meanwhile: run the command again' };
+  return { ...common, ...moved, outcome: 'left', cause: 'changed', why: changed };
 }
 
 function changeOf(
@@ -102,6 +106,8 @@ function changeOf(
   return { surveyed, found, bytes, kept };
 }
 
+const otherKey: WhyLeft = { cause: 'otherKey', why: 'another entry has another key for this server' };
+
 /** One after the other: each may ask the person. A server's key that is in the vault already is never replaced. */
 async function moveKeys(
   entries: readonly Switch[],
@@ -117,9 +123,10 @@ async function moveKeys(
     const standing = before && standings.get(before);
     if (before && standing) {
       const isSame = JSON.stringify(before.key) === JSON.stringify(entry.key);
-      standings.set(entry, isSame ? standing : { why: 'another entry has another key for this server' });
+      standings.set(entry, isSame ? standing : otherKey);
     } else if (keys.some(({ resource }) => resource === entry.endpoint)) {
       standings.set(entry, {
+        cause: 'keyThere',
         why: `the vault has an API key for this server already. To use the one of this entry: keyturn key remove ${shellWord(entry.endpoint)}, then this command again`,
       });
     } else {
@@ -138,6 +145,6 @@ async function moveKey({ endpoint, key }: Switch, ask: AskOwner): Promise<KeySta
   } catch (error) {
     if (!(error instanceof KeyturnError)) throw error;
     if (error.reason === 'oauth_offered') return { secret: 'sealed' };
-    return { why: `its key did not move into the vault: ${error.message}` };
+    return { cause: 'keyFailed', why: `its key did not move into the vault: ${error.message}` };
   }
 }

@@ -5,6 +5,7 @@
  * only where it is one key in one header; a reference to a variable is no secret and is not resolved, except in the
  * entry's own `env`.
  */
+import type { LeftCause, WhyLeft } from './left.ts';
 import { KeyturnError } from '../base/errors.ts';
 import { endpointUrl } from '../client/endpoint-url.ts';
 import { headerPattern, schemePattern, tokenPattern } from '../ipc/wire/values.ts';
@@ -25,7 +26,7 @@ export type Reading =
   | { readonly kind: 'other' }
   /** It starts the bridge already. */
   | { readonly kind: 'bridge' }
-  | { readonly kind: 'left'; readonly why: string; readonly exposed: readonly string[] }
+  | (WhyLeft & { readonly kind: 'left'; readonly exposed: readonly string[] })
   | {
       readonly kind: 'switch';
       readonly endpoint: string;
@@ -71,13 +72,13 @@ export function readEntry(entry: Members): Reading {
   if (remote !== -1) return readRemote(entry, words.slice(remote + 1), words.slice(0, remote));
   if (url === undefined || words.length > 0) return { kind: 'other' };
   const env = variables(entry);
-  if (env === undefined) return left('its env has an unknown form');
+  if (env === undefined) return left('form', 'its env has an unknown form');
   const drop = headerNames.filter((name) => name in entry);
   const unknown = signInNames.find((name) => name in entry);
-  if (unknown !== undefined) return left(`its member ${unknown} says how it signs in`);
-  if (urlNames.filter((name) => name in entry).length > 1) return left('it has two URLs');
+  if (unknown !== undefined) return left('ownSignIn', `its member ${unknown} says how it signs in`);
+  if (urlNames.filter((name) => name in entry).length > 1) return left('servers', 'it has two URLs');
   const headers = drop.flatMap((name) => pairsOf(entry[name]) ?? [undefined]);
-  if (headers.some((header) => header === undefined)) return left('its headers have an unknown form');
+  if (headers.some((header) => header === undefined)) return left('form', 'its headers have an unknown form');
   const known = headers.filter((header) => header !== undefined);
   return switched(String(entry[url]), known, [], { drop, anchor: url, env });
 }
@@ -94,15 +95,15 @@ const runners = /^(?:npx|bunx|pnpx|npm|pnpm|yarn|bun|cmd|cmd\.exe|npx\.cmd|exec|
 
 function readRemote(entry: Members, args: readonly string[], before: readonly string[]): Reading {
   if (!before.every((word) => runners.test(word.split('/').at(-1) ?? '') || word === '/c'))
-    return left('it starts mcp-remote in a way that Keyturn doesn’t know');
+    return left('arguments', 'it starts mcp-remote in a way that Keyturn doesn’t know');
   const env = variables(entry);
-  if (env === undefined) return left('its env has an unknown form');
+  if (env === undefined) return left('form', 'its env has an unknown form');
   let own: readonly string[];
   try {
     own = translated(args).args;
   } catch (error) {
     if (!(error instanceof KeyturnError)) throw error;
-    return left(`${error.message} ${error.hint ?? ''}`.trim());
+    return left('arguments', `${error.message} ${error.hint ?? ''}`.trim());
   }
   const headers: [string, string][] = [];
   const kept: string[] = [];
@@ -115,15 +116,15 @@ function readRemote(entry: Members, args: readonly string[], before: readonly st
       const [, name = '', text = ''] = /^([^:]+):\s*(.*)$/.exec(value) ?? [];
       headers.push([name, resolved(text, env, used)]);
       at += 1;
-    } else if (word === '--header-file') return left('its headers stand in another file');
+    } else if (word === '--header-file') return left('headersElsewhere', 'its headers stand in another file');
     else if (word === '--ignore-tool') {
       kept.push(word, value);
       at += 1;
-    } else if (word.startsWith('-')) return left('it has an argument that Keyturn doesn’t know');
+    } else if (word.startsWith('-')) return left('arguments', 'it has an argument that Keyturn doesn’t know');
     else urls.push(word);
   }
   const [url] = urls;
-  if (url === undefined || urls.length > 1) return left('it names no server, or several');
+  if (url === undefined || urls.length > 1) return left('servers', 'it names no server, or several');
   const staying = Object.entries(env).filter(([name]) => !used.has(name) && !name.startsWith('MCP_REMOTE_'));
   return switched(url, headers, kept, { drop: [], anchor: 'command', env: Object.fromEntries(staying) });
 }
@@ -148,20 +149,22 @@ function switched(
 ): Reading {
   const endpoint = plainUrl(url);
   if (endpoint === undefined)
-    return left('its URL is none that Keyturn takes: https, or http on this machine');
+    return left('url', 'its URL is none that Keyturn takes: https, or http on this machine');
   if ([...endpoint.searchParams.keys()].some((name) => secretName.test(name)) || endpoint.password !== '')
-    return left('its URL holds a secret, which belongs into a header', ['URL']);
+    return left('urlSecret', 'its URL holds a secret, which belongs into a header', ['URL']);
   const secrets = headers.filter(
     ([name, value]) => secretName.test(name) || /^(?:bearer|basic)\s/i.test(value),
   );
   const open = secrets.filter(([, value]) => !reference.test(value)).map(([name]) => name);
-  if (secrets.length > open.length) return left('a header takes its secret from a variable', open);
-  if (secrets.length > 1) return left('it has several secrets; Keyturn keeps one for each server', open);
+  if (secrets.length > open.length)
+    return left('variable', 'a header takes its secret from a variable', open);
+  if (secrets.length > 1)
+    return left('secrets', 'it has several secrets; Keyturn keeps one for each server', open);
   const plain = headers.filter((header) => !secrets.includes(header));
   if (plain.some(([name, value]) => !headerPattern.test(name) || /[\r\n]/.test(value)))
-    return left('its headers have an unknown form', open);
+    return left('form', 'its headers have an unknown form', open);
   const key = secrets[0] && keyOf(secrets[0]);
-  if (secrets[0] && !key) return left('its secret is no API key that Keyturn can keep', open);
+  if (secrets[0] && !key) return left('noKey', 'its secret is no API key that Keyturn can keep', open);
   const args = [...plain.flatMap(([name, value]) => ['--header', `${name}: ${value}`]), ...more];
   return { kind: 'switch', endpoint: endpoint.href, args, ...(key ? { key } : {}), ...kept };
 }
@@ -201,4 +204,9 @@ function pairsOf(value: unknown): [string, string][] | undefined {
   return texts.length === pairs.length ? texts : undefined;
 }
 
-const left = (why: string, exposed: readonly string[] = []): Reading => ({ kind: 'left', why, exposed });
+const left = (cause: LeftCause, why: string, exposed: readonly string[] = []): Reading => ({
+  kind: 'left',
+  cause,
+  why,
+  exposed,
+});

@@ -11,6 +11,7 @@ import type { ConfigFile } from './clients.ts';
 import { applied, type Edit, type Format, NotUnderstood, type Place } from './edit.ts';
 import { type FoundKey, readEntry, type Reading } from './entry.ts';
 import { jsonFormat } from './json-format.ts';
+import type { WhyLeft } from './left.ts';
 import type { OwnCommand } from './own-command.ts';
 import { tomlFormat } from './toml-format.ts';
 
@@ -20,9 +21,8 @@ interface Standing {
   readonly way: readonly string[];
 }
 
-export interface Left extends Standing {
+export interface Left extends Standing, WhyLeft {
   readonly kind: 'left';
-  readonly why: string;
   /** Names of headers whose secret stands in the open. */
   readonly exposed: readonly string[];
 }
@@ -72,7 +72,8 @@ function findingAt(config: ConfigFile, text: string, place: Place, own: OwnComma
   const edits = formatOf(config).edit(text, place, { anchor: reading.anchor, members });
   if (!edits) {
     const exposed = reading.key ? [reading.key.header] : [];
-    return { ...standing, kind: 'left', why: 'it is written in a form that Keyturn doesn’t change', exposed };
+    const why = 'it is written in a form that Keyturn doesn’t change';
+    return { ...standing, kind: 'left', cause: 'form', why, exposed };
   }
   const { endpoint, key } = reading;
   const shown = shownChange(text, place, edits, own);

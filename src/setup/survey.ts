@@ -6,6 +6,7 @@
 import { KeyturnError } from '../base/errors.ts';
 import { type ConfigFile, configFiles } from './clients.ts';
 import { type FoundFile, isVersioned, readConfig, textOf } from './files.ts';
+import type { WhyLeft } from './left.ts';
 import type { OwnCommand } from './own-command.ts';
 import { type Finding, findingsIn, type Switch } from './plan.ts';
 
@@ -13,7 +14,7 @@ export interface Surveyed {
   readonly config: ConfigFile;
   readonly findings: readonly Finding[];
   /** Why nothing in it is changed, whatever stands there. */
-  readonly left?: string;
+  readonly left?: WhyLeft;
   readonly found?: FoundFile;
   /** Of the file, without its byte order mark. */
   readonly text: string;
@@ -45,7 +46,7 @@ async function surveyOf(config: ConfigFile, options: SurveyOptions): Promise<Sur
   try {
     found = await readConfig(config.file);
   } catch (error) {
-    if (error instanceof KeyturnError) return { ...nothing, left: error.message };
+    if (error instanceof KeyturnError) return { ...nothing, left: { cause: 'unusable', why: error.message } };
     throw error;
   }
   if (!found || found.bytes.length === 0) return undefined;
@@ -54,10 +55,16 @@ async function surveyOf(config: ConfigFile, options: SurveyOptions): Promise<Sur
   const text = whole?.slice(mark.length);
   const findings = text === undefined ? undefined : findingsIn(config, text, options.own);
   if (text === undefined || !findings)
-    return { ...nothing, left: 'Keyturn can’t follow what is written in it' };
+    return {
+      ...nothing,
+      left: { cause: 'notUnderstood', why: 'Keyturn can’t follow what is written in it' },
+    };
   if (findings.length === 0) return undefined;
   const isKept = config.scope === 'project' && !options.withVersioned && isVersioned(found.real);
-  const left = 'it belongs to a project under version control: --project changes it too';
+  const left = {
+    cause: 'versioned',
+    why: 'it belongs to a project under version control: --project changes it too',
+  } as const;
   return { config, findings, found, text, mark, ...(isKept ? { left } : {}) };
 }
 

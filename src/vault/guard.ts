@@ -135,6 +135,7 @@ export function lockedVault(): VaultError {
 
 function neverOpened(): VaultError {
   return new VaultError('locked', 'the vault has no passphrase yet', {
+    case: 'noPassphrase',
     hint: 'keyturn unlock lets you choose one',
   });
 }

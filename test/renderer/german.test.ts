@@ -2,11 +2,18 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { exampleAnswer, exampleNow, exampleQuestions } from '../support/homes/example-desk.ts';
-import { windowsOfOneBrowser, overflowing } from './page-window.ts';
+import { browserOfTests, windowsOfOneBrowser, overflowing } from './page-window.ts';
+import type { Answer } from './page-window.ts';
+import type { Case } from '../../src/base/errors.ts';
+import { signInCauses } from '../../src/broker/records/grant.ts';
+import type { Refusal } from '../../electron/bridge/channels.ts';
+import { openStatePage } from '../support/states/open-state.ts';
+import { deskStates } from '../support/states/states.ts';
 import { chooseLanguage } from '../../words/language.ts';
 import { window as german } from '../../words/de/window.ts';
 import { window as english } from '../../words/en/window.ts';
 
+const context = browserOfTests();
 const openWindow = windowsOfOneBrowser();
 const { allow, pair, url, command } = exampleQuestions;
 
@@ -60,22 +67,71 @@ function sentences(tree: object, other: object): string[] {
   });
 }
 
+const foreign = new Set(sentences(english, german).filter((text) => !text.includes('{')));
+
+/** Stands for every sentence that a broker makes. */
+const brokersWords = 'The broker says so.';
+
+/** Names of fields with sentences of the broker; what a server says to a person is no such field. */
+const prose = new Set([
+  'why',
+  'what',
+  'hint',
+  'rule',
+  'now',
+  'next',
+  'clock',
+  'key',
+  'audience',
+  'unshielded',
+]);
+
+function reworded(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reworded);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, of]: [string, unknown]) => [
+      key,
+      prose.has(key) && typeof of === 'string' && of.includes(' ') ? brokersWords : reworded(of),
+    ]),
+  );
+}
+
+const inBrokersWords =
+  (answer: Answer): Answer =>
+  async (channel, params) => {
+    const said = await answer(channel, params);
+    if (said.ok) return { ok: true, value: reworded(said.value) };
+    return { ok: false, refusal: { ...said.refusal, message: brokersWords, hint: brokersWords } };
+  };
+
+/** What stands there, and what is read out. What is folded counts only when somebody unfolds it. */
+async function linesOf(page: Page): Promise<ReadonlySet<string>> {
+  const read =
+    await page.evaluate<string>(`document.body.innerText + [...document.querySelectorAll('[aria-label]')]
+        .map((element) => '\\n' + element.getAttribute('aria-label')).join('')`);
+  return new Set(read.split('\n').map((line) => line.trim()));
+}
+
+/** Each reason, and each case of one, with its German sentence. */
+const everyRefusal = (): (readonly [reason: string, kind: string | undefined, sentence: string])[] => [
+  ...Object.entries(german.refusals).map(([reason, sentence]) => [reason, undefined, sentence] as const),
+  ...Object.entries(german.refusalCases).flatMap(([reason, cases]) =>
+    Object.entries(cases).map(([kind, sentence]) => [reason, kind, sentence] as const),
+  ),
+];
+
 describe('the windows in German', () => {
   it('are whole at 320 px, in German throughout, and say to a screen reader that they are', async () => {
-    const foreign = sentences(english, german).filter((text) => !text.includes('{'));
-    expect(foreign.length).toBeGreaterThan(300);
+    expect(foreign.size).toBeGreaterThan(300);
     const { page, complaints } = await open('de', 'activity');
     for (const [hash, sign, opener] of screens) {
       await goTo(page, hash, sign, opener);
       const where = `${hash} ${sign}`;
       expect(await page.locator('html').getAttribute('lang')).toBe('de');
       expect(await overflowing(page), where).toEqual([]);
-      const read =
-        await page.evaluate<string>(`document.body.innerText + [...document.querySelectorAll('[aria-label]')]
-        .map((element) => '\\n' + element.getAttribute('aria-label')).join('')`);
-      const lines = new Set(read.split('\n').map((line) => line.trim()));
       expect(
-        foreign.filter((text) => lines.has(text)),
+        [...(await linesOf(page))].filter((line) => foreign.has(line)),
         where,
       ).toEqual([]);
       await page.keyboard.press('Escape');
@@ -83,8 +139,24 @@ describe('the windows in German', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('say what a refusal’s reason means, and keep the broker’s own English sentence beside it', async () => {
-    const refusal = { reason: 'vault_unreadable', message: 'The sealed file can’t be read.' };
+  it('show no sentence of the broker in any state, and none of the English catalogue', async () => {
+    const shown = deskStates.filter((state) => !/-(?:long|large|500|200)$/.test(state.name));
+    expect(shown.length).toBeGreaterThan(100);
+    const spoken = chooseLanguage(['de'], 'de');
+    const { page, show } = await openStatePage(context(), { spoken }, inBrokersWords);
+    for (const state of shown) {
+      await show(state);
+      const lines = await linesOf(page);
+      expect(
+        [...lines].filter((line) => line.includes(brokersWords) || foreign.has(line)),
+        state.name,
+      ).toEqual([]);
+    }
+    await page.close();
+  });
+
+  it('say each reason of a refusal and each case of it, and what a server said as it said it', async () => {
+    let refusal: Refusal = { reason: 'internal', message: brokersWords };
     const { page } = await openWindow({
       answer: async (channel, params) =>
         channel === 'grant.list' ? { ok: false, refusal } : exampleAnswer()(channel, params),
@@ -92,8 +164,59 @@ describe('the windows in German', () => {
       spoken: chooseLanguage(['de'], 'de'),
     });
     const refused = page.locator('.refused');
-    await refused.getByText('Etwas im Tresor ist nicht lesbar.').waitFor();
-    expect(await refused.locator('[lang=en]').innerText()).toBe(refusal.message);
+    const told = new Set<string>();
+    for (const [reason, kind, sentence] of everyRefusal()) {
+      const common = { reason, message: brokersWords, hint: brokersWords, rule: brokersWords };
+      const facts = { said: '"no": "Not this one."', expected: 'anna' };
+      refusal = { ...common, facts, ...(kind === undefined ? {} : { case: kind as Case }) };
+      await page.evaluate(`window.dispatchEvent(new Event('focus'))`);
+      await refused.getByText(sentence, { exact: true }).waitFor();
+      const text = await refused.innerText();
+      expect(text).not.toContain(brokersWords);
+      expect(text).toContain(`${german.refusalFacts.said} "no": "Not this one."`);
+      expect(text).toContain(`${german.refusalFacts.expected} anna`);
+      told.add(sentence);
+    }
+    expect(told.size).toBe(everyRefusal().length);
+    // For a report there is what the broker said, folded.
+    await refused.locator('summary').click();
+    expect(await refused.locator('details [lang=en]').first().innerText()).toBe(brokersWords);
+  });
+
+  it('say each cause of a sign-in, what became of each revocation, and each trouble of a refresh', async () => {
+    const texts: [fields: object, text: string][] = [
+      ...signInCauses.map((cause): [object, string] => [
+        { state: 'loginRequired', why: brokersWords, cause },
+        german.servers.causes[cause] ?? '',
+      ]),
+      [{ state: 'loginRequired', why: brokersWords, cause: 'newer' }, german.servers.causeUnknown],
+      ...(['confirmed', 'pending', 'notOffered', 'moved', 'abandoned'] as const).map(
+        (receipt): [object, string] => [{ state: 'revoked', receipt }, german.receipts[receipt] ?? ''],
+      ),
+      ...Object.entries(german.servers.troubles).map(([reason, text = '']): [object, string] => [
+        { trouble: { reason, since: exampleNow, nextTryAt: exampleNow } },
+        text,
+      ]),
+    ];
+    const { grants: [first] = [] } = (await exampleAnswer()('grant.list', {}).then((answer) =>
+      answer.ok ? answer.value : {},
+    )) as { readonly grants?: readonly object[] };
+    let fields: object = {};
+    const { page } = await openWindow({
+      answer: async (channel, params) =>
+        channel === 'grant.list'
+          ? { ok: true, value: { grants: [{ ...first, ...fields }] } }
+          : exampleAnswer()(channel, params),
+      hash: 'servers/g1',
+      spoken: chooseLanguage(['de'], 'de'),
+    });
+    for (const [change, text] of texts) {
+      expect(text).not.toBe('');
+      fields = change;
+      await page.evaluate(`window.dispatchEvent(new Event('focus'))`);
+      await page.locator('article').getByText(text).waitFor();
+      expect(await page.locator('body').innerText()).not.toContain(brokersWords);
+    }
   });
 
   it('write numbers and times as the country does', async () => {

@@ -21,7 +21,7 @@ const busy = exampleAnswer({
     vaultKey: 'passphrase',
     vaultState: { state: 'locked', since: exampleNow - 600, what: 'You locked it.', hint: 'Unlock it.' },
     unreadable: [{ file: '/home/anna/.local/state/keyturn/clients.json', why: 'Its MAC is wrong.' }],
-    unshielded: ['Other programs of yours can read its memory.'],
+    shieldGaps: ['readable'],
     insecureLoopback: true,
   },
 });

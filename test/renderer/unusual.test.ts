@@ -71,7 +71,7 @@ const troubled: Lists = {
     vaultKey: 'passphrase',
     vaultState: { state: 'locked', since: now - 60, what: 'You locked it.', hint: 'Unlock it here.' },
     clocks: [{ issuer: 'https://login.example', ahead: -75 }],
-    unshielded: ['This process can be traced.'],
+    shieldGaps: ['traceable'],
     audit: { state: 'failing', reason: 'disk_full' },
     log: { level: 'info', file: '/state/daemon.log', ok: false },
     index: differingIndex,
@@ -135,7 +135,7 @@ describe('what is out of the ordinary', () => {
       'a sealed file, opened by a passphrase',
       'Unlock it here.',
       'is 75 s behind this computer',
-      'This process can be traced.',
+      'Other programs of yours may read Keyturn’s memory: desktop portals need that',
       'can’t be written: disk_full',
       'could not be written',
       'Its MAC is wrong.',
@@ -193,7 +193,7 @@ describe('what is out of the ordinary', () => {
     const asked: [unknown, unknown][] = [];
     const vaultState = { state: 'keychainLocked', since: now, hint: 'Answer your keychain.' };
     const { page } = await show({ status: { ...status, vaultState } }, 'servers', asked);
-    await page.getByText('Answer your keychain.').waitFor();
+    await page.getByText('Unlock it as you unlock it for other apps').waitFor();
     await page.getByRole('button', { name: 'Unlock' }).click();
     await page.getByText('The vault is open.').waitFor();
     expect(asked).toEqual([['vault.unlock', {}]]);

@@ -81,7 +81,7 @@ describe('a refresh that the server refuses', () => {
       expect(refreshes(all)).toBe(3);
       expect(await keptToken(rig)).toBe(kept);
       const why = expect.stringContaining(code);
-      expect(await listed(rig)).toMatchObject({ state: 'loginRequired', why });
+      expect(await listed(rig)).toMatchObject({ state: 'loginRequired', why, cause: 'refusedInARow' });
       expect(explainGrant(rig.parts, rig.grant()).now).toContain(code);
       const again = await restarted();
       expect(await refused(again.ask(never))).toMatchObject({ reason: 'login_required', message: why });

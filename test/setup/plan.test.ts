@@ -145,6 +145,7 @@ describe('keyturn setup', () => {
         kind: 'left',
         entry: 'notes',
         way: ['mcp_servers', 'notes'],
+        cause: 'form',
         why: 'it is written in a form that Keyturn doesn’t change',
         exposed: ['X-Api-Key'],
       },

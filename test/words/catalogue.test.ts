@@ -2,6 +2,9 @@
 import { IntlMessageFormat } from 'intl-messageformat';
 import { describe, expect, it } from 'vitest';
 import { reasons } from '../../src/base/errors.ts';
+import { shieldGaps } from '../../src/base/shield.ts';
+import { signInCauses } from '../../src/broker/records/grant.ts';
+import { leftCauses } from '../../src/setup/left.ts';
 import { desktop as germanDesktop } from '../../words/de/desktop.ts';
 import { window as germanWindow } from '../../words/de/window.ts';
 import { desktop as englishDesktop } from '../../words/en/desktop.ts';
@@ -91,11 +94,24 @@ describe('a catalogue of words', () => {
   });
 
   it.each(languages)(
-    'says what each reason of a refusal means, and knows no other reason (%s)',
+    'has a sentence for each reason of a refusal and each case of it, and for no other (%s)',
     (language) => {
-      expect(Object.keys(catalogues[language].window.refusals).toSorted()).toEqual(
-        Object.keys(reasons).toSorted(),
+      const { refusals, refusalCases } = catalogues[language].window;
+      expect(Object.keys(refusals).toSorted()).toEqual(Object.keys(reasons).toSorted());
+      const cases = Object.entries(reasons).flatMap(([reason, of]) =>
+        'cases' in of ? of.cases.map((name) => `${reason}.${name}`) : [],
       );
+      expect([...flat(refusalCases).keys()].toSorted()).toEqual(cases.toSorted());
+    },
+  );
+
+  it.each(languages)(
+    'has a sentence for each cause of a sign-in, gap of the shield, and cause that leaves an entry (%s)',
+    (language) => {
+      const { servers, settings, setup } = catalogues[language].window;
+      expect(Object.keys(servers.causes).toSorted()).toEqual(signInCauses.toSorted());
+      expect(Object.keys(settings.shieldGaps).toSorted()).toEqual(Object.keys(shieldGaps).toSorted());
+      expect(Object.keys(setup.leftBecause).toSorted()).toEqual(leftCauses.toSorted());
     },
   );
 

@@ -28,7 +28,8 @@ export const activity: Translation<typeof english> = {
     verify: 'Protokoll prüfen',
     verified:
       'Das Protokoll ist vollständig und unverändert: {count, plural, one {# Zeile} other {# Zeilen}}.',
-    broken: 'Das Protokoll wurde in Zeile {row} verändert: {what}',
+    broken:
+      'Das Protokoll wurde in Zeile {row} verändert. Exportieren Sie es und klären Sie, wer auf die Dateien von Keyturn schreiben konnte.',
     newest:
       '{count, plural, one {Die neueste Zeile} other {Die neuesten # Zeilen}}; der Export enthält alle.',
     recent: 'Letzte Aktivität',

@@ -43,6 +43,24 @@ export const servers: Translation<typeof english> = {
     why: 'Bitte neu anmelden:',
     switchedOff:
       'Von Ihrer Verwaltung abgeschaltet: Keyturn behält sie, erneuert sie aber nicht, und keine App bekommt ihre Token.',
+    causes: {
+      signInUnfinished: 'Die letzte Anmeldung wurde nicht abgeschlossen.',
+      importUnfinished: 'Der Import wurde nicht abgeschlossen.',
+      vaultForgot: 'Die Token waren nur im Arbeitsspeicher und sind weg.',
+      secretGone: 'Die Token sind nicht mehr im Tresor.',
+      keyGone: 'Der Schlüssel fehlt auf dem Sicherheitstoken.',
+      noRefreshToken: 'Das Token ist abgelaufen, und der Anmeldedienst hat keines zum Erneuern ausgegeben.',
+      refreshTokenEnded: 'Der Anmeldedienst hat den Zugriff beendet.',
+      refreshLost:
+        'Der Anmeldedienst nimmt das Token nicht mehr an. Die Antwort auf die letzte Erneuerung ging verloren.',
+      endedWithOther:
+        'Der Anmeldedienst hat ihn zusammen mit einem anderen Zugriff beendet, den Sie widerrufen haben.',
+      clientForgotten: 'Der Anmeldedienst kennt den Client von Keyturn nicht mehr.',
+      refusedInARow: 'Der Anmeldedienst hat die Erneuerung mehrmals abgelehnt.',
+      issuerChanged: 'Der Server nennt jetzt einen anderen Anmeldedienst.',
+      keyWanted: 'Der Server nimmt nur noch Token an, die an einen Schlüssel gebunden sind.',
+    },
+    causeUnknown: 'Der Anmeldedienst nimmt sie nicht mehr an.',
     trouble: 'Keyturn bekommt kein neues Token: {reason}.',
     troubleSince: 'Erster Fehlschlag',
     nextTry: 'nächster Versuch',
@@ -76,6 +94,10 @@ export const servers: Translation<typeof english> = {
     next: 'Nächstes Token',
     signedIn: 'Datum der Anmeldung',
     clock: 'Uhr',
+    clockAhead:
+      'Die Uhr des Anmeldedienstes geht {seconds} s vor. Keyturn berücksichtigt das; eine der beiden Uhren geht falsch.',
+    clockBehind:
+      'Die Uhr des Anmeldedienstes geht {seconds} s nach. Keyturn berücksichtigt das; eine der beiden Uhren geht falsch.',
     refused: 'Abgelehnte Token',
     refusedOf: 'Der Server hat mehrere Token abgelehnt von',
     refusedUntil: 'Keyturn holt kein neues vor',

@@ -96,6 +96,12 @@ export const settings: Translation<typeof english> = {
       'Solange das aus ist und diese App nicht läuft, behalten Apps den Zugriff, den Sie erlaubt haben, und keine bekommt mehr. Nur einschalten, ' +
       'wenn Sie dieses Verzeichnis ohne die App verwenden: Jedes Ihrer Programme könnte sich dann selbst mehr erlauben.',
     strange: 'Die Dateien dieses Verzeichnisses gehören nicht zusammen. Apps bekommen keine Token:',
+    strangeBy: {
+      otherVault:
+        'Die Einstellungen nennen einen anderen Tresor als den mit Ihren Geheimnissen. Stellen Sie die Einstellungen von Keyturn wieder her und starten Sie es neu.',
+      otherHome:
+        'Der Tresor gehört zu anderen Dateien von Keyturn als diesen. Stellen Sie die Dateien von Keyturn wieder her und starten Sie es neu.',
+    },
     unconfirmed:
       'Diese Einstellungen wurden außerhalb von Keyturn geändert, und Sie haben sie nicht bestätigt:',
     broker: 'Keyturn',
@@ -132,6 +138,18 @@ export const settings: Translation<typeof english> = {
       clients: 'OAuth-Clients',
     },
     shield: 'Schutz des Prozesses',
+    shieldGaps: {
+      unsupported: 'Dieses System bietet keinen Schutz für den Arbeitsspeicher von Keyturn.',
+      noNative:
+        'Der Arbeitsspeicher von Keyturn ist nicht geschützt: Die Funktionen des Systems ließen sich nicht laden.',
+      readable:
+        'Andere Ihrer Programme können den Arbeitsspeicher von Keyturn lesen: Das System hat es nicht verboten.',
+      traceable:
+        'Andere Ihrer Programme können den Arbeitsspeicher von Keyturn lesen: Desktop-Portale brauchen das, und das System (kernel.yama.ptrace_scope) verbietet es nicht.',
+      coreFile: 'Ein Absturz kann eine Datei mit dem Arbeitsspeicher von Keyturn hinterlassen.',
+      coreProgram:
+        'Bei einem Absturz kann der Arbeitsspeicher von Keyturn an ein Programm gehen, das Absturzberichte sammelt.',
+    },
     shieldWhole: 'vollständig',
     clocks: 'Uhren',
     clockAhead: 'geht {seconds} s vor diesem Computer',

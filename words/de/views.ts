@@ -78,4 +78,15 @@ export const views: Translation<typeof english> = {
     full: 'Der Schlüsselbund ist voll. Neue Token können nicht gespeichert werden.',
     damaged: 'Ein Geheimnis im Tresor fehlt oder ist beschädigt.',
   },
+
+  vaultHelp: {
+    keychainLocked: 'Entsperren Sie ihn wie für andere Apps, oder drücken Sie „Entsperren“.',
+    absent:
+      'Starten Sie den Schlüsselbund Ihres Desktops (unter Linux gnome-keyring oder KWallet). Solange noch nichts gespeichert ist, bewahrt der Befehl keyturn settings vault sealed-file Geheimnisse stattdessen in einer Datei auf.',
+    crashed: 'Keyturn startet es mit der nächsten Anfrage neu. Gelingt das nicht, starten Sie Keyturn neu.',
+    full: 'Schaffen Sie Platz auf der Festplatte. Was gespeichert ist, bleibt, wie es ist.',
+    damaged:
+      'Es wurde nichts gelöscht. Bitte prüfen Sie, ob der richtige Schlüsselbund offen ist; sonst melden Sie sich beim betroffenen Server neu an.',
+    slow: 'Der Schlüsselbund braucht lange für eine Antwort.',
+  },
 };

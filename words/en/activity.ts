@@ -24,7 +24,7 @@ export const activity = {
     times: '× {count}',
     verify: 'Check the log',
     verified: 'The log is complete and unchanged: {count, plural, one {# row} other {# rows}}.',
-    broken: 'The log was changed at row {row}: {what}',
+    broken: 'The log was changed at row {row}. Export it, and find out who could write to Keyturn’s files.',
     newest: 'The newest {count, plural, one {# row} other {# rows}}; the export has all of them.',
     recent: 'Recent activity',
     recentEmpty: 'The activity log has nothing about it.',

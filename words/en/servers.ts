@@ -39,6 +39,23 @@ export const servers = {
     why: 'Sign in again:',
     switchedOff:
       'Your administrator switched it off: Keyturn keeps it, but doesn’t refresh it, and no app gets its tokens.',
+    /** After `why`. An English window shows the broker's own sentence, which says more. */
+    causes: {
+      signInUnfinished: 'the last sign-in was not finished.',
+      importUnfinished: 'the import was not finished.',
+      vaultForgot: 'the tokens were only in memory and are gone.',
+      secretGone: 'its tokens are no longer in the vault.',
+      keyGone: 'its key is no longer on the security token.',
+      noRefreshToken: 'the token has expired, and the sign-in provider gave none to refresh it with.',
+      refreshTokenEnded: 'the sign-in provider ended the access.',
+      refreshLost: 'the sign-in provider no longer takes the token. The answer to the last refresh was lost.',
+      endedWithOther: 'the sign-in provider ended it together with other access that you revoked.',
+      clientForgotten: 'the sign-in provider no longer knows Keyturn’s client.',
+      refusedInARow: 'the sign-in provider refused to refresh it several times.',
+      issuerChanged: 'the server now names another sign-in provider.',
+      keyWanted: 'the server now takes only tokens that are bound to a key.',
+    } as Readonly<Record<string, string | undefined>>,
+    causeUnknown: 'the sign-in provider no longer takes it.',
     trouble: 'Keyturn gets no new token: {reason}.',
     troubleSince: 'It first failed',
     nextTry: 'next try',
@@ -71,6 +88,10 @@ export const servers = {
     next: 'Next token',
     signedIn: 'Date of sign-in',
     clock: 'Clock',
+    clockAhead:
+      'The sign-in provider’s clock is {seconds} s ahead of this computer’s. Keyturn allows for it; one of the two is wrong.',
+    clockBehind:
+      'The sign-in provider’s clock is {seconds} s behind this computer’s. Keyturn allows for it; one of the two is wrong.',
     refused: 'Refused tokens',
     refusedOf: 'The server refused several tokens of',
     refusedUntil: 'Keyturn gets no new one before',

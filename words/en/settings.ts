@@ -91,6 +91,12 @@ export const settings = {
       'While this is off and this app is not running, apps keep the access that you allowed and nobody gets more. Switch it on only ' +
       'if you use this home without the app: any program of yours could then allow itself more.',
     strange: 'The files of this home do not belong together. Apps get no tokens:',
+    strangeBy: {
+      otherVault:
+        'The settings name another vault than the one with your secrets. Put Keyturn’s settings back as they were, then start it again.',
+      otherHome:
+        'The vault belongs to other files of Keyturn than these. Put Keyturn’s files back as they were, then start it again.',
+    },
     unconfirmed: 'These settings were changed outside Keyturn, and you have not confirmed them:',
     broker: 'Keyturn',
     updates: 'Updates',
@@ -125,6 +131,15 @@ export const settings = {
       clients: 'OAuth clients',
     },
     shield: 'Process shield',
+    shieldGaps: {
+      unsupported: 'This system offers no protection for Keyturn’s memory.',
+      noNative: 'Keyturn’s memory is not protected: the system’s functions could not be loaded.',
+      readable: 'Other programs of yours may read Keyturn’s memory: the system refused to forbid it.',
+      traceable:
+        'Other programs of yours may read Keyturn’s memory: desktop portals need that, and the system (kernel.yama.ptrace_scope) does not forbid it.',
+      coreFile: 'A crash may leave a file with Keyturn’s memory.',
+      coreProgram: 'A crash may hand Keyturn’s memory to a program that collects crash reports.',
+    } as Readonly<Record<string, string | undefined>>,
     shieldWhole: 'complete',
     clocks: 'Clocks',
     clockAhead: 'is {seconds} s ahead of this computer',

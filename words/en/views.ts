@@ -75,4 +75,16 @@ export const views = {
     full: 'The keychain is full. New tokens can’t be stored.',
     damaged: 'A secret in the vault is missing or damaged.',
   } as Readonly<Record<string, string | undefined>>,
+
+  /** What to do about a vault in that state. */
+  vaultHelp: {
+    keychainLocked: 'Unlock it as you unlock it for other apps, or press “Unlock”.',
+    absent:
+      'Start the keychain of your desktop (on Linux gnome-keyring or KWallet). In a home that holds nothing yet, the command keyturn settings vault sealed-file keeps secrets in a file instead.',
+    crashed: 'Keyturn starts it again with the next request. If that keeps failing, start Keyturn again.',
+    full: 'Make room on the disk. What is stored stays as it is.',
+    damaged:
+      'Nothing was deleted. Check that the right keychain is open; otherwise sign in again at the server concerned.',
+    slow: 'The keychain takes long to answer.',
+  } as Readonly<Record<string, string | undefined>>,
 } as const;

@@ -6,7 +6,6 @@ import type { RowFilter } from './activity-filter.tsx';
 import { announce } from '../../state/announcement.ts';
 import { AuditEntry } from './audit-entry.tsx';
 import { useAction } from '../../state/action.ts';
-import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { ListFrame } from '../../lists/list-frame.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { ShowMore } from '../../lists/show-more.tsx';
@@ -83,7 +82,7 @@ function Export() {
     announce(
       problem === undefined
         ? words.verified({ count: rows })
-        : words.broken({ row: formatNumber(problem.sequence), what: sanitizeLabel(problem.what) }),
+        : words.broken({ row: formatNumber(problem.sequence) }),
     );
   };
   return (

@@ -1,4 +1,5 @@
 /** One permission or denial of a program: what, until when; narrow it, end it, undo it. */
+import { spokenRefusal } from '../../base/refusal-words.ts';
 import { useState } from 'preact/hooks';
 import { announce, announceBriefly } from '../../state/announcement.ts';
 import { call } from '../../state/bridge.ts';
@@ -168,7 +169,7 @@ async function setAnew({ clientId: client, name }: LocalClient, permission: Perm
   announce(
     answer.ok
       ? words.restored({ program: sanitizeLabel(name), server: sanitizeLabel(resource) })
-      : answer.refusal.message,
+      : spokenRefusal(answer.refusal),
   );
   rereadAll();
 }

@@ -1,6 +1,6 @@
 /** What became of the entries, or of the files that were put back. */
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
-import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
+import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { strings } from '../../base/strings.ts';
 import type { SetupResult, SetupUndone } from '../../base/views.ts';
 
@@ -13,14 +13,14 @@ export function Applied({ results }: { readonly results: readonly SetupResult[] 
       <div>
         {isChanged && <p>{words.restart}</p>}
         <ul>
-          {results.map(({ file, entry, outcome, why, secret, exposed = '' }) => (
+          {results.map(({ file, entry, outcome, cause, secret, exposed = '' }) => (
             <li key={`${file} ${entry}`}>
               <strong>
                 <UntrustedText text={entry} />
               </strong>
               {': '}
               {outcome === 'switched' ? words.switched : words.left}{' '}
-              {why !== undefined && <span lang="en">{sanitizeSentence(why)}</span>}
+              {cause !== undefined && words.leftBecause[cause]}
               {secret !== undefined && words.secret[secret]({ header: sanitizeLabel(exposed) })}
             </li>
           ))}

@@ -5,7 +5,6 @@ import { Outcome } from '../activity/audit-entry.tsx';
 import { Dialog, DoneActions } from '../../parts/dialog.tsx';
 import { Expiry } from './expiry.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
-import { sanitizeSentence } from '../../base/untrusted-text.ts';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { GrantNotices } from './grant-notices.tsx';
 import { call } from '../../state/bridge.ts';
@@ -65,7 +64,7 @@ function useExplanation(grant: string): ExplanationState {
 }
 
 function ExplanationFacts({ explanation }: { readonly explanation: Explanation }) {
-  const { grant, signedInAt, refresh, clock, refusals = [] } = explanation;
+  const { grant, signedInAt, refresh, clockAhead, refusals = [] } = explanation;
   return (
     <>
       <GrantNotices grant={grant} />
@@ -79,7 +78,7 @@ function ExplanationFacts({ explanation }: { readonly explanation: Explanation }
           </Fact>
         )}
         <Fact name={words.next}>{refresh ? <NextToken {...refresh} /> : words.nextBy.over}</Fact>
-        {clock !== undefined && <Fact name={words.clock}>{sanitizeSentence(clock)}</Fact>}
+        {clockAhead !== undefined && <Fact name={words.clock}>{clockWords(clockAhead)}</Fact>}
         {refusals.length > 0 && (
           <Fact name={words.refused}>
             {refusals.map((refusal) => (
@@ -93,6 +92,11 @@ function ExplanationFacts({ explanation }: { readonly explanation: Explanation }
       </Facts>
     </>
   );
+}
+
+function clockWords(ahead: number): string {
+  const seconds = formatNumber(Math.abs(ahead));
+  return ahead > 0 ? words.clockAhead({ seconds }) : words.clockBehind({ seconds });
 }
 
 type RefusedTokensProps = NonNullable<Explanation['refusals']>[number];

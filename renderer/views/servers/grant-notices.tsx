@@ -5,7 +5,7 @@
 import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { ReceiptText } from './receipt.tsx';
-import { strings } from '../../base/strings.ts';
+import { language, strings } from '../../base/strings.ts';
 import type { Grant, Trouble } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
 
@@ -17,7 +17,7 @@ export function GrantNotices({ grant }: { readonly grant: Grant }) {
     <>
       {why !== undefined && (
         <Notice kind="warn" icon="user">
-          {words.why} <span lang="en">{sanitizeSentence(why)}</span>
+          {words.why} {causeWords(grant)}
         </Notice>
       )}
       {refusal && <Notice kind="warn">{words.switchedOff}</Notice>}
@@ -34,6 +34,12 @@ export function GrantNotices({ grant }: { readonly grant: Grant }) {
       )}
     </>
   );
+}
+
+/** The broker's own sentence says more, in English; a record of an older release has nothing else. */
+function causeWords({ why = '', cause = '' }: Grant): string {
+  const known = Object.hasOwn(words.causes, cause) ? words.causes[cause] : undefined;
+  return language === 'en' ? `${sanitizeSentence(why)}.` : (known ?? words.causeUnknown);
 }
 
 function TroubleNotice({ trouble: { reason, since, nextTryAt } }: { readonly trouble: Trouble }) {

@@ -2,11 +2,11 @@
 import type { ComponentChildren } from 'preact';
 import { maxPathLength } from '../../cards/requesting-program.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
-import { sanitize } from '../../base/untrusted-text.ts';
+import { sanitize, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { NextStart } from './setting-choice.tsx';
-import { strings } from '../../base/strings.ts';
+import { language, strings } from '../../base/strings.ts';
 import { UnconfirmedFacts } from '../../cards/settings-card.tsx';
 import type { SettingDetail, Status } from '../../base/views.ts';
 import { formatNumber, formatSetting } from '../../base/format.ts';
@@ -49,7 +49,10 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
         <Fact name={words.index}>{words.indexChecked({ count: index.checked })}</Fact>
         {status.policy && <PolicyFact policy={status.policy} />}
         <Fact name={words.shield}>
-          <Lines lines={status.unshielded} none={words.shieldWhole} />
+          <Lines
+            lines={(status.shieldGaps ?? []).map((gap) => words.shieldGaps[gap] ?? gap)}
+            none={words.shieldWhole}
+          />
         </Fact>
         {status.clocks.length > 0 && <Clocks clocks={status.clocks} />}
         <Fact name={words.browser}>
@@ -76,15 +79,13 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
 }
 
 /** What was written outside Keyturn, and why nothing is served. */
-function HomeNotice({ home: { state, why = '', differing } }: { readonly home: Status['homeState'] }) {
+function HomeNotice({ home: { state, mismatch, differing } }: { readonly home: Status['homeState'] }) {
   return (
     <>
       {state === 'strange' && (
         <Notice kind="bad">
           <p>{words.strange}</p>
-          <p>
-            <UntrustedText text={why} bound={maxPathLength} />
-          </p>
+          {mismatch !== undefined && <p>{words.strangeBy[mismatch]}</p>}
         </Notice>
       )}
       {differing.length > 0 && (
@@ -173,8 +174,8 @@ function Unreadable({ files }: { readonly files: Status['unreadable'] }) {
       <ul>
         {files.map(({ file, why }) => (
           <li key={file}>
-            <UntrustedText text={file} bound={maxPathLength} />:{' '}
-            <UntrustedText text={why} bound={maxPathLength} />
+            <UntrustedText text={file} bound={maxPathLength} />
+            {language === 'en' && `: ${sanitizeSentence(why)}`}
           </li>
         ))}
       </ul>
@@ -189,7 +190,8 @@ function Differences({ index: { differences, more } }: { readonly index: Status[
       <ul>
         {differences.map(({ grant, what }) => (
           <li key={grant}>
-            <UntrustedText text={grant} />: <UntrustedText text={what} bound={maxPathLength} />
+            <UntrustedText text={grant} />
+            {language === 'en' && `: ${sanitizeSentence(what)}`}
           </li>
         ))}
       </ul>

@@ -8,7 +8,7 @@ import { PassphraseForm } from '../vault/passphrase-form.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { SettingChoice } from './setting-choice.tsx';
 import { Mark } from '../../parts/state-mark.tsx';
-import { strings } from '../../base/strings.ts';
+import { language, strings } from '../../base/strings.ts';
 import { UnlockButton } from '../vault/unlock.tsx';
 import { lockedStates } from '../vault/vault-banner.tsx';
 import type { SettingDetail, Status } from '../../base/views.ts';
@@ -34,12 +34,7 @@ export function VaultSettings({ status, details }: VaultSettingsProps) {
     <section class="card" aria-labelledby="vault-title">
       <h3 id="vault-title">{words.vault}</h3>
       <VaultStatus status={status} />
-      {(vaultState.hint ?? vaultState.what) !== undefined && (
-        <Notice kind="warn">
-          {vaultState.what !== undefined && <p lang="en">{sanitizeSentence(vaultState.what)}</p>}
-          {vaultState.hint !== undefined && <p lang="en">{sanitizeSentence(vaultState.hint)}</p>}
-        </Notice>
-      )}
+      <VaultTrouble state={vaultState} />
       <SettingChoice
         name="lockAfter"
         details={details}
@@ -53,6 +48,21 @@ export function VaultSettings({ status, details }: VaultSettingsProps) {
       />
       {vaultKey === 'passphrase' && vaultState.state !== 'new' && <PassphraseForm />}
     </section>
+  );
+}
+
+/** What is wrong with it, and what to do. The broker's own sentences say more, in English. */
+function VaultTrouble({ state: { state, what, hint } }: { readonly state: Status['vaultState'] }) {
+  const help = strings.vaultHelp[state];
+  const lines = language === 'en' ? [what, hint] : what === undefined && hint === undefined ? [] : [help];
+  const said = lines.filter((line) => line !== undefined);
+  if (said.length === 0) return null;
+  return (
+    <Notice kind="warn">
+      {said.map((line) => (
+        <p key={line}>{sanitizeSentence(line)}</p>
+      ))}
+    </Notice>
   );
 }
 

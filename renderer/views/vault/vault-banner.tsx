@@ -1,5 +1,4 @@
 /** Above every view: that the vault keeps programs from their tokens, and the way out of it. */
-import { sanitizeSentence } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
@@ -10,7 +9,7 @@ export const lockedStates: ReadonlySet<string> = new Set(['new', 'locked', 'keyc
 
 export function VaultBanner() {
   const { value: status } = useList('status');
-  const { state = '', hint } = status?.vaultState ?? {};
+  const { state = '' } = status?.vaultState ?? {};
   const sentence = Object.hasOwn(strings.vaultBanner, state) ? strings.vaultBanner[state] : undefined;
   if (status === undefined || sentence === undefined) return null;
   return (
@@ -19,11 +18,7 @@ export function VaultBanner() {
         <p>
           <strong>{sentence}</strong>
         </p>
-        {hint !== undefined && state !== 'locked' && state !== 'new' && (
-          <p class="small" lang="en">
-            {sanitizeSentence(hint)}
-          </p>
-        )}
+        {strings.vaultHelp[state] !== undefined && <p class="small">{strings.vaultHelp[state]}</p>}
       </Notice>
       {lockedStates.has(state) && <UnlockButton status={status} />}
     </div>

@@ -5,7 +5,7 @@
  * same-origin or our own request confirms it (invariant 11, docs/internals.md). If the authorization server has
  * changed, the sign-in says so, and uses nothing of the old one.
  */
-import { KeyturnError, quoted, RuleRefusal, Unreachable, shellWord } from '../../base/errors.ts';
+import { KeyturnError, quoted, RuleRefusal, Unreachable, shellWord, detailsOf } from '../../base/errors.ts';
 import { requirePkceForPerson } from '../../oauth/discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import { requireAuthorizationEndpoint } from '../../oauth/grants/authorization.ts';
@@ -179,8 +179,8 @@ function othersUntried(refusal: unknown, endpoint: string, named: number): unkno
   const others = `Keyturn tried ${maxServersTried} of the ${named} authorization servers that are named, and no more. To choose one: keyturn login ${shellWord(endpoint)} --issuer ISSUER`;
   const hint = refusal.hint === undefined ? others : `${refusal.hint} ${others}`;
   if (refusal instanceof Unreachable) return withHint(refusal, hint);
-  const { reason, message, rule, cause } = refusal;
-  return new KeyturnError(reason, message, { hint, cause, ...(rule === undefined ? {} : { rule }) });
+  const { reason, message, cause } = refusal;
+  return new KeyturnError(reason, message, { ...detailsOf(refusal), hint, cause });
 }
 
 /** Keyturn has a client there or can get one, and can get tokens with or without a person. Throws if not. */

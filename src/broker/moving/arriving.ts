@@ -130,7 +130,7 @@ async function addDraft({ grants }: MovingParts, { secret }: MovedGrant, clients
   return grants.add({
     ...binding,
     registrationId: clientOf(clients, binding.registrationId),
-    state: { kind: 'loginRequired', why: 'its import was not finished' },
+    state: { kind: 'loginRequired', why: 'its import was not finished', cause: 'importUnfinished' },
     hasRefreshToken: false,
   });
 }

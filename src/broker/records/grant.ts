@@ -33,11 +33,32 @@ const revokedSchema = z.object({
 
 export type Revoked = z.infer<typeof revokedSchema>;
 
+/** Why a sign-in is needed, for whoever says it in another language than `why`. */
+export const signInCauses = [
+  'signInUnfinished',
+  'importUnfinished',
+  'vaultForgot',
+  'secretGone',
+  'keyGone',
+  'noRefreshToken',
+  'refreshTokenEnded',
+  'refreshLost',
+  'endedWithOther',
+  'clientForgotten',
+  'refusedInARow',
+  'issuerChanged',
+  'keyWanted',
+] as const;
+
+export type SignInCause = (typeof signInCauses)[number];
+
 const stateSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('active') }),
   z.object({
     kind: z.literal('loginRequired'),
     why: z.string(),
+    /** Absent in records of older releases; one of a newer release counts as absent. */
+    cause: z.enum(signInCauses).optional().catch(undefined),
     /** Milliseconds: a sign-in page opens only after the user has acted later than this. */
     awaitsUserSince: z.number().optional(),
     /** The server refused to refresh it, and said nothing against its refresh token. */
@@ -253,6 +274,7 @@ export class Grants {
   async change(read: Grant, fields: Partial<Omit<Grant, 'id' | 'generation'>>): Promise<Grant> {
     if (!this.isCurrent(read)) {
       throw new KeyturnError('conflict', `The grant ${read.id} changed in the meantime.`, {
+        case: 'changed',
         hint: 'Try again: the newer state is used.',
       });
     }

@@ -168,6 +168,7 @@ export class LocalClients {
       'conflict',
       `The name ${quoted(asked)} looks like ${quoted(other)}, which is taken.`,
       {
+        case: 'nameTaken',
         rule: 'A program may not pair under a name that a person would take for another one’s: by case, spaces or letters that look alike (Unicode UTS 39)',
         hint:
           other === cliClientId

@@ -34,20 +34,27 @@ export function whyEnded(attempt: RefreshAttempt | undefined): string {
   return `the server no longer takes the refresh token. ${known}`;
 }
 
+type NeedsSignIn = Extract<GrantState, { kind: 'loginRequired' }>;
+
 /**
  * The state of a grant whose refresh token the server refused, noticed at `now` (milliseconds); `why` applies if no
  * other grant explains it.
  */
-export function deadState(all: readonly Grant[], dead: Grant, now: number, why: string): GrantState {
+export function deadState(
+  all: readonly Grant[],
+  dead: Grant,
+  now: number,
+  why: Pick<NeedsSignIn, 'why' | 'cause'>,
+): GrantState {
   const sibling = all.find((grant) => grant.id !== dead.id && mayHaveEnded(grant, dead));
   if (!sibling?.confirmedEnd) {
-    return { kind: 'loginRequired', why };
+    return { kind: 'loginRequired', ...why };
   }
   const when = new Date(sibling.confirmedEnd.endedAt).toISOString().replace(/\.\d+Z$/, 'Z');
   const together =
     `the server ended it together with the grant for ${sibling.resource} (${quoted(sibling.account)}), ` +
     `which you revoked at ${when}`;
-  return { kind: 'loginRequired', why: together, awaitsUserSince: now };
+  return { kind: 'loginRequired', why: together, cause: 'endedWithOther', awaitsUserSince: now };
 }
 
 /** The dead grant was last known to work before the other grant ended. */

@@ -7,7 +7,7 @@
  * own refreshes and ends no grant. The counts are in memory only; a grant that ended stays ended. On disk a refusal
  * is stored in our own words only.
  */
-import { KeyturnError, reasonOf } from '../../base/errors.ts';
+import { KeyturnError, reasonOf, detailsOf } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
 import { ClientRejected, PersonWanted } from '../../oauth/grants/token-failure.ts';
 import type { GrantState } from '../records/grant.ts';
@@ -62,18 +62,15 @@ export class RefreshRefusals {
 }
 
 /** The same refusal, with the time of the next try; `left` in milliseconds. */
-export function refusedUntil({ reason, message, hint, rule }: KeyturnError, left: number): KeyturnError {
-  return new KeyturnError(reason, message, {
-    ...(hint === undefined ? {} : { hint }),
-    ...(rule === undefined ? {} : { rule }),
-    retryAfter: Math.ceil(left / 1000),
-  });
+export function refusedUntil(error: KeyturnError, left: number): KeyturnError {
+  const { reason, message } = error;
+  return new KeyturnError(reason, message, { ...detailsOf(error), retryAfter: Math.ceil(left / 1000) });
 }
 
 /** The state of a grant whose server refused it too often. Its refresh token stays in the vault. */
 export function endedByRefusals(error: KeyturnError): GrantState {
   const why = `its server refused ${maxInARow} refreshes in a row: ${kindOf(error)}`;
-  return { kind: 'loginRequired', why, isRefused: true };
+  return { kind: 'loginRequired', why, cause: 'refusedInARow', isRefused: true };
 }
 
 /** Why a refresh token died after a refusal: some servers end the token with the refusal (RFC 8707, invalid_target). */

@@ -3,7 +3,15 @@
  *
  * Invariant: messages name the endpoint, the program, scopes and the issuer, never a token.
  */
-import { KeyturnError, quoted, RuleRefusal, shellQuoted, shellWord, Unreachable } from '../../base/errors.ts';
+import {
+  KeyturnError,
+  quoted,
+  RuleRefusal,
+  shellQuoted,
+  shellWord,
+  Unreachable,
+  detailsOf,
+} from '../../base/errors.ts';
 import type { ApiKey } from '../records/api-key.ts';
 import type { Grant } from '../records/grant.ts';
 import type { Permission } from '../records/permission.ts';
@@ -192,6 +200,7 @@ export function resting(last: Unreachable, left: number, isByPerson: boolean): U
     last.reason,
     `${last.message} That was a moment ago, so Keyturn does not ask it again yet.`,
     {
+      ...detailsOf(last),
       rule: 'Keyturn leaves a server that can’t serve alone for a while, and obeys its Retry-After',
       hint: `${last.hint === undefined ? '' : `${last.hint} `}Ask again in ${seconds} s.${isByPerson ? '' : ' A sign-in of your own (keyturn login) may ask sooner.'}`,
       retryAfter: seconds,
@@ -200,11 +209,9 @@ export function resting(last: Unreachable, left: number, isByPerson: boolean): U
 }
 
 /** The same refusal, with the time of the next try; `left` in milliseconds. */
-export function unreachableUntil({ reason, message, hint }: Unreachable, left: number): Unreachable {
-  return new Unreachable(reason, message, {
-    ...(hint === undefined ? {} : { hint }),
-    retryAfter: Math.ceil(left / 1000),
-  });
+export function unreachableUntil(last: Unreachable, left: number): Unreachable {
+  const { reason, message } = last;
+  return new Unreachable(reason, message, { ...detailsOf(last), retryAfter: Math.ceil(left / 1000) });
 }
 
 export function grantRevoked(endpoint: string): KeyturnError {
@@ -226,6 +233,7 @@ export function anotherSignedIn(
     'account_mismatch',
     `The sign-in was for ${quoted(account)}, but ${who} signed in.`,
     {
+      facts: { expected: account, signedIn: arrived.account },
       rule: 'A program keeps the account that it works as',
       hint: `Ask again and sign in as ${quoted(account)}. ${who} is signed in at ${endpoint} now, too; to allow ${name} that account: keyturn allow ${shellWord(name)} ${shellWord(endpoint)} --account ${shellQuoted(arrived.account)}`,
     },
@@ -357,6 +365,7 @@ export function uselessSignIn(endpoint: string): KeyturnError {
     'token_invalid',
     `The sign-in for ${endpoint} gave a token that has already expired.`,
     {
+      case: 'clock',
       rule: 'One sign-in page for one request',
       hint: 'Check the clock of this machine. If it is right, tell the operator of the authorization server.',
     },
@@ -367,9 +376,7 @@ export function changesTooFast(endpoint: string): KeyturnError {
   return new KeyturnError(
     'conflict',
     `The grant for ${endpoint} changed again and again during this request.`,
-    {
-      hint: 'Look at `keyturn list`, then try again.',
-    },
+    { case: 'changed', hint: 'Look at `keyturn list`, then try again.' },
   );
 }
 

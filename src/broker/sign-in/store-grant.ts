@@ -121,7 +121,7 @@ async function addDraft(
     server: received.server,
     scope: [...received.answer.scope],
     requestedScope: [...received.requestedScope],
-    state: { kind: 'loginRequired', why: 'the sign-in was not finished' },
+    state: { kind: 'loginRequired', why: 'the sign-in was not finished', cause: 'signInUnfinished' },
     hasRefreshToken: false,
     createdAt: clock.wall(),
   });
@@ -211,6 +211,7 @@ async function leaveToRevocation(
 
 function endedMeanwhile({ endpoint }: NewTokens): KeyturnError {
   return new KeyturnError('conflict', `The grant for ${endpoint} was ended during the sign-in.`, {
+    case: 'changed',
     rule: 'Only you can start again a grant that you ended',
     hint: `Sign in again: keyturn login ${shellWord(endpoint)}`,
   });

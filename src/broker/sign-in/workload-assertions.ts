@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
+import { KeyturnError, quoted, reasonOf, detailsOf } from '../../base/errors.ts';
 import { keyedMutex } from '../../base/mutex.ts';
 
 /** Bytes: a JWT with a chain of certificates in its header is a few thousand long. */
@@ -101,10 +101,9 @@ export class WorkloadAssertions {
   #refusePaused(key: string): void {
     const failure = this.#paused(key);
     if (!failure) return;
-    const { reason, message, hint, rule } = failure.error;
+    const { reason, message } = failure.error;
     throw new KeyturnError(reason, message, {
-      ...(hint === undefined ? {} : { hint }),
-      ...(rule === undefined ? {} : { rule }),
+      ...detailsOf(failure.error),
       retryAfter: Math.ceil((failure.until - this.#now()) / 1000),
     });
   }

@@ -70,13 +70,15 @@ export function attemptAfter(
 export const keyGone = ({ keyToken }: Grant): GrantState => ({
   kind: 'loginRequired',
   why: `its key is gone from the security token${keyToken === undefined ? '' : ` ${quoted(keyToken)}`}`,
+  cause: 'keyGone',
 });
 
-export const loginRequiredState = (why: string): GrantState => ({
+export const clientForgotten: GrantState = {
   kind: 'loginRequired',
-  why,
+  why: 'the server no longer knows our registration',
+  cause: 'clientForgotten',
   isRefused: true,
-});
+};
 
 /** A registration of ours that the server forgot takes its refresh tokens with it: the next sign-in registers anew. */
 export function registrationForgotten({ registration }: RegistrationRecord): KeyturnError {
@@ -106,6 +108,7 @@ export function loginRequired(grant: Grant, why: string): KeyturnError {
 
 export function endedError(grant: Grant): KeyturnError {
   return new KeyturnError('conflict', `The grant ${grant.id} was ended while it was refreshed.`, {
+    case: 'changed',
     hint: 'Try again: the newer state is used.',
   });
 }

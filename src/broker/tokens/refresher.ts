@@ -54,7 +54,7 @@ import {
   attemptAfter,
   registrationForgotten,
   keyGone,
-  loginRequiredState,
+  clientForgotten,
 } from './failed-refresh.ts';
 import type { Progress, FailedRefresh } from './failed-refresh.ts';
 
@@ -354,7 +354,10 @@ export class Refresher {
     const told = this.#told(grant, error);
     if (reasonOf(error) === 'login_required' && grants.isCurrent(grant)) {
       const why = 'its refresh token or its registration is gone';
-      await grants.change(grant, { state: { kind: 'loginRequired', why }, attempt: undefined });
+      await grants.change(grant, {
+        state: { kind: 'loginRequired', why, cause: 'secretGone' },
+        attempt: undefined,
+      });
     }
     throw told;
   }
@@ -384,12 +387,14 @@ export class Refresher {
     const earlier = this.#refusals.last(attempted.id);
     if (reasonOf(error) === 'key_lost') return keyGone(attempted);
     if (reasonOf(error) === 'login_required') {
-      const why = whyEnded(before);
-      return deadState(grants.all(), attempted, clock.wall(), earlier ? afterRefusal(why, earlier) : why);
+      const ended = whyEnded(before);
+      return deadState(grants.all(), attempted, clock.wall(), {
+        why: earlier ? afterRefusal(ended, earlier) : ended,
+        cause: before ? 'refreshLost' : 'refreshTokenEnded',
+      });
     }
     if (!isRefusal(error)) return undefined;
-    if (isForgottenRegistration(error, record))
-      return loginRequiredState('the server no longer knows our registration');
+    if (isForgottenRegistration(error, record)) return clientForgotten;
     const isLast = this.#refusals.add(key, error);
     return isLast && key === attempted.id ? endedByRefusals(error) : undefined;
   }

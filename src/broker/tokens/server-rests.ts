@@ -6,7 +6,7 @@
  * server; the refusal says when the rest ends. A server's own Retry-After also binds a person's own sign-in, except
  * for one try in ten seconds.
  */
-import { Unreachable } from '../../base/errors.ts';
+import { Unreachable, detailsOf } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
 import { firstWait, maxWait, backoffDelay } from '../../base/backoff.ts';
 import { resting, unreachableUntil } from '../refusals/refusals.ts';
@@ -131,12 +131,6 @@ class AtRest extends Unreachable {
 
 /** The same refusal with another hint. It keeps its rest. */
 export function withHint(error: Unreachable, hint: string): Unreachable {
-  const { reason, message, rule, retryAfter } = error;
-  const details = {
-    hint,
-    ...(rule === undefined ? {} : { rule }),
-    ...(retryAfter === undefined ? {} : { retryAfter }),
-  };
-  const changed = new Unreachable(reason, message, details);
+  const changed = new Unreachable(error.reason, error.message, { ...detailsOf(error), hint });
   return error instanceof AtRest ? new AtRest(changed, error.failure, error.rest) : changed;
 }

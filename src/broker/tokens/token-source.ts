@@ -93,7 +93,7 @@ async function unrefreshable(
   if (!grants.isCurrent(grant)) return 'changed';
   cache.dropGrant(grant.id);
   const why = 'its access token has expired and the server gave no refresh token';
-  await grants.change(grant, { state: { kind: 'loginRequired', why } });
+  await grants.change(grant, { state: { kind: 'loginRequired', why, cause: 'noRefreshToken' } });
   return 'changed';
 }
 

@@ -11,7 +11,7 @@ import type { Undone } from '../../setup/undo.ts';
 export function surveyLines(files: readonly Surveyed[], withChange: boolean): readonly string[] {
   return files.flatMap(({ config, findings, left }) => [
     `${config.file} (${config.title}, ${config.scope})`,
-    ...(left === undefined ? [] : [`  left: ${left}`]),
+    ...(left === undefined ? [] : [`  left: ${left.why}`]),
     ...findings.flatMap((finding) => {
       const head = `  ${finding.entry}: `;
       if (finding.kind === 'bridge') return [`${head}starts the bridge`];
@@ -31,7 +31,7 @@ export function surveyJson(files: readonly Surveyed[]): unknown {
     file: file.config.file,
     client: file.config.client,
     scope: file.config.scope,
-    ...(file.left === undefined ? {} : { left: file.left }),
+    ...(file.left === undefined ? {} : { left: file.left.why }),
     entries: file.findings.map((finding) => {
       const { entry, kind } = finding;
       if (finding.kind === 'bridge') return { entry, kind };

@@ -33,6 +33,7 @@ import type { WriteLog } from '../system/log.ts';
 import type { SettingsBook } from '../settings/settings-book.ts';
 import type { SettingName, Settings } from '../settings/settings.ts';
 import { otherHome, vaultName } from './mismatched-home.ts';
+import type { Mismatch } from './mismatched-home.ts';
 import { SettingsCard } from '../settings/settings-card.ts';
 import type { AskAboutSettings } from '../settings/settings-card.ts';
 import { answered, decided, unanswered } from './settings-answer.ts';
@@ -52,7 +53,7 @@ export interface HomeCheckParts {
   /** A vault of this home was opened before this start, as far as its files tell. */
   readonly isOpened: boolean;
   /** Why nothing is served, where the files don't belong together. */
-  readonly mismatch: KeyturnError | undefined;
+  readonly mismatch: Mismatch | undefined;
   readonly ask: AskAboutSettings;
   /** What the broker goes by. A pause that the vault has begins here. */
   readonly pause: Pick<AccessPause, 'begin'>;
@@ -71,12 +72,13 @@ export interface HomeState {
   /** The card about the settings waits; until then nothing goes out. */
   readonly isWaiting: boolean;
   readonly why?: string;
+  readonly mismatch?: Mismatch['mismatch'];
   readonly differing: readonly Difference[];
 }
 
 export class HomeCheck {
   readonly #parts: HomeCheckParts;
-  #mismatch: KeyturnError | undefined;
+  #mismatch: Mismatch | undefined;
   #item: HomeItem | undefined;
   /** What the person answered before the vault was opened. */
   #early: Confirmed | 'no' | undefined;
@@ -155,7 +157,10 @@ export class HomeCheck {
   get state(): HomeState {
     const { vault } = this.#parts;
     const common = { desk: this.#deskState(), differing: this.#different, isWaiting: this.#isWaiting };
-    if (this.#mismatch) return { ...common, state: 'strange', why: this.#mismatch.message };
+    if (this.#mismatch) {
+      const { message, mismatch } = this.#mismatch;
+      return { ...common, state: 'strange', why: message, mismatch };
+    }
     if (vault.kind === 'memory') return { ...common, state: 'passing' };
     return { ...common, state: this.#item ? 'checked' : 'unchecked' };
   }

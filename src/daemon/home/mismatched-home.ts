@@ -27,7 +27,7 @@ export function homeMismatch(
   home: Pick<Home, 'vault'>,
   { vault, vaultKey }: Pick<Settings, 'vault' | 'vaultKey'>,
   isOpened: boolean,
-): KeyturnError | undefined {
+): Mismatch | undefined {
   const kind = vaultName(vault, vaultKey);
   const isOther = vault === 'memory' || (home.vault !== undefined && home.vault !== kind);
   return isOpened && isOther ? otherVault(kind) : undefined;
@@ -40,21 +40,32 @@ export function vaultName(vault: Settings['vault'], vaultKey: Settings['vaultKey
 }
 
 /** The vault says that it belongs to another home. */
-export function otherHome(): KeyturnError {
-  return strange('the vault says that it belongs to a home with another id than the one in home.json');
+export function otherHome(): Mismatch {
+  return new Mismatch(
+    'otherHome',
+    'the vault says that it belongs to a home with another id than the one in home.json',
+  );
 }
 
-function otherVault(kind: string): KeyturnError {
-  return strange(
+function otherVault(kind: string): Mismatch {
+  return new Mismatch(
+    'otherVault',
     `the settings name the vault ${quoted(kind)}, and this home keeps its secrets in another vault`,
   );
 }
 
-function strange(what: string): KeyturnError {
-  return new KeyturnError('file_unreadable', `The files of this home don’t belong together: ${what}.`, {
-    rule: 'A home keeps its id and its vault; if one of them changed, Keyturn serves nothing',
-    hint:
-      'Put settings.json and home.json back as they were, and take KEYTURN_VAULT out of the environment; then start ' +
-      'the broker again. For another vault use another KEYTURN_HOME. `keyturn reset --yes` ends this home.',
-  });
+/** The refusal of every request to such a home. */
+export class Mismatch extends KeyturnError {
+  readonly mismatch: 'otherVault' | 'otherHome';
+
+  constructor(mismatch: Mismatch['mismatch'], what: string) {
+    super('file_unreadable', `The files of this home don’t belong together: ${what}.`, {
+      case: mismatch,
+      rule: 'A home keeps its id and its vault; if one of them changed, Keyturn serves nothing',
+      hint:
+        'Put settings.json and home.json back as they were, and take KEYTURN_VAULT out of the environment; then start ' +
+        'the broker again. For another vault use another KEYTURN_HOME. `keyturn reset --yes` ends this home.',
+    });
+    this.mismatch = mismatch;
+  }
 }

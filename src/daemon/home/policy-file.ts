@@ -92,6 +92,7 @@ function unusable(file: string, why: string): KeyturnError {
     'file_unreadable',
     `The administrator’s policy can’t be used: ${quoted(file)}: ${why}.`,
     {
+      facts: { file },
       rule: 'Without its policy no broker starts',
       hint: 'Whoever administers this machine can mend it: docs/policy.md shows what it may hold.',
     },

@@ -49,7 +49,7 @@ export function grantAnswer(
     tokenType: grant.isKeyBound ? 'DPoP' : 'Bearer',
     ...(grant.keyToken === undefined ? {} : { keyToken: grant.keyToken }),
     ...(grant.audience === undefined ? {} : { audience: grant.audience }),
-    ...(grant.state.kind === 'loginRequired' ? { why: grant.state.why } : {}),
+    ...whyOf(grant),
     ...receiptOf(broker, grant),
     ...(expiresAt > 0 ? { expires_at: wholeSeconds(toWall(clock, expiresAt)) } : {}),
     ...(grant.lastRefreshedAt === undefined ? {} : { lastRefreshedAt: wholeSeconds(grant.lastRefreshedAt) }),
@@ -57,6 +57,12 @@ export function grantAnswer(
     ...policyRefusalOf(broker, grant),
     clients: [...new Set(names)],
   };
+}
+
+/** Empty for a grant that needs no sign-in. */
+function whyOf({ state }: Grant): Pick<ResultOf<'grant.list'>['grants'][number], 'why' | 'cause'> {
+  if (state.kind !== 'loginRequired') return {};
+  return { why: state.why, ...(state.cause === undefined ? {} : { cause: state.cause }) };
 }
 
 /** Empty for a grant that isn't revoked. */

@@ -139,6 +139,7 @@ export class ProxiedPrograms {
     const undecided = all.find(({ id }) => isUndecided(id));
     if (undecided) return this.#parts.removeClient(undecided.id);
     throw new KeyturnError('rate_limited', `${all.length} programs came by the proxy ${proxy.name}.`, {
+      case: 'full',
       rule: `A proxy serves ${maxPrograms} programs at most`,
       hint: 'See `keyturn clients`, and end some: keyturn unpair CLIENT',
     });

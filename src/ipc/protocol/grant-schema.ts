@@ -40,6 +40,8 @@ export const grant = z.object({
   overrides: z.array(overrideName),
   /** Why a sign-in is needed. */
   why: z.string().max(maxLength.url).optional(),
+  /** The same as a code (`signInCauses`, broker/records/grant.ts). Absent in answers of older brokers. */
+  cause: state.optional(),
   /** Of a revoked grant. */
   ...receiptFields,
   receipt: receiptFields.receipt.optional(),
@@ -84,6 +86,8 @@ export const explanation = z.object({
   /** Where its tokens are bound to a key. */
   key: sentence.optional(),
   clock: sentence.optional(),
+  /** How far the issuer’s clock is ahead of ours, where `clock` speaks of it; negative: behind. */
+  clockAhead: z.int().optional(),
   /** Programs whose refused tokens are not replaced for now; a local client sees its own. */
   refusals: z
     .array(

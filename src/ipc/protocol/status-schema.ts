@@ -79,6 +79,7 @@ export const status = z.object({
     isWaiting: z.boolean(),
     /** Why it is `strange`: its files and its vault do not belong together. */
     why: z.string().optional(),
+    mismatch: z.literal(['otherVault', 'otherHome']).optional(),
     /**
      * Settings whose written value isn't the vault's. At a desk, and in a desk's home, `held` counts; elsewhere
      * `value`.
@@ -102,6 +103,8 @@ export const status = z.object({
   }),
   /** What the broker could not do to shield its process; empty where it did everything. */
   unshielded: z.array(settingText),
+  /** The same as codes (base/shield.ts). Absent in answers of older brokers. */
+  shieldGaps: z.array(z.string().max(maxLength.id)).optional(),
   /** Issuers whose clock is more than a minute from this machine's; `ahead` in seconds, negative for behind. */
   clocks: z.array(z.object({ issuer: url, ahead: z.int() })),
 });

@@ -66,6 +66,7 @@ export function refuseError(
   const shown = shownError(error);
   if (code === 'access_denied') {
     throw new KeyturnError('access_denied', `The sign-in was denied at ${quoted(server.issuer)}: ${shown}.`, {
+      facts: { said: shown },
       rule: 'OAuth 2.1 §4.1.2.1',
       hint: 'Start it again and allow it there, or ask the operator of the server for access.',
     });
@@ -75,6 +76,7 @@ export function refuseError(
       'authorization_server_unreachable',
       `${quoted(server.issuer)} can't serve the sign-in now: ${shown}.`,
       {
+        facts: { said: shown },
         rule: 'OAuth 2.1 §4.1.2.1',
         hint: 'Nobody refused you, and this may pass by itself. Start the sign-in again later.',
       },
@@ -84,6 +86,7 @@ export function refuseError(
     throw clientRefused(server, `refused the client of this sign-in: ${shown}`);
   const Refusal = code === 'invalid_scope' ? ScopeRefused : KeyturnError;
   throw new Refusal('login_failed', `${quoted(server.issuer)} refused the sign-in: ${shown}.`, {
+    facts: { said: shown },
     rule: 'OAuth 2.1 §4.1.2.1',
     hint: hintFor(request, server, error),
   });

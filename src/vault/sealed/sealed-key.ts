@@ -113,6 +113,7 @@ async function passphraseKey(
 ): Promise<KeyObject> {
   if (!passphrase || passphrase.length > maxPassphraseLength)
     throw new KeyturnError('invalid_request', 'the vault opens with a passphrase', {
+      case: 'passphraseForm',
       rule: `vault: a passphrase has 1 to ${maxPassphraseLength} characters`,
       hint: 'keyturn unlock',
     });
@@ -187,6 +188,7 @@ function secretKey(bytes: Buffer): KeyObject {
 
 function wrongPassphrase(): VaultError {
   return new VaultError('locked', 'this passphrase does not open the vault', {
+    case: 'wrongPassphrase',
     hint: 'keyturn unlock, with the passphrase that the vault was made with',
   });
 }

@@ -152,6 +152,7 @@ describe('an attempt', () => {
       expect(state).toMatchObject({
         kind: 'loginRequired',
         why: `the server no longer takes the refresh token. ${known}`,
+        cause: 'refreshLost',
       });
       expect(onDisk(rig).attempt).toBeUndefined();
     },
@@ -161,7 +162,10 @@ describe('an attempt', () => {
     const { rig, server } = await needingRefresh();
     server.answer = () => page(400, '{"error":"invalid_grant"}');
     await refusal(rig.ask(never));
-    expect(onDisk(rig).state.why).toBe('the server ended the refresh token');
+    expect(onDisk(rig).state).toMatchObject({
+      why: 'the server ended the refresh token',
+      cause: 'refreshTokenEnded',
+    });
   });
 
   it('an attempt stays noted while the vault has not got the rotated token', async () => {

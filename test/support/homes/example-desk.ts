@@ -58,6 +58,7 @@ const grants: Grant[] = [
     clients: ['Quill'],
     state: 'loginRequired',
     why: 'the issuer no longer accepts the refresh token',
+    cause: 'refreshTokenEnded',
     lastRefreshedAt: ago(9 * day),
   }),
   grant({

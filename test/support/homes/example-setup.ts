@@ -35,7 +35,7 @@ export const exampleLook: ResultOn<'setup.look'> = {
           id: 'e3',
           name: 'tickets',
           kind: 'left',
-          why: 'it is written in a form that Keyturn doesn’t change',
+          cause: 'form',
           exposed: ['Authorization'],
         },
       ],

@@ -181,6 +181,7 @@ export const troubled: Lists = {
       grantOf({
         state: 'loginRequired',
         why: 'the sign-in was not finished',
+        cause: 'signInUnfinished',
         trouble: {
           reason: 'authorization_server_unreachable',
           since: ago(2 * hour),
@@ -274,7 +275,7 @@ export const wrong: Lists = {
       },
     ],
     clocks: [{ issuer: longAddress, ahead: -75 }],
-    unshielded: ['Other programs of yours can read its memory.'],
+    shieldGaps: ['readable', 'coreFile'],
     audit: { state: 'failing', reason: 'disk_full' },
     log: { level: 'info', file: `/state/${longName}`, ok: false },
     index: differingIndex,
@@ -285,6 +286,7 @@ export const wrong: Lists = {
       desk: 'here',
       isWaiting: true,
       why: 'The vault knows another home.',
+      mismatch: 'otherHome',
       differing: [{ name: 'httpsProxy', value: longAddress, held: 'http://proxy.example:3128' }],
     },
     proxies: [

@@ -4,7 +4,7 @@ import { window as german } from '../../../words/de/window.ts';
 import { window as english } from '../../../words/en/window.ts';
 import { exampleNow } from '../homes/example-desk.ts';
 import { openPage } from '../electron/window-page.ts';
-import type { WindowOptions } from '../electron/window-page.ts';
+import type { Answer, WindowOptions } from '../electron/window-page.ts';
 import { answerIn, isCardState } from './states.ts';
 import type { DeskState } from './states.ts';
 
@@ -23,12 +23,14 @@ export interface StatePage {
 export async function openStatePage(
   context: BrowserContext,
   options: Pick<WindowOptions, 'scheme' | 'spoken'> = {},
+  /** What the broker answers in place of what the state says. */
+  change: (answer: Answer) => Answer = (answer) => answer,
 ): Promise<StatePage> {
   const words = options.spoken?.language === 'de' ? german : english;
   let shown: DeskState = { name: 'nothing', hash: 'card', sign: '.empty' };
   const { page, complaints, load } = await openPage(context, {
     ...options,
-    answer: (channel, params) => answerIn(shown)(channel, params),
+    answer: (channel, params) => change(answerIn(shown))(channel, params),
     hash: shown.hash,
     later: exampleNow - Math.floor(Date.now() / 1000),
   });

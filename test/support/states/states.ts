@@ -379,7 +379,7 @@ const setupStates: readonly DeskState[] = [
             entry: 'mail',
             outcome: 'left',
             endpoint: 'https://mail.example/mcp',
-            why: 'the file changed meanwhile: run the command again',
+            cause: 'changed',
           },
         ],
       },
