@@ -220,6 +220,7 @@ export const layers: Readonly<Record<string, Layer>> = {
       ...base,
       'base/addresses.ts',
       'base/near-name.ts',
+      'base/shield.ts',
       'base/system/',
       'base/windows/access.ts',
       ...waiting,
