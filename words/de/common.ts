@@ -27,7 +27,7 @@ export const common: Translation<typeof english> = {
   copyOf: 'Kopieren: {what}',
   copiedOf: 'Kopiert: {what}',
   notCopied: 'Nicht kopiert. Der Text ist markiert: Bitte mit der Tastatur kopieren.',
-  retryIn: 'Ein neuer Versuch ist {time} sinnvoll.',
+  retryIn: 'Bitte {time} erneut versuchen.',
 
   state: {
     active: 'Angemeldet',

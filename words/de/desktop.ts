@@ -77,7 +77,7 @@ export const desktop: Translation<typeof english> = {
   pauseForGood: 'Bis ich fortsetze',
   resume: 'Fortsetzen …',
   crashed: 'Ein Fenster von Keyturn funktioniert nicht mehr',
-  crashedWhat: 'Es hat nichts erlaubt. Apps werden bedient wie bisher.',
+  crashedWhat: 'Dabei wurde nichts erlaubt. Apps bekommen weiter, was Sie erlaubt haben.',
   openAgain: 'Wieder öffnen',
   close: 'Schließen',
   noTray: 'Keyturn läuft ohne Fenster weiter',

@@ -75,8 +75,8 @@ export const servers: Translation<typeof english> = {
     },
     attempt: {
       broker:
-        'Keyturn wurde während einer Erneuerung beendet, darum ist ihr Ausgang unbekannt. Die nächste Erneuerung klärt es.',
-      answer: 'Die Antwort auf eine Erneuerung ging unterwegs verloren. Die nächste Erneuerung klärt es.',
+        'Keyturn wurde während einer Erneuerung beendet, darum ist ihr Ergebnis unbekannt. Die nächste Erneuerung zeigt es.',
+      answer: 'Die Antwort auf eine Erneuerung ging verloren. Die nächste Erneuerung zeigt, wie sie ausging.',
     },
     attemptStarted: 'Begonnen',
     receipt: 'Quittung',

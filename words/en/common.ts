@@ -25,7 +25,7 @@ export const common = {
   copyOf: 'Copy: {what}',
   copiedOf: 'Copied: {what}',
   notCopied: 'Not copied. The text is selected: copy it with the keyboard.',
-  retryIn: 'Another try makes sense {time}.',
+  retryIn: 'Try again {time}.',
 
   state: {
     active: 'Signed in',

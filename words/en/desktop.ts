@@ -77,7 +77,7 @@ export const desktop = {
   pauseForGood: 'Until I resume',
   resume: 'Resume…',
   crashed: 'A window of Keyturn stopped working',
-  crashedWhat: 'Nothing was allowed by it. Apps are served as before.',
+  crashedWhat: 'Nothing was allowed by it. Apps keep the access that you gave them.',
   openAgain: 'Open it again',
   close: 'Close',
   noTray: 'Keyturn goes on without a window',

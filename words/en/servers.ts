@@ -69,8 +69,8 @@ export const servers = {
       audience_mismatch: 'the sign-in provider’s token is for another server',
     } as Readonly<Record<string, string | undefined>>,
     attempt: {
-      broker: 'Keyturn stopped during a refresh, so nobody knows how it ended. The next refresh settles it.',
-      answer: 'The answer to a refresh was lost on the way. The next refresh settles it.',
+      broker: 'Keyturn stopped during a refresh, so its outcome is unknown. The next refresh will show it.',
+      answer: 'The answer to a refresh was lost. The next refresh will show how it ended.',
     },
     attemptStarted: 'Started',
     receipt: 'Receipt',
