@@ -11,7 +11,7 @@ it('lists every reason once, with its code and exit code', () => {
     code: Number(code),
     exit: Number(exit),
   }));
-  const stated = Object.entries(reasons).map(([reason, numbers]) => ({ reason, ...numbers }));
+  const stated = Object.entries(reasons).map(([reason, { code, exit }]) => ({ reason, code, exit }));
   const byName = (a: { reason: string }, b: { reason: string }): number => a.reason.localeCompare(b.reason);
   expect(documented.toSorted(byName)).toEqual(stated.toSorted(byName));
 });
