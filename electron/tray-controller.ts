@@ -15,7 +15,7 @@ import type { PreferenceFile } from './system/preferences.ts';
 import type { ScreenChoice } from './system/screen-choice.ts';
 import type { ScreenLock } from './system/screen-lock.ts';
 import type { SignInPages } from './tray/sign-in-pages.ts';
-import { isCard, changesSince, readSummary } from './base/summary.ts';
+import { cardOf, isCard, changesSince, readSummary } from './base/summary.ts';
 import type { Summary } from './base/summary.ts';
 import { TrayIcon } from './tray/tray.ts';
 import type { Windows } from './windows/windows.ts';
@@ -95,13 +95,13 @@ export class TrayController {
     if (summary.isOnline && !before.isOnline) this.#parts.online();
     // A sign-in whose page opens after a click that was made already needs no card.
     const { signInPages, windows } = this.#parts;
-    const cards = summary.questions.filter((question) => isCard(question) || signInPages.waits(question));
-    const fresh = cards.filter(({ id }) => !this.#raised.has(id));
-    this.#raised = new Set(cards.map(({ id }) => id));
+    const asked = summary.questions.filter((question) => isCard(question) || signInPages.waits(question));
+    const fresh = asked.filter(({ id }) => !this.#raised.has(id));
+    this.#raised = new Set(asked.map(({ id }) => id));
     await windows.updateCard({
-      open: summary.questions.map(({ id }) => id),
-      cards: cards.map(({ id }) => id),
-      fresh: fresh.map(({ id }) => id),
+      open: summary.questions.map(cardOf),
+      cards: asked.map(cardOf),
+      fresh: fresh.map(cardOf),
     });
   }
 

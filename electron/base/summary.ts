@@ -57,6 +57,23 @@ export async function readSummary(owner: Pick<InProcessOwner, 'call'>, isOnline:
   };
 }
 
+/** The card that shows a question, by the id of the question that opened it. */
+export const cardOf = ({ id, card = id }: Question): string => card;
+
+/** The questions of one card. */
+export type Card = readonly [Question, ...Question[]];
+
+/** The open questions, card by card. */
+export function cardsOf(questions: readonly Question[]): readonly Card[] {
+  const cards = new Map<string, [Question, ...Question[]]>();
+  for (const question of questions) {
+    const card = cards.get(cardOf(question));
+    if (card) card.push(question);
+    else cards.set(cardOf(question), [question]);
+  }
+  return [...cards.values()];
+}
+
 /** True for what is answered on a card; a sign-in is done on its page in the browser. */
 export function isCard({ kind }: Question): boolean {
   return kind !== 'login' && kind !== 'device';
@@ -95,7 +112,8 @@ export function trayState({ questions, servers, isLocked, pause, isOnline }: Sum
 
 /** What is new since the last look and worth a notification. */
 export interface Changes {
-  readonly questions: readonly Question[];
+  /** Those with a new question, whole. */
+  readonly cards: readonly Card[];
   /** Servers that could be used before and now need the person. */
   readonly signedOut: readonly Server[];
 }
@@ -105,7 +123,7 @@ export function changesSince(before: Summary, after: Summary): Changes {
   const wereOut = new Set(before.servers.filter(isSignedOut).map(({ id }) => id));
   const wereThere = new Set(before.servers.map(({ id }) => id));
   return {
-    questions: after.questions.filter(({ id }) => !known.has(id)),
+    cards: cardsOf(after.questions).filter((card) => card.some(({ id }) => !known.has(id))),
     signedOut: after.servers.filter(
       (server) => isSignedOut(server) && wereThere.has(server.id) && !wereOut.has(server.id),
     ),

@@ -15,7 +15,7 @@ import { bindMessages } from '../../words/messages.ts';
 import type { Translation } from '../../words/messages.ts';
 import { refusalSentence } from '../../words/refusal.ts';
 import type { KeyturnError } from '../../src/base/errors.ts';
-import type { Pause, Question, Row, Server } from './summary.ts';
+import type { Card, Pause, Question, Row, Server } from './summary.ts';
 
 /** A menu is read at a glance: a longer name is cut and ends with an ellipsis. */
 const maxNameLength = 60;
@@ -105,7 +105,14 @@ export function refusalWords(error: Pick<KeyturnError, 'reason' | 'case' | 'mess
 export const signedOutWords = ({ endpoint }: Server): string =>
   words().signedOut({ server: serverName(endpoint) });
 
-export function questionWords(question: Question): string {
+/** What a card asks. */
+export function cardWords([first, ...others]: Card): string {
+  const count = new Set([first, ...others].map(({ resource }) => resource)).size;
+  if (count === 1) return questionWords(first);
+  return words().questions.allowSeveral({ app: quotedName(first.client ?? ''), count: String(count) });
+}
+
+function questionWords(question: Question): string {
   const { kind, client = '', resource = '', issuer = '', account, key } = question;
   const { questions } = words();
   const app = quotedName(client);

@@ -6,6 +6,7 @@
  */
 import * as z from 'zod';
 import type { Case, Facts } from '../../src/base/errors.ts';
+import { maxOnCard } from '../../src/broker/questions/shared-card.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import { proxy, proxyNamed } from '../../src/ipc/protocol/proxy-schema.ts';
 import { maxLength } from '../../src/ipc/wire/limits.ts';
@@ -163,10 +164,15 @@ export const channels = {
     result: z.object({ rows: z.int().nonnegative().optional() }),
   },
   /**
-   * The card of this question is on the screen now; a `yes` to it counts only some time later. To a
+   * The card of these questions is on the screen now; a `yes` to them counts only some time later. To a
    * sign-in `yes` opens its page in the browser; the question stays until the sign-in ends.
    */
-  'card.shown': { params: z.object({ id }), result: empty },
+  'card.shown': { params: z.object({ ids: z.array(id).min(1).max(maxOnCard) }), result: empty },
+  /** Answers the questions of one card by one press, each by itself. */
+  'card.answer': {
+    params: z.object({ answers: z.array(methods['interaction.answer'].params).min(1).max(maxOnCard) }),
+    result: empty,
+  },
   /** The card's page needs so many pixels of height; its window takes them as far as the screen has them. */
   'card.fit': { params: z.object({ height: z.int().min(1).max(100_000) }), result: empty },
   /** To the clipboard, after a press. Nothing is ever read from there. */
@@ -193,7 +199,7 @@ export type Envelope<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** The part of a window's address after `#`: empty for the main window, or the card of one question. */
+/** The part of a window's address after `#`: empty for the main window, or one card. */
 export type PageFragment = '' | `card/${string}`;
 
 export interface Refusal {

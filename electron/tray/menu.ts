@@ -3,13 +3,13 @@
  *
  * Invariant: a pure function of the state. Questions come first. No row approves anything: it opens the card.
  */
-import { isCard, isSignedOut } from '../base/summary.ts';
-import type { Pause, Question, Row, Server, Summary } from '../base/summary.ts';
+import { cardOf, cardsOf, isCard, isSignedOut } from '../base/summary.ts';
+import type { Card, Pause, Row, Server, Summary } from '../base/summary.ts';
 import {
   activityWords,
+  cardWords,
   inMenu,
   pauseWords,
-  questionWords,
   serverLine,
   serverName,
   words,
@@ -51,7 +51,7 @@ const maxActivities = 6;
 const hour = 3600;
 
 export function menuRows(state: MenuState): readonly MenuRow[] {
-  const questions = state.questions.map(questionRow);
+  const questions = cardsOf(state.questions).map(cardRow);
   return [
     ...questions,
     ...(questions.length > 0 ? [line] : []),
@@ -72,8 +72,9 @@ export function menuRows(state: MenuState): readonly MenuRow[] {
   ];
 }
 
-function questionRow(question: Question): MenuRow {
-  return actionRow(questionWords(question), { type: isCard(question) ? 'card' : 'page', id: question.id });
+function cardRow(card: Card): MenuRow {
+  const [first] = card;
+  return actionRow(cardWords(card), { type: isCard(first) ? 'card' : 'page', id: cardOf(first) });
 }
 
 function serverRows(servers: readonly Server[]): readonly MenuRow[] {

@@ -5,8 +5,9 @@
  */
 import { Notification } from 'electron';
 import type { TrayAction } from './menu.ts';
+import { cardOf } from '../base/summary.ts';
 import type { Changes, Question, Server } from '../base/summary.ts';
-import { inNotification, questionWords, signedOutWords, words } from '../base/words.ts';
+import { cardWords, inNotification, signedOutWords, words } from '../base/words.ts';
 
 /** No id of a question begins so. */
 const signedOutPrefix = 'signed out: ';
@@ -31,13 +32,14 @@ export class Notifications {
     this.#onAction = onAction;
   }
 
-  show({ questions, signedOut }: Changes): void {
-    for (const question of questions) {
-      this.#open(question.id, {
+  show({ cards, signedOut }: Changes): void {
+    for (const card of cards) {
+      const id = cardOf(card[0]);
+      this.#open(id, {
         title: words().question,
-        body: questionWords(question),
-        action: { type: 'card', id: question.id },
-        // As long as the question waits; keepOnly takes it away.
+        body: cardWords(card),
+        action: { type: 'card', id },
+        // As long as the card waits; keepOnly takes it away.
         stays: true,
       });
     }
@@ -52,7 +54,7 @@ export class Notifications {
 
   /** Removes the notifications of questions that have ended. */
   keepOnly(questions: readonly Question[]): void {
-    const open = new Set(questions.map(({ id }) => id));
+    const open = new Set(questions.map(cardOf));
     for (const [name, notification] of this.#shown) {
       if (open.has(name) || name.startsWith(signedOutPrefix)) continue;
       this.#shown.delete(name);

@@ -2,9 +2,9 @@
  * Decides whether a yes from a window is the person's own: they saw the card, and pressed a key or button while it was
  * in front.
  *
- * Invariant: a widening answer from a window counts only if the question's card was on the screen of a
+ * Invariant: a widening answer from a window counts only if the question was on the card on the screen of a
  * visible, focused window for 500 ms without interruption, and a press of key, button or finger reached
- * that window after those 500 ms and just now; a key only after 1,000 ms, and not one that is held down. One press pays for one answer. Window and press are what the
+ * that window after those 500 ms and just now; a key only after 1,000 ms, and not one that is held down. One press pays for the answers of one card. Window and press are what the
  * main process sees; that a card is on the screen is what the page says, which only makes it stricter. Time is
  * passed in.
  */
@@ -39,7 +39,7 @@ export class CardGuard {
   readonly #now: () => number;
   /** Since when the window is visible and focused. */
   #attentiveSince: number | undefined;
-  #card: { readonly id: string; readonly since: number } | undefined;
+  #card: { readonly ids: ReadonlySet<string>; readonly since: number } | undefined;
   #press: { readonly at: number; readonly isKey: boolean } | undefined;
 
   constructor(now: () => number) {
@@ -59,10 +59,11 @@ export class CardGuard {
   }
 
   /**
-   * The page shows this question's card as it is now, in place of any other. Said again: it shows something else of it.
+   * The page shows the card of these questions as it is now, in place of any other. Said again: it shows something
+   * else of them.
    */
-  cardShown(id: string): void {
-    this.#card = { id, since: this.#now() };
+  cardShown(ids: readonly string[]): void {
+    this.#card = { ids: new Set(ids), since: this.#now() };
   }
 
   /** Another document: nothing is on the screen any more. */
@@ -71,10 +72,12 @@ export class CardGuard {
     this.#press = undefined;
   }
 
-  /** Uses up the press. Throws `not_permitted` where a yes to this question doesn't count. */
-  approveCard(id: string): void {
-    if (this.#card?.id !== id) throw notApproved('The card of this question was not on the screen.');
-    this.#approveSince(this.#card.since, minKeyTime);
+  /** Uses up the press. Throws `not_permitted` where a yes to one of these questions doesn't count. */
+  approveCard(ids: readonly string[]): void {
+    const card = this.#card;
+    if (!card || !ids.every((id) => card.ids.has(id)))
+      throw notApproved('The card of this question was not on the screen.');
+    this.#approveSince(card.since, minKeyTime);
   }
 
   /** For what widens without a question. Uses up the press. Throws `not_permitted`. */

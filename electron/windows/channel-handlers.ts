@@ -4,7 +4,7 @@
  * Invariant: a request that widens access passes the window's guard first. Params have
  * passed the channel's schema. The address of a proxy goes to the clipboard and to no window.
  */
-import { KeyturnError } from '../../src/base/errors.ts';
+import { KeyturnError, reasonOf } from '../../src/base/errors.ts';
 import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import type { ChannelName, ShownPreferences } from '../bridge/channels.ts';
@@ -17,7 +17,7 @@ import type { ScreenChoice } from '../system/screen-choice.ts';
 import type { ScreenLock } from '../system/screen-lock.ts';
 import type { Updates } from '../system/updates.ts';
 import type { SignInPages } from '../tray/sign-in-pages.ts';
-import { isCard, type Question } from '../base/summary.ts';
+import { cardOf, isCard, type Question } from '../base/summary.ts';
 import type { AppWindow, Windows } from './windows.ts';
 
 export interface HandlerParts {
@@ -91,8 +91,8 @@ function appHandlers(parts: HandlerParts): Handlers {
   });
   return {
     'audit.export': (window, { format }) => parts.exportAudit(window, format),
-    'card.shown': ({ guard }, { id }) => {
-      guard.cardShown(id);
+    'card.shown': ({ guard }, { ids }) => {
+      guard.cardShown(ids);
       return {};
     },
     'card.fit': (window, { height }) => {
@@ -138,34 +138,88 @@ function leadsToPage({ kind, command, method, key }: Partial<Question> = {}): bo
   return (kind === 'allow' && !key) || (kind === 'command' && command === 'login' && method === 'browser');
 }
 
-/** Undefined where no such question is open. */
-async function findQuestion(owner: HandlerParts['owner'], wanted: string): Promise<Question | undefined> {
+type Answer = Params<'interaction.answer'>;
+
+/** Each id’s question; undefined where it is no longer open. */
+async function findQuestions(
+  owner: HandlerParts['owner'],
+  ids: readonly string[],
+): Promise<(Question | undefined)[]> {
   const { interactions } = methods['interaction.list'].result.parse(await owner.call('interaction.list', {}));
-  return interactions.find(({ id }) => id === wanted);
+  return ids.map((wanted) => interactions.find(({ id }) => id === wanted));
+}
+
+/** A yes has passed the guard. */
+async function answerQuestion(
+  { owner, signInPages }: HandlerParts,
+  params: Answer,
+  question: Question | undefined,
+): Promise<unknown> {
+  if (params.answer !== 'yes') return owner.call('interaction.answer', params);
+  // The broker takes any answer to a sign-in for "call it off"; a yes is about its page.
+  if (question?.url !== undefined && !isCard(question)) {
+    await signInPages.open(params.id);
+    return {};
+  }
+  // The broker opens it after this yes.
+  if (question?.kind === 'url') signInPages.allowAddress(question.url ?? '');
+  const answer = await owner.call('interaction.answer', params);
+  // Of a command's permission no page follows: no program waits for a token.
+  if (leadsToPage(question)) signInPages.allowPage(question?.resource ?? '');
+  return answer;
+}
+
+/**
+ * Answers each question of one card. One that ended meanwhile needs no answer. Throws the first refusal of another
+ * kind, once all were answered; or that no question is left.
+ */
+async function answerCard(
+  parts: HandlerParts,
+  { guard }: AppWindow,
+  answers: readonly Answer[],
+): Promise<void> {
+  const allowed = answers.filter(({ answer }) => answer === 'yes').map(({ id }) => id);
+  if (allowed.length > 0) guard.approveCard(allowed);
+  const ids = answers.map(({ id }) => id);
+  const questions = await findQuestions(parts.owner, ids);
+  const [card, ...others] = new Set(questions.flatMap((question) => (question ? [cardOf(question)] : [])));
+  if (others.length > 0) throw severalCards();
+  if (card !== undefined && answers.some(({ answer }) => answer !== 'no')) parts.windows.noteAnswer(card);
+  const settled = await Promise.allSettled(
+    answers.map((answer, at) => answerQuestion(parts, answer, questions[at])),
+  );
+  const refusals = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+  const [refusal] = refusals.filter((error) => reasonOf(error) !== 'not_found');
+  if (refusal !== undefined) throw refusal;
+  if (refusals.length === answers.length) throw refusals[0];
+}
+
+function severalCards(): KeyturnError {
+  return new KeyturnError('invalid_request', 'These questions are not of one card.', {
+    rule: 'one press answers one card, and a card has the questions of one run of a program',
+    hint: 'Answer each card by itself.',
+  });
 }
 
 /** What widens, depending on its params; and what a click may open a page for. */
-function guardedHandlers({ owner, signInPages, windows }: HandlerParts): Handlers {
+function guardedHandlers(parts: HandlerParts): Handlers {
+  const { owner, signInPages, windows } = parts;
   return {
     'interaction.answer': async ({ guard }, params) => {
-      if (params.answer === 'yes') guard.approveCard(params.id);
-      const question = await findQuestion(owner, params.id);
+      if (params.answer === 'yes') guard.approveCard([params.id]);
+      const [question] = await findQuestions(owner, [params.id]);
       // Said first: the broker tells that the question is over before it answers us. After a denial that is
       // remembered the window stays: it offers to undo it.
       if (params.answer !== 'no' || question?.kind !== 'allow')
-        windows.noteAnswer(params.id, params.answer === 'yes' && question?.kind === 'pair');
-      if (params.answer !== 'yes') return owner.call('interaction.answer', params);
-      // The broker takes any answer to a sign-in for "call it off"; a yes is about its page.
-      if (question?.url !== undefined && !isCard(question)) {
-        await signInPages.open(params.id);
-        return {};
-      }
-      // The broker opens it after this yes.
-      if (question?.kind === 'url') signInPages.allowAddress(question.url ?? '');
-      const answer = await owner.call('interaction.answer', params);
-      // Of a command's permission no page follows: no program waits for a token.
-      if (leadsToPage(question)) signInPages.allowPage(question?.resource ?? '');
-      return answer;
+        windows.noteAnswer(
+          question ? cardOf(question) : params.id,
+          params.answer === 'yes' && question?.kind === 'pair',
+        );
+      return answerQuestion(parts, params, question);
+    },
+    'card.answer': async (window, { answers }) => {
+      await answerCard(parts, window, answers);
+      return {};
     },
     'permission.set': async ({ guard }, params) => {
       if (await owner.widens(params)) {
@@ -201,7 +255,7 @@ function guardedHandlers({ owner, signInPages, windows }: HandlerParts): Handler
       // A client is registered, and another page of that server opens.
       guard.approve();
       // Looked up first: the answer ends it.
-      const question = await findQuestion(owner, params.id);
+      const [question] = await findQuestions(owner, [params.id]);
       const answer = await owner.call('login.answer', params);
       signInPages.allowPage(question?.resource ?? '');
       return answer;

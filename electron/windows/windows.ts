@@ -55,20 +55,20 @@ export interface WindowParts {
   readonly after: After;
 }
 
-/** Ids of questions. */
+/** Names of cards: each the id of the question that opened it. */
 export interface OpenCards {
-  /** All that are open. */
+  /** Those of all open questions. */
   readonly open: readonly string[];
-  /** Those that a card answers, oldest first. */
+  /** Those that are answered in the card's window, oldest first. */
   readonly cards: readonly string[];
-  /** Those that had no card before. */
+  /** Those with a question that was not there before. */
   readonly fresh: readonly string[];
 }
 
 export class Windows {
   readonly #parts: WindowParts;
   readonly #open = new Map<WindowName, AppWindow>();
-  /** The question that the card window was brought to, and whether the person answers it. */
+  /** The card that the card window was brought to, and whether the person answers it. */
   #card: { readonly id: string; isAnswered: boolean; leadsOn: boolean } | undefined;
   /** A page that is sent elsewhere while it loads counts as failed. */
   readonly #exclusive = mutex();
@@ -80,7 +80,7 @@ export class Windows {
     });
   }
 
-  /** Shows the main window, or the card window at this question. */
+  /** Shows the main window, or the card window at this card. */
   show(fragment: PageFragment): Promise<void> {
     return this.#exclusive(async () => {
       const name = fragment === '' ? 'main' : 'card';
@@ -148,7 +148,7 @@ export class Windows {
     });
   }
 
-  /** The person answers this question, in one of our windows. `leadsOn`: the app usually asks more after it. */
+  /** The person answers this card, in one of our windows. `leadsOn`: the app usually asks more after it. */
   noteAnswer(id: string, leadsOn = false): void {
     if (this.#card?.id !== id) return;
     this.#card.isAnswered = true;

@@ -1,5 +1,5 @@
 /**
- * The card of a program that asks for access to a server: who asks, for what, and for how long.
+ * The card of a program that asks for access: who asks, for which servers and scopes, and for how long.
  *
  * Invariant: every word of the program or the server is shown as untrusted text.
  */
@@ -9,73 +9,74 @@ import { announce } from '../state/announcement.ts';
 import { call } from '../state/bridge.ts';
 import { rereadAll } from '../state/store.ts';
 import { emptyContext, useAccessContext } from './access-context.ts';
-import type { AccessContext } from './access-context.ts';
+import type { AccessContext, ServerContext } from './access-context.ts';
+import { serverCount } from '../base/cards.ts';
+import type { Questions } from '../base/cards.ts';
 import { ConsentForm } from './consent-form.tsx';
-import type { CardProps, ConsentWords } from './consent-form.tsx';
-import { Fact, Facts } from '../parts/facts.tsx';
+import type { ConsentWords } from './consent-form.tsx';
+import { Facts } from '../parts/facts.tsx';
+import { formatNumber } from '../base/format.ts';
 import { sanitizeLabel } from '../base/untrusted-text.ts';
-import { Address, UntrustedLines, UntrustedText } from '../parts/untrusted-text.tsx';
-import { Icon } from '../parts/icon.tsx';
-import { commandName, leaseParams, newScopes } from './lease-choices.ts';
+import { UntrustedText } from '../parts/untrusted-text.tsx';
+import { approvalsOf, obstacleOf, useKeptAccess } from './kept-access.ts';
+import type { KeptAccess } from './kept-access.ts';
+import { commandName } from './lease-choices.ts';
 import type { LeaseChoice } from './lease-choices.ts';
-import { KeyPlace } from '../parts/key-place.tsx';
 import { LeasePicker } from './lease-picker.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { Refused } from '../parts/refused.tsx';
 import { RequestingProgram } from './requesting-program.tsx';
-import { ScopeChoice, scopeNames } from '../parts/scopes.tsx';
-import { ScrollBox } from '../parts/scroll-box.tsx';
+import { GuessNote, scopeNames } from '../parts/scopes.tsx';
+import { OneOfSeveral, OnlyServer, TimeFact } from './server-request.tsx';
 import { strings } from '../base/strings.ts';
-import type { Question } from '../base/views.ts';
-import { When } from '../parts/when.tsx';
+import type { Question, Refusal } from '../base/views.ts';
 
 const words = strings.card;
 
-export function AccessCard({ question, onDone }: CardProps) {
-  const { context, refusal } = useAccessContext(question);
-  const { asker, permission, leases, first, issuers } = context ?? emptyContext;
-  const content = context && JSON.stringify([question, context]);
+interface AccessCardProps {
+  /** Of one run of the program. */
+  readonly questions: Questions;
+  readonly onDone: () => void;
+}
+
+export function AccessCard({ questions, onDone }: AccessCardProps) {
+  const { context, refusal } = useAccessContext(questions);
+  const { asker, leases, first } = context ?? emptyContext;
+  const content = context && JSON.stringify([questions, context]);
   // A choice was made among what the card said then; of anything else it says nothing.
   const [wanted, choose] = useState<{ readonly choice: LeaseChoice; readonly content: string | undefined }>();
   const chosen = wanted !== undefined && wanted.content === content ? wanted.choice : first;
-  const { client = '', scope } = question;
-  const { kept, keep, reduced, isNone } = useKeptScopes(scope);
+  const kept = useKeptAccess();
+  const requests = requestsOf(questions, context);
+  const isFirstAccess = requests.every((request) => request.context?.permission === undefined);
   return (
     <ConsentForm
-      question={question}
+      ids={questions.map(({ id }) => id)}
       onDone={onDone}
-      words={wordsFor(question)}
+      words={wordsFor(questions)}
       content={content}
-      approvalParams={() => {
-        const lease = leaseParams(chosen, permission);
-        return lease && { ...lease, ...reduced };
-      }}
-      obstacle={isNone ? words.noneKept : undefined}
+      approvals={() => approvalsOf(requests, kept, chosen)}
+      obstacle={obstacleOf(questions, kept)}
       // With a permission from before it would end that too.
-      undo={asker && !permission ? () => undoDenial(question, asker.clientId) : undefined}
+      undo={asker && isFirstAccess ? () => undoDenials(questions, asker.clientId) : undefined}
     >
       <div class="parties">
         <RequestingProgram
-          question={question}
-          name={client}
+          question={questions[0]}
+          name={questions[0].client ?? ''}
           note={words.ownName}
           paired={asker}
           isRead={context !== undefined}
         />
-        <AccessRequest
-          question={question}
-          permission={permission}
-          issuers={issuers}
-          kept={kept}
-          onKeep={keep}
-        />
+        <Servers requests={requests} kept={kept} />
       </div>
-      <Warnings question={question} />
+      {questions.length > 1 && <GuessNote names={questions.flatMap(({ scope }) => scopeNames(scope))} />}
+      <Warnings questions={questions} />
       {context && (
         <LeasePicker
           leases={leases}
           chosen={chosen}
-          pid={question.asker?.pid}
+          pid={questions[0].asker?.pid}
           onChoose={(choice) => choose({ choice, content })}
         />
       )}
@@ -84,51 +85,83 @@ export function AccessCard({ question, onDone }: CardProps) {
   );
 }
 
-interface KeptScopes {
-  /** Those that are ticked. */
-  readonly kept: readonly string[];
-  readonly keep: (kept: readonly string[]) => void;
-  /** What goes with a yes: nothing where all are ticked. */
-  readonly reduced: { readonly scope?: string };
-  /** Scopes are asked for, and none is ticked. */
-  readonly isNone: boolean;
+/** A question, and what is to be known of its server once the lists were read. */
+interface Request {
+  readonly question: Question;
+  readonly context: ServerContext | undefined;
 }
 
-function useKeptScopes(scope: string | undefined): KeptScopes {
-  const names = scopeNames(scope);
-  const [ticked, tick] = useState<{ readonly kept: readonly string[]; readonly of: string | undefined }>();
-  // Of other scopes nothing was said yet: all of them are asked for.
-  const kept = ticked !== undefined && ticked.of === scope ? ticked.kept : names;
-  return {
-    kept,
-    keep: (next) => tick({ kept: next, of: scope }),
-    reduced: kept.length < names.length ? { scope: kept.join(' ') } : {},
-    isNone: names.length > 0 && kept.length === 0,
-  };
+type Requests = readonly [Request, ...Request[]];
+
+function requestsOf([first, ...others]: Questions, context: AccessContext | undefined): Requests {
+  return [
+    { question: first, context: context?.servers[0] },
+    ...others.map((question, at) => ({ question, context: context?.servers[at + 1] })),
+  ];
+}
+
+/** One server, or several with a tick for each. */
+function Servers({ requests, kept }: { readonly requests: Requests; readonly kept: KeptAccess }) {
+  const [only, ...others] = requests;
+  if (others.length === 0) {
+    const onKeep = (scopes: readonly string[]): void => kept.tick(only.question, { kept: scopes });
+    return <OnlyServer {...only} kept={kept.of(only.question).kept} onKeep={onKeep} />;
+  }
+  return (
+    <>
+      {requests.map(({ question, context }) => (
+        <OneOfSeveral
+          key={question.id}
+          question={question}
+          context={context}
+          {...kept.of(question)}
+          onKeep={(scopes) => kept.tick(question, { kept: scopes })}
+          onInclude={(isIncluded) => kept.tick(question, { isIncluded })}
+        />
+      ))}
+      <Facts>
+        <TimeFact questions={requests.map(({ question }) => question)} />
+      </Facts>
+    </>
+  );
 }
 
 /** What a yes means here beyond the scopes. */
-function Warnings({ question: { client, key, proxied } }: Pick<CardProps, 'question'>) {
+function Warnings({ questions }: Pick<AccessCardProps, 'questions'>) {
+  const [{ client, proxied }] = questions;
+  const hasKey = questions.some(({ key }) => key);
+  const hasToken = questions.some(({ key }) => !key);
   return (
     <>
       {proxied !== undefined && (
         <Notice kind={proxied === 'program' ? 'info' : 'warn'}>{words.proxied[proxied]}</Notice>
       )}
-      {key && <Notice kind="warn">{words.keyWhat}</Notice>}
-      {client === commandName && <Notice kind="warn">{key ? words.cliKeyWarning : words.cliWarning}</Notice>}
+      {hasKey && <Notice kind="warn">{words.keyWhat}</Notice>}
+      {client === commandName && hasToken && <Notice kind="warn">{words.cliWarning}</Notice>}
+      {client === commandName && hasKey && <Notice kind="warn">{words.cliKeyWarning}</Notice>}
     </>
   );
 }
 
-async function undoDenial({ client = '', resource = '', key }: Question, clientId: string): Promise<void> {
-  const method = key ? 'key.permission.end' : 'permission.end';
-  const answer = await call(method, { client: clientId, resource });
-  const { undone } = strings.programs;
-  announce(
-    answer.ok
-      ? undone({ program: sanitizeLabel(client), server: sanitizeLabel(resource) })
-      : spokenRefusal(answer.refusal),
+async function undoDenials(questions: Questions, clientId: string): Promise<void> {
+  const [{ client = '', resource: firstResource = '' }] = questions;
+  const program = sanitizeLabel(client);
+  // Two questions about one server were denied together.
+  const denied = new Map(
+    questions.map((one) => [JSON.stringify([one.resource, one.key !== undefined]), one]),
   );
+  const undone =
+    denied.size > 1
+      ? words.undoneSeveral({ program })
+      : strings.programs.undone({ program, server: sanitizeLabel(firstResource) });
+  const refusals: Refusal[] = [];
+  for (const { resource = '', key } of denied.values()) {
+    const method = key ? 'key.permission.end' : 'permission.end';
+    const answer = await call(method, { client: clientId, resource });
+    if (!answer.ok) refusals.push(answer.refusal);
+  }
+  const [refusal] = refusals;
+  announce(refusal ? spokenRefusal(refusal) : undone);
   rereadAll();
 }
 
@@ -136,113 +169,33 @@ async function undoDenial({ client = '', resource = '', key }: Question, clientI
 const maxTitleName = 40;
 
 /** The question in one sentence. The name is the program's own choice, which stands below it. */
-function Title({ question: { client = '', resource = '', key } }: Pick<CardProps, 'question'>) {
-  const parts = words[key ? 'titleKey' : 'titleAllow'].parts({
-    app: <UntrustedText text={client} bound={maxTitleName} />,
-    server: <UntrustedText text={URL.parse(resource)?.host ?? resource} bound={maxTitleName} />,
-  });
+function Title({ questions }: Pick<AccessCardProps, 'questions'>) {
+  const [{ client = '', resource = '', key }] = questions;
+  const app = <UntrustedText text={client} bound={maxTitleName} />;
+  const count = serverCount(questions);
+  const parts =
+    count > 1
+      ? words.titleSeveral.parts({ app, count: <>{formatNumber(count)}</> })
+      : words[key ? 'titleKey' : 'titleAllow'].parts({
+          app,
+          server: <UntrustedText text={URL.parse(resource)?.host ?? resource} bound={maxTitleName} />,
+        });
   return <>{parts}</>;
 }
 
-function wordsFor(question: Question): ConsentWords {
-  const { client = '', key } = question;
+function wordsFor(questions: Questions): ConsentWords {
+  const [{ client = '', key }] = questions;
   const name = sanitizeLabel(client);
+  const isSeveral = serverCount(questions) > 1;
   return {
-    title: <Title question={question} />,
-    help: words.help,
+    title: <Title questions={questions} />,
+    help: questions.length > 1 ? words.helpSeveral : words.help,
     confirm: words.allow,
-    deny: words.denyAlways,
+    deny: questions.length > 1 ? words.denyAlwaysAll : words.denyAlways,
     answered: {
-      yes: key ? words.keyGiven({ program: name }) : words.allowed({ program: name }),
-      no: words.deniedAlways({ program: name }),
+      yes: key && !isSeveral ? words.keyGiven({ program: name }) : words.allowed({ program: name }),
+      no: words[isSeveral ? 'deniedAlwaysSeveral' : 'deniedAlways']({ program: name }),
       later: words.postponed,
     },
   };
-}
-
-interface AccessRequestProps extends Pick<AccessContext, 'permission'> {
-  readonly question: Question;
-  /** Undefined until they are known. */
-  readonly issuers: AccessContext['issuers'] | undefined;
-  /** The scopes that are ticked. */
-  readonly kept: readonly string[];
-  readonly onKeep: (kept: readonly string[]) => void;
-}
-
-function AccessRequest({ question, permission, issuers, kept, onKeep }: AccessRequestProps) {
-  const { resource = '', scope, account, tokenType, createdAt, expiresAt, key } = question;
-  const names = scopeNames(scope);
-  return (
-    <>
-      <div class="party">
-        <Icon name="server" />
-        <div>
-          <ScrollBox label={words.server}>
-            <p class="party-name">
-              <Address url={resource} />
-            </p>
-          </ScrollBox>
-          {issuers && !key && <Issuers urls={issuers} />}
-          {permission && !key && <p class="small">{question.accounts ? words.anotherAccount : words.more}</p>}
-        </div>
-      </div>
-      <Facts>
-        {account !== undefined && (
-          <Fact name={words.account}>
-            <UntrustedText text={account} />
-          </Fact>
-        )}
-        <CurrentAccounts accounts={question.accounts} />
-        {tokenType === 'DPoP' && <Fact name={strings.servers.tokenType}>{strings.servers.bound}</Fact>}
-        {key && (
-          <Fact name={words.keyIn}>
-            <KeyPlace of={key} />
-          </Fact>
-        )}
-        {!key && (
-          <Fact name={words.scopes}>
-            {names.length === 0 ? (
-              <span class="dim">{words.scopesNone}</span>
-            ) : (
-              <ScopeChoice
-                names={names}
-                fresh={newScopes(question, permission)}
-                kept={kept}
-                onKeep={onKeep}
-              />
-            )}
-          </Fact>
-        )}
-        <Fact name={words.asked}>
-          <When at={createdAt} />
-          {expiresAt !== undefined && (
-            <>
-              , {words.expires} <When at={expiresAt} />
-            </>
-          )}
-        </Fact>
-      </Facts>
-    </>
-  );
-}
-
-/** The accounts that the program works as now. */
-function CurrentAccounts({ accounts = [] }: Pick<Question, 'accounts'>) {
-  if (accounts.length === 0) return null;
-  return (
-    <Fact name={words.currentAccounts}>
-      <UntrustedLines texts={accounts} />
-    </Fact>
-  );
-}
-
-function Issuers({ urls }: { readonly urls: AccessContext['issuers'] }) {
-  return (
-    <p class="dim small">
-      {words.issuer}: {urls.length === 0 && words.issuerLater}
-      {urls.map((url) => (
-        <Address key={url} url={url} />
-      ))}
-    </p>
-  );
 }

@@ -16,20 +16,23 @@ const minViewTime = 500;
 /** Milliseconds before a key counts: somebody who types needs longer to notice that the focus moved. */
 const minKeyTime = 1000;
 
-/** The end of each scope on a card (`parts/scopes.tsx`): a long name may be taller than the window. */
-const scopeEnds = '.scopes .end';
+/** The end of each scope, and of each of several servers: what stands there may be taller than the window. */
+const ends = '.end';
 
 /** The part of it that has to be in view: a whole one is not always measured as such. */
 const nearlyWhole = 0.9;
 
-/** `content`: all that the card says, as text; undefined until that is complete. */
-export function useApprovalDelay(questionId: string, content: string | undefined): boolean {
+/**
+ * `ids`: of the questions on the card. `content`: all that the card says, as text, and with every question another one;
+ * undefined until that is complete.
+ */
+export function useApprovalDelay(ids: readonly string[], content: string | undefined): boolean {
   // The content that may be approved: other content can't be, from its first drawing on.
   const [approvable, set] = useState<string>();
   useEffect(() => {
     if (content === undefined) return undefined;
-    return watch(questionId, (canApprove) => set(canApprove ? content : undefined));
-  }, [questionId, content]);
+    return watch(ids, (canApprove) => set(canApprove ? content : undefined));
+  }, [content]);
   return content !== undefined && approvable === content;
 }
 
@@ -81,7 +84,7 @@ export function useScopesSeen(content: string | undefined): {
   const [seenContent, set] = useState<string>();
   useEffect(() => {
     if (content === undefined || card.current === null) return undefined;
-    const left = new Set<Element>(card.current.querySelectorAll(scopeEnds));
+    const left = new Set<Element>(card.current.querySelectorAll(ends));
     if (left.size === 0) return set(content);
     const observer = new IntersectionObserver(
       (entries) => {
@@ -97,7 +100,7 @@ export function useScopesSeen(content: string | undefined): {
   return { card, isSeen: content !== undefined && seenContent === content };
 }
 
-function watch(id: string, set: (canApprove: boolean) => void): () => void {
+function watch(ids: readonly string[], set: (canApprove: boolean) => void): () => void {
   const over = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   /** Counts the looks, so that an answer that comes after a break allows nothing. */
@@ -111,7 +114,7 @@ function watch(id: string, set: (canApprove: boolean) => void): () => void {
     stop();
     if (!isSeen()) return;
     const mine = look;
-    const { ok } = await call('card.shown', { id });
+    const { ok } = await call('card.shown', { ids: [...ids] });
     if (!ok || mine !== look || over.signal.aborted) return;
     timer = setTimeout(() => set(isSeen()), minViewTime);
   };

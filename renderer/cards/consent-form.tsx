@@ -13,9 +13,10 @@ import type { Undo } from '../state/announcement.ts';
 import { useApprovalDelay, useScopesSeen, useTakesKeys } from './approval-delay.ts';
 import { ChangedNotice } from './changed-notice.tsx';
 import { useAction } from '../state/action.ts';
+import type { Action } from '../state/action.ts';
 import { Refused } from '../parts/refused.tsx';
 import { strings } from '../base/strings.ts';
-import type { Question } from '../base/views.ts';
+import type { ParamsOn, Question } from '../base/views.ts';
 
 /** A card's question, and what to do once it is answered. */
 export interface CardProps {
@@ -24,6 +25,9 @@ export interface CardProps {
 }
 
 type Answer = 'yes' | 'no' | 'later';
+
+/** The answer to one question. */
+export type AnswerParams = ParamsOn<'interaction.answer'>;
 
 /** What a card says around its content. */
 export interface ConsentWords {
@@ -38,37 +42,39 @@ export interface ConsentWords {
   readonly answered: Readonly<Record<Answer, string>>;
 }
 
-interface QuestionFormProps extends CardProps {
+interface FormProps {
   readonly words: ConsentWords;
   readonly children: ComponentChildren;
+  readonly onDone: () => void;
 }
 
 /** The form of a card whose content is its question and nothing else. */
-export function QuestionForm(props: QuestionFormProps) {
-  return <ConsentForm {...props} content={JSON.stringify(props.question)} />;
+export function QuestionForm({ question, ...props }: FormProps & CardProps) {
+  const approvals = (): AnswerParams[] => [{ id: question.id, answer: 'yes' }];
+  return (
+    <ConsentForm {...props} ids={[question.id]} content={JSON.stringify(question)} approvals={approvals} />
+  );
 }
 
-interface ConsentFormProps extends QuestionFormProps {
+interface ConsentFormProps extends FormProps {
+  /** Of the questions. */
+  readonly ids: readonly string[];
   /** All that the card says, as text; undefined until that is complete: before that nothing may be approved. */
   readonly content: string | undefined;
-  /**
-   * What goes with a yes; answers undefined where nothing may be approved. Nothing goes with it where this is left out.
-   */
-  readonly approvalParams?: () => object | undefined;
+  /** The answer to each question, if the person approves; undefined where nothing may be approved. */
+  readonly approvals: () => readonly AnswerParams[] | undefined;
   /** Why nothing may be approved as the card stands now. */
   readonly obstacle?: string | undefined;
   /** Takes back a denial that is remembered. */
   readonly undo?: Undo | undefined;
 }
 
-const noParams = (): object => ({});
-
 export function ConsentForm({
-  question: { id },
+  ids,
   onDone,
   words,
   content,
-  approvalParams = noParams,
+  approvals,
   obstacle,
   undo,
   children,
@@ -76,15 +82,15 @@ export function ConsentForm({
   const takesKeys = useTakesKeys(content);
   const scopes = useScopesSeen(content);
   const action = useAction();
-  const give = async (answer: Answer, params = {}): Promise<void> => {
-    if (!(await action.run('interaction.answer', { id, answer, ...params }))) return;
+  const give = async (answer: Answer, answers = ids.map((id): AnswerParams => ({ id, answer }))) => {
+    if (!(await send(action, answers))) return;
     announce(words.answered[answer], answer === 'no' ? undo : undefined);
     onDone();
   };
   useEscape(takesKeys, () => void give('later'));
   const approve = (): void => {
-    const params = approvalParams();
-    if (params) void give('yes', params);
+    const answers = approvals();
+    if (answers) void give('yes', [...answers]);
   };
   return (
     <form
@@ -109,7 +115,7 @@ export function ConsentForm({
           {obstacle ?? (content === undefined || scopes.isSeen ? words.help : strings.card.unseenScopes)}
         </p>
         <Answers
-          id={id}
+          ids={ids}
           confirm={words.confirm}
           deny={words.deny ?? strings.card.deny}
           content={scopes.isSeen && obstacle === undefined ? content : undefined}
@@ -120,6 +126,17 @@ export function ConsentForm({
       </footer>
     </form>
   );
+}
+
+/** False where it was refused. */
+async function send(action: Action, answers: AnswerParams[]): Promise<boolean> {
+  const [first, ...others] = answers;
+  if (!first) return false;
+  const done =
+    others.length === 0
+      ? await action.run('interaction.answer', first)
+      : await action.run('card.answer', { answers });
+  return done !== undefined;
 }
 
 /** Where a dialog is open, Escape closes that, and the question waits on. */
@@ -139,7 +156,7 @@ function useEscape(takesKeys: boolean, onEscape: () => void): void {
 }
 
 interface AnswersProps extends Pick<ConsentFormProps, 'content'> {
-  readonly id: string;
+  readonly ids: readonly string[];
   readonly confirm: string;
   readonly deny: string;
   readonly isBusy: boolean;
@@ -147,12 +164,12 @@ interface AnswersProps extends Pick<ConsentFormProps, 'content'> {
   readonly onApprove: () => void;
 }
 
-function Answers({ id, confirm, deny, content, isBusy, onDeny, onApprove }: AnswersProps) {
-  const canApprove = useApprovalDelay(id, content);
+function Answers({ ids, confirm, deny, content, isBusy, onDeny, onApprove }: AnswersProps) {
+  const canApprove = useApprovalDelay(ids, content);
   const later = useRef<HTMLButtonElement>(null);
   // In the moment it is drawn: a later focus could take it from where the person went meanwhile. Without scrolling: a
   // card that is longer than its window is read from its beginning.
-  useLayoutEffect(() => later.current?.focus({ preventScroll: true }), [id]);
+  useLayoutEffect(() => later.current?.focus({ preventScroll: true }), []);
   return (
     <div class="actions" aria-busy={isBusy}>
       <button type="button" class="danger" aria-describedby="card-help" onClick={onDeny}>

@@ -16,20 +16,26 @@ const hour = 3600;
 const leases = ['once', 'hour', 'run', 'untilRevoked', 'asBefore'] as const;
 export type LeaseChoice = (typeof leases)[number];
 
-/** The choices for a card, the shortest first. `permission`: what the program may do there already. */
+/**
+ * The choices for the card of one run's questions, the shortest first. `permissions`: what the program may do already
+ * where each of them asks.
+ */
 export function leaseChoices(
   { client, asker }: Question,
-  permission: Permission | undefined,
+  permissions: readonly (Permission | undefined)[],
 ): readonly LeaseChoice[] {
   const isCommand = client === commandName;
+  const had = permissions.filter((permission) => permission !== undefined).length;
   return [
     // Once is for one token of the run that asked.
     ...(asker === undefined ? [] : (['once'] as const)),
     'hour',
     // The command's session is one command: over before the next one asks.
     ...(isCommand || asker === undefined ? [] : (['run'] as const)),
+    // Only where it means the same for all of them.
+    ...(had === permissions.length ? (['asBefore'] as const) : []),
     // What the command may do always ends.
-    ...(permission ? (['asBefore'] as const) : isCommand ? [] : (['untilRevoked'] as const)),
+    ...(had > 0 || isCommand ? [] : (['untilRevoked'] as const)),
   ];
 }
 

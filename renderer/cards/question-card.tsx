@@ -1,15 +1,21 @@
-/** The card of one question: which card stands for which kind. */
+/** The card of a question, or of several of one run: which card stands for which kind. */
 import { AccessCard } from './access-card.tsx';
 import { AccountCard, ChoiceCard } from './account-card.tsx';
 import { CommandCard } from './command-card.tsx';
-import type { CardProps } from './consent-form.tsx';
+import type { Questions } from '../base/cards.ts';
 import { OnCard } from '../parts/untrusted-text.tsx';
 import { PairCard } from './pair-card.tsx';
 import { SettingsCard } from './settings-card.tsx';
 import { SignInCard } from './sign-in-card.tsx';
 import { UrlCard } from './url-card.tsx';
 
-export function QuestionCard(props: CardProps) {
+interface QuestionCardProps {
+  /** Of one card. */
+  readonly questions: Questions;
+  readonly onDone: () => void;
+}
+
+export function QuestionCard(props: QuestionCardProps) {
   return (
     <OnCard.Provider value={true}>
       <CardByKind {...props} />
@@ -17,7 +23,8 @@ export function QuestionCard(props: CardProps) {
   );
 }
 
-function CardByKind({ question, onDone }: CardProps) {
+function CardByKind({ questions, onDone }: QuestionCardProps) {
+  const [question] = questions;
   switch (question.kind) {
     case 'login':
     case 'device':
@@ -35,6 +42,6 @@ function CardByKind({ question, onDone }: CardProps) {
     case 'pair':
       return <PairCard question={question} onDone={onDone} />;
     case 'allow':
-      return <AccessCard question={question} onDone={onDone} />;
+      return <AccessCard questions={questions} onDone={onDone} />;
   }
 }

@@ -30,7 +30,7 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
   const isDevice = kind === 'device';
   const action = useAction();
   const content = JSON.stringify(question);
-  const canApprove = useApprovalDelay(id, content);
+  const canApprove = useApprovalDelay([id], content);
   const openPage = async (): Promise<void> => {
     // The main process opens it; the question stays until the sign-in ends.
     if (await action.run('interaction.answer', { id, answer: 'yes' })) announce(words.opened);

@@ -79,35 +79,40 @@ interface ScopeChoiceProps {
   readonly fresh?: readonly string[];
   readonly kept: readonly string[];
   readonly onKeep: (kept: readonly string[]) => void;
+  /** Nothing is given whatever is ticked. */
+  readonly isDisabled?: boolean;
 }
 
 /** The scopes, each with a box: what the person unticks, the program doesn't get. */
-export function ScopeChoice({ names, fresh = [], kept, onKeep }: ScopeChoiceProps) {
-  const hasGuess = names.some((name) => scopeMeaning(name)?.isGuess === true);
+export function ScopeChoice({ names, fresh = [], kept, onKeep, isDisabled = false }: ScopeChoiceProps) {
   return (
-    <>
-      <ul class="scopes choice">
-        {byRisk(names).map((name) => (
-          <li key={name}>
-            <label>
-              <input
-                type="checkbox"
-                checked={kept.includes(name)}
-                onChange={(event) => {
-                  const isOn = event.currentTarget.checked;
-                  onKeep(names.filter((other) => (other === name ? isOn : kept.includes(other))));
-                }}
-              />
-              <span>
-                <Scope name={name} />
-                {fresh.includes(name) && <span class="tag">{strings.card.newScope}</span>}
-                <span class="end" />
-              </span>
-            </label>
-          </li>
-        ))}
-      </ul>
-      {hasGuess && <p class="dim small">{strings.card.guesses}</p>}
-    </>
+    <ul class="scopes choice">
+      {byRisk(names).map((name) => (
+        <li key={name}>
+          <label>
+            <input
+              type="checkbox"
+              checked={kept.includes(name)}
+              disabled={isDisabled}
+              onChange={(event) => {
+                const isOn = event.currentTarget.checked;
+                onKeep(names.filter((other) => (other === name ? isOn : kept.includes(other))));
+              }}
+            />
+            <span>
+              <Scope name={name} />
+              {fresh.includes(name) && <span class="tag">{strings.card.newScope}</span>}
+              <span class="end" />
+            </span>
+          </label>
+        </li>
+      ))}
+    </ul>
   );
+}
+
+/** What the words in italics are, where there are some. */
+export function GuessNote({ names }: ScopesProps) {
+  if (!names.some((name) => scopeMeaning(name)?.isGuess === true)) return null;
+  return <p class="dim small">{strings.card.guesses}</p>;
 }

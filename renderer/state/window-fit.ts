@@ -1,18 +1,18 @@
 /**
  * Asks for a window as high as its card.
  *
- * Invariant: the window of one question only grows: nothing that was in view moves out of it.
+ * Invariant: the window of one card only grows: nothing that was in view moves out of it.
  */
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { call } from './bridge.ts';
 
-/** `questionId`: a new one may need a lower window. A ref of what holds the card, a form with a footer below the rest. */
-export function useWindowFit(questionId: string | undefined): RefObject<HTMLElement | null> {
+/** `cardId`: a new one may need a lower window. A ref of what holds the card, a form with a footer below the rest. */
+export function useWindowFit(cardId: string | undefined): RefObject<HTMLElement | null> {
   const holder = useRef<HTMLElement>(null);
   useEffect(() => {
     const { current: element } = holder;
-    if (element === null || questionId === undefined) return undefined;
+    if (element === null || cardId === undefined) return undefined;
     let highest = 0;
     const fit = (): void => {
       const height = heightOf(element);
@@ -24,7 +24,7 @@ export function useWindowFit(questionId: string | undefined): RefObject<HTMLElem
     for (const child of element.querySelectorAll('.question > *')) observer.observe(child);
     fit();
     return () => observer.disconnect();
-  }, [questionId]);
+  }, [cardId]);
   return holder;
 }
 

@@ -1,5 +1,8 @@
-/** The open questions, above whatever the main window shows; each opens its card. */
+/** The open cards, above whatever the main window shows. */
 import { useState } from 'preact/hooks';
+import { cardsOf, serverCount } from '../base/cards.ts';
+import type { Questions } from '../base/cards.ts';
+import { formatNumber } from '../base/format.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { sanitizeLabel } from '../base/untrusted-text.ts';
 import { Icon } from '../parts/icon.tsx';
@@ -11,23 +14,23 @@ import type { Question } from '../base/views.ts';
 export function OpenQuestions() {
   const { value } = useList('interaction.list');
   const [openId, open] = useState<string>();
-  const questions: readonly Question[] = value?.interactions ?? [];
-  const shown = questions.find(({ id }) => id === openId);
-  if (questions.length === 0) return null;
+  const cards = cardsOf(value?.interactions ?? []);
+  const shown = cards.find(({ id }) => id === openId);
+  if (cards.length === 0) return null;
   return (
     <section class="waiting" aria-labelledby="waiting-title">
       <h2 id="waiting-title">
         <Icon name="ask" /> {strings.waiting.title}
       </h2>
       <ul>
-        {questions.map((question) => (
-          <li key={question.id}>
-            <span class="untrusted">{summary(question)}</span>
+        {cards.map(({ id, questions }) => (
+          <li key={id}>
+            <span class="untrusted">{summary(questions)}</span>
             <button
               type="button"
               class="primary"
-              aria-label={`${strings.waiting.answer} ${summary(question)}`}
-              onClick={() => open(question.id)}
+              aria-label={`${strings.waiting.answer} ${summary(questions)}`}
+              onClick={() => open(id)}
             >
               {strings.waiting.answer}
             </button>
@@ -36,14 +39,21 @@ export function OpenQuestions() {
       </ul>
       {shown && (
         <Dialog title={strings.waiting.dialog} onClose={() => open(undefined)}>
-          <QuestionCard key={shown.id} question={shown} onDone={() => open(undefined)} />
+          <QuestionCard key={shown.id} questions={shown.questions} onDone={() => open(undefined)} />
         </Dialog>
       )}
     </section>
   );
 }
 
-function summary({ kind, client = '', resource = '', server: site = '', key, folder }: Question): string {
+function summary(questions: Questions): string {
+  const count = serverCount(questions);
+  if (count === 1) return summaryOf(questions[0]);
+  const program = sanitizeLabel(questions[0].client ?? '');
+  return strings.waiting.allowSeveral({ program, count: formatNumber(count) });
+}
+
+function summaryOf({ kind, client = '', resource = '', server: site = '', key, folder }: Question): string {
   const server = sanitizeLabel(resource);
   switch (kind) {
     case 'allow':

@@ -236,7 +236,7 @@ describe('an approval by a script of the page', () => {
     const id = question?.id ?? '';
     const refused = { ok: false, refusal: { reason: 'not_permitted' } };
     expect(await ask(page, 'interaction.answer', { id, answer: 'yes' })).toMatchObject(refused);
-    valueOf(await ask(page, 'card.shown', { id }));
+    valueOf(await ask(page, 'card.shown', { ids: [id] }));
     await page.evaluate((wait) => new Promise((done) => setTimeout(done, wait)), aLook);
     expect(await ask(page, 'interaction.answer', { id, answer: 'yes' })).toMatchObject(refused);
     valueOf(await ask(page, 'interaction.answer', { id, answer: 'later' }));

@@ -12,27 +12,27 @@ beforeEach(() => {
   now = 10_000;
   guard = new CardGuard(() => now);
   guard.setAttentive(true);
-  guard.cardShown('q1');
+  guard.cardShown(['q1']);
 });
 
 describe('a card that was before the person', () => {
   it('can be approved by a press, once', () => {
     pass(minViewTime);
     guard.input('mouseDown');
-    expect(() => guard.approveCard('q1')).not.toThrow();
-    expect(() => guard.approveCard('q1')).toThrow(expect.objectContaining(refusal));
+    expect(() => guard.approveCard(['q1'])).not.toThrow();
+    expect(() => guard.approveCard(['q1'])).toThrow(expect.objectContaining(refusal));
   });
 
   it.each(['touchStart', 'gestureTap'])('takes %s for a press', (type) => {
     pass(minViewTime);
     guard.input(type);
-    expect(() => guard.approveCard('q1')).not.toThrow();
+    expect(() => guard.approveCard(['q1'])).not.toThrow();
   });
 
   it.each(['rawKeyDown', 'keyDown'])('takes %s for a press once it was there for a second', (type) => {
     pass(minKeyTime);
     guard.input(type);
-    expect(() => guard.approveCard('q1')).not.toThrow();
+    expect(() => guard.approveCard(['q1'])).not.toThrow();
   });
 
   it.each(['mouseMove', 'mouseUp', 'mouseWheel', 'keyUp', 'char', 'undefined'])(
@@ -40,7 +40,7 @@ describe('a card that was before the person', () => {
     (type) => {
       pass(minViewTime);
       guard.input(type);
-      expect(() => guard.approveCard('q1')).toThrow(/No key or button/);
+      expect(() => guard.approveCard(['q1'])).toThrow(/No key or button/);
     },
   );
 });
@@ -59,7 +59,7 @@ describe('a yes does not count', () => {
     },
     'when the card came to show something else since': () => {
       pass(minViewTime);
-      guard.cardShown('q1');
+      guard.cardShown(['q1']);
       guard.input('mouseDown');
     },
     'when a key was pressed in its first second': () => {
@@ -89,13 +89,13 @@ describe('a yes does not count', () => {
     },
     'when another card took its place': () => {
       pass(minViewTime);
-      guard.cardShown('q2');
+      guard.cardShown(['q2']);
       guard.input('mouseDown');
     },
     'when the card came back only now': () => {
       pass(minViewTime);
-      guard.cardShown('q2');
-      guard.cardShown('q1');
+      guard.cardShown(['q2']);
+      guard.cardShown(['q1']);
       guard.input('mouseDown');
     },
     'when the page was loaded anew': () => {
@@ -106,13 +106,34 @@ describe('a yes does not count', () => {
   };
   it.each(Object.entries(spoilt))('%s', (_when, happens) => {
     happens();
-    expect(() => guard.approveCard('q1')).toThrow(expect.objectContaining(refusal));
+    expect(() => guard.approveCard(['q1'])).toThrow(expect.objectContaining(refusal));
   });
 
   it('is refused with a rule and what to do', () => {
-    expect(() => guard.approveCard('q1')).toThrow(
+    expect(() => guard.approveCard(['q1'])).toThrow(
       expect.objectContaining({ hint: expect.any(String), rule: expect.stringContaining('500 ms') }),
     );
+  });
+});
+
+describe('a card of several questions', () => {
+  it('is approved by one press, for those that it showed and for no other', () => {
+    guard.cardShown(['q1', 'q2', 'q3']);
+    pass(minViewTime);
+    guard.input('mouseDown');
+    expect(() => guard.approveCard(['q1', 'q4'])).toThrow(/not on the screen/);
+    expect(() => guard.approveCard(['q1', 'q3'])).not.toThrow();
+    expect(() => guard.approveCard(['q2'])).toThrow(expect.objectContaining(refusal));
+  });
+
+  it('has to be looked at anew once it shows one more', () => {
+    pass(minViewTime);
+    guard.input('mouseDown');
+    guard.cardShown(['q1', 'q2']);
+    expect(() => guard.approveCard(['q1'])).toThrow(/too short/);
+    pass(minViewTime);
+    // The press was for what stood there before.
+    expect(() => guard.approveCard(['q1'])).toThrow(/No key or button/);
   });
 });
 

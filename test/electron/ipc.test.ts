@@ -15,7 +15,7 @@ function windowAsking(handle: () => Promise<unknown>): () => Promise<Envelope<un
   answerWindows(ipcMain as unknown as IpcMain, { windowFor: () => window }, () => handle);
   const senderFrame = { parent: null, origin: pageOrigin, url: entryPage };
   const event = { sender: { mainFrame: senderFrame }, senderFrame } as unknown as IpcMainInvokeEvent;
-  return async () => (await handlers[0]?.(event, 'card.shown', { id: 'a1b2c3d4' })) as Envelope<unknown>;
+  return async () => (await handlers[0]?.(event, 'card.shown', { ids: ['a1b2c3d4'] })) as Envelope<unknown>;
 }
 
 it('has so many requests under way at most: the next is refused until one is answered', async () => {

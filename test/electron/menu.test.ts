@@ -149,7 +149,7 @@ describe('a notification', () => {
     expect(inNotification(text, 'win32')).toBe(text);
     double.reset();
     const shown = new Notifications(() => undefined);
-    shown.show({ questions: [{ ...question('pair'), client: '<b>editor</b>' }], signedOut: [] });
+    shown.show({ cards: [[{ ...question('pair'), client: '<b>editor</b>' }]], signedOut: [] });
     const [{ options } = {}] = double.notifications;
     expect(options?.body).toBe(inNotification('“<b>editor</b>” wants to connect'));
     // It waits as long as its question.
@@ -291,6 +291,43 @@ describe('the menu', () => {
   });
 });
 
+describe('several questions of one card', () => {
+  const [first, second] = [question('allow'), question('allow', 'q2')];
+  const several = [
+    { ...first, card: 'q1' },
+    { ...second, card: 'q1', resource: 'https://other.example' },
+  ];
+
+  it('are one row of the menu and one notification, which say how many servers it is about', () => {
+    const both = 'editor wants access to 2 servers';
+    const [row] = menuRows({ ...fine, questions: several });
+    expect(row).toMatchObject({ label: both, action: { type: 'card', id: 'q1' } });
+    double.reset();
+    const shown = new Notifications(() => undefined);
+    shown.show(changesSince(fine, { ...fine, questions: several.slice(0, 1) }));
+    expect(double.notifications.map(({ options }) => options.body)).toEqual([
+      'editor wants access to notes.example/mcp',
+    ]);
+    shown.show(changesSince({ ...fine, questions: several.slice(0, 1) }, { ...fine, questions: several }));
+    expect(double.notifications.map(({ options }) => options.body)).toEqual([both]);
+    shown.keepOnly(several.slice(1));
+    expect(double.notifications).toHaveLength(1);
+    shown.keepOnly([]);
+    expect(double.notifications).toEqual([]);
+  });
+
+  it('are named by their server if they are about one', () => {
+    const [row] = menuRows({
+      ...fine,
+      questions: [
+        { ...first, card: 'q1' },
+        { ...second, card: 'q1' },
+      ],
+    });
+    expect(row).toMatchObject({ label: 'editor wants access to notes.example/mcp' });
+  });
+});
+
 describe('news', () => {
   it('are questions that were not there, and servers that were signed out since', () => {
     const before = { ...fine, questions: [question('allow')], servers: [server('active')] };
@@ -300,8 +337,8 @@ describe('news', () => {
       servers: [server('loginRequired'), server('loginRequired', 'https://new.example')],
     };
     const news = changesSince(before, after);
-    expect(news.questions.map(({ id }) => id)).toEqual(['q2']);
+    expect(news.cards.map((card) => card.map(({ id }) => id))).toEqual([['q2']]);
     expect(news.signedOut.map(({ id }) => id)).toEqual(['https://notes.example/mcp']);
-    expect(changesSince(after, after)).toEqual({ questions: [], signedOut: [] });
+    expect(changesSince(after, after)).toEqual({ cards: [], signedOut: [] });
   });
 });

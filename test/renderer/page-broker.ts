@@ -109,7 +109,11 @@ export async function startPageBroker(): Promise<PageBroker> {
       case 'card.fit':
         return {};
       case 'card.shown':
-        shownCards.push((params as { id: string }).id);
+        shownCards.push(...(params as { ids: string[] }).ids);
+        return {};
+      case 'card.answer':
+        for (const each of (params as { answers: object[] }).answers)
+          await owner.request('interaction.answer', { ...each });
         return {};
       case 'interaction.answer': {
         // A yes to a sign-in opens its page; the broker would call the sign-in off.

@@ -25,6 +25,7 @@ const nothing: Lists = {
   'settings.get': { settings: {}, details: [], desk: 'here' },
   'preferences.get': examplePreferences,
   'card.shown': {},
+  'card.answer': {},
   'card.fit': {},
   status,
 };

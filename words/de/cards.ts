@@ -6,6 +6,7 @@ import { notDecided } from './common.ts';
 export const cards: Translation<typeof english> = {
   card: {
     titleAllow: '{app} die Nutzung von {server} erlauben?',
+    titleSeveral: '{app} die Nutzung von {count} Servern erlauben?',
     titleKey: '{app} Ihren API-Schlüssel für {server} geben?',
     titlePair: 'Diese App verbinden?',
     who: 'App',
@@ -58,6 +59,7 @@ export const cards: Translation<typeof english> = {
     cliWarning: 'Jedes Programm, das Sie ausführen, kann dieses Token dann mit dem Befehl keyturn bekommen.',
     cliKeyWarning:
       'Jedes Programm, das Sie ausführen, kann diesen Schlüssel dann mit dem Befehl keyturn bekommen.',
+    keyAsked: 'Sie bittet um Ihren API-Schlüssel für diesen Server.',
     keyIn: 'Header',
     keyWhat:
       'Die App bekommt den Schlüssel selbst. Ein Schlüssel läuft nicht ab: Soll die App ihn nicht mehr verwenden, muss er beim Server ungültig gemacht werden.',
@@ -95,6 +97,7 @@ export const cards: Translation<typeof english> = {
     expires: 'läuft ab',
     guesses: 'Wörter in Kursivschrift sind aus dem Namen gelesen; was er bedeutet, entscheidet der Server.',
     noneKept: 'Mindestens eine Berechtigung ankreuzen oder „Nicht jetzt“ wählen.',
+    noServerKept: 'Mindestens einen Server ankreuzen oder „Nicht jetzt“ wählen.',
     until: 'Bis {time}.',
     position: 'Anfrage {at} von {of}',
     deny: 'Ablehnen',
@@ -104,6 +107,8 @@ export const cards: Translation<typeof english> = {
     pair: 'Verbinden',
     later: 'Nicht jetzt',
     help: 'Die Eingabetaste bedeutet „Nicht jetzt“. „Immer ablehnen“ lehnt auch künftige Anfragen ab. Erlauben geht mit einem Klick oder der Leertaste.',
+    helpSeveral:
+      'Die Eingabetaste bedeutet „Nicht jetzt“. Für Server ohne Häkchen darf die App wieder fragen. „Immer ablehnen“ lehnt auch künftige Anfragen für alle ab. Erlauben geht mit einem Klick oder der Leertaste.',
     helpPair:
       'Die Eingabetaste bedeutet „Nicht jetzt“. Verbinden geht mit einem Klick oder der Leertaste; bitte nur, wenn die Ziffern gleich sind.',
     digits: 'Bitte prüfen, ob die App diese Ziffern zeigt',
@@ -111,6 +116,8 @@ export const cards: Translation<typeof english> = {
     paired: '{program} ist verbunden.',
     denied: '{program} wurde abgelehnt.',
     deniedAlways: 'Anfragen von {program} für diesen Server werden ab jetzt abgelehnt.',
+    deniedAlwaysSeveral: 'Anfragen von {program} für diese Server werden ab jetzt abgelehnt.',
+    undoneSeveral: '{program} darf wieder nach diesen Servern fragen.',
     postponed: notDecided,
   },
 

@@ -25,6 +25,7 @@ export const desktop: Translation<typeof english> = {
     account: 'Ein anderes Konto hat sich bei {server} angemeldet, über {provider}',
     settings: 'Einstellungen wurden außerhalb von Keyturn geändert',
     allow: '{app} möchte Zugriff auf {server}',
+    allowSeveral: '{app} möchte Zugriff auf {count} Server',
     key: '{app} möchte Ihren API-Schlüssel für {server} verwenden',
     url: '{server} bittet Sie, eine Seite auf {site} zu öffnen',
     choice: 'Welches Konto soll {app} bei {server} verwenden?',

@@ -52,6 +52,7 @@ export const views: Translation<typeof english> = {
     title: 'Wartet auf Sie',
     answer: 'Antworten …',
     allow: '{program} möchte Zugriff auf {server}',
+    allowSeveral: '{program} möchte Zugriff auf {count} Server',
     key: '{program} möchte Ihren API-Schlüssel für {server} verwenden',
     choice: 'Welches Konto soll {program} bei {server} verwenden?',
     project: 'Ein Projekt möchte, dass {program} eines Ihrer Konten bei {server} verwendet',

@@ -4,6 +4,7 @@ import { notDecided } from './common.ts';
 export const cards = {
   card: {
     titleAllow: 'Allow {app} to use {server}?',
+    titleSeveral: 'Allow {app} to use {count} servers?',
     titleKey: 'Give {app} your API key for {server}?',
     titlePair: 'Connect this app?',
     who: 'App',
@@ -54,6 +55,7 @@ export const cards = {
     },
     cliWarning: 'Any program you run can then get this token with the keyturn command.',
     cliKeyWarning: 'Any program you run can then get this key with the keyturn command.',
+    keyAsked: 'It asks for your API key for this server.',
     keyIn: 'Header',
     keyWhat:
       'The app gets the key itself. A key does not expire: if the app must not use it any more, end it at the server.',
@@ -90,6 +92,7 @@ export const cards = {
     expires: 'expires',
     guesses: 'Words in italics are read from the name; the server decides what it means.',
     noneKept: 'Tick at least one permission, or choose “Not now”.',
+    noServerKept: 'Tick at least one server, or choose “Not now”.',
     until: 'Until {time}.',
     position: 'Request {at} of {of}',
     deny: 'Deny',
@@ -99,6 +102,8 @@ export const cards = {
     pair: 'Connect',
     later: 'Not now',
     help: 'Enter means “Not now”. “Always deny” blocks future requests, too. Allow with a click or the space bar.',
+    helpSeveral:
+      'Enter means “Not now”. The app may ask again for servers without a tick. “Always deny” blocks future requests for all of them, too. Allow with a click or the space bar.',
     helpPair:
       'Enter means “Not now”. Connect with a click or the space bar, only if the digits are the same.',
     digits: 'Check that the app shows these digits',
@@ -106,6 +111,8 @@ export const cards = {
     paired: '{program} is connected.',
     denied: '{program} was denied.',
     deniedAlways: 'Requests of {program} for this server are denied from now on.',
+    deniedAlwaysSeveral: 'Requests of {program} for these servers are denied from now on.',
+    undoneSeveral: '{program} may ask for these servers again.',
     postponed: notDecided,
   },
 

@@ -23,6 +23,7 @@ export const desktop = {
     account: 'Another account signed in to {server} at {provider}',
     settings: 'Settings were changed outside Keyturn',
     allow: '{app} wants access to {server}',
+    allowSeveral: '{app} wants access to {count} servers',
     key: '{app} wants to use your API key for {server}',
     url: '{server} asks you to open a page at {site}',
     choice: 'Which account should {app} use at {server}?',

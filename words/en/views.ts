@@ -49,6 +49,7 @@ export const views = {
     title: 'Waiting for you',
     answer: 'Answer…',
     allow: '{program} wants access to {server}',
+    allowSeveral: '{program} wants access to {count} servers',
     key: '{program} wants to use your API key for {server}',
     choice: 'Which account should {program} use at {server}?',
     project: 'A project wants {program} to use one of your accounts at {server}',

@@ -10,7 +10,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { Refused } from '../../parts/refused.tsx';
-import { ScopeChoice } from '../../parts/scopes.tsx';
+import { GuessNote, ScopeChoice } from '../../parts/scopes.tsx';
 import { Form } from '../../parts/form.tsx';
 import { strings } from '../../base/strings.ts';
 import type { LocalClient, Permission } from '../../base/views.ts';
@@ -51,6 +51,7 @@ export function ReduceAccessDialog({ program, permission, names, onClose }: Redu
         </p>
         <p class="dim">{words.narrowHint}</p>
         <ScopeChoice names={names} kept={kept} onKeep={setKept} />
+        <GuessNote names={names} />
         <Refused refusal={action.refusal} />
         <div class="actions">
           <button type="button" onClick={onClose}>

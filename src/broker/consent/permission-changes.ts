@@ -7,6 +7,7 @@
  */
 import type { Audit } from '../../audit/audit.ts';
 import { reasonOf } from '../../base/errors.ts';
+import { keyedMutex } from '../../base/mutex.ts';
 import { union } from '../../oauth/base/scope.ts';
 import type { Decision } from '../questions/answer.ts';
 import type { ClientProcessView } from '../questions/client-process.ts';
@@ -44,6 +45,8 @@ const cliLease = 3_600_000;
 export class PermissionChanges {
   readonly #parts: PermissionChangesParts;
   readonly #current: CurrentPermissions;
+  /** Two answers about one program and server: the second one adds to what the first one wrote. */
+  readonly #inTurn = keyedMutex();
 
   constructor(parts: PermissionChangesParts, current: CurrentPermissions) {
     this.#parts = parts;
@@ -75,7 +78,11 @@ export class PermissionChanges {
   }
 
   /** A yes. */
-  async allow(access: AccessRequest, card: Card, decision: Decision): Promise<void> {
+  allow(access: AccessRequest, card: Card, decision: Decision): Promise<void> {
+    return this.#inTurn(keyOf(access), () => this.#allow(access, card, decision));
+  }
+
+  async #allow(access: AccessRequest, card: Card, decision: Decision): Promise<void> {
     const allowed = { scope: decision.scope ?? card.scope, grants: card.grants };
     if (decision.asBefore) return this.#extend(access, allowed);
     const found = this.#current.onDisk(access);
@@ -95,7 +102,11 @@ export class PermissionChanges {
   }
 
   /** A no. */
-  async refuse(access: AccessRequest): Promise<void> {
+  refuse(access: AccessRequest): Promise<void> {
+    return this.#inTurn(keyOf(access), () => this.#refuse(access));
+  }
+
+  async #refuse(access: AccessRequest): Promise<void> {
     const { clientId, endpoint, grantId } = access;
     const createdAt = this.#parts.clock.wall();
     const [before] = this.#current.all(access);
@@ -227,6 +238,8 @@ export class PermissionChanges {
     }
   }
 }
+
+const keyOf = ({ clientId, endpoint }: PermissionKey): string => JSON.stringify([clientId, endpoint]);
 
 /** A row of the audit log about a permission: one for an API key says so, and names the endpoint of the key. */
 export function permissionRow(

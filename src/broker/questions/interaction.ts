@@ -10,6 +10,7 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 import { changedClient, refuseTerms } from './answer.ts';
 import type { Answer, Decision, Terms, Verdict } from './answer.ts';
 import type { Question } from './question.ts';
+import { sharedCard } from './shared-card.ts';
 
 export type { Question } from './question.ts';
 
@@ -18,6 +19,8 @@ export interface Interaction {
   readonly question: Question;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
+  /** The card that shows it, by the id of the question that opened that card: its own id, or as shared-card.ts says. */
+  readonly card: string;
 }
 
 interface Open extends Interaction {
@@ -57,7 +60,12 @@ export class Interactions {
   }
 
   list(): Interaction[] {
-    return [...this.#open.values()].map(({ id, question, createdAt }) => ({ id, question, createdAt }));
+    return [...this.#open.values()].map(({ id, question, createdAt, card }) => ({
+      id,
+      question,
+      createdAt,
+      card,
+    }));
   }
 
   find(id: string): Interaction | undefined {
@@ -89,7 +97,8 @@ export class Interactions {
     this.#refuseTooMany(question);
     const id = randomBytes(4).toString('hex');
     const { promise, resolve, reject } = Promise.withResolvers<Decision>();
-    const open = { id, question, createdAt: this.#now(), settle: resolve, withdraw: reject };
+    const card = sharedCard(question, [...this.#open.values()]) ?? id;
+    const open = { id, question, createdAt: this.#now(), card, settle: resolve, withdraw: reject };
     this.#open.set(id, open);
     const withdraw = (): void => reject(signal.reason);
     signal.addEventListener('abort', withdraw, { once: true });

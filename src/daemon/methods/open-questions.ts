@@ -34,7 +34,7 @@ type InteractionAnswer = ResultOf<'interaction.list'>['interactions'][number];
 
 /** `mayFinish`: the answer says how to finish a sign-in, and names the address that is to be opened. */
 export function interactionAnswer(
-  { id, question, createdAt }: Interaction,
+  { id, question, createdAt, card: onCard }: Interaction,
   mayFinish: boolean,
 ): InteractionAnswer {
   const common = { id, kind: question.kind, createdAt: wholeSeconds(createdAt), state: 'open' };
@@ -43,6 +43,7 @@ export function interactionAnswer(
     case 'allow':
       return {
         ...card,
+        card: onCard,
         client: question.clientName,
         ...(question.asker === undefined ? {} : { asker: processAnswer(question.asker) }),
         ...(question.proxied === undefined ? {} : { proxied: question.proxied }),

@@ -71,6 +71,8 @@ export const interaction = z.object({
       'resume',
     ])
     .optional(),
+  /** Of `allow`: the card that shows it. Questions with the same one are asked together, and answered one by one. */
+  card: id.optional(),
   client: shownName.optional(),
   asker: asker.optional(),
   /** Of `allow`, by a proxy: a yes is for this program, for every script of this interpreter, or for any program. */

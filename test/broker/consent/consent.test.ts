@@ -391,3 +391,16 @@ describe('a decision of the user during a token request takes precedence', () =>
     await acted;
   });
 });
+
+describe('two answers at once', () => {
+  it('two answers at once about one program and server give both what each allowed', async () => {
+    const r = await rig();
+    const one = r.ask({ scope: ['notes:read'] });
+    const other = r.ask({ scope: ['notes:write'] });
+    await r.question('allow');
+    await vi.waitFor(() => expect(r.parts.interactions.list()).toHaveLength(2));
+    for (const { id } of r.parts.interactions.list()) r.parts.interactions.answer(id, 'yes');
+    await Promise.all([one, other]);
+    expect(permissionOf(r)?.scope?.toSorted()).toEqual(['notes:read', 'notes:write']);
+  });
+});

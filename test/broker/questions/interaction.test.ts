@@ -24,7 +24,12 @@ describe('a question', () => {
     const { interactions, changes } = counting();
     const asked = interactions.ask(question, never);
     const [open] = interactions.list();
-    expect(open).toEqual({ id: expect.stringMatching(/^[0-9a-f]{8}$/), question, createdAt: 7 });
+    expect(open).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{8}$/),
+      question,
+      createdAt: 7,
+      card: open?.id,
+    });
     expect(interactions.find(open?.id ?? '')).toMatchObject({ question });
     expect(changes()).toBe(1);
     interactions.answer(open?.id ?? '', 'yes');

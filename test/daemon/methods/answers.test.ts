@@ -32,7 +32,7 @@ describe('the host of an issuer whose second letter is Cyrillic', () => {
   const endpoint = 'https://notes.example/mcp';
   const issuer = 'https://l\u043egin.example';
   const shown = (question: Question): string | undefined =>
-    interactionAnswer({ id: '1a2b3c4d', question, createdAt: 0 }, true).issuer;
+    interactionAnswer({ id: '1a2b3c4d', question, createdAt: 0, card: '1a2b3c4d' }, true).issuer;
 
   it('the host of an issuer whose second letter is Cyrillic stands in its xn-- form in a question about the account', () => {
     const question = { kind: 'account', endpoint, issuer, known: ['ana@notes.example'] } as const;

@@ -404,6 +404,7 @@ const answers: { readonly [C in ChannelName]?: ResultOn<C> } = {
   'settings.get': { settings, details, desk: 'here' },
   'preferences.get': examplePreferences,
   'card.shown': {},
+  'card.answer': {},
   'card.fit': {},
   status,
 };

@@ -134,6 +134,26 @@ const requests: Readonly<Record<string, Question>> = {
   'url-long': { ...url, url: longAddress, message: longName, resource: longAddress },
 };
 
+/** What one run of an app asks in one breath: one card. Each is about another server, and special in another way. */
+export const oneBreath: readonly Question[] = [
+  { ...allow, expiresAt: exampleNow + 10 * minute },
+  { ...allow, id: 'q2', ...notes, scope: scopesOf(4), account: 'anna@work.example' },
+  { ...allow, id: 'q3', resource: 'https://keys.example/v1', scope: '', key: header },
+  { ...allow, id: 'q4', resource: 'https://tickets.example/mcp', scope: '' },
+].map((question) => ({ ...question, card: allow.id }));
+
+/** As many as one card has, as long as texts get. */
+export const longBreath: readonly Question[] = Array.from({ length: 5 }, (_, at) => ({
+  ...allow,
+  id: `q${at}`,
+  card: 'q0',
+  client: longName,
+  asker: hostileAsker(longName),
+  resource: `${longAddress}${at}`,
+  scope: at === 0 ? `${longName} ${scopesOf(60)}` : scopesOf(3),
+  account: longName,
+}));
+
 /** Sign-ins that are under way, and what came of one. */
 const signIns: Readonly<Record<string, Question>> = {
   login: signIn({}),

@@ -1,0 +1,85 @@
+/** Which questions stand on one card. */
+import { describe, expect, it } from 'vitest';
+import type { ClientProcessView, ProcessState } from '../../../src/broker/questions/client-process.ts';
+import { Interactions } from '../../../src/broker/questions/interaction.ts';
+import type { Question } from '../../../src/broker/questions/interaction.ts';
+
+type Asker = ClientProcessView;
+type AllowQuestion = Extract<Question, { readonly kind: 'allow' }>;
+
+const never = new AbortController().signal;
+const facts = { verified: true, pid: 7, executable: '/usr/bin/editor', parents: ['shell'] };
+
+const run: Asker = { run: 'run 1', ...facts, standing: () => 'same' };
+
+/** A question about a server of its own, by the run `run 1`. */
+function asked(server: string, changes: Partial<AllowQuestion> = {}): AllowQuestion {
+  const endpoint = `https://${server}.example`;
+  return { kind: 'allow', clientId: 'a', clientName: 'A', endpoint, asker: run, ...changes };
+}
+
+const asker = (changes: Partial<Asker>) => ({ asker: { ...run, ...changes } });
+
+/** Opens the questions in this order; answers the numbers of their cards, as the cards came up. */
+function cardsOf(...questions: readonly Question[]): { interactions: Interactions; cards: number[] } {
+  const interactions = new Interactions(
+    () => 7,
+    () => undefined,
+  );
+  for (const question of questions) interactions.ask(question, never).catch(() => undefined);
+  const cards = interactions.list().map(({ card }) => card);
+  const order = [...new Set(cards)];
+  return { interactions, cards: cards.map((card) => order.indexOf(card)) };
+}
+
+describe('a card', () => {
+  it('shows what one run asks while the card is open, and is named by its first question', () => {
+    const { interactions, cards } = cardsOf(asked('one'), asked('two'), asked('three'));
+    expect(cards).toEqual([0, 0, 0]);
+    expect(interactions.list()[2]?.card).toBe(interactions.list()[0]?.id);
+  });
+
+  it('keeps its name if its first question is answered elsewhere, and a question that comes then joins it', () => {
+    const { interactions } = cardsOf(asked('one'), asked('two'));
+    const [first] = interactions.list();
+    interactions.answer(first?.id ?? '', 'no');
+    interactions.ask(asked('three'), never).catch(() => undefined);
+    const after = interactions.list().filter(({ id }) => id !== first?.id);
+    expect(after.map(({ card }) => card)).toEqual([first?.id, first?.id]);
+  });
+
+  it('shows five questions at most; the others have the next card', () => {
+    const { cards } = cardsOf(...Array.from({ length: 8 }, (_, at) => asked(`server-${at}`)));
+    expect(cards).toEqual([0, 0, 0, 0, 0, 1, 1, 1]);
+  });
+
+  const apart: Record<string, Partial<AllowQuestion>> = {
+    'of another run of the program': asker({ run: 'run 2' }),
+    'of another program by the same name': { clientId: 'b' },
+    'of another name': { clientName: 'B' },
+    'of a process that now runs another file': asker({ executable: '/tmp/editor' }),
+    'of a process that now claims other things': asker({ claim: { arguments: ['x'], isCut: false } }),
+    'of a process that something else holds by now': asker({ parents: [] }),
+    'of a process that the system does not tell': asker({ run: 'connection 1', verified: false }),
+    'of a program that comes by a proxy': { proxied: 'program' },
+    'of a program that runs elsewhere': { forward: { label: 'build' } },
+  };
+  it.each(Object.entries(apart))('shows no question %s', (_which, changes) => {
+    expect(cardsOf(asked('one'), asked('two', changes), asked('three')).cards).toEqual([0, 1, 0]);
+  });
+
+  it('takes no more questions once the process that asked runs another file', () => {
+    let standing: ProcessState = 'same';
+    const first = asked('one', asker({ standing: () => standing }));
+    const { interactions } = cardsOf(first);
+    standing = 'changed';
+    interactions.ask(asked('two'), never).catch(() => undefined);
+    expect(new Set(interactions.list().map(({ card }) => card)).size).toBe(2);
+  });
+
+  it('is never shared with a question of another kind', () => {
+    const pairing: Question = { kind: 'pair', clientName: 'A', code: '123456', ...asker({}) };
+    const page: Question = { ...asked('two'), kind: 'url', url: 'https://two.example/', message: '' };
+    expect(cardsOf(asked('one'), pairing, page, page).cards).toEqual([0, 1, 2, 3]);
+  });
+});
