@@ -191,7 +191,7 @@ function wordsFor(questions: Questions): ConsentWords {
     title: <Title questions={questions} />,
     help: questions.length > 1 ? words.helpSeveral : words.help,
     confirm: words.allow,
-    deny: questions.length > 1 ? words.denyAlwaysAll : words.denyAlways,
+    deny: words.denyAlways,
     answered: {
       yes: key && !isSeveral ? words.keyGiven({ program: name }) : words.allowed({ program: name }),
       no: words[isSeveral ? 'deniedAlwaysSeveral' : 'deniedAlways']({ program: name }),

@@ -57,7 +57,7 @@ interface OneOfSeveralProps extends ServerRequestProps {
 export function OneOfSeveral({ question, context, kept, onKeep, isIncluded, onInclude }: OneOfSeveralProps) {
   return (
     <section class={isIncluded ? 'one-of-several' : 'one-of-several left-out'}>
-      <Server question={question} context={context}>
+      <Server question={question} context={context} isKeyNamed>
         <label class="party-name">
           <input
             type="checkbox"
@@ -93,15 +93,18 @@ const freshOf = (question: Question, context: ServerContext | undefined): readon
 interface ServerProps extends Pick<ServerRequestProps, 'question' | 'context'> {
   /** Its address. */
   readonly children: ComponentChildren;
+  /** Says that the question is about the key: the title doesn't. */
+  readonly isKeyNamed?: boolean;
 }
 
-function Server({ question: { key, accounts }, context, children }: ServerProps) {
+function Server({ question: { key, accounts }, context, isKeyNamed = false, children }: ServerProps) {
   return (
     <div class="party">
       <Icon name="server" />
       <div>
         <ScrollBox label={words.server}>{children}</ScrollBox>
         {context && !key && <Issuers urls={context.issuers} />}
+        {key && isKeyNamed && <p class="small">{words.keyAsked}</p>}
         {context?.permission && !key && <p class="small">{accounts ? words.anotherAccount : words.more}</p>}
       </div>
     </div>
