@@ -15,6 +15,7 @@ export const names = {
   notice: {
     pairing: 'wants to connect',
     asking: 'wants access',
+    askingThree: 'wants access to 3 servers',
     address: 'asks you to open a page',
     signedOut: 'needs you to sign in again',
   },
@@ -34,6 +35,10 @@ export const names = {
   },
   card: {
     allow: 'Allow',
+    two: 'Allow editor to use 2 servers?',
+    three: 'Allow editor to use 3 servers?',
+    changed: 'has changed since it came up',
+    firstOfTwo: 'Request 1 of 2',
     pair: 'Connect',
     deny: 'Always deny',
     undo: 'Undo',
@@ -70,6 +75,8 @@ export const names = {
     denied: 'Denied',
     nothing: 'Nothing: it has no access.',
   },
+  /** A row about a permission. */
+  activity: { access: 'Access', allowed: 'allowed' },
   filter: 'Filter',
   showMore: 'Show more',
   settings: {

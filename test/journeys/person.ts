@@ -106,8 +106,8 @@ export async function openCard({ app }: Seat, words: string): Promise<Page> {
 /** Presses an answer on the card once it may be pressed, and sees the card go: to the next one, or with its window. */
 export async function answerCard(card: Page, answer: string): Promise<void> {
   const here = card.url();
-  // As a person scrolls: "Allow" waits until every scope was in view.
-  for (const scope of await card.locator('.scopes .end').all()) await scope.scrollIntoViewIfNeeded();
+  // As a person scrolls: "Allow" waits until every scope and server was in view.
+  for (const end of await card.locator('.question .end').all()) await end.scrollIntoViewIfNeeded();
   await button(card, answer).click();
   await until('the card goes', () => card.isClosed() || card.url() !== here);
 }

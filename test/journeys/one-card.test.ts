@@ -1,0 +1,111 @@
+/** What one run of an app asks in one breath: one card, one press, and an answer of its own for each request. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { throwAwayCertificates } from '../../src/serve/certificate.ts';
+import { until } from '../support/home.ts';
+import { asks } from '../support/processes/program.ts';
+import { verdictOn } from '../support/servers/notebook.ts';
+import { openWorld, type TestWorld } from '../support/world.ts';
+import { names } from './names.ts';
+import {
+  answerCard,
+  button,
+  newSeat,
+  openCard,
+  openMain,
+  pairs,
+  programOf,
+  type Seat,
+  tab,
+} from './person.ts';
+
+/** Two servers, each with a sign-in provider of its own, under one authority. */
+let one: TestWorld;
+let other: TestWorld;
+
+beforeAll(async () => {
+  const certificates = await throwAwayCertificates();
+  [one, other] = await Promise.all([openWorld({ certificates }), openWorld({ certificates })]);
+});
+afterAll(() => Promise.all([one.close(), other.close()]));
+
+const third = 'https://third.example/mcp';
+
+/** A desk where `editor` is connected, and may reach nothing yet. */
+async function connectedSeat() {
+  const seat = await newSeat(one.caFile);
+  await pairs(seat, 'editor');
+  return { seat, program: await programOf(seat, 'editor') };
+}
+
+const serverTick = (card: Page, resource: string) =>
+  card.getByRole('checkbox', { name: resource, exact: true });
+
+/** The ids of the questions, as `keyturn pending` names them. */
+async function pending({ home }: Seat, resource: string): Promise<string> {
+  const open = await home.json<{ id: string; resource?: string }[]>('pending');
+  return open.find((question) => question.resource === resource)?.id ?? '';
+}
+
+describe('what one run of an app asks in one breath', () => {
+  it('is allowed by one press, without the server that the person left out, and each request has its own answer', async () => {
+    const { seat, program } = await connectedSeat();
+    const [first, second] = [one, other].map(({ protectedServer }) =>
+      asks(program, { resource: protectedServer.resource, scope: 'notes:read' }),
+    );
+    const leftOut = asks(program, { resource: third });
+    const card = await openCard(seat, names.notice.askingThree);
+    await card.getByRole('heading', { name: names.card.three }).waitFor();
+    await serverTick(card, third).uncheck();
+    await card.evaluate(`window.presses = 0;
+      document.addEventListener('pointerdown', () => { window.presses += 1; }, true);`);
+    await card.getByLabel(names.card.untilRevoked).check();
+    expect(await card.evaluate('window.presses')).toBe(1);
+    await answerCard(card, names.card.allow);
+    // One sign-in after the other.
+    for (const count of [1, 2]) await one.signIn(await tab(seat, count));
+    for (const [world, asking] of [
+      [one, first],
+      [other, second],
+    ] as const)
+      expect((await verdictOn(world, (await asking)?.access_token ?? '')).status).toBe(200);
+    await expect(leftOut).rejects.toMatchObject({ reason: 'consent_required' });
+
+    const main = await openMain(seat, 'activity');
+    const allowed = main.locator('.entry', { hasText: names.activity.access }).filter({
+      hasText: names.activity.allowed,
+    });
+    await allowed.first().waitFor();
+    const rows = (await allowed.allInnerTexts()).join(' ');
+    for (const { protectedServer } of [one, other]) expect(rows).toContain(protectedServer.resource);
+    expect(await allowed.count()).toBe(2);
+    expect(rows).not.toContain(third);
+  });
+
+  it('starts anew when more of it comes, and loses what a command answers', async () => {
+    const { seat, program } = await connectedSeat();
+    const { resource } = one.protectedServer;
+    const asking = asks(program, { resource, scope: 'notes:read' });
+    const card = await openCard(seat, names.notice.asking);
+    await until('it may be allowed', () => button(card, names.card.allow).isEnabled());
+    const joining = asks(program, { resource: third, scope: 'a b' });
+    const another = seat.home.start(['token', resource]);
+    await card.getByRole('heading', { name: names.card.two }).waitFor();
+    await card.getByText(names.card.changed).waitFor();
+    // A command that asks for a token is another run, and another program.
+    await card.getByText(names.card.firstOfTwo).waitFor();
+    await until('it may be allowed again', async () => {
+      for (const end of await card.locator('.question .end').all()) await end.scrollIntoViewIfNeeded();
+      return button(card, names.card.allow).isEnabled();
+    });
+    expect((await seat.home.keyturn(['answer', await pending(seat, third), 'no'])).code).toBe(0);
+    await expect(joining).rejects.toMatchObject({ reason: 'consent_denied' });
+    await serverTick(card, third).waitFor({ state: 'detached' });
+    await answerCard(card, names.card.allow);
+    await one.signIn(await tab(seat, 1));
+    await asking;
+    await until('the card of the command', () => button(card, names.card.later).isVisible());
+    await answerCard(card, names.card.later);
+    expect((await another.ended).stdout).toBe('');
+  });
+});
