@@ -1,0 +1,104 @@
+/** What the main process takes for the answer to a card of several questions, whatever its page says. */
+import type { Page } from 'playwright-core';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { connect, pair } from '../../src/client/index.ts';
+import type { Connection } from '../../src/client/index.ts';
+import { newHome, type TestHome, until } from '../support/home.ts';
+import { asks } from '../support/processes/program.ts';
+import { type App, ask, onlyPage, openApp, valueOf } from './rig.ts';
+
+/** Milliseconds: a little more than a card has to be looked at. It runs on the clock that the app reads. */
+const aLook = 600;
+
+/** Shows these questions as one card, looks at it, and presses something. */
+async function press(page: Page, ids: string[]): Promise<void> {
+  valueOf(await ask(page, 'card.shown', { ids }));
+  await page.evaluate((wait) => new Promise((done) => setTimeout(done, wait)), aLook);
+  await page.locator('h1, h2').first().click();
+}
+
+const questions = async (page: Page) => valueOf(await ask(page, 'interaction.list', {})).interactions;
+
+/** The desk with its main window, and a connected program. */
+async function desk(): Promise<{ home: TestHome; opened: App; page: Page; program: Connection }> {
+  const home = newHome();
+  const opened = await openApp(home);
+  const page = await onlyPage(opened);
+  const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
+  const [question] = await until('the pairing', async () => {
+    const open = await questions(page);
+    return open.length > 0 ? open : undefined;
+  });
+  const id = question?.id ?? '';
+  await press(page, [id]);
+  valueOf(await ask(page, 'interaction.answer', { id, answer: 'yes' }));
+  await pairing;
+  const program = await connect({ name: 'editor', env: home.env });
+  onTestFinished(() => program.close());
+  return { home, opened, page, program };
+}
+
+const server = (name: string): string => `https://${name}.example/mcp`;
+
+/** The ids of so many open questions, by their servers. */
+async function idsOf(page: Page, count: number): Promise<(name: string) => string> {
+  const open = await until('the questions', async () => {
+    const now = await questions(page);
+    return now.length === count ? now : undefined;
+  });
+  return (name) => open.find(({ resource }) => resource === server(name))?.id ?? '';
+}
+
+const permissions = async (page: Page) =>
+  valueOf(await ask(page, 'client.list', {})).clients.flatMap((client) =>
+    client.permissions.map(({ resource }) => resource),
+  );
+
+describe('a page that is taken over', () => {
+  it('allows by one press no questions of two programs, and none that its card didn’t show', async () => {
+    const { home, page, program } = await desk();
+    void asks(program, { resource: server('one') });
+    void asks(program, { resource: server('two') });
+    const command = home.start(['token', server('three')]);
+    const id = await idsOf(page, 3);
+    const both = ['one', 'three'].map((name) => ({ id: id(name), answer: 'yes' as const }));
+    await press(page, [id('one'), id('three')]);
+    expect(await ask(page, 'card.answer', { answers: both })).toMatchObject({
+      refusal: { reason: 'invalid_request', message: 'These questions are not of one card.' },
+    });
+    await press(page, [id('one')]);
+    const unseen = ['one', 'two'].map((name) => ({ id: id(name), answer: 'yes' as const }));
+    expect(await ask(page, 'card.answer', { answers: unseen })).toMatchObject({
+      refusal: { reason: 'not_permitted' },
+    });
+    expect(await permissions(page)).toEqual([]);
+    expect(await questions(page)).toHaveLength(3);
+    command.signal('SIGINT');
+    await command.ended;
+  });
+});
+
+describe('the answer to a card', () => {
+  it('goes to each question by itself; one that was answered elsewhere meanwhile needs none', async () => {
+    const { home, page, program } = await desk();
+    for (const name of ['one', 'two', 'three']) void asks(program, { resource: server(name) });
+    const id = await idsOf(page, 3);
+    await press(page, [id('one'), id('two'), id('three')]);
+    expect((await home.keyturn(['answer', id('two'), 'no'])).code).toBe(0);
+    const answers = [
+      { id: id('one'), answer: 'yes' as const, lease: { seconds: 60 } },
+      { id: id('two'), answer: 'yes' as const, lease: { seconds: 60 } },
+      { id: id('three'), answer: 'later' as const },
+    ];
+    valueOf(await ask(page, 'card.answer', { answers }));
+    await until('the permission', async () => (await permissions(page)).length === 2);
+    const decided = valueOf(await ask(page, 'audit.tail', { count: 20 })).rows.flatMap(
+      ({ event, outcome, endpoint }) => (event === 'permission' ? [[endpoint, outcome]] : []),
+    );
+    expect(decided).toEqual([
+      [server('two'), 'deny'],
+      [server('one'), 'allow'],
+    ]);
+    expect(await ask(page, 'card.answer', { answers: answers.slice(1, 2) })).toMatchObject({ ok: false });
+  });
+});
