@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Activity } from './views/activity/activity.tsx';
 import { announce, useAnnouncement } from './state/announcement.ts';
 import { Programs } from './views/programs/programs.tsx';
-import { CardWindow } from './cards/card-window.tsx';
+import { CardWindow } from './card-window.tsx';
 import { goTo, useRoute } from './state/route.ts';
 import type { Route, Tab } from './state/route.ts';
 import { Servers } from './views/servers/servers.tsx';

@@ -6,7 +6,6 @@
  */
 import * as z from 'zod';
 import type { Case, Facts } from '../../src/base/errors.ts';
-import { maxOnCard } from '../../src/broker/questions/shared-card.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import { proxy, proxyNamed } from '../../src/ipc/protocol/proxy-schema.ts';
 import { maxLength } from '../../src/ipc/wire/limits.ts';
@@ -25,6 +24,9 @@ const copied = z
   .string()
   .max(maxLength.url)
   .regex(/^[^\p{Cc}\p{Cf}]+(\n[^\p{Cc}\p{Cf}]+)*$/u);
+
+/** More than any card has: which questions are of one card, the broker says, and the answer is held to it. */
+const maxQuestions = 16;
 
 /** A window doesn't see the address of a proxy, whose path is a secret. `status` lists the proxies. */
 const shownProxy = proxy.omit({ url: true });
@@ -167,10 +169,10 @@ export const channels = {
    * The card of these questions is on the screen now; a `yes` to them counts only some time later. To a
    * sign-in `yes` opens its page in the browser; the question stays until the sign-in ends.
    */
-  'card.shown': { params: z.object({ ids: z.array(id).min(1).max(maxOnCard) }), result: empty },
+  'card.shown': { params: z.object({ ids: z.array(id).min(1).max(maxQuestions) }), result: empty },
   /** Answers the questions of one card by one press, each by itself. */
   'card.answer': {
-    params: z.object({ answers: z.array(methods['interaction.answer'].params).min(1).max(maxOnCard) }),
+    params: z.object({ answers: z.array(methods['interaction.answer'].params).min(1).max(maxQuestions) }),
     result: empty,
   },
   /** The card's page needs so many pixels of height; its window takes them as far as the screen has them. */

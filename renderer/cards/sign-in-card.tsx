@@ -7,7 +7,7 @@
 import { useState } from 'preact/hooks';
 import { announce } from '../state/announcement.ts';
 import { useApprovalDelay } from './approval-delay.ts';
-import { ChangedNotice } from './changed-notice.tsx';
+import { ChangedNotice } from './consent-form.tsx';
 import { useAction } from '../state/action.ts';
 import { Fact, Facts } from '../parts/facts.tsx';
 import { Field } from '../parts/field.tsx';

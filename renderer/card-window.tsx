@@ -1,13 +1,13 @@
 /** The card's window: one card at a time, the named one or the oldest. */
 import { useEffect } from 'preact/hooks';
-import { announce } from '../state/announcement.ts';
-import { Empty, ListFrame } from '../lists/list-frame.tsx';
-import { QuestionCard } from './question-card.tsx';
-import { useList } from '../state/store.ts';
-import { useWindowFit } from '../state/window-fit.ts';
-import { strings } from '../base/strings.ts';
-import { cardsOf } from '../base/cards.ts';
-import { formatNumber } from '../base/format.ts';
+import { announce } from './state/announcement.ts';
+import { Empty, ListFrame } from './lists/list-frame.tsx';
+import { QuestionCard } from './cards/question-card.tsx';
+import { useList } from './state/store.ts';
+import { useWindowFit } from './state/window-fit.ts';
+import { strings } from './base/strings.ts';
+import { cardsOf } from './base/cards.ts';
+import { formatNumber } from './base/format.ts';
 
 export function CardWindow({ id }: { readonly id?: string }) {
   const loaded = useList('interaction.list');
