@@ -60,11 +60,11 @@ export function ChoiceCard({ question, onDone }: CardProps) {
   const account = accounts.length === 1 ? accounts[0] : picked;
   return (
     <ConsentForm
-      question={question}
+      ids={[question.id]}
       onDone={onDone}
       words={folder === undefined ? choiceWords : { ...choiceWords, title: choiceWords.titleProject }}
       content={JSON.stringify(question)}
-      approvalParams={() => (account === undefined ? undefined : { account })}
+      approvals={() => (account === undefined ? undefined : [{ id: question.id, answer: 'yes', account }])}
       obstacle={account === undefined ? choiceWords.pick : undefined}
     >
       <div class="parties">
