@@ -31,7 +31,7 @@ import { answerWindows } from './windows/ipc.ts';
 import { spawnKeychainChild, spawnProxyChild, spawnSignerChild } from './system/children.ts';
 import { ClientSetup } from './windows/client-setup.ts';
 import { loginItem } from './system/login-item.ts';
-import { commandOf, noteCommand } from './system/own-command.ts';
+import { broughtCommand, commandOf, noteCommand } from './system/own-command.ts';
 import { pageScheme, pageSchemeName, servePage } from './windows/page.ts';
 import { watchPower } from './system/power.ts';
 import { PreferenceFile } from './system/preferences.ts';
@@ -225,7 +225,7 @@ function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopPa
   made.controller = controller;
   const handlers = channelHandlers({
     owner,
-    clientSetup: new ClientSetup({ env: options.env, stateFolder: paths.state, owner }),
+    clientSetup: clientSetup(options.env, paths, owner),
     windows,
     preferences,
     loginItem: atLogin,
@@ -265,6 +265,11 @@ async function mayRemoveService(): Promise<boolean> {
     cancelId: 1,
   });
   return response === 0;
+}
+
+function clientSetup(env: NodeJS.ProcessEnv, { state }: HomePaths, owner: InProcessOwner): ClientSetup {
+  const brought = broughtCommand({ env, isPackaged: app.isPackaged });
+  return new ClientSetup({ env, brought, stateFolder: state, owner });
 }
 
 /** The app's windows. If a page crashes, they offer to open it again. */

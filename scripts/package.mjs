@@ -55,9 +55,29 @@ if (makesMac && !isFolderOnly) {
   }
 }
 
+/** Those for which there is an executable of one file, which is built on Linux only. */
+function systemsToBring() {
+  if (process.platform !== 'linux') return [];
+  if (names.length === 0 && !isForMac) return ['linux'];
+  const isAsked = (name) => names.some((flag) => flag.replace(/^-+/, '').startsWith(name));
+  return [...(isAsked('l') ? ['linux'] : []), ...(isAsked('w') ? ['windows'] : [])];
+}
+
 if (makesMac) requireBothProcessors();
 
 run(path.join('scripts', 'build.mjs'), []);
+// Electron-builder counts it from this project's folder.
+process.env.KEYTURN_EXECUTABLES = 'release';
+const brought = systemsToBring();
+if (brought.length > 0)
+  run(
+    path.join('scripts', 'package-single.ts'),
+    brought.flatMap((system) => ['--system', system]),
+  );
+else
+  process.stderr.write(
+    'The app brings no keyturn along: its executable is built on Linux, for Linux and Windows.\n',
+  );
 run(path.join('node_modules', 'electron-builder', 'cli.js'), [
   // Keytar for each of its processors.
   ...(makesMac ? ['-c.npmRebuild=true'] : []),

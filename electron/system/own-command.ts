@@ -1,8 +1,10 @@
 /**
- * The command that starts this app, for the login item, and for `keyturn` to offer it where the app doesn't run.
+ * The command that starts this app, for the login item, and for `keyturn` to offer it where the app doesn't run; and the
+ * `keyturn` that the app brings along.
  *
  * Invariant: it confers nothing. `keyturn` shows it and asks before it starts it.
  */
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { replaceFile } from '../../src/base/private-file.ts';
 import { deskCommandFile } from '../../src/base/paths.ts';
@@ -26,11 +28,26 @@ export function commandOf({
   script = process.argv[1],
 }: CommandOptions): readonly string[] {
   if (!isPackaged) return script === undefined ? [program] : [program, path.resolve(script)];
-  const { APPIMAGE: image, APPDIR: mount } = env;
-  // Its mount goes away with it, so the image is what starts. Both names may be another AppImage's, from
-  // whose terminal we were started: only that counts in which this program lies.
-  const isImage = image !== undefined && mount !== undefined && program.startsWith(`${mount}/`);
-  return [isImage ? image : program];
+  return [imageOf(env, program) ?? program];
+}
+
+/**
+ * The AppImage that this program lies in. Its mount goes away with it, so the image is what starts. Both names may be
+ * another AppImage's, from whose terminal we were started: only that counts in which this program lies.
+ */
+function imageOf({ APPIMAGE: image, APPDIR: mount }: CommandOptions['env'], program: string) {
+  return image !== undefined && mount !== undefined && program.startsWith(`${mount}/`) ? image : undefined;
+}
+
+/** The `keyturn` in the packed app's folder of resources. Undefined in an AppImage: it would go away with the mount. */
+export function broughtCommand(
+  { env, isPackaged, program = process.execPath }: CommandOptions,
+  resources: string = process.resourcesPath,
+  platform = process.platform,
+): string | undefined {
+  if (!isPackaged || imageOf(env, program) !== undefined) return undefined;
+  const file = path.join(resources, platform === 'win32' ? 'keyturn.exe' : 'keyturn');
+  return existsSync(file) ? file : undefined;
 }
 
 /** Throws `file_unreadable`. */

@@ -21,6 +21,8 @@ import type { ResultOn } from '../bridge/channels.ts';
 export interface ClientSetupParts {
   /** The app's. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The `keyturn` that the app brings along. */
+  readonly brought?: string | undefined;
   /** Of the home, absolute. */
   readonly stateFolder: string;
   readonly owner: Pick<InProcessOwner, 'call'>;
@@ -35,11 +37,13 @@ interface Look {
 
 export class ClientSetup {
   readonly #env: ClientSetupParts['env'];
+  readonly #brought: string | undefined;
   readonly #home: SetupHome;
   #last: Look | undefined;
 
-  constructor({ env, stateFolder, owner }: ClientSetupParts) {
+  constructor({ env, brought, stateFolder, owner }: ClientSetupParts) {
     this.#env = env;
+    this.#brought = brought;
     // The schema looked up by the method's name parses to that method's answer; the compiler can't follow the lookup.
     const ask = (async (method: keyof typeof methods & Parameters<AskOwner>[0], params: unknown) =>
       methods[method].result.parse(await owner.call(method, params))) as AskOwner;
@@ -49,7 +53,7 @@ export class ClientSetup {
   /** What stands in the clients' files now. Throws what the system refuses. */
   async look(): Promise<ResultOn<'setup.look'>> {
     const home = this.#env['HOME'] ?? homedir();
-    const command = installedCommand(this.#env, home);
+    const command = installedCommand(this.#env, home, this.#brought);
     const runs = await backupsIn(this.#home.stateFolder);
     const common = { look: randomUUID(), runs: runs.length };
     if (!command) return { ...common, clients: [] };

@@ -13,26 +13,64 @@ import { build, type Plugin } from 'vite';
 import { nodeFlags } from '../../src/cli/broker/auto-start.ts';
 import { nodePackage, requireParts, root, strip, version } from './program.ts';
 
-/** Native packages, by the names that they have in the executable. */
-const natives: Readonly<Record<string, string>> = {
-  'koffi.node': `@koromix/koffi-linux-${process.arch}/linux_${process.arch}/koffi.node`,
-  'keytar.node': 'keytar/build/Release/keytar.node',
-};
+/** A system that the executable is for, and what goes into it. */
+export interface SingleTarget {
+  /** Of the executable. */
+  readonly file: string;
+  /** The Node that becomes the executable. */
+  readonly node: string;
+  /** The same version of Node for this machine: only that writes what the other one reads. */
+  readonly writer: string;
+  /** Native packages, by the names that they have in the executable. */
+  readonly natives: Readonly<Record<string, string>>;
+}
 
 const source = (file: string): string => path.join(root, 'src', file);
-const nativeFile = (name: string): string => path.join(root, 'node_modules', natives[name] ?? '');
+const ownModule = (file: string): string => path.join(root, 'node_modules', file);
 const sha256 = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
+/** For a Linux of this machine's architecture. */
+export function linuxTarget(): SingleTarget {
+  requireParts();
+  const node = path.join(nodePackage, 'bin', 'node');
+  const { arch } = process;
+  return {
+    file: `keyturn-linux-${arch}`,
+    node,
+    writer: node,
+    natives: {
+      'koffi.node': ownModule(`@koromix/koffi-linux-${arch}/linux_${arch}/koffi.node`),
+      'keytar.node': ownModule('keytar/build/Release/keytar.node'),
+    },
+  };
+}
+
+/** For Windows (x64), of two packages of npm: Node's for Windows and koffi's native part. */
+export function windowsTarget(packages: {
+  readonly node: string;
+  readonly koffi: string;
+  readonly writer: string;
+}): SingleTarget {
+  return {
+    file: 'keyturn-win-x64.exe',
+    node: path.join(packages.node, 'bin', 'node.exe'),
+    writer: packages.writer,
+    natives: { 'koffi.node': path.join(packages.koffi, 'win32_x64', 'koffi.node') },
+  };
+}
+
 /** Modules that are others in the executable, each with its text. */
-function replaced(): Readonly<Record<string, string>> {
-  const load = (name: string): string => `loadNative('${name}', '${sha256(nativeFile(name))}')`;
+function replaced({ natives }: SingleTarget): Readonly<Record<string, string>> {
+  const load = (name: string): string => `loadNative('${name}', '${sha256(natives[name] ?? '')}')`;
   const native = `import { loadNative } from '${source('base/system/native.ts')}';\n`;
+  const keytar = natives['keytar.node']
+    ? `${native}export const loadKeytar = async () => ${load('keytar.node')};`
+    : `export { loadCredentialManager as loadKeytar } from '${source('base/windows/credentials.ts')}';`;
   return {
     [source('base/system/single.ts')]: 'export const isSingle = true;',
     [source('daemon/system/version.ts')]: `export const version = '${version}';`,
-    [source('vault/keychain/keytar.ts')]:
-      `${native}export const loadKeytar = async () => ${load('keytar.node')};`,
-    [path.join(root, 'node_modules/koffi/src/koffi/src/static.js')]:
+    [source('vault/keychain/keytar.ts')]: keytar,
+    [ownModule('koffi/src/koffi/src/static.js')]:
       `${native}export const loadStatic = () => ${load('koffi.node')};`,
   };
 }
@@ -40,8 +78,8 @@ function replaced(): Readonly<Record<string, string>> {
 /** A package that `keyturn serve` wants besides, and that no executable brings. */
 const outside = ['oidc-provider'];
 
-async function bundle(folder: string): Promise<string> {
-  const texts = replaced();
+async function bundle(folder: string, target: SingleTarget): Promise<string> {
+  const texts = replaced(target);
   const plugin: Plugin = { name: 'single', enforce: 'pre', load: (id) => texts[id] ?? null };
   await build({
     configFile: false,
@@ -80,34 +118,51 @@ async function bundle(folder: string): Promise<string> {
   return path.join(folder, 'single.cjs');
 }
 
-/** Writes `keyturn-linux-ARCH` into `output`, and answers its path. `work` is an empty folder. */
-export async function buildSingle(work: string, output: string): Promise<string> {
-  requireParts();
-  const main = await bundle(work);
+/** Writes the executable into `output`, and answers its path. `work` is an empty folder. */
+export async function buildSingle(work: string, output: string, target: SingleTarget): Promise<string> {
+  const main = await bundle(work, target);
   const blob = path.join(work, 'single.blob');
-  const assets = Object.fromEntries(Object.keys(natives).map((name) => [name, nativeFile(name)]));
   const config = path.join(work, 'single.json');
+  const isForeign = target.writer !== target.node;
   writeFileSync(
     config,
     JSON.stringify({
       main,
       output: blob,
-      assets,
+      assets: target.natives,
       disableExperimentalSEAWarning: true,
-      useCodeCache: true,
+      // What V8 compiled on one system crashes on another.
+      useCodeCache: !isForeign,
       execArgv: nodeFlags,
       execArgvExtension: 'none',
     }),
   );
-  const node = path.join(nodePackage, 'bin', 'node');
-  execFileSync(node, ['--experimental-sea-config', config], { stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync(target.writer, ['--experimental-sea-config', config], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   mkdirSync(output, { recursive: true });
-  const file = path.join(output, `keyturn-linux-${process.arch}`);
-  copyFileSync(node, file);
+  const file = path.join(output, target.file);
+  copyFileSync(target.node, file);
   chmodSync(file, 0o755);
-  strip(file);
+  if (isForeign) removeSignature(file);
+  else strip(file);
   await inject(file, blob);
   return file;
+}
+
+/** Where a PE file says where its signature is: the end of the header's fixed part, and the fifth of its tables. */
+const peAt = 0x3c;
+const certificateTable = 24 + 112 + 4 * 8;
+
+/** Node's signature covers Node alone: with the program inside, Windows would call the file damaged. */
+function removeSignature(file: string): void {
+  const bytes = readFileSync(file);
+  const entry = bytes.readUInt32LE(peAt) + certificateTable;
+  const [start, size] = [bytes.readUInt32LE(entry), bytes.readUInt32LE(entry + 4)];
+  if (start === 0) return;
+  if (start + size !== bytes.length) throw new Error(`The signature in ${file} isn't where it is expected.`);
+  bytes.fill(0, entry, entry + 8);
+  writeFileSync(file, bytes.subarray(0, start));
 }
 
 interface Postject {

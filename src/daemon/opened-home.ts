@@ -32,7 +32,7 @@ export interface OpenedHome {
 /** The caller holds the home's lock. Throws `file_unreadable`, `invalid_request`. */
 export async function openLockedHome(options: DaemonOptions): Promise<OpenedHome> {
   const { paths, env, log } = options;
-  const policy = await readPolicy(policyPlace());
+  const policy = await readPolicy(await policyPlace());
   await clearLeftovers(paths, log.write);
   const unshielded = await options.shield();
   for (const gap of unshielded) log.write(`not shielded: ${shieldGaps[gap]}`, 'warn');

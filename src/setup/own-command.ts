@@ -30,16 +30,17 @@ export function neededVariables(env: Environment): Record<string, string> {
 }
 
 /**
- * The `keyturn` that is installed for this user, for the app, which is another program. Undefined where there is none.
- * A script is started by an absolute path of Node, which the client may not find either.
+ * The `keyturn` that is installed for this user, for the app, which is another program; else the one that the app
+ * brings along. Undefined where there is none. A script is started by an absolute path of Node, which the client may not
+ * find either.
  */
-export function installedCommand(env: Environment, home: string): OwnCommand | undefined {
+export function installedCommand(env: Environment, home: string, brought?: string): OwnCommand | undefined {
   // A session of a desktop has a shorter PATH than a terminal.
   const usual = [path.join(home, '.local', 'bin'), '/usr/local/bin', '/opt/homebrew/bin', '/usr/bin'];
   const folders = [...(env['PATH'] ?? '').split(path.delimiter), ...usual]
     // npx adds such folders for its own command only.
     .filter((folder) => path.isAbsolute(folder) && !folder.endsWith(path.join('node_modules', '.bin')));
-  const found = programIn(folders, 'keyturn');
+  const found = programIn(folders, 'keyturn') ?? brought;
   if (found === undefined) return undefined;
   const needed = neededVariables(env);
   if (path.extname(realpathSync(found)) !== '.js') return { words: [found], env: needed };

@@ -3,24 +3,25 @@ import { execFile } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
-  closeSync,
   linkSync,
   writeFileSync,
   copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
-  openSync,
   readdirSync,
   readFileSync,
   rmSync,
-  writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { damageExecutable } from '../support/damaged-executable.ts';
 import { type HomeOptions, homeInWorld, newHome, until } from '../support/home.ts';
+import { paired } from '../support/processes/program.ts';
 import { keepSecret } from '../support/secrets.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 
@@ -48,13 +49,7 @@ const started = (file: string): HomeOptions => {
 /** A copy in which one byte of a native package is another one. */
 function damaged(native: string): string {
   const copy = path.join(folder, `damaged-${path.basename(native)}`);
-  copyFileSync(executable, copy);
-  const code = readFileSync(path.join(root, 'node_modules', native));
-  const middle = code.length >> 1;
-  const at = readFileSync(copy).indexOf(code.subarray(middle, middle + 4096));
-  const fd = openSync(copy, 'r+');
-  writeSync(fd, Buffer.from([(code[middle] ?? 0) ^ 1]), 0, 1, at);
-  closeSync(fd);
+  damageExecutable(executable, copy, readFileSync(path.join(root, 'node_modules', native)));
   return copy;
 }
 
@@ -62,7 +57,9 @@ describe.skipIf(!canBuild)('the executable of one file', () => {
   beforeAll(async () => {
     folder = mkdtempSync(path.join(tmpdir(), 'kt-single-'));
     const script = path.join(root, 'scripts', 'package-single.ts');
-    executable = (await run(process.execPath, [script, '--output', folder])).stdout.trim();
+    executable = (
+      await run(process.execPath, [script, '--system', 'linux', '--output', folder])
+    ).stdout.trim();
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -79,6 +76,36 @@ describe.skipIf(!canBuild)('the executable of one file', () => {
     expect((await fetch(new URL('/elsewhere', proxy))).status).toBe(404);
     // A process that starts has one for a moment.
     await until('no file is left', () => readdirSync(path.join(folder, 'temporary')).length === 0);
+  });
+
+  it('keyturn setup writes the executable’s own path into a client, which then starts the bridge with it, and --undo puts every byte back', async () => {
+    const { home, resource } = await homeInWorld({ vault: 'keychain', ...started(executable) });
+    const cursor = path.join(home.env['HOME'] ?? '', '.cursor');
+    mkdirSync(cursor);
+    onTestFinished(() => rmSync(cursor, { recursive: true }));
+    const file = path.join(cursor, 'mcp.json');
+    const before = `{ // mine\r\n  "mcpServers": { "notes": { "url": "${resource}" } }\r\n}\r\n`;
+    writeFileSync(file, before);
+    await home.ok(['setup', '--yes']);
+    const [, entry = ''] = /"notes": (\{.*\})\s*\}\s*\}/s.exec(readFileSync(file, 'utf8')) ?? [];
+    const { command, args, env } = JSON.parse(entry) as {
+      command: string;
+      args: string[];
+      env: Record<string, string>;
+    };
+    expect(command).toBe(executable);
+    expect(args).toEqual(['bridge', resource, '--as', 'cursor-notes']);
+
+    await paired(home, 'cursor-notes');
+    await home.ok(['allow', 'cursor-notes', resource]);
+    const { HOME = '', PATH = '' } = home.env;
+    const client = new Client({ name: 'an-editor', version: '1.0.0' });
+    onTestFinished(() => client.close());
+    await client.connect(new StdioClientTransport({ command, args, env: { HOME, PATH, ...env } }));
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain('list-notes');
+
+    await home.ok(['setup', '--undo', '--yes']);
+    expect(readFileSync(file, 'utf8')).toBe(before);
   });
 
   it('the executable of one file loads no native code that is not the one it was built with', async () => {

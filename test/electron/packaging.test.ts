@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { broughtCommand } from '../../electron/system/own-command.ts';
+import { installedCommand } from '../../src/setup/own-command.ts';
 import { readTree } from '../support/source/imports.ts';
 
 const run = promisify(execFile);
@@ -38,6 +40,9 @@ const blown: Readonly<Partial<Record<(typeof fuses)[number], boolean>>> = {
 /** The stub's: each fuse that must be off is on, and each that must be on is off. */
 const shipped = '11110001';
 
+/** What the app brings along as its `keyturn`. */
+const command = '#!/bin/sh\necho the command\n';
+
 /** Milliseconds: electron-builder asks npm for the tree of packages, and reads each of them. */
 const packing = 300_000;
 
@@ -53,7 +58,10 @@ beforeAll(async () => {
   writeFileSync(path.join(stub, 'electron'), Buffer.concat([Buffer.from('stub'), wire, Buffer.from('end')]));
   const builder = path.join(root, 'node_modules', 'electron-builder', 'cli.js');
   const choice = [`-c.electronDist=${stub}`, `-c.directories.output=${path.join(folder, 'out')}`];
-  await run(process.execPath, [builder, '--linux', '--dir', ...choice], { cwd: root });
+  // In place of the executable of one file, whose own test builds it.
+  writeFileSync(path.join(folder, `keyturn-linux-${process.arch}`), command, { mode: 0o755 });
+  const env = { ...process.env, KEYTURN_EXECUTABLES: path.relative(root, folder) };
+  await run(process.execPath, [builder, '--linux', '--dir', ...choice], { cwd: root, env });
   packed = path.join(folder, 'out', 'linux-unpacked');
   files = asar().listPackage(path.join(packed, 'resources', 'app.asar'), { isPack: false });
 }, packing);
@@ -134,6 +142,20 @@ describe('the packed app', () => {
     for (const file of native) {
       expect(readFileSync(path.join(unpacked, file.slice('/node_modules'.length))).length).toBeGreaterThan(0);
     }
+  });
+
+  it('brings the executable of one file along as its keyturn, where the app looks for it', async () => {
+    const resources = path.join(packed, 'resources');
+    const program = path.join(packed, 'keyturn-desktop');
+    const brought = broughtCommand({ env: {}, isPackaged: true, program }, resources, 'linux') ?? '';
+    expect(brought).toBe(path.join(resources, 'keyturn'));
+    expect((await run(brought)).stdout).toBe('the command\n');
+    // One that the user installed comes first.
+    const installed = installedCommand({ PATH: '/nowhere' }, folder);
+    const found = installedCommand({ PATH: '/nowhere' }, folder, brought);
+    expect(found).toEqual(installed ?? { words: [brought], env: {} });
+    const image = { APPIMAGE: '/home/a/Keyturn.AppImage', APPDIR: packed };
+    expect(broughtCommand({ env: image, isPackaged: true, program }, resources, 'linux')).toBeUndefined();
   });
 
   it('starts at main.js, as an ES module, and knows its version', () => {

@@ -93,12 +93,16 @@ async function start(autoStarted: boolean): Promise<Daemon> {
   });
 }
 
+/** What a terminal or a service manager ends the broker with. */
+const ending = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 async function serve(daemon: Daemon, autoStarted = false): Promise<number> {
-  // The package conf listens for these signals and would swallow the first one; a watchdog must be able to end this
-  // process.
-  for (const signal of ['SIGABRT', 'SIGIOT', 'SIGQUIT'] as const) process.removeAllListeners(signal);
+  // The package conf listens for signals. It would swallow the first one of these, with which a watchdog must be able to
+  // end this process; and on Windows it ends the process at Ctrl-C itself.
+  for (const signal of ['SIGABRT', 'SIGIOT', 'SIGQUIT', ...ending] as const)
+    process.removeAllListeners(signal);
   // Not only once: the first signal waits for rotations under way, and a second one must not cut them off.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void daemon.stop());
+  for (const signal of ending) process.on(signal, () => void daemon.stop());
   // The starter waits for this line; it shows a person where the broker listens.
   if (autoStarted) process.stdout.write('ready\n');
   else say(`keyturn: the broker listens on ${daemon.socket}. Interrupt to stop it.`);

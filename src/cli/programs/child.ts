@@ -70,6 +70,8 @@ function passSignals(pass: (signal: NodeJS.Signals) => void): () => void {
 
 /** True where a signal may come from the terminal: it then came to the whole group. */
 function isInForeground(): boolean {
+  // A console sends to every process of its own, and nothing else sends these there.
+  if (process.platform === 'win32') return true;
   if (process.platform !== 'linux') return process.stdin.isTTY || process.stderr.isTTY;
   // proc(5): state, ppid, pgrp, session, tty_nr and tpgid follow the name, which may hold anything but the last `)`.
   const text = readFileSync('/proc/self/stat', 'utf8');

