@@ -56,7 +56,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   'base/windows/': {
     mayImport: ['base/errors.ts'],
     packages: ['koffi'],
-    why: 'rights of the broker’s pipe and folders, and the keychain of one system: each by calls of that system',
+    why: 'rights of the broker’s pipe and folders and of an administrator’s file, and the keychain of one system: each by calls of that system',
   },
   'base/shield.ts': {
     mayImport: ['base/errors.ts'],
@@ -223,6 +223,7 @@ export const layers: Readonly<Record<string, Layer>> = {
       'base/shield.ts',
       'base/system/',
       'base/windows/access.ts',
+      'base/windows/administrators.ts',
       ...waiting,
       'signing/',
       'oauth/',
