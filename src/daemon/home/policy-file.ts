@@ -52,9 +52,9 @@ async function administrators() {
 async function readOnWindows(file: string): Promise<string | undefined> {
   const folder = path.dirname(file);
   if (!(await isThere(folder))) return undefined;
-  const { problemOf } = await administrators();
+  const files = await administrators();
   const refuse = (name: string, kind: 'file' | 'folder'): void => {
-    const problem = problemOf(name, kind);
+    const problem = files.problemOf(name, kind);
     if (problem !== undefined) throw unusable(name, `others than administrators can change it: ${problem}`);
   };
   for (let above = folder; ; above = path.dirname(above)) {
