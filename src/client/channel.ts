@@ -58,7 +58,7 @@ export class Channel {
   }
 
   /** Sends a request. `line` is its frame as sent, for the transcript. Throws `frame_invalid` if too long. */
-  start(method: string, params: object): { readonly line: Buffer; readonly answer: Promise<unknown> } {
+  start(method: string, params: object): { readonly line: string; readonly answer: Promise<unknown> } {
     if (this.#ended) throw this.#ended();
     const id = (this.#lastId += 1);
     const line = encodeFrame({ jsonrpc: '2.0', id, method, params });

@@ -63,7 +63,7 @@ async function prove(
     throw refusal('it is not the broker that this program was paired with', 'The key was kept.');
   }
   const key = keyFromText(identity.key);
-  const t = transcript({ ...offer, helloLine: line, brokerNonce: offer.nonce });
+  const t = transcript({ ...offer, helloLine: Buffer.from(line), brokerNonce: offer.nonce });
   if (!sameProof(brokerProof(key, t), offer.proof)) {
     throw refusal('it did not prove that it holds the key of this pairing', 'The key was kept.');
   }

@@ -75,17 +75,21 @@ function append(pieces: Buffer[], piece: Buffer): void {
   if (pieces.length >= maxPieces) pieces.splice(0, pieces.length, Buffer.concat(pieces));
 }
 
-/** One message as bytes, without the line feed. Throws `frame_invalid` when it is too long to send. */
-export function encodeFrame(message: object, limit = frameLimit): Buffer {
+/**
+ * One message as a frame, without the line feed. Throws `frame_invalid` when it is too long to send. It stays text: the
+ * socket encodes it as it writes, which saves copies.
+ */
+export function encodeFrame(message: object, limit = frameLimit): string {
   // JSON.stringify escapes every control character, so a frame never holds a line feed.
-  const frame = Buffer.from(JSON.stringify(message));
-  if (frame.length > limit) throw tooLong(limit);
+  const frame = JSON.stringify(message);
+  // A character of the string is at most three bytes: the bytes are counted only where that could be too many.
+  if (frame.length * 3 > limit && Buffer.byteLength(frame) > limit) throw tooLong(limit);
   return frame;
 }
 
 /** The frame with its line feed, ready to be written. */
-export function terminated(frame: Buffer): Buffer {
-  return Buffer.concat([frame, Buffer.of(lineFeed)]);
+export function terminated(frame: string): string {
+  return `${frame}\n`;
 }
 
 function tooLong(limit: number): KeyturnError {
