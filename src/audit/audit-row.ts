@@ -50,10 +50,10 @@ export interface AuditRow {
   readonly url?: string;
   readonly grant?: string;
   /** The folder whose project file chose the account. */
-  readonly folder?: string;
+  readonly folder?: string | undefined;
   readonly scope?: readonly string[];
   /** Recognises a token without showing it: 16 hexadecimal digits, from `Audit.fingerprint`. */
-  readonly fingerprint?: string;
+  readonly fingerprint?: string | undefined;
 }
 
 /** How many repeats a row stands for, and when the first and the last of them were (ms since 1970). */

@@ -17,17 +17,31 @@ export interface RequestDeadline {
 
 /** `timeout` in milliseconds. */
 export function requestDeadline(clock: Clock, timeout: number, caller: AbortSignal): RequestDeadline {
-  let armed: RequestDeadline | undefined;
-  return {
-    get signal() {
-      armed ??= arm(clock, timeout, caller);
-      return armed.signal;
-    },
-    end() {
-      armed ??= answered;
-      armed.end();
-    },
-  };
+  return new LazyDeadline(clock, timeout, caller);
+}
+
+/** A class, because each request makes one: an object with functions of its own takes longer to make. */
+class LazyDeadline implements RequestDeadline {
+  readonly #clock: Clock;
+  readonly #timeout: number;
+  readonly #caller: AbortSignal;
+  #armed: RequestDeadline | undefined;
+
+  constructor(clock: Clock, timeout: number, caller: AbortSignal) {
+    this.#clock = clock;
+    this.#timeout = timeout;
+    this.#caller = caller;
+  }
+
+  get signal(): AbortSignal {
+    this.#armed ??= arm(this.#clock, this.#timeout, this.#caller);
+    return this.#armed.signal;
+  }
+
+  end(): void {
+    this.#armed ??= answered;
+    this.#armed.end();
+  }
 }
 
 /** Of a request that was answered before anything read the signal. */

@@ -3,6 +3,7 @@
  * invariants.
  */
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
+import type { Soon } from '../base/soon.ts';
 import { asTyped, canonicalResource } from '../oauth/base/resource.ts';
 import { AccountChoices } from './account-choices.ts';
 import { Consent } from './consent/consent.ts';
@@ -107,7 +108,8 @@ export class Broker {
     await this.#keyRequests.reject(clientId, keyId);
   }
 
-  async getToken(request: TokenRequest): Promise<Token> {
+  /** At once if the token is in memory. */
+  getToken(request: TokenRequest): Soon<Token> {
     return this.#requests.answer(request);
   }
 

@@ -6,12 +6,13 @@
  * granted scopes lie within its permission, as literal sets. A token belongs to a grant, which is found by the endpoint
  * that led there, never by a name, and goes only to programs whose permission names that grant.
  *
- * A valid token in memory is answered without any I/O and without any `await` between the look-up and the answer, so
- * nothing can change in between and nothing is checked twice. Where a step waits, others go on: then the request starts
+ * A valid token in memory is answered without any I/O and without any `await`, as a plain value, so nothing can change
+ * between the look-up and the answer, and nothing is checked twice. Where a step waits, others go on: then the request starts
  * again (a step that returns undefined), or checks again, and a comment there names the race.
  */
 import { reasonOf } from '../base/errors.ts';
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
+import type { Soon } from '../base/soon.ts';
 import { canonicalResource } from '../oauth/base/resource.ts';
 import { isWithin, union, withoutOfflineAccess } from '../oauth/base/scope.ts';
 import type { AccountChoices } from './account-choices.ts';
@@ -41,9 +42,16 @@ import { isFresh, scopeKey } from './tokens/token-cache.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
 import { ScopeExchange } from './tokens/scope-exchange.ts';
 import { renewedToken } from './tokens/token-source.ts';
+import type { TokenNeed } from './tokens/token-source.ts';
 
 /** A request starts again after each sign-in, card or lost race; if it starts more often, something flaps. */
 const maxTries = 6;
+
+/** Spellings of endpoints that are kept. */
+const maxEndpoints = 1000;
+
+/** The first try of a request, where it is under way and waits. */
+type FirstTry = Promise<Token | undefined> | undefined;
 
 export interface TokenRequestParts {
   readonly parts: BrokerParts;
@@ -61,6 +69,10 @@ export class TokenRequests {
   readonly #rejections: Rejections;
   readonly #choices: AccountChoices;
   readonly #exchange: ScopeExchange;
+  /** Canonical endpoints, by the text that named them. */
+  readonly #endpoints = new Map<string, string>();
+  /** What the audit log calls each token: a MAC over all of it. */
+  readonly #fingerprints = new WeakMap<AccessToken, string>();
 
   constructor({ parts, consent, signIns, rejections, choices }: TokenRequestParts) {
     this.#parts = parts;
@@ -72,48 +84,75 @@ export class TokenRequests {
     this.#exchange = new ScopeExchange(parts);
   }
 
-  async answer(request: TokenRequest): Promise<Token> {
-    const endpoint = canonicalResource(request.resource, this.#parts.urlPolicy);
-    const deadline = requestDeadline(this.#parts.clock, request.timeout, request.signal);
-    const { clientId, asker, account } = request;
-    // A child run asks nobody: the person decided about the program behind it.
-    const interaction = isChild(clientId) ? 'never' : request.interaction;
-    const access = {
-      clientId,
-      ...(asker === undefined ? {} : { asker }),
-      ...(account === undefined ? {} : { account }),
-      endpoint,
-      scope: neededScope(request),
-      interaction,
-    };
-    const pending = { request, endpoint, access, deadline, hasSignedIn: false };
+  /** From memory at once; else a promise. Throws, or rejects with, the refusal. */
+  answer(request: TokenRequest): Soon<Token> {
+    const pending = this.#pendingFor(request);
     try {
       // Before anything else: during a pause nobody is asked, and no page opens.
       this.#parts.pause.refuse();
-      if (request.chosenBy) await this.#choices.requireFolder(pending);
-      return await this.#withConsent(pending);
+      // What a project file names may have to be confirmed first.
+      if (request.chosenBy) return this.#answerLater(pending, undefined);
+      const permissions = this.#current.covering(pending.access);
+      const first = permissions && this.#tryOnce(pending, permissions);
+      return first instanceof Promise || !first ? this.#answerLater(pending, first) : first;
     } catch (error) {
-      const refusal =
-        error instanceof DeadlineExceeded ? this.#signIns.stillPending(clientId, endpoint) : error;
-      this.#note(request, endpoint, 'refused', reasonOf(refusal));
-      throw refusal;
-    } finally {
-      deadline.end();
+      throw this.#refused(pending, error);
     }
   }
 
+  #pendingFor(request: TokenRequest): PendingRequest {
+    const { clientId, asker, account } = request;
+    const endpoint = this.#endpointOf(request.resource);
+    // A child run asks nobody: the person decided about the program behind it.
+    const interaction = isChild(clientId) ? 'never' : request.interaction;
+    return {
+      request,
+      endpoint,
+      access: { clientId, asker, account, endpoint, scope: neededScope(request), interaction },
+      deadline: requestDeadline(this.#parts.clock, request.timeout, request.signal),
+      hasSignedIn: false,
+    };
+  }
+
+  /** Programs name few servers, again and again. */
+  #endpointOf(resource: string): string {
+    const known = this.#endpoints.get(resource);
+    if (known !== undefined) return known;
+    const endpoint = canonicalResource(resource, this.#parts.urlPolicy);
+    if (this.#endpoints.size >= maxEndpoints) this.#endpoints.clear();
+    this.#endpoints.set(resource, endpoint);
+    return endpoint;
+  }
+
+  /** `first`: the first try, if one could begin. */
+  async #answerLater(pending: PendingRequest, first: FirstTry): Promise<Token> {
+    try {
+      if (pending.request.chosenBy) await this.#choices.requireFolder(pending);
+      return await this.#withConsent(pending, first);
+    } catch (error) {
+      throw this.#refused(pending, error);
+    } finally {
+      pending.deadline.end();
+    }
+  }
+
+  #refused({ request, endpoint }: PendingRequest, error: unknown): unknown {
+    const refusal =
+      error instanceof DeadlineExceeded ? this.#signIns.stillPending(request.clientId, endpoint) : error;
+    this.#note(request, endpoint, 'refused', reasonOf(refusal));
+    return refusal;
+  }
+
   /** One card may answer several requests, and "once" is for one of them: the others ask again. */
-  async #withConsent(pending: PendingRequest): Promise<Token> {
-    const { deadline } = pending;
+  async #withConsent(pending: PendingRequest, first: FirstTry): Promise<Token> {
     const { leases } = this.#parts;
-    for (;;) {
+    for (let begun = first; ; begun = undefined) {
       // Read anew each time: a sign-in may have chosen a grant for this request.
-      const { access } = pending;
+      const { access, deadline } = pending;
       const spent = leases.spentBy(access.clientId);
-      const permissions = this.#current.covering(access);
-      if (!permissions) await this.#consent.requirePermission(access, deadline);
+      if (!begun && !this.#current.covering(access)) await this.#consent.requirePermission(access, deadline);
       try {
-        return await this.#retryConflicts(pending, permissions);
+        return await this.#retryConflicts(pending, begun);
       } catch (error) {
         // Race: another request used up what was allowed once, while this one waited.
         const isUsedUp = leases.spentBy(access.clientId) > spent;
@@ -123,47 +162,50 @@ export class TokenRequests {
     }
   }
 
-  /** `known`: the permissions, if nothing was awaited since they were looked up. */
-  async #retryConflicts(pending: PendingRequest, known: Covering | undefined): Promise<Token> {
-    let permissions = known;
+  async #retryConflicts(pending: PendingRequest, first: FirstTry): Promise<Token> {
+    let begun = first;
     for (let tries = 0; tries < maxTries; tries += 1) {
       try {
-        const token = await this.#tryOnce(pending, permissions);
+        // Race: a try before this one waited, and a permission may have ended meanwhile.
+        const token = await (begun ?? this.#tryOnce(pending, this.#current.requireCovering(pending.access)));
         if (token) return token;
       } catch (error) {
         // Race: somebody else changed the grant. The newer state decides.
         if (reasonOf(error) !== 'conflict') throw error;
       }
-      // Race: the last try waited, and a permission may have ended meanwhile.
-      permissions = undefined;
+      begun = undefined;
     }
     throw refusals.changesTooFast(pending.endpoint);
   }
 
-  /** Undefined: permission or grant have changed, start again. */
-  async #tryOnce(
-    pending: PendingRequest,
-    known: Covering = this.#current.requireCovering(pending.access),
-  ): Promise<Token | undefined> {
-    const { access, endpoint, deadline } = pending;
+  /** `permissions`: those that cover the request now. Undefined: permission or grant have changed, start again. */
+  #tryOnce(pending: PendingRequest, permissions: Covering): Soon<Token | undefined> {
     const { grants, pause, refresher } = this.#parts;
     // Race: the owner may have paused while a card was open. No sign-in begins then.
     pause.refuse();
-    const comparison = refresher.secrets.comparison;
-    let permissions = known;
-    let there = grants.forEndpoint(endpoint);
+    const there = grants.forEndpoint(pending.endpoint);
     // What the index says of a grant counts only where the vault says so too.
-    if (!comparison.areCompared(there)) {
-      await refresher.compareWithVault(there);
-      // Races: the index may have been mended by the vault, and the user may have ended a permission.
-      there = grants.forEndpoint(endpoint);
-      permissions = this.#current.requireCovering(access);
-    }
+    if (!refresher.secrets.comparison.areCompared(there)) return this.#tryCompared(pending, there);
+    return this.#choose(pending, permissions, there);
+  }
+
+  async #tryCompared(pending: PendingRequest, there: readonly Grant[]): Promise<Token | undefined> {
+    const { grants, refresher } = this.#parts;
+    await refresher.compareWithVault(there);
+    // Races: the index may have been mended by the vault, and the user may have ended a permission.
+    const permissions = this.#current.requireCovering(pending.access);
+    return this.#choose(pending, permissions, grants.forEndpoint(pending.endpoint));
+  }
+
+  /** `there`: the grants of the endpoint. */
+  #choose(pending: PendingRequest, permissions: Covering, there: readonly Grant[]): Soon<Token | undefined> {
+    const { access, endpoint, deadline } = pending;
+    const { delegations, refresher } = this.#parts;
     // A grant that is for one program serves its children too.
     const asked = isChild(access.clientId)
-      ? { ...access, clientId: this.#parts.delegations.rootOf(access.clientId) }
+      ? { ...access, clientId: delegations.rootOf(access.clientId) }
       : access;
-    const choice = chooseGrant({ there, comparison }, asked, permissions);
+    const choice = chooseGrant({ there, comparison: refresher.secrets.comparison }, asked, permissions);
     switch (choice.kind) {
       case 'use':
         return this.#serve({ pending, access, permission: choice.permission }, choice.grant);
@@ -191,11 +233,9 @@ export class TokenRequests {
   }
 
   /** What the permission gives of this grant. Undefined: start again. */
-  async #serve(permitted: PermittedRequest, grant: Grant): Promise<Token | undefined> {
+  #serve(permitted: PermittedRequest, grant: Grant): Soon<Token | undefined> {
     const { pending, access, permission } = permitted;
-    const { cache, clock, refresher } = this.#parts;
-    const { challenge, minimumValidity } = pending.request;
-    let hasWaited = false;
+    const { refresher } = this.#parts;
     if (grant.state.kind === 'moved') throw refusals.movedAway(pending.endpoint, grant);
     if (grant.state.kind !== 'active') return startAgainAfter(this.#signIns.signIn(permitted, grant));
     refuseByPolicy(this.#parts, grant);
@@ -204,31 +244,56 @@ export class TokenRequests {
     const lost = lostFor(grant, permission, access.scope);
     if (lost.length > 0) return startAgainAfter(this.#signIns.restore(permitted, grant, lost));
     if (!isWithin(access.scope, grant.scope)) return startAgainAfter(this.#signIns.stepUp(permitted, grant));
-    if (isUnnamedStepUp(challenge)) {
-      if (await this.#signIns.stepUpToListed(permitted, grant)) return undefined;
-      hasWaited = true;
-    }
+    if (isUnnamedStepUp(pending.request.challenge) || this.#rejections.isSuspect(grant))
+      return this.#serveQuestioned(permitted, grant);
     requireSameResource(permission, grant);
-    if (this.#rejections.isSuspect(grant)) {
-      if (!(await this.#rejections.isStillNamed(pending, grant))) return undefined;
-      hasWaited = true;
-    }
+    return this.#serveFresh(permitted, grant);
+  }
+
+  /** The protected server wants scopes that it doesn't name, or refused a token of this grant: there is more to find out. */
+  async #serveQuestioned(permitted: PermittedRequest, grant: Grant): Promise<Token | undefined> {
+    const { pending, permission } = permitted;
+    if (isUnnamedStepUp(pending.request.challenge) && (await this.#signIns.stepUpToListed(permitted, grant)))
+      return undefined;
+    requireSameResource(permission, grant);
+    if (this.#rejections.isSuspect(grant) && !(await this.#rejections.isStillNamed(pending, grant)))
+      return undefined;
+    return this.#serveFresh(permitted, grant, true);
+  }
+
+  /** The token in memory, or one that replaces it. */
+  #serveFresh(permitted: PermittedRequest, grant: Grant, hasWaited = false): Soon<Token | undefined> {
+    const { pending, permission } = permitted;
+    const { cache, clock } = this.#parts;
+    const { challenge, minimumValidity } = pending.request;
     const narrow = scopesToNarrowTo(grant, permission);
     if (narrow && (narrow.length === 0 || !grant.hasRefreshToken))
       throw refusals.notNarrowed(permission, grant);
-    let token = cache.get(grant.id, scopeKey(narrow));
+    const token = cache.get(grant.id, scopeKey(narrow));
     if (token && challenge) this.#rejections.refuseDuringPause(pending, grant);
-    if (!token || !isFresh(token, clock.now(), minimumValidity)) {
-      if (hasLostCompany(this.#parts, grant)) return startAgainAfter(this.#signIns.signIn(permitted, grant));
-      const isDelegated = isChild(access.clientId);
-      const need = { cached: token, narrow, isDelegated, minimumValidity, deadline: pending.deadline };
-      const renewed = await renewedToken({ ...this.#parts, exchange: this.#exchange }, grant, need);
-      if (renewed === 'signIn') return startAgainAfter(this.#signIns.signIn(permitted, grant));
-      if (renewed === 'changed') return undefined;
-      token = renewed;
-      hasWaited = true;
-    }
-    const current = hasWaited ? this.#stillServing(permitted, grant, token) : grant;
+    if (!token || !isFresh(token, clock.now(), minimumValidity))
+      return this.#serveRenewed(permitted, grant, { cached: token, narrow });
+    return hasWaited ? this.#handOutStill(permitted, grant, token) : this.#handOut(permitted, grant, token);
+  }
+
+  async #serveRenewed(
+    permitted: PermittedRequest,
+    grant: Grant,
+    { cached, narrow }: Pick<TokenNeed, 'cached' | 'narrow'>,
+  ): Promise<Token | undefined> {
+    const { pending, access } = permitted;
+    const { deadline, request } = pending;
+    const { minimumValidity } = request;
+    if (hasLostCompany(this.#parts, grant)) return startAgainAfter(this.#signIns.signIn(permitted, grant));
+    const need = { cached, narrow, isDelegated: isChild(access.clientId), minimumValidity, deadline };
+    const token = await renewedToken({ ...this.#parts, exchange: this.#exchange }, grant, need);
+    if (token === 'signIn') return startAgainAfter(this.#signIns.signIn(permitted, grant));
+    return token === 'changed' ? undefined : this.#handOutStill(permitted, grant, token);
+  }
+
+  /** After a wait. Undefined where the grant no longer serves. */
+  #handOutStill(permitted: PermittedRequest, grant: Grant, token: AccessToken): Soon<Token | undefined> {
+    const current = this.#stillServing(permitted, grant, token);
     return current && this.#handOut(permitted, current, token);
   }
 
@@ -249,30 +314,40 @@ export class TokenRequests {
     return lostFor(grant, permission, access.scope).length > 0 ? undefined : grant;
   }
 
-  async #handOut(
-    { pending, access, permission }: PermittedRequest,
-    grant: Grant,
-    token: AccessToken,
-  ): Promise<Token | undefined> {
-    const { request, endpoint } = pending;
-    const { cache, clients, clock, leases, pause } = this.#parts;
+  #handOut(permitted: PermittedRequest, grant: Grant, token: AccessToken): Soon<Token | undefined> {
+    const { pending, access, permission } = permitted;
+    const { endpoint } = pending;
     requireEndpoint(grant, endpoint);
     // A token that came while the rule was waived, where the policy keeps it now.
     if (grant.audience === 'other') this.#parts.policy.refuseOverride('audience');
     if (!isWithin(access.scope, token.scope)) throw refusals.notGranted(endpoint, access.scope, grant);
-    let bound = permission;
-    if (!isBoundTo(permission, grant.id)) {
-      bound = await this.#consent.changes.bind(permission, grant, token.scope);
-      // Race: the user may have ended the permission or the grant while that was written.
-      const isAllowed = this.#current.covering(access)?.includes(bound) === true;
-      if (!isAllowed || !cache.holds(grant.id, token)) return undefined;
-    }
+    return isBoundTo(permission, grant.id)
+      ? this.#give(permitted, grant, token)
+      : this.#giveFirst(permitted, grant, token);
+  }
+
+  /** The first token fixes what the permission is for. */
+  async #giveFirst(
+    { pending, access, permission }: PermittedRequest,
+    grant: Grant,
+    token: AccessToken,
+  ): Promise<Token | undefined> {
+    const bound = await this.#consent.changes.bind(permission, grant, token.scope);
+    // Race: the user may have ended the permission or the grant while that was written.
+    const isAllowed = this.#current.covering(access)?.includes(bound) === true;
+    if (!isAllowed || !this.#parts.cache.holds(grant.id, token)) return undefined;
+    return this.#give({ pending, access, permission: bound }, grant, token);
+  }
+
+  #give({ pending, access, permission }: PermittedRequest, grant: Grant, token: AccessToken): Token {
+    const { request, endpoint } = pending;
+    const { clients, clock, leases, pause } = this.#parts;
     // Invariant 10: literal sets, checked on what the server really granted.
-    if (bound.scope && !isWithin(withoutOfflineAccess(token.scope), bound.scope))
-      throw refusals.notNarrowed(bound, grant);
+    if (permission.scope && !isWithin(withoutOfflineAccess(token.scope), permission.scope))
+      throw refusals.notNarrowed(permission, grant);
     // Race: the owner may have paused while this request waited.
     pause.refuse();
-    leases.used(bound);
+    leases.used(permission);
     token.handedTo.add(access.clientId);
     clients.used(access.clientId, clock.wall());
     this.#note(request, endpoint, 'token', 'ok', { grant, token });
@@ -280,6 +355,15 @@ export class TokenRequests {
     const { resource, account, issuer } = grant;
     const tokenType = token.proofKey ? 'DPoP' : 'Bearer';
     return { accessToken, tokenType, tokenId, expiresAt, scope, resource, account, issuer };
+  }
+
+  /** Undefined until the audit log has its key. */
+  #fingerprintOf(token: AccessToken): string | undefined {
+    const known = this.#fingerprints.get(token);
+    if (known !== undefined) return known;
+    const fingerprint = this.#parts.audit.fingerprint(token.accessToken);
+    if (fingerprint !== undefined) this.#fingerprints.set(token, fingerprint);
+    return fingerprint;
   }
 
   /** The row in the audit log. */
@@ -292,18 +376,23 @@ export class TokenRequests {
   ): void {
     const { audit, clients } = this.#parts;
     const folder = chosenBy && placeOf(this.#parts, clientId, chosenBy.folder);
-    const row = {
+    const client = clients.nameOf(clientId);
+    if (!given) return audit.note({ event, outcome, client, endpoint, folder });
+    const { id: grant, resource, issuer } = given.grant;
+    const { scope } = given.token;
+    const fingerprint = this.#fingerprintOf(given.token);
+    return audit.note({
       event,
       outcome,
-      client: clients.nameOf(clientId),
+      client,
       endpoint,
-      ...(folder === undefined ? {} : { folder }),
-    };
-    if (!given) return audit.note(row);
-    const { id, resource, issuer } = given.grant;
-    const fingerprint = audit.fingerprint(given.token.accessToken);
-    const shown = fingerprint === undefined ? {} : { fingerprint };
-    return audit.note({ ...row, grant: id, resource, issuer, scope: given.token.scope, ...shown });
+      folder,
+      grant,
+      resource,
+      issuer,
+      scope,
+      fingerprint,
+    });
   }
 }
 
@@ -311,7 +400,8 @@ export class TokenRequests {
  * The caller's scopes and those of an insufficient_scope challenge (RFC 6750 §3.1): the scopes that the token needs.
  */
 function neededScope({ scope = [], challenge }: TokenRequest): string[] {
-  return withoutOfflineAccess(union(scope, isStepUp(challenge) ? (challenge?.bearer?.scope ?? []) : []));
+  const asked = isStepUp(challenge) ? union(scope, challenge?.bearer?.scope ?? []) : scope;
+  return withoutOfflineAccess(asked);
 }
 
 /** The request starts again, since permission and grant may be others now. */

@@ -21,7 +21,7 @@ import type { InProcessOwner } from './in-process-owner.ts';
 import { listen } from './listen.ts';
 import type { Listening } from './listen.ts';
 import { approvalsOf, connectionsOf, servicesOf } from './method-services.ts';
-import { dispatcher, verifyRecords } from './methods/dispatch.ts';
+import { dispatcher, recordsVerified } from './methods/dispatch.ts';
 import { openLockedHome } from './opened-home.ts';
 import type { DaemonOptions } from './options.ts';
 import { proxiesOf } from './proxies.ts';
@@ -107,7 +107,7 @@ async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
         {
           broker,
           dispatch: dispatchWindow,
-          verifyRecords: () => verifyRecords(services),
+          verifyRecords: async () => recordsVerified(services),
           release: (isReleased) => homeCheck.release(isReleased),
         },
         heard,

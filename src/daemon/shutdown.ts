@@ -44,15 +44,13 @@ export class Shutdown {
   }
 
   /** Runs a request, unless the end has begun. Throws `broker_stopping`. */
-  async run<T>(request: () => Promise<T>): Promise<T> {
+  run(request: () => unknown): unknown {
     if (this.#drained) throw brokerStopping();
     const running = request();
+    // What is answered already needn't be waited for.
+    if (!(running instanceof Promise)) return running;
     this.#running.add(running);
-    try {
-      return await running;
-    } finally {
-      this.#running.delete(running);
-    }
+    return running.finally(() => this.#running.delete(running));
   }
 
   /** Resolves when every rotated token is in the vault, and every request that waited has its answer. */

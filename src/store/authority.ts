@@ -38,6 +38,8 @@ export interface Authority {
   afterwards(step: (renew: () => Promise<void>) => Promise<void>): void;
   /** Resolves once every file was verified or is in trouble. Throws the vault's errors. */
   verify(): Promise<void>;
+  /** True once `verify` would do nothing. */
+  readonly isVerified: boolean;
   /**
    * Makes a new edition of each file, so that no earlier copy counts. Throws as `verify`, and the trouble of a file.
    */
@@ -51,7 +53,7 @@ export class HomeAuthority implements Authority {
   readonly #beside: (() => Promise<void>)[] = [];
   readonly #afterwards: Parameters<Authority['afterwards']>[0][] = [];
   #running: Promise<void> | undefined;
-  #isDone = false;
+  isVerified = false;
 
   constructor(parts: AuthorityParts) {
     this.#parts = parts;
@@ -88,7 +90,7 @@ export class HomeAuthority implements Authority {
    * again.
    */
   async verify(): Promise<void> {
-    if (this.#isDone) return;
+    if (this.isVerified) return;
     this.#running ??= this.#verify().finally(() => (this.#running = undefined));
     await this.#running;
   }
@@ -100,7 +102,7 @@ export class HomeAuthority implements Authority {
     await this.#epochs.load();
     for (const file of this.#files) await file.judge();
     for (const step of this.#afterwards) await step(() => this.#renewFiles());
-    this.#isDone = true;
+    this.isVerified = true;
   }
 
   async #renewFiles(): Promise<void> {
@@ -122,6 +124,8 @@ export class HomeAuthority implements Authority {
  * records are kept in memory and end with the broker, like its pairings. The home's files are not touched.
  */
 export class MemoryAuthority implements Authority {
+  readonly isVerified = true;
+
   records<Item>(): AuthorityStore<Item> {
     return new MemoryRecords<Item>();
   }

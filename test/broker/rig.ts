@@ -176,7 +176,7 @@ export async function brokerRig(surroundings: Surroundings, options: RigOptions 
     opened,
     person,
     visited,
-    ask: (request = {}) =>
+    ask: async (request = {}) =>
       broker.getToken({
         clientId: 'editor',
         resource: endpoint,

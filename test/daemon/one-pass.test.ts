@@ -104,4 +104,7 @@ it('a request for a valid token passes through these files, and looks up its per
     'broker/records/grant.ts': { forEndpoint: 1 },
     'broker/tokens/token-cache.ts': { get: 1 },
   });
+  // Nothing waits: neither room goes the way of an answer that comes later.
+  for (const file of ['ipc/server/session.ts', 'broker/token-requests.ts'])
+    expect(Object.keys(calls[file] ?? {})).not.toContain('#answerLater');
 });

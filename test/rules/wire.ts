@@ -51,12 +51,13 @@ function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'
     },
     homeCheck: {
       verify: () => Promise.resolve(),
+      isVerified: true,
       refuseMismatch: () => undefined,
       requireOpen: () => Promise.resolve(),
     },
     shutdown: { run: (request) => request() },
     noteFailure: () => undefined,
-    authority: { verify: () => broker.parts.registrations.verify() },
+    authority: { verify: () => broker.parts.registrations.verify(), isVerified: false },
     get proxies() {
       return missing();
     },

@@ -33,7 +33,7 @@ export interface CurrentPermissionsParts {
  */
 export interface AccessRequest extends GrantRequest, Need {
   readonly key?: ApiKey;
-  readonly asker?: ClientProcess;
+  readonly asker?: ClientProcess | undefined;
   readonly interaction: 'never' | 'allow';
 }
 

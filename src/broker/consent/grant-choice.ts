@@ -29,7 +29,7 @@ export interface GrantRequest {
   readonly clientId: string;
   readonly endpoint: string;
   /** Absent: the program named none. */
-  readonly account?: string;
+  readonly account?: string | undefined;
   /** The one that the person chose for this request. */
   readonly grantId?: string | undefined;
 }
@@ -56,23 +56,25 @@ export function chooseGrant(
   permissions: readonly Permission[],
 ): GrantChoice {
   const serving = there.filter((grant) => isFor(grant, clientId));
-  const asked = serving
-    .filter((grant) => account === undefined || grant.account === account)
-    .filter(({ id }) => grantId === undefined || id === grantId);
+  const asked = serving.filter(
+    (grant) =>
+      (account === undefined || grant.account === account) && (grantId === undefined || grant.id === grantId),
+  );
   const living = asked.filter(isLiving);
-  const kept = vouchedOf(comparison, serving.filter(isLiving));
+  const kept = (): readonly Grant[] => vouchedOf(comparison, serving.filter(isLiving));
   for (const permission of permissions) {
     const accounts = account === undefined && grantId === undefined ? openAccounts(permission, living) : [];
     if (accounts.length > 1) return { kind: 'choose', permission, accounts };
-    const grant = firstNamed(permission, ofAccount(living, accounts[0])) ?? onlyOne(permission, kept);
+    const grant = firstNamed(permission, ofAccount(living, accounts[0])) ?? onlyOne(permission, kept());
     if (grant && living.includes(grant)) return { kind: 'use', grant, permission };
   }
   const grant = likeliest(vouchedOf(comparison, living), permissions);
   if (grant?.state.kind === 'moved') return { kind: 'moved', grant };
   if (grant && comparison.isVouched(grant.id)) return { kind: 'ask', grant };
   if (grant?.state.kind === 'active') return { kind: 'lost', grant };
-  if (account !== undefined && asked.length === 0 && kept.some(({ id }) => comparison.isVouched(id))) {
-    const known = kept.filter((one) => permissions.some((permission) => reaches(permission, one)));
+  const others = kept();
+  if (account !== undefined && asked.length === 0 && others.some(({ id }) => comparison.isVouched(id))) {
+    const known = others.filter((one) => permissions.some((permission) => reaches(permission, one)));
     return { kind: 'unknownAccount', account, known: known.map((one) => one.account) };
   }
   return { kind: 'signIn', grant: grant ?? asked[0] };
@@ -146,7 +148,7 @@ function likeliest(living: readonly Grant[], permissions: readonly Permission[])
 /** Ids of the grants that the owner means by an account at an endpoint. Throws `not_found`. */
 export function grantsOfAccount(
   grants: Grants,
-  { clientId, endpoint, account }: Required<Omit<GrantRequest, 'grantId'>>,
+  { clientId, endpoint, account }: GrantRequest & { readonly account: string },
 ): [string, ...string[]] {
   const there = grants.forEndpoint(endpoint).filter((grant) => isLiving(grant) && isFor(grant, clientId));
   const [first, ...more] = there.filter((grant) => grant.account === account).map(({ id }) => id);

@@ -16,19 +16,19 @@ export interface TokenRequest {
   /** The local client, as its connection proved. */
   readonly clientId: string;
   /** The process of the client that asks. */
-  readonly asker?: ClientProcess;
+  readonly asker?: ClientProcess | undefined;
   /** The protected server's endpoint URL as the user knows it. */
   readonly resource: string;
-  readonly scope?: readonly string[];
-  readonly account?: string;
+  readonly scope?: readonly string[] | undefined;
+  readonly account?: string | undefined;
   /** Why `account`: a project file names it. */
-  readonly chosenBy?: FolderClaim;
+  readonly chosenBy?: FolderClaim | undefined;
   /** Milliseconds that the token must still be valid. */
-  readonly minimumValidity?: number;
+  readonly minimumValidity?: number | undefined;
   /** A challenge that the protected server sent to the local client: a hint, never an order. */
-  readonly challenge?: ClientChallenge;
+  readonly challenge?: ClientChallenge | undefined;
   /** What the local client was doing, for the step-up limit; e.g. `POST /mcp tools/call`. */
-  readonly operation?: string;
+  readonly operation?: string | undefined;
   /** `never`: answer at once; open no question and no browser. */
   readonly interaction: 'never' | 'allow';
   /** Milliseconds to wait for the user. */

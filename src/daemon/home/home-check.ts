@@ -116,6 +116,11 @@ export class HomeCheck {
     await this.#learning;
   }
 
+  /** True once `verify` would do nothing. */
+  get isVerified(): boolean {
+    return this.#item !== undefined && !this.#mismatch;
+  }
+
   /** Throws why nothing is served, where the home is known not to be this vault's. */
   refuseMismatch(): void {
     if (this.#mismatch) throw this.#mismatch;

@@ -6,6 +6,7 @@
  * proxies, which nobody can guess, go to the owner.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
+import { type Soon, whenThere } from '../../base/soon.ts';
 import { changesLists, isMethod, isWidening, methodRow, methods } from '../../ipc/protocol/methods.ts';
 import type { MethodName } from '../../ipc/protocol/methods.ts';
 import type { Caller, ServerDeps } from '../../ipc/server/server.ts';
@@ -39,54 +40,82 @@ export const dispatcher =
   (caller, method, params) =>
     dispatch(services, caller, method, params);
 
-async function dispatch(
-  services: Services,
-  caller: Caller,
-  method: string,
-  params: unknown,
-): Promise<unknown> {
-  const request = (): Promise<unknown> => answer(services, caller, method, params);
+function dispatch(services: Services, caller: Caller, method: string, params: unknown): unknown {
+  const request = (): unknown => answer(services, caller, method, params);
   const stopsBroker = isMethod(method) && methodRow(method).stopsBroker === true;
-  try {
-    // Once the broker stops, nothing begins that it would not wait for.
-    return await (stopsBroker ? request() : services.shutdown.run(request));
-  } catch (error) {
+  const failed = (error: unknown): never => {
     services.noteFailure(method, error);
     throw error;
+  };
+  try {
+    // Once the broker stops, nothing begins that it would not wait for.
+    const answered = stopsBroker ? request() : services.shutdown.run(request);
+    return answered instanceof Promise ? answered.catch(failed) : answered;
+  } catch (error) {
+    return failed(error);
   }
 }
 
-async function answer(services: Services, caller: Caller, method: string, params: unknown): Promise<unknown> {
+/** Waits only where a guard or the handler has to. */
+function answer(services: Services, caller: Caller, method: string, params: unknown): unknown {
   if (!isMethod(method)) throw unknownMethod(method);
-  const { who, effect, signsIn, clientHint, inMismatchedHome, usesRecords } = methodRow(method);
+  const { who, clientHint, inMismatchedHome, usesRecords } = methodRow(method);
   // No program acts as the owner.
   if (who === 'owner' && caller.role !== 'owner') throw forOwner(method, clientHint);
   // Nothing is served or adopted in a home that may belong to another vault.
   if (!inMismatchedHome) services.homeCheck.refuseMismatch();
   // No program gets anything while the vault is locked.
   services.vaultLock.admit(caller, method);
-  const checked = checkedParams(method, params);
+  const request = { services, caller, method, params: checkedParams(method, params) };
   // No permission, program or rule counts that something else wrote into the files. A local client always goes by them.
-  if (caller.role !== 'owner' || usesRecords) await verifyRecords(services);
-  // What the administrator forbids is not asked about.
-  refuseByPolicy(services.broker, caller, method, checked);
-  // At a closed desk nobody gets more than they have: nobody could be asked.
-  if ((effect === 'widens' || signsIn) && !services.broker.parts.isDesk) {
-    if (widensAtClosedDesk(services.broker, method, checked)) await services.homeCheck.requireOpen();
-  }
-  // At a desk no command gives more before the person said yes.
-  const approved = isWidening(method) ? await services.approve?.(caller, method, checked) : undefined;
-  // The table binds each name to a handler of its own params; the compiler can't follow the lookup.
-  const handler = handlers[method] as AnyHandler;
-  const result = await handler(services, caller, checked, approved);
-  if (changesLists(method)) services.changed();
-  return result;
+  const verified = caller.role !== 'owner' || usesRecords ? recordsVerified(services) : undefined;
+  return whenThere(verified, () => answerVerified(request));
 }
 
-/** Before records of the home give anybody anything. Throws what the vault throws; quick once it has succeeded. */
-export async function verifyRecords({ homeCheck, authority }: Services): Promise<void> {
-  await homeCheck.verify();
-  await authority.verify();
+/** A request whose params have passed the schema. */
+interface CheckedRequest {
+  readonly services: Services;
+  readonly caller: Caller;
+  readonly method: MethodName;
+  readonly params: unknown;
+}
+
+function answerVerified(request: CheckedRequest): unknown {
+  const { services, caller, method, params } = request;
+  const { effect, signsIn } = methodRow(method);
+  // What the administrator forbids is not asked about.
+  refuseByPolicy(services.broker, caller, method, params);
+  return effect === 'widens' || signsIn ? widen(request) : handle(request, undefined);
+}
+
+async function widen(request: CheckedRequest): Promise<unknown> {
+  const { services, caller, method, params } = request;
+  const { broker, homeCheck, approve } = services;
+  // At a closed desk nobody gets more than they have: nobody could be asked.
+  if (!broker.parts.isDesk && widensAtClosedDesk(broker, method, params)) await homeCheck.requireOpen();
+  // At a desk no command gives more before the person said yes.
+  const approved = isWidening(method) ? await approve?.(caller, method, params) : undefined;
+  return handle(request, approved);
+}
+
+function handle(
+  { services, caller, method, params }: CheckedRequest,
+  approved: PermissionChange | undefined,
+): unknown {
+  // The table binds each name to a handler of its own params; the compiler can't follow the lookup.
+  const handler = handlers[method] as AnyHandler;
+  const result = handler(services, caller, params, approved);
+  if (!changesLists(method)) return result;
+  return whenThere(result, (changed) => {
+    services.changed();
+    return changed;
+  });
+}
+
+/** Before records of the home give anybody anything. Throws what the vault throws. Nothing is waited for once it has succeeded. */
+export function recordsVerified({ homeCheck, authority }: Services): Soon<void> {
+  if (homeCheck.isVerified && authority.isVerified) return undefined;
+  return homeCheck.verify().then(() => authority.verify());
 }
 
 type AnyHandler = (

@@ -11,6 +11,7 @@ import type { AuditTrail } from '../vault/audit-trail.ts';
 import type { VaultLock } from '../vault/vault-lock.ts';
 import type { HomeCheck } from '../home/home-check.ts';
 import type { KeptPause } from '../home/kept-pause.ts';
+import type { Authority } from '../../store/authority.ts';
 import type { SettingsBook } from '../settings/settings-book.ts';
 import type { SignInAccess } from '../clients/sign-in-access.ts';
 import type { PermissionChange } from '../clients/widening.ts';
@@ -33,11 +34,11 @@ export interface Services {
   readonly backupKeys: Pick<BackupKeys, 'seal' | 'open'>;
   readonly pause: Pick<KeptPause, 'begin' | 'end'>;
   readonly trail: Pick<AuditTrail, 'about' | 'activity' | 'tail' | 'verify'>;
-  readonly homeCheck: Pick<HomeCheck, 'verify' | 'refuseMismatch' | 'requireOpen'>;
+  readonly homeCheck: Pick<HomeCheck, 'verify' | 'isVerified' | 'refuseMismatch' | 'requireOpen'>;
   /** Verifies the records of the home; a memory vault has none to verify. */
-  readonly authority: { verify(): Promise<void> };
+  readonly authority: Pick<Authority, 'verify' | 'isVerified'>;
   /** Runs a request, unless the broker is about to stop (shutdown.ts). */
-  readonly shutdown: { run<T>(request: () => Promise<T>): Promise<T> };
+  readonly shutdown: { run(request: () => unknown): unknown };
   readonly proxies: ProxyMethods;
   readonly forwards: Pick<Forwards, 'open' | 'list' | 'end'>;
   /** How the broker would reach this endpoint, without what is secret of it. */

@@ -9,11 +9,12 @@ import type {
 } from '../../broker/questions/token-request.ts';
 import { isKeySubject, keySubject } from '../../broker/records/api-key.ts';
 import { isChild } from '../../broker/records/local-client.ts';
-import { toWall } from '../../base/clock.ts';
+import { wholeSeconds } from '../../base/clock.ts';
 import type { ProcessName } from '../../ipc/peer/peer.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
+import { type Soon, whenThere } from '../../base/soon.ts';
 import { bearerChallenge } from '../../oauth/discovery/challenge.ts';
 import { formatScope, parseScope } from '../../oauth/base/scope.ts';
 import type { Handlers } from './services.ts';
@@ -28,33 +29,25 @@ export const tokenMethods: Pick<
   Handlers,
   'token.get' | 'token.prove' | 'token.reject' | 'url.show' | 'network.get' | 'permission.release'
 > = {
-  'token.get': async ({ broker, processes }, caller, params) => {
+  'token.get': ({ broker, processes }, caller, params) => {
+    const { scope, minimumValidity, challenge } = params;
     const request: TokenRequest = {
       clientId: brokerClientId(caller),
       asker: processes.of(caller, behindOf(broker, caller, params)),
       resource: params.resource,
-      ...(params.scope === undefined ? {} : { scope: parseScope(params.scope) }),
-      ...(params.account === undefined ? {} : { account: params.account }),
-      ...(params.chosenBy === undefined ? {} : { chosenBy: params.chosenBy }),
-      ...(params.minimumValidity === undefined ? {} : { minimumValidity: params.minimumValidity * 1000 }),
-      ...(params.challenge === undefined ? {} : { challenge: challengeFrom(params.challenge) }),
-      ...(params.operation === undefined ? {} : { operation: params.operation }),
+      scope: scope === undefined ? undefined : parseScope(scope),
+      account: params.account,
+      chosenBy: params.chosenBy,
+      minimumValidity: minimumValidity === undefined ? undefined : minimumValidity * 1000,
+      challenge: challenge && challengeFrom(challenge),
+      operation: params.operation,
       // Unattended requests wait for nobody: opening a page or a question is asked for in so many words.
       interaction: params.interaction ?? 'never',
       timeout: (params.timeout ?? defaultTimeout) * 1000,
       signal: caller.signal,
     };
     // A program that doesn't name keys gets none, whatever it may have.
-    const { kinds = ['token'] } = params;
-    const key = kinds.includes('key') ? await broker.getKey(request) : undefined;
-    if (key) {
-      broker.parts.policy.refuseFeature('apiKeys');
-      // It is good for all below its own path, and may be older than the policy.
-      broker.parts.policy.refuseResource(key.key.endpoint);
-      return keyAnswer(key);
-    }
-    if (!kinds.includes('token')) throw noKey(broker.canonical(params.resource));
-    return tokenAnswer(broker, await broker.getToken(request));
+    return params.kinds?.includes('key') ? keyOrToken(broker, request, params.kinds) : token(broker, request);
   },
 
   'token.prove': async ({ broker }, caller, { nonce, ...request }) => {
@@ -108,6 +101,27 @@ export const tokenMethods: Pick<
   },
 };
 
+/** At once if the token is in memory. */
+function token(broker: Broker, request: TokenRequest): Soon<ResultOf<'token.get'>> {
+  return whenThere(broker.getToken(request), (given) => tokenAnswer(broker, given));
+}
+
+async function keyOrToken(
+  broker: Broker,
+  request: TokenRequest,
+  kinds: NonNullable<ParamsOf<'token.get'>['kinds']>,
+): Promise<ResultOf<'token.get'>> {
+  const key = await broker.getKey(request);
+  if (key) {
+    broker.parts.policy.refuseFeature('apiKeys');
+    // It is good for all below its own path, and may be older than the policy.
+    broker.parts.policy.refuseResource(key.key.endpoint);
+    return keyAnswer(key);
+  }
+  if (!kinds.includes('token')) throw noKey(broker.canonical(request.resource));
+  return token(broker, request);
+}
+
 /** What permissions of these kinds stand under; none for a key where there is no key. */
 function subjectsAt(
   { parts }: Broker,
@@ -159,12 +173,13 @@ function keyAnswer({ key, value }: HandedKey): ResultOf<'token.get'> {
 }
 
 function tokenAnswer(broker: Broker, token: Token): ResultOf<'token.get'> {
-  const left = Math.max(0, token.expiresAt - broker.parts.clock.now());
+  const { clock } = broker.parts;
+  const left = token.expiresAt - clock.now();
   return {
     access_token: token.accessToken,
     token_type: token.tokenType,
-    expires_at: Math.floor(toWall(broker.parts.clock, token.expiresAt) / 1000),
-    expires_in: Math.floor(left / 1000),
+    expires_at: wholeSeconds(Math.round(left + clock.wall())),
+    expires_in: wholeSeconds(Math.max(0, left)),
     scope: formatScope(token.scope),
     resource: token.resource,
     account: token.account,

@@ -36,6 +36,8 @@ export class RateLimit {
 
   /** Milliseconds until one more may be taken; 0: now. */
   get wait(): number {
+    // Time only adds to what is left.
+    if (this.#left >= one) return 0;
     this.#refill();
     return this.#left >= one ? 0 : Math.ceil((one - this.#left) / this.#rate.perSecond);
   }

@@ -50,7 +50,8 @@ export interface ServerDeps {
   readonly capabilities?: readonly string[];
   /** K of the owner (`owner`) or of a local client; undefined: unpaired. May throw `locked`. */
   readonly keyFor: (clientId: string) => Promise<KeyObject | undefined>;
-  readonly dispatch: (caller: Caller, method: string, params: unknown) => Promise<unknown>;
+  /** The result, or a promise of it where something has to be waited for. Throws, or rejects with, the refusal. */
+  readonly dispatch: (caller: Caller, method: string, params: unknown) => unknown;
   /** Resolves when the owner said yes; rejects with `pairing_denied`. See PairRequest. */
   readonly pair: (request: PairRequest) => Promise<Paired>;
   /**

@@ -49,7 +49,8 @@ export interface SessionHost {
   readonly pairings: PairingQueue;
   readonly keyFor: (clientId: string) => Promise<KeyObject | undefined>;
   readonly confirmPaired: (clientId: string) => Promise<void>;
-  readonly dispatch: (caller: Caller, method: string, params: unknown) => Promise<unknown>;
+  /** The result, or a promise of it where something has to be waited for. Throws, or rejects with, the refusal. */
+  readonly dispatch: (caller: Caller, method: string, params: unknown) => unknown;
   readonly readPeer: (socket: Socket) => PeerFacts;
   readonly after: After;
   /** Changes whenever the event loop goes round: equal numbers mean that no I/O was waited for. */
@@ -94,6 +95,8 @@ type Phase =
   | { readonly at: 'pairing' }
   | { readonly at: 'ready'; readonly caller: Caller; readonly rateLimit: RateLimit }
   | { readonly at: 'closed' };
+
+type Request = Message & { readonly kind: 'request' };
 
 type Ready = Phase & { readonly at: 'ready' };
 
@@ -216,7 +219,7 @@ export class Session {
     }
     if (this.#phase.at === 'ready') {
       // A notification asks for nothing and gets no answer (JSON-RPC 2.0 §4.1).
-      if (message.kind === 'request') this.#answer(this.#phase, message).catch(() => this.destroy());
+      if (message.kind === 'request') this.#answer(this.#phase, message);
       return;
     }
     const step = this.#step(message, frame);
@@ -341,22 +344,36 @@ export class Session {
     return this.#socket.destroyed ? { kind: 'unverified' } : this.#host.readPeer(this.#socket);
   }
 
-  /** A result for which nobody waited came from memory, as a cached token does, and costs nothing. */
-  async #answer(ready: Ready, request: Message & { kind: 'request' }): Promise<void> {
-    const { caller, rateLimit } = ready;
+  /** A result that is there at once came from memory, as a cached token does, and costs nothing. */
+  #answer({ caller, rateLimit }: Ready, { id, method, params }: Request): void {
+    try {
+      const result = this.#host.dispatch(caller, method, params);
+      if (result instanceof Promise) this.#answerLater(result, id, rateLimit).catch(() => this.destroy());
+      else this.#respond(id, result ?? {});
+    } catch (error) {
+      rateLimit.take();
+      this.#refuseRequest(id, error);
+    }
+  }
+
+  /** If the result needed no turn of the event loop, nothing was waited for: that costs nothing either. */
+  async #answerLater(answer: Promise<unknown>, id: MessageId, rateLimit: RateLimit): Promise<void> {
     const turn = this.#host.turn();
     this.#inFlight += 1;
     rateLimit.take();
     try {
-      const result = await this.#host.dispatch(caller, request.method, request.params);
-      this.#respond(request.id, result ?? {});
+      this.#respond(id, (await answer) ?? {});
       if (this.#host.turn() === turn) rateLimit.giveBack();
     } catch (error) {
-      this.#write({ jsonrpc: '2.0', id: request.id, error: errorBody(error) });
-      this.#host.onRequestRefused(this, reasonOf(error));
+      this.#refuseRequest(id, error);
     }
     this.#inFlight -= 1;
     this.#advance();
+  }
+
+  #refuseRequest(id: MessageId, error: unknown): void {
+    this.#write({ jsonrpc: '2.0', id, error: errorBody(error) });
+    this.#host.onRequestRefused(this, reasonOf(error));
   }
 
   #respond(id: MessageId, result: unknown): void {

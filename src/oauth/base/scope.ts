@@ -54,6 +54,7 @@ export function union(...sets: ReadonlyArray<readonly string[]>): string[] {
 
 /** True if every scope of `part` is literally in `whole`. */
 export function isWithin(part: readonly string[], whole: readonly string[]): boolean {
+  if (part.length === 0) return true;
   const allowed = new Set(whole);
   return part.every((token) => allowed.has(token));
 }
