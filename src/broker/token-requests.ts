@@ -351,10 +351,10 @@ export class TokenRequests {
     token.handedTo.add(access.clientId);
     clients.used(access.clientId, clock.wall());
     this.#note(request, endpoint, 'token', 'ok', { grant, token });
-    const { accessToken, tokenId, expiresAt, scope } = token;
+    const { accessToken, json, tokenId, expiresAt, scope } = token;
     const { resource, account, issuer } = grant;
     const tokenType = token.proofKey ? 'DPoP' : 'Bearer';
-    return { accessToken, tokenType, tokenId, expiresAt, scope, resource, account, issuer };
+    return { accessToken, json, tokenType, tokenId, expiresAt, scope, resource, account, issuer };
   }
 
   /** Undefined until the audit log has its key. */

@@ -5,6 +5,7 @@
  * protected server refuses it. A grant has at most eight scope sets (invariant 10, docs/internals.md).
  */
 import { randomBytes } from 'node:crypto';
+import { jsonText, type JsonText } from '../../base/json-text.ts';
 import { ProofKey } from '../../oauth/client/proof-key.ts';
 import type { SigningKey } from '../../signing/base/signing-key.ts';
 
@@ -12,6 +13,8 @@ export interface AccessToken {
   /** Names the token on the wire without showing it. */
   readonly tokenId: string;
   readonly accessToken: string;
+  /** The same, for an answer. */
+  readonly json: JsonText;
   /** Milliseconds, steady. */
   readonly issuedAt: number;
   readonly expiresAt: number;
@@ -109,7 +112,7 @@ export class TokenCache {
   put(
     grantId: string,
     key: string,
-    fields: Omit<AccessToken, 'tokenId' | 'handedTo' | 'margin'>,
+    fields: Omit<AccessToken, 'tokenId' | 'json' | 'handedTo' | 'margin'>,
   ): AccessToken {
     const sets = this.#grants.get(grantId) ?? new Map<string, AccessToken>();
     this.#grants.set(grantId, sets);
@@ -117,6 +120,7 @@ export class TokenCache {
       ...fields,
       margin: marginOf(fields, this.#chance()),
       tokenId: randomBytes(8).toString('hex'),
+      json: jsonText(fields.accessToken),
       handedTo: new Set<string>(),
     };
     sets.delete(key);

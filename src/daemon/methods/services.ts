@@ -1,4 +1,6 @@
 /** What the methods of the wire need besides the broker, and the form that each of them has. */
+import type { Written } from '../../base/json-text.ts';
+import type { Soon } from '../../base/soon.ts';
 import type { Broker } from '../../broker/broker.ts';
 import type { ChildClient } from '../../broker/records/local-client.ts';
 import type { Identity } from '../../ipc/wire/handshake-messages.ts';
@@ -77,5 +79,5 @@ export type Handlers = {
     caller: Caller,
     params: ParamsOf<M>,
     approved?: PermissionChange,
-  ) => Promise<ResultOf<M>> | ResultOf<M>;
+  ) => Soon<Written<ResultOf<M>>>;
 };

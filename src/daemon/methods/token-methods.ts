@@ -14,6 +14,7 @@ import type { ProcessName } from '../../ipc/peer/peer.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
+import type { Written } from '../../base/json-text.ts';
 import { type Soon, whenThere } from '../../base/soon.ts';
 import { bearerChallenge } from '../../oauth/discovery/challenge.ts';
 import { formatScope, parseScope } from '../../oauth/base/scope.ts';
@@ -101,8 +102,10 @@ export const tokenMethods: Pick<
   },
 };
 
+type Answer = Written<ResultOf<'token.get'>>;
+
 /** At once if the token is in memory. */
-function token(broker: Broker, request: TokenRequest): Soon<ResultOf<'token.get'>> {
+function token(broker: Broker, request: TokenRequest): Soon<Answer> {
   return whenThere(broker.getToken(request), (given) => tokenAnswer(broker, given));
 }
 
@@ -110,7 +113,7 @@ async function keyOrToken(
   broker: Broker,
   request: TokenRequest,
   kinds: NonNullable<ParamsOf<'token.get'>['kinds']>,
-): Promise<ResultOf<'token.get'>> {
+): Promise<Answer> {
   const key = await broker.getKey(request);
   if (key) {
     broker.parts.policy.refuseFeature('apiKeys');
@@ -172,11 +175,11 @@ function keyAnswer({ key, value }: HandedKey): ResultOf<'token.get'> {
   };
 }
 
-function tokenAnswer(broker: Broker, token: Token): ResultOf<'token.get'> {
+function tokenAnswer(broker: Broker, token: Token): Answer {
   const { clock } = broker.parts;
   const left = token.expiresAt - clock.now();
   return {
-    access_token: token.accessToken,
+    access_token: token.json,
     token_type: token.tokenType,
     expires_at: wholeSeconds(Math.round(left + clock.wall())),
     expires_in: wholeSeconds(Math.max(0, left)),

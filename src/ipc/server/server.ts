@@ -301,17 +301,19 @@ class Reception {
   }
 }
 
-/** Counts the rounds of the event loop in which somebody asked. */
+/** Counts the times that somebody asked, and all promises that waited for nothing have run since. */
 function turnCounter(): () => number {
   let turn = 0;
   let isCurrent = false;
+  const end = (): void => {
+    turn += 1;
+    isCurrent = false;
+  };
   return () => {
     if (isCurrent) return turn;
     isCurrent = true;
-    setImmediate(() => {
-      turn += 1;
-      isCurrent = false;
-    });
+    // A tick that a promise asks for comes once no promise can run any more.
+    queueMicrotask(() => process.nextTick(end));
     return turn;
   };
 }

@@ -53,7 +53,7 @@ export interface SessionHost {
   readonly dispatch: (caller: Caller, method: string, params: unknown) => unknown;
   readonly readPeer: (socket: Socket) => PeerFacts;
   readonly after: After;
-  /** Changes whenever the event loop goes round: equal numbers mean that no I/O was waited for. */
+  /** Changes once all promises that can run have run: equal numbers mean that no I/O was waited for. */
   readonly turn: () => number;
   /** Counts a proven connection of this client, and gives its requests' allowance. Throws `rate_limited`. */
   readonly seat: (session: Session, clientId: string) => RateLimit;
@@ -356,7 +356,7 @@ export class Session {
     }
   }
 
-  /** If the result needed no turn of the event loop, nothing was waited for: that costs nothing either. */
+  /** If the result was there before anything else could happen, nothing was waited for: that costs nothing either. */
   async #answerLater(answer: Promise<unknown>, id: MessageId, rateLimit: RateLimit): Promise<void> {
     const turn = this.#host.turn();
     this.#inFlight += 1;
