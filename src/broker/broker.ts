@@ -3,7 +3,7 @@
  * invariants.
  */
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
-import type { Soon } from '../base/soon.ts';
+import type { Soon } from './soon.ts';
 import { asTyped, canonicalResource } from '../oauth/base/resource.ts';
 import { AccountChoices } from './account-choices.ts';
 import { Consent } from './consent/consent.ts';

@@ -12,7 +12,7 @@
  */
 import { reasonOf } from '../base/errors.ts';
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
-import type { Soon } from '../base/soon.ts';
+import type { Soon } from './soon.ts';
 import { canonicalResource } from '../oauth/base/resource.ts';
 import { isWithin, union, withoutOfflineAccess } from '../oauth/base/scope.ts';
 import type { AccountChoices } from './account-choices.ts';

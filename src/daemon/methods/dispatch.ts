@@ -6,7 +6,7 @@
  * proxies, which nobody can guess, go to the owner.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { type Soon, whenThere } from '../../base/soon.ts';
+import { type Soon, whenThere } from '../../broker/soon.ts';
 import { changesLists, isMethod, isWidening, methodRow, methods } from '../../ipc/protocol/methods.ts';
 import type { MethodName } from '../../ipc/protocol/methods.ts';
 import type { Caller, ServerDeps } from '../../ipc/server/server.ts';

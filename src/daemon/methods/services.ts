@@ -1,6 +1,6 @@
 /** What the methods of the wire need besides the broker, and the form that each of them has. */
-import type { Written } from '../../base/json-text.ts';
-import type { Soon } from '../../base/soon.ts';
+import type { Written } from '../../broker/records/json-text.ts';
+import type { Soon } from '../../broker/soon.ts';
 import type { Broker } from '../../broker/broker.ts';
 import type { ChildClient } from '../../broker/records/local-client.ts';
 import type { Identity } from '../../ipc/wire/handshake-messages.ts';

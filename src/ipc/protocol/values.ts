@@ -12,7 +12,7 @@ import { idPattern, namePattern } from '../wire/values.ts';
 export const day = 24 * 60 * 60;
 
 export const id = z.string().regex(idPattern);
-export const name = z.string().regex(namePattern).max(maxLength.id);
+export const name = z.string().regex(namePattern()).max(maxLength.id);
 export const url = z.string().min(1).max(maxLength.url);
 export const scope = z.string().max(maxLength.scope);
 export const account = z.string().max(maxLength.account);

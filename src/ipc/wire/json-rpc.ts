@@ -4,7 +4,7 @@
  * Invariants: an error that isn't ours keeps its text in its own process. What a message repeats of the other side's
  * text is bounded and visible.
  */
-import { isReason, KeyturnError, quoted, type Reason, reasons } from '../../base/errors.ts';
+import { invisible, isReason, KeyturnError, quoted, type Reason, reasons } from '../../base/errors.ts';
 import { maxLength } from './limits.ts';
 import { isObject, isText, type Fields } from './values.ts';
 
@@ -101,7 +101,7 @@ function shown(value: unknown): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined;
   return value
     .slice(0, maxLength.sentence)
-    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (c) => quoted(c).slice(1, -1));
+    .replace(new RegExp(`[${invisible}]`, 'gu'), (c) => quoted(c).slice(1, -1));
 }
 
 /**

@@ -1,4 +1,5 @@
 /** The plain values that messages consist of, with the guards that every text and number passes. */
+import { invisible } from '../../base/errors.ts';
 import { maxNameLength } from './limits.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -20,7 +21,7 @@ export function isCount(value: unknown): value is number {
 export const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** A name that a program gives itself: one line of visible text. */
-export const namePattern = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]{1,64}$/u;
+export const namePattern = (): RegExp => new RegExp(`^[^${invisible}]{1,64}$`, 'u');
 
 /** Visible ASCII: all that may stand after `Bearer ` in a header (RFC 6750 §2.1 allows less). */
 export const tokenPattern = /^[\x21-\x7e]+$/;
@@ -54,5 +55,5 @@ export function isBase64url(value: unknown, bytes: number): value is string {
 }
 
 export function isName(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= maxNameLength && namePattern.test(value);
+  return typeof value === 'string' && value.length <= maxNameLength && namePattern().test(value);
 }
