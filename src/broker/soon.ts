@@ -7,6 +7,6 @@
 export type Soon<T> = T | Promise<T>;
 
 /** Goes on with the value, at once if it is there. */
-export function whenThere<T, U>(value: Soon<T>, next: (value: T) => Soon<U>): Soon<U> {
-  return value instanceof Promise ? value.then(next) : next(value);
+export function whenThere<T, U>(value: Soon<T>, goOn: (value: T) => Soon<U>): Soon<U> {
+  return value instanceof Promise ? value.then(goOn) : goOn(value);
 }

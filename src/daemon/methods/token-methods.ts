@@ -48,7 +48,9 @@ export const tokenMethods: Pick<
       signal: caller.signal,
     };
     // A program that doesn't name keys gets none, whatever it may have.
-    return params.kinds?.includes('key') ? keyOrToken(broker, request, params.kinds) : token(broker, request);
+    return params.kinds?.includes('key')
+      ? keyOrToken(broker, request, params.kinds)
+      : tokenFor(broker, request);
   },
 
   'token.prove': async ({ broker }, caller, { nonce, ...request }) => {
@@ -105,7 +107,7 @@ export const tokenMethods: Pick<
 type Answer = Written<ResultOf<'token.get'>>;
 
 /** At once if the token is in memory. */
-function token(broker: Broker, request: TokenRequest): Soon<Answer> {
+function tokenFor(broker: Broker, request: TokenRequest): Soon<Answer> {
   return whenThere(broker.getToken(request), (given) => tokenAnswer(broker, given));
 }
 
@@ -122,7 +124,7 @@ async function keyOrToken(
     return keyAnswer(key);
   }
   if (!kinds.includes('token')) throw noKey(broker.canonical(request.resource));
-  return token(broker, request);
+  return tokenFor(broker, request);
 }
 
 /** What permissions of these kinds stand under; none for a key where there is no key. */
