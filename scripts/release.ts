@@ -1,0 +1,62 @@
+/**
+ * `npm run release`: all that a release has, into release/: the npm package, the Debian package, the programs of one file, bills of
+ * materials, the notes, and the checksums of all of them.
+ *
+ * Invariant: only from a checkout without changes whose commit has the tag of its version, so that anybody can build the same anew.
+ */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { releaseNotes } from './packaging/notes.ts';
+import { root } from './packaging/program.ts';
+
+const release = path.join(root, 'release');
+const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string };
+
+const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
+
+/** Says why this checkout can't be released; empty if it can. */
+function obstacle(): string {
+  if (git('status', '--porcelain') !== '') return 'the checkout has changes: commit them first.';
+  const tag = `v${version}`;
+  if (!git('tag', '--points-at', 'HEAD').split('\n').includes(tag))
+    return `this commit lacks the tag ${tag}: git checkout ${tag}, or git tag ${tag} for a new release.`;
+  return '';
+}
+
+function build(): void {
+  rmSync(release, { recursive: true, force: true });
+  mkdirSync(release);
+  const run = (command: string, ...args: string[]): void =>
+    void execFileSync(command, args, { cwd: root, stdio: ['ignore', 2, 2] });
+  const script = (name: string, ...args: string[]): void =>
+    run(process.execPath, path.join(root, 'scripts', name), ...args);
+  run('npm', 'pack', '--ignore-scripts', '--pack-destination', release);
+  script('package-deb.ts', '--output', release);
+  script('package-single.ts', '--output', release);
+  script('sbom.mjs', path.join(release, `keyturn-${version}.cdx.json`));
+  const texts = ['CHANGELOG.md', 'README.md'].map((name) => readFileSync(path.join(root, name), 'utf8'));
+  writeFileSync(path.join(release, 'NOTES.md'), releaseNotes(version, ...(texts as [string, string])));
+}
+
+/** In the form that `sha256sum --check` reads. */
+function checksums(): string {
+  return readdirSync(release)
+    .map((name) => {
+      const hash = createHash('sha256').update(readFileSync(path.join(release, name)));
+      return `${hash.digest('hex')}  ${name}\n`;
+    })
+    .join('');
+}
+
+const why = obstacle();
+if (why === '') {
+  build();
+  writeFileSync(path.join(release, 'SHA256SUMS'), checksums());
+  process.stdout.write(`${release}\n`);
+} else {
+  process.stderr.write(`release: ${why}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,35 @@
+/** A clone of this repository's last commit, in which `npm run release` runs; it ends with the test. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { appendFileSync, symlinkSync } from 'node:fs';
+import path from 'node:path';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+const root = path.join(import.meta.dirname, '..', '..', '..');
+
+export interface Clone {
+  readonly folder: string;
+  git(...args: string[]): string;
+  /** The script of `npm run release`, without the set-up before it. */
+  release(): { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+}
+
+export function cloned(): Clone {
+  const folder = path.join(temporaryFolder(), 'clone');
+  execFileSync('git', ['clone', '--quiet', '--no-tags', '--depth', '1', `file://${root}`, folder]);
+  // As a link it isn't the folder that .gitignore names.
+  appendFileSync(path.join(folder, '.git', 'info', 'exclude'), 'node_modules\n');
+  symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
+  return {
+    folder,
+    git: (...args) => execFileSync('git', args, { cwd: folder, encoding: 'utf8' }),
+    release() {
+      const script = path.join(folder, 'scripts', 'release.ts');
+      const { status, stdout, stderr } = spawnSync(process.execPath, [script], {
+        cwd: folder,
+        encoding: 'utf8',
+        maxBuffer: 2 ** 26,
+      });
+      return { code: status, stdout, stderr };
+    },
+  };
+}
