@@ -274,7 +274,7 @@ export class Refresher {
   }
 
   /**
-   * Written to disk before the request leaves (ARCHITECTURE.md, step 1). If an earlier attempt is still recorded, we
+   * Written to disk before the request leaves (docs/reliability.md, step 1). If an earlier attempt is still recorded, we
    * keep that one, because its answer is the one we miss.
    */
   async #noteAttempt(grant: Grant): Promise<Grant> {
@@ -299,7 +299,7 @@ export class Refresher {
   }
 
   /**
-   * ARCHITECTURE.md, step 2. In the grant's turn, so that nothing newer can be there: a sign-in that came meanwhile
+   * docs/reliability.md, step 2. In the grant's turn, so that nothing newer can be there: a sign-in that came meanwhile
    * waits.
    */
   async #rotate(grant: Grant, secret: GrantSecret, { refreshToken, scope }: Sent): Promise<void> {
@@ -309,7 +309,7 @@ export class Refresher {
     await this.secrets.rotate(grant.id, { ...secret, ...narrowed, refreshToken });
   }
 
-  /** ARCHITECTURE.md, step 3: the record says that the refresh is over. */
+  /** docs/reliability.md, step 3: the record says that the refresh is over. */
   async #keep(grant: Grant, answer: TokenResponse, { scope, secret }: Prepared): Promise<AccessToken> {
     const { grants, cache, clock } = this.#parts;
     const lostScope = lostAfter(grant, answer, secret.narrowedTo);
