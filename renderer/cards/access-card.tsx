@@ -160,8 +160,7 @@ async function undoDenials(questions: Questions, clientId: string): Promise<void
     const answer = await call(method, { client: clientId, resource });
     if (!answer.ok) refusals.push(answer.refusal);
   }
-  const [refusal] = refusals;
-  announce(refusal ? spokenRefusal(refusal) : undone);
+  announce(refusals[0] ? spokenRefusal(refusals[0]) : undone);
   rereadAll();
 }
 

@@ -5,7 +5,8 @@
  * through, and the page must stand by itself.
  */
 import { describe, expect, it } from 'vitest';
-import { emptyStatus as status, hostileAsker } from '../support/homes/example-desk.ts';
+import { hostileAsker } from '../support/homes/example-askers.ts';
+import { emptyStatus as status } from '../support/homes/example-desk.ts';
 import { type Answer, overflowing, type PageWindow, windowsOfOneBrowser } from './page-window.ts';
 import { answering, grant, hour, inHours, type Lists, now, program, question } from './written-lists.ts';
 

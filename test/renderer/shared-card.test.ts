@@ -44,6 +44,7 @@ interface Options {
 /** The card window over these questions; `ask` changes them, and `calls` are those that answer or undo. */
 async function card({ questions = three, permissions = [], ...options }: Options = {}) {
   const lists = {
+    'card.answer': {},
     'interaction.list': { interactions: [...questions] },
     'client.list': { clients: [{ clientId: 'c1', name: 'editor', pairedAt: 1, permissions }] },
     'grant.list': { grants: [] },

@@ -4,7 +4,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import { accessibilityFaults } from '../support/browsers/accessibility.ts';
-import { attestedEditor, differingIndex, emptyStatus as status } from '../support/homes/example-desk.ts';
+import { attestedEditor } from '../support/homes/example-askers.ts';
+import { differingIndex, emptyStatus as status } from '../support/homes/example-desk.ts';
 import { type PageWindow, windowsOfOneBrowser } from './page-window.ts';
 import { answering, grant, hour, inHours, type Lists, now, program, question } from './written-lists.ts';
 

@@ -404,7 +404,6 @@ const answers: { readonly [C in ChannelName]?: ResultOn<C> } = {
   'settings.get': { settings, details, desk: 'here' },
   'preferences.get': examplePreferences,
   'card.shown': {},
-  'card.answer': {},
   'card.fit': {},
   status,
 };
@@ -419,25 +418,3 @@ export function exampleAnswer(other: typeof answers = {}): Answer {
     return { ok: true, value: channels[channel].result.parse(known[channel] ?? {}) };
   };
 }
-
-/** An asker whose file, arguments and names are all this text. */
-export function hostileAsker(text: string): Question['asker'] {
-  const claimed = text.slice(0, 256);
-  return {
-    verified: true,
-    pid: 7,
-    executable: text,
-    file: 'interpreter',
-    claim: { script: claimed, arguments: [claimed], isCut: true, folder: claimed },
-    enclosures: [{ kind: 'unit', name: claimed }],
-    parents: [text, 'sh'],
-  };
-}
-
-export const attestedEditor: Question['asker'] = {
-  verified: true,
-  pid: 4711,
-  executable: '/usr/bin/editor',
-  file: 'attested',
-  parents: ['bash', 'tmux', 'systemd'],
-};

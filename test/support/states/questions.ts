@@ -3,7 +3,8 @@
  * texts get. All of it is invented.
  */
 import type { ResultOn } from '../../../electron/bridge/channels.ts';
-import { attestedEditor, exampleNow, exampleQuestions, hostileAsker } from '../homes/example-desk.ts';
+import { attestedEditor, hostileAsker } from '../homes/example-askers.ts';
+import { exampleNow, exampleQuestions } from '../homes/example-desk.ts';
 
 export type Question = ResultOn<'interaction.list'>['interactions'][number];
 

@@ -27,7 +27,8 @@ import {
   wrong,
 } from './lists.ts';
 import type { Lists } from './lists.ts';
-import { longBreath, oneBreath, questions } from './questions.ts';
+import { questions } from './questions.ts';
+import { severalStates } from './several.ts';
 
 type Catalogue = typeof english | typeof german;
 
@@ -287,13 +288,6 @@ const dialogStates: readonly DeskState[] = [
     press: ['.waiting button'],
     lists: waiting(questions['allow-long'] ?? allow),
   },
-  {
-    name: 'several-in-main-window',
-    hash: 'servers',
-    sign: 'dialog .question',
-    press: ['.waiting button'],
-    lists: waiting(...oneBreath),
-  },
 ];
 
 /** The window of cards. */
@@ -312,37 +306,7 @@ const cardStates: readonly DeskState[] = [
     isLarge: true,
   })),
   { name: 'card-1-of-4', hash: 'card', sign: '.position', lists: waiting(allow, pair, url, command) },
-  { name: 'card-several', hash: 'card', sign: '.one-of-several', lists: waiting(...oneBreath) },
-  { name: 'card-several-long', hash: 'card', sign: '.one-of-several', lists: waiting(...longBreath) },
-  {
-    name: 'card-several-large',
-    hash: 'card',
-    sign: '.one-of-several',
-    lists: waiting(...oneBreath),
-    isLarge: true,
-  },
-  {
-    name: 'card-several-left-out',
-    hash: 'card',
-    sign: '.left-out',
-    press: ['.one-of-several .party-name input'],
-    lists: waiting(...oneBreath),
-  },
-  {
-    name: 'card-several-none-ticked',
-    hash: 'card',
-    sign: '.left-out',
-    press: oneBreath.map((_, at) => `.parties > :nth-child(${at + 2}) .party-name input`),
-    lists: waiting(...oneBreath),
-  },
-  {
-    name: 'card-several-refused',
-    hash: 'card',
-    sign: '.refused',
-    press: ['.question button.danger'],
-    lists: waiting(...oneBreath),
-    refused: ['card.answer'],
-  },
+  ...severalStates,
   { name: 'card-nothing', hash: 'card', sign: '.empty' },
   { name: 'card-unreadable', hash: 'card', sign: '.refused', refused: ['interaction.list'] },
   {

@@ -1,0 +1,26 @@
+/** Who asks on the cards of the example desk. */
+import type { ResultOn } from '../../../electron/bridge/channels.ts';
+
+type Question = ResultOn<'interaction.list'>['interactions'][number];
+
+/** An asker whose file, arguments and names are all this text. */
+export function hostileAsker(text: string): Question['asker'] {
+  const claimed = text.slice(0, 256);
+  return {
+    verified: true,
+    pid: 7,
+    executable: text,
+    file: 'interpreter',
+    claim: { script: claimed, arguments: [claimed], isCut: true, folder: claimed },
+    enclosures: [{ kind: 'unit', name: claimed }],
+    parents: [text, 'sh'],
+  };
+}
+
+export const attestedEditor: Question['asker'] = {
+  verified: true,
+  pid: 4711,
+  executable: '/usr/bin/editor',
+  file: 'attested',
+  parents: ['bash', 'tmux', 'systemd'],
+};
