@@ -88,7 +88,14 @@ export function dropWithoutCompany({
   grants,
   cache,
 }: CompanyRecords & Pick<CompanyParts, 'cache'>): void {
-  const providers = new Map(registrations.readable().map((record) => [record.id, providerOf(record)]));
+  const providers = new Map(
+    registrations.readable().flatMap((record) => {
+      const provider = providerOf(record);
+      return provider === undefined ? [] : [[record.id, provider] as const];
+    }),
+  );
+  // Most homes have none. Then a change costs nothing here, however many grants there are.
+  if (providers.size === 0) return;
   for (const { id, registrationId } of grants.all()) {
     const provider = providers.get(registrationId);
     if (provider !== undefined && !isSignedInAt(grants, provider)) cache.dropGrant(id);

@@ -3,7 +3,8 @@
  *
  * Invariants: there is one coarse tick that compares times, so a suspend changes nothing. It opens no page, no question
  * and no keychain prompt. A token is refreshed before its margin only if a program got it; an unused one is left to
- * expire. A failure goes to the audit log only; the next request reports it.
+ * expire. A failure goes to the audit log only; the next request reports it. Refreshes that are due together start one
+ * after another, so that no request waits behind all of them.
  */
 import type { Audit } from '../../audit/audit.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -25,6 +26,12 @@ export interface UpkeepParts {
 /** Milliseconds. Short enough to meet the margin of a token of half a minute (6 s), long enough to cost nothing. */
 export const tickEvery = 5000;
 
+/**
+ * Milliseconds between the starts of two refreshes. 500 that are due at once have all started within 13 seconds; meanwhile
+ * the broker is free most of the time. None waits for another one's answer: a server that hangs holds up its own only.
+ */
+export const startEvery = 25;
+
 /** Milliseconds by which the clocks may differ between two ticks before it is reported: a busy machine ticks late. */
 const notable = 5000;
 
@@ -38,6 +45,9 @@ export class Upkeep {
   readonly #parts: UpkeepParts;
   readonly #end = new AbortController();
   #last: Reading;
+  /** Grants that were due at a tick and wait for their start. */
+  readonly #due = new Set<string>();
+  #isStarting = false;
 
   constructor(parts: UpkeepParts) {
     this.#parts = parts;
@@ -60,10 +70,28 @@ export class Upkeep {
   /** Starts what is due, and waits for none of it. */
   tick(): void {
     this.#noteTime();
-    const { refresher, cache } = this.#parts;
-    if (refresher.isVaultInTrouble) return;
-    for (const grantId of cache.grants()) {
-      if (this.#isDue(grantId)) void this.#refresh(grantId);
+    for (const grantId of this.#parts.cache.grants()) {
+      if (this.#isDue(grantId)) this.#due.add(grantId);
+    }
+    if (!this.#isStarting) void this.#startDue();
+  }
+
+  /** What a tick adds meanwhile is started too. Much may have happened while a grant waited, so each is looked at again. */
+  async #startDue(): Promise<void> {
+    const { clock, refresher } = this.#parts;
+    this.#isStarting = true;
+    try {
+      for (const grantId of this.#due) {
+        this.#due.delete(grantId);
+        if (refresher.isVaultInTrouble || !this.#isDue(grantId)) continue;
+        void this.#refresh(grantId);
+        if (this.#due.size > 0) await clock.sleep(startEvery, this.#end.signal);
+      }
+    } catch {
+      // Stopped: the sleep ended early.
+      this.#due.clear();
+    } finally {
+      this.#isStarting = false;
     }
   }
 

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tickEvery, Upkeep } from '../../../src/broker/tokens/upkeep.ts';
+import { fullScope } from '../../../src/broker/tokens/token-cache.ts';
+import { startEvery, tickEvery, Upkeep } from '../../../src/broker/tokens/upkeep.ts';
 import { openWorld } from '../../support/world.ts';
 import type { TestWorld } from '../../support/world.ts';
 import { brokerRig, inWorld, refusal } from '../rig.ts';
@@ -47,6 +48,9 @@ async function rows({ parts, folder }: Rig, event: string): Promise<string[]> {
     .filter((row) => row.event === event)
     .map((row) => row.outcome);
 }
+
+/** What waits for the clock goes on. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** The last tick before a request would have to wait for the refresh. */
 const due = hour - 5 * minute - tickEvery;
@@ -113,6 +117,47 @@ describe('a token that a program uses', () => {
   });
 });
 
+describe('tokens that are due at once', () => {
+  /** Alice's and Bob's; both due. Which of them are being refreshed. */
+  async function twoDue(): Promise<Kept & { readonly begun: () => boolean[] }> {
+    const rig = await kept();
+    rig.person.account = 'bob';
+    const ids = [rig.grant().id, (await rig.login({ account: 'bob' })).id];
+    const { cache, refresher } = rig.parts;
+    for (const id of ids) cache.get(id, fullScope)?.handedTo.add('a program');
+    rig.clock.advance(due);
+    return { ...rig, begun: () => ids.map((id) => refresher.isRefreshing(id)) };
+  }
+
+  it('tokens that are due at once are refreshed one after another, and none waits for the answer to another', async () => {
+    const { clock, upkeep, parts, begun } = await twoDue();
+    const held = world.holdTokenRequests();
+    upkeep.tick();
+    expect(begun()).toEqual([true, false]);
+    // Neither another tick nor too short a time starts the next one.
+    upkeep.tick();
+    clock.advance(startEvery - 1);
+    await turn();
+    expect(begun()).toEqual([true, false]);
+    clock.advance(1);
+    await turn();
+    expect(begun()).toEqual([true, true]);
+    held.release();
+    await parts.refresher.settled();
+    expect(begun()).toEqual([false, false]);
+  });
+
+  it('tokens that are due at once are left alone from the moment when the broker stops', async () => {
+    const { clock, upkeep, parts, begun } = await twoDue();
+    upkeep.tick();
+    upkeep.stop();
+    clock.advance(startEvery);
+    await turn();
+    expect(begun()[1]).toBe(false);
+    await parts.refresher.settled();
+  });
+});
+
 describe('a machine that wakes up, or is online again', () => {
   it('a machine that wakes up or is online again asks a server that failed before at once, and refreshes what is due', async () => {
     const rig = await kept();
@@ -136,7 +181,7 @@ describe('the tick', () => {
     rig.upkeep.start();
     expect(rig.parts.refresher.isRefreshing(rig.grant().id)).toBe(false);
     rig.clock.advance(tickEvery);
-    await new Promise((resolve) => setImmediate(resolve));
+    await turn();
     expect(rig.parts.refresher.isRefreshing(rig.grant().id)).toBe(true);
     rig.upkeep.stop();
     await rig.parts.refresher.settled();
