@@ -101,7 +101,15 @@ export class BrokerHome {
   async signIn(resource: string): Promise<void> {
     await this.#asOwner(async (owner) => {
       await owner.request('login.start', { resource, method: 'browser' });
-      await owner.request('permission.set', { client: 'bench', resource, decision: 'allow' });
+    });
+    await this.allow([resource]);
+  }
+
+  /** Allows resources that somebody is signed in at to the program `bench`. */
+  async allow(resources: readonly string[]): Promise<void> {
+    await this.#asOwner(async (owner) => {
+      for (const resource of resources)
+        await owner.request('permission.set', { client: 'bench', resource, decision: 'allow' });
     });
   }
 

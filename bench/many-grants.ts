@@ -42,6 +42,14 @@ export async function sealedHome(): Promise<BrokerHome> {
 
 /** Adds copies of the home's first grant, of servers that aren't there. No broker may run in the home. */
 export async function addGrants(env: NodeJS.ProcessEnv, count: number): Promise<void> {
+  await addGrantsOf(
+    env,
+    Array.from({ length: count }, () => `https://${randomBytes(8).toString('hex')}.example`),
+  );
+}
+
+/** The same, of these resources. */
+export async function addGrantsOf(env: NodeJS.ProcessEnv, resources: readonly string[]): Promise<void> {
   const vault = await openVault(env);
   const log = new RecordLog(path.join(homePaths(env).state, 'grants.jsonl'), grantSchema);
   await log.load();
@@ -49,10 +57,9 @@ export async function addGrants(env: NodeJS.ProcessEnv, count: number): Promise<
   if (!first) throw new Error('the home has no grant');
   const item = JSON.parse(await vault.read(grantVaultId(first.id))) as { binding: object };
   const roster = JSON.parse(await vault.read(rosterItem)) as { grants: Record<string, string> };
-  const copies: Grant[] = Array.from({ length: count }, () => {
+  const copies: Grant[] = resources.map((resource) => {
     const id = randomBytes(8).toString('hex');
-    const resource = `https://${id}.example`;
-    return { ...first, id, endpoints: [`${resource}/mcp`], resource };
+    return { ...first, id, endpoints: [resource], resource };
   });
   const grants = { ...roster.grants, ...Object.fromEntries(copies.map(({ id }) => [id, ''])) };
   await vault.write(rosterItem, JSON.stringify({ ...roster, grants }));

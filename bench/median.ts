@@ -4,8 +4,3 @@
 export function medianOf(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
-
-/** The median without the first tenth, which warms up. */
-export function warmMedianOf(values: readonly number[]): number {
-  return medianOf(values.slice(Math.ceil(values.length / 10)));
-}

@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: builds, measures what is ours beside a floor and a peer, and prints one table.
  *
- *   --only NAME   one row
+ *   --only NAME   one row, or those whose names begin with NAME and a hyphen
  *   --json        the rows as JSON
  *   --install     installs the contenders that this machine lacks, as root on Debian
  *   --smoke       few rounds and the build that is there: shows only that everything runs
@@ -16,19 +16,24 @@ import { parseArgs } from 'node:util';
 import { canPin } from './pinned.ts';
 import { goalText, type Measurement, type Row, verdictOf } from './row.ts';
 import { anew } from './rows/anew.ts';
-import { bridgePeer, bridgeStart } from './rows/bridge-start.ts';
+import { bridgeCall, bridgeLarge } from './rows/bridge.ts';
+import { bridgeStart } from './rows/bridge-start.ts';
 import { cold } from './rows/cold.ts';
 import { crowd } from './rows/crowd.ts';
 import { clientImport } from './rows/import.ts';
+import { due } from './rows/due.ts';
 import { durable } from './rows/durable.ts';
 import { hang } from './rows/hang.ts';
 import { keychain } from './rows/keychain.ts';
 import { kept } from './rows/kept.ts';
 import { memory } from './rows/memory.ts';
+import { memoryOfGrants, memoryUsed } from './rows/memory-in-use.ts';
 import { proof } from './rows/proof.ts';
 import { refresh } from './rows/refresh.ts';
+import { refreshes } from './rows/refreshes.ts';
 import { start } from './rows/start.ts';
 import { twenty } from './rows/twenty.ts';
+import { bridgePeer } from './workshop.ts';
 import { type BenchWorld, openWorld } from './world.ts';
 
 const measurements: readonly Measurement[] = [
@@ -39,13 +44,19 @@ const measurements: readonly Measurement[] = [
   refresh,
   hang,
   twenty,
+  refreshes,
+  due,
   keychain,
   proof,
   start,
   cold,
   bridgeStart,
+  bridgeCall,
+  bridgeLarge,
   clientImport,
   memory,
+  memoryUsed,
+  memoryOfGrants,
   durable,
 ];
 
@@ -64,7 +75,9 @@ function say(text: string): void {
 
 function chosen(): readonly Measurement[] {
   const { only } = options;
-  const found = measurements.filter(({ name }) => only === undefined || name === only);
+  const found = measurements.filter(
+    ({ name }) => only === undefined || name === only || name.startsWith(`${only}-`),
+  );
   if (found.length > 0) return found;
   const names = measurements.map(({ name }) => name).join(', ');
   throw new Error(`there is no row ${String(only)}; there are ${names}`);

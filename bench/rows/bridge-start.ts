@@ -1,30 +1,9 @@
 /** From the start of the bridge's process to its answer to `initialize`, beside `mcp-remote` with a token that stands. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
 import process from 'node:process';
-import { bin } from '../broker-home.ts';
 import { inTurn, type Measurement } from '../row.ts';
-
-const bench = path.join(import.meta.dirname, '..');
-
-/** What `npm run bench -- --install` installs, and into which folder's node_modules. */
-export const bridgePeer = { folder: bench, spec: 'mcp-remote@0.15.1' } as const;
-
-/** Absent unless it was installed. */
-const peer = path.join(bench, 'node_modules', 'mcp-remote', 'dist', 'proxy.js');
-
-const initialize = {
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'initialize',
-  params: {
-    protocolVersion: '2025-06-18',
-    capabilities: {},
-    clientInfo: { name: 'bench', version: '1.0.0' },
-  },
-};
+import { bridgeCommand, initialize, remoteCommand } from '../workshop.ts';
 
 export const bridgeStart: Measurement = {
   name: 'bridge-start',
@@ -33,12 +12,10 @@ export const bridgeStart: Measurement = {
     const connection = await ours();
     const { access_token } = await connection.getToken({ resource });
     connection.close();
-    const headers = path.join(home.folder, 'headers');
-    writeFileSync(headers, `Authorization: Bearer ${access_token}\n`, { mode: 0o600 });
-    const remote = [peer, resource, '--header-file', headers, '--transport', 'http-only'];
+    const remote = remoteCommand(home, resource, access_token);
     const figures = await inTurn(isSmoke ? 1 : 15, {
-      ours: async () => answered([bin, 'bridge', resource, '--as', 'bench'], home.env),
-      'mcp-remote': async () => (existsSync(peer) ? answered(remote, home.env) : Number.NaN),
+      ours: async () => answered(bridgeCommand(resource), home.env),
+      'mcp-remote': async () => (remote ? answered(remote, home.env) : Number.NaN),
     });
     return {
       name: 'bridge-start',

@@ -45,11 +45,17 @@ export const hang: Measurement = {
 
 /** The 99th percentile of requests one at a time, in milliseconds, for `time` milliseconds. */
 export async function slowestOf(connection: Connection, resource: string, time: number): Promise<number> {
+  const times = await timesOf(connection, resource, time);
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? Number.NaN;
+}
+
+/** What each request took, one at a time, in milliseconds, for `time` milliseconds. */
+export async function timesOf(connection: Connection, resource: string, time: number): Promise<number[]> {
   const times: number[] = [];
   for (const end = performance.now() + time; performance.now() < end;) {
     const from = performance.now();
     await connection.getToken({ resource });
     times.push(performance.now() - from);
   }
-  return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? Number.NaN;
+  return times;
 }

@@ -1,15 +1,14 @@
 /** Resident memory of a broker that was just started and has nothing to do, beside a Node server that listens. */
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BrokerHome } from '../broker-home.ts';
+import { residentOf } from '../process-memory.ts';
 import { inTurn, type Measurement } from '../row.ts';
 
 const floorFile = path.join(import.meta.dirname, '..', 'floor.mjs');
 
 /** Milliseconds after which a start's leftovers are swept up or stay. */
-const settling = 2000;
+export const settling = 2000;
 
 export const memory: Measurement = {
   name: 'memory',
@@ -39,10 +38,3 @@ export const memory: Measurement = {
     };
   },
 };
-
-/** In megabytes; NaN where the system has no /proc. */
-function residentOf(pid: number | undefined): number {
-  if (process.platform !== 'linux' || pid === undefined) return Number.NaN;
-  const [, kilobytes] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kilobytes) / 1024;
-}
