@@ -57,7 +57,10 @@ export class BrokerHome {
   async run(program: string, ...args: string[]): Promise<string> {
     const child = spawn(program, args, { env: this.env, stdio: ['ignore', 'pipe', 'inherit'] });
     this.#children.push(child);
-    const [line] = (await once(child.stdout, 'data')) as [Buffer];
+    const ended = once(child, 'close').then(() => [undefined]);
+    const [line] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer | undefined];
+    if (line === undefined)
+      throw new Error(`${path.basename(program)} ${args.join(' ')} ended before it said anything`);
     return line.toString();
   }
 

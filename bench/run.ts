@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: builds, measures what is ours beside a floor and a peer, and prints one table.
  *
- *   --only NAME   one row, or those whose names begin with NAME and a hyphen
+ *   --only NAME   one measurement, or those whose names begin with NAME and a hyphen
  *   --json        the rows as JSON
  *   --install     installs the contenders that this machine lacks, as root on Debian
  *   --smoke       few rounds and the build that is there: shows only that everything runs
@@ -16,7 +16,8 @@ import { parseArgs } from 'node:util';
 import { canPin } from './pinned.ts';
 import { goalText, type Measurement, type Row, verdictOf } from './row.ts';
 import { anew } from './rows/anew.ts';
-import { bridgeCall, bridgeLarge } from './rows/bridge.ts';
+import { auditStream } from './rows/audit-stream.ts';
+import { bridge } from './rows/bridge.ts';
 import { bridgeStart } from './rows/bridge-start.ts';
 import { cold } from './rows/cold.ts';
 import { crowd } from './rows/crowd.ts';
@@ -29,6 +30,7 @@ import { kept } from './rows/kept.ts';
 import { memory } from './rows/memory.ts';
 import { memoryOfGrants, memoryUsed } from './rows/memory-in-use.ts';
 import { proof } from './rows/proof.ts';
+import { renderer } from './rows/renderer.ts';
 import { refresh } from './rows/refresh.ts';
 import { refreshes } from './rows/refreshes.ts';
 import { start } from './rows/start.ts';
@@ -47,17 +49,18 @@ const measurements: readonly Measurement[] = [
   refreshes,
   due,
   keychain,
+  auditStream,
   proof,
   start,
   cold,
   bridgeStart,
-  bridgeCall,
-  bridgeLarge,
+  bridge,
   clientImport,
   memory,
   memoryUsed,
   memoryOfGrants,
   durable,
+  renderer,
 ];
 
 const { values: options } = parseArgs({
@@ -93,7 +96,7 @@ async function measure(): Promise<readonly Row[]> {
   try {
     for (const { name, measure: run } of chosen()) {
       const from = performance.now();
-      rows.push(await run(stage));
+      rows.push(...[await run(stage)].flat());
       say(`${name}: ${((performance.now() - from) / 1000).toFixed(0)} s`);
     }
   } finally {

@@ -1,7 +1,7 @@
 /** Hundreds of grants whose tokens are due at the same moment: the broker refreshes them by itself, and others ask meanwhile. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '../../src/client/index.ts';
-import { medianOf } from '../median.ts';
+import { medianOf, percentileOf } from '../median.ts';
 import { askForEach, openRefreshHome, type RefreshHome } from '../refresh-home.ts';
 import { inTurn, itself, type Measurement } from '../row.ts';
 import { many } from './crowd.ts';
@@ -70,9 +70,8 @@ async function askForAll({ resources, connection }: RefreshHome): Promise<void> 
 
 /** The longest; the 99.9th percentile is put with the others. */
 function longestOf(times: readonly number[], percentiles: number[]): number {
-  const sorted = times.toSorted((a, b) => a - b);
-  percentiles.push(sorted[Math.floor(sorted.length * 0.999)] ?? Number.NaN);
-  return sorted.at(-1) ?? Number.NaN;
+  percentiles.push(percentileOf(times, 0.999));
+  return times.toSorted((a, b) => b - a)[0] ?? Number.NaN;
 }
 
 /** Asks from the first refresh to the last one; `span` is the time between them, in milliseconds. */

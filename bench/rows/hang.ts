@@ -1,5 +1,6 @@
 /** A token in memory of one resource, while the authorization server of another one hangs. */
 import type { Connection } from '../../src/client/index.ts';
+import { percentileOf } from '../median.ts';
 import { inTurn, type Measurement } from '../row.ts';
 
 /** Milliseconds for which the server hangs. */
@@ -45,8 +46,7 @@ export const hang: Measurement = {
 
 /** The 99th percentile of requests one at a time, in milliseconds, for `time` milliseconds. */
 export async function slowestOf(connection: Connection, resource: string, time: number): Promise<number> {
-  const times = await timesOf(connection, resource, time);
-  return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? Number.NaN;
+  return percentileOf(await timesOf(connection, resource, time), 0.99);
 }
 
 /** What each request took, one at a time, in milliseconds, for `time` milliseconds. */

@@ -1,0 +1,40 @@
+/**
+ * A broker in a home that is there, which notes 1,000 rows a second in its audit log after each `+` that it reads, and none
+ * after each `-`: no program can bring about so many, since repeats of one answer share a row.
+ *
+ * Nothing of the process is shielded, and it opens no browser: nobody signs in here.
+ */
+import process from 'node:process';
+import { homePaths } from '../src/base/paths.ts';
+import { startDaemon } from '../src/daemon/daemon.ts';
+import { terminalLog } from '../src/daemon/system/log.ts';
+
+const { env } = process;
+const daemon = await startDaemon({
+  paths: homePaths(env),
+  env,
+  autoStarted: true,
+  openBrowser: async () => undefined,
+  log: terminalLog(() => undefined),
+  shield: async () => [],
+});
+
+/** Milliseconds, and rows in that time. */
+const [every, rows] = [10, 10];
+const issuer = 'https://login.example';
+const { audit } = daemon.broker.parts;
+let stream: NodeJS.Timeout | undefined;
+
+function noteSome(): void {
+  for (let row = 0; row < rows; row += 1) audit.note({ event: 'refresh', outcome: 'ok', issuer });
+}
+
+process.stdin.on('data', (text: Buffer) => {
+  clearInterval(stream);
+  if (text.toString() === '+') stream = setInterval(noteSome, every);
+});
+process.on('SIGTERM', () => {
+  clearInterval(stream);
+  void daemon.stop().then(() => process.exit(0));
+});
+process.stdout.write('ready\n');
