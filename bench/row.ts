@@ -27,8 +27,9 @@ export type Goal = { readonly of: string } & ({ readonly atMost: number } | { re
 export const itself = 'itself';
 
 export interface Measurement {
-  /** Its row's, or how the names of its rows begin. */
   readonly name: string;
+  /** The names of its rows, if they are several. */
+  readonly rows?: readonly string[];
   readonly measure: (stage: Stage) => Promise<Row | readonly Row[]>;
 }
 

@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: builds, measures what is ours beside a floor and a peer, and prints one table.
  *
- *   --only NAME   one measurement, or those whose names begin with NAME and a hyphen
+ *   --only NAME   one row, or those whose names begin with NAME and a hyphen
  *   --json        the rows as JSON
  *   --install     installs the contenders that this machine lacks, as root on Debian
  *   --smoke       few rounds and the build that is there: shows only that everything runs
@@ -76,14 +76,18 @@ function say(text: string): void {
   process.stderr.write(`bench: ${text}\n`);
 }
 
-function chosen(): readonly Measurement[] {
+const rowsOf = ({ name, rows = [name] }: Measurement): readonly string[] => rows;
+
+function isChosen(name: string): boolean {
   const { only } = options;
-  const found = measurements.filter(
-    ({ name }) => only === undefined || name === only || name.startsWith(`${only}-`),
-  );
+  return only === undefined || name === only || name.startsWith(`${only}-`);
+}
+
+function chosen(): readonly Measurement[] {
+  const found = measurements.filter((measurement) => rowsOf(measurement).some(isChosen));
   if (found.length > 0) return found;
-  const names = measurements.map(({ name }) => name).join(', ');
-  throw new Error(`there is no row ${String(only)}; there are ${names}`);
+  const names = measurements.flatMap(rowsOf).join(', ');
+  throw new Error(`there is no row ${String(options.only)}; there are ${names}`);
 }
 
 async function measure(): Promise<readonly Row[]> {
@@ -96,7 +100,7 @@ async function measure(): Promise<readonly Row[]> {
   try {
     for (const { name, measure: run } of chosen()) {
       const from = performance.now();
-      rows.push(...[await run(stage)].flat());
+      rows.push(...[await run(stage)].flat().filter((row) => isChosen(row.name)));
       say(`${name}: ${((performance.now() - from) / 1000).toFixed(0)} s`);
     }
   } finally {

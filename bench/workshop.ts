@@ -59,6 +59,8 @@ export async function openWorkshop(): Promise<Workshop> {
     await home.close();
   };
   try {
+    // Each process of the home looks for the file.
+    home.trust('');
     const line = await home.start(path.join(import.meta.dirname, 'workshop-server.ts'));
     const { resource, ca } = z.object({ resource: z.string(), ca: z.string() }).parse(JSON.parse(line));
     home.trust(ca);

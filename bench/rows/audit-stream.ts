@@ -48,9 +48,7 @@ export const auditStream: Measurement = {
           broker.stdin.write('+');
           const times = await timesOf(connection, resource, turn);
           broker.stdin.write('-');
-          // What waits is written.
-          await sleep(isSmoke ? 0 : 2000);
-          rows += written() - before;
+          rows += (await settled(written, isSmoke ? 0 : 1500)) - before;
           longest.push(Math.max(...times));
           return percentileOf(times, 0.99);
         },
@@ -73,6 +71,16 @@ export const auditStream: Measurement = {
     }
   },
 };
+
+/** What is written once nothing was added to it for so many milliseconds. */
+async function settled(written: () => number, pause: number): Promise<number> {
+  for (let last = written(); ;) {
+    await sleep(pause);
+    const now = written();
+    if (now === last) return now;
+    last = now;
+  }
+}
 
 /** The variables that make it slow. Undefined where there is no C compiler, or no library can be put before others. */
 function slowDisk(folder: string): Readonly<Record<string, string>> | undefined {

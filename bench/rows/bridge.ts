@@ -8,6 +8,7 @@ const large = { name: 'repeat', arguments: { key: 'c', times: 8 * 1024 * 1024 } 
 
 export const bridge: Measurement = {
   name: 'bridge',
+  rows: ['bridge-call', 'bridge-8mb'],
   async measure({ isSmoke }) {
     const workshop = await openWorkshop();
     try {

@@ -8,10 +8,9 @@ import { many } from './crowd.ts';
 import { timesOf } from './hang.ts';
 
 /**
- * Seconds. Such a token is due some 18 seconds after it was issued: the shortest life for which the broker refreshes by itself is
- * 25, and asking for all of them takes a while.
+ * Seconds. Such a token is due some 23 seconds after it was issued, which leaves 12 for 500 that are refreshed one after another.
  */
-const lifetime = 30;
+const lifetime = 36;
 
 /** Milliseconds for which the prober asks with nothing due: then it has about as many requests as beside refreshes. */
 const quiet = 10_000;

@@ -5,6 +5,7 @@ import { type CrowdedDesk, crowdedDesk } from '../window.ts';
 
 export const renderer: Measurement = {
   name: 'renderer',
+  rows: ['renderer-paint', 'renderer-scroll'],
   async measure({ world, isSmoke }) {
     const crowd = isSmoke
       ? { grants: 3, programs: 3, rows: 50 }

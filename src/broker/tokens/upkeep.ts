@@ -27,10 +27,10 @@ export interface UpkeepParts {
 export const tickEvery = 5000;
 
 /**
- * Milliseconds between the starts of two refreshes. 500 that are due at once have all started within 13 seconds; meanwhile
+ * Milliseconds between the starts of two refreshes. 500 that are due at once have all started within ten seconds; meanwhile
  * the broker is free most of the time. None waits for another one's answer: a server that hangs holds up its own only.
  */
-export const startEvery = 25;
+export const startEvery = 20;
 
 /** Milliseconds by which the clocks may differ between two ticks before it is reported: a busy machine ticks late. */
 const notable = 5000;
