@@ -21,6 +21,9 @@ export interface Item {
 /** A number, a date, true or false: nothing here reads them. */
 const otherValue = Symbol('a value that is not read');
 
+/** Lists and tables within each other, and names of one key: far more than anybody writes, and far less than a stack holds. */
+const maxDepth = 100;
+
 const escapes: Readonly<Record<string, string>> = {
   b: '\b',
   t: '\t',
@@ -62,6 +65,7 @@ function tableOf(pairs: readonly Pair[]): Record<string, unknown> {
 class Reader {
   readonly #text: string;
   #at = 0;
+  #depth = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -107,7 +111,7 @@ class Reader {
     do {
       this.#match(/[ \t]*/y);
       const name = this.#match(/[A-Za-z0-9_-]+/y) ?? this.#string();
-      if (name === undefined) throw new NotUnderstood();
+      if (name === undefined || names.length === maxDepth) throw new NotUnderstood();
       names.push(name);
     } while (this.#match(/[ \t]*\./y) !== undefined);
     return names;
@@ -118,10 +122,18 @@ class Reader {
     if (this.#match(/"""(?:[^\\]|\\[^])*?"""+|'''[^]*?'''+/y) !== undefined) return otherValue;
     const string = this.#string();
     if (string !== undefined) return string;
-    if (this.#match(/\[/y) !== undefined) return this.#list();
-    if (this.#match(/\{/y) !== undefined) return this.#inlineTable();
+    if (this.#match(/\[/y) !== undefined) return this.#within(() => this.#list());
+    if (this.#match(/\{/y) !== undefined) return this.#within(() => this.#inlineTable());
     if (this.#match(/[A-Za-z0-9+\-_.:]+(?: [0-9:.+\-Zz]+)?/y) === undefined) throw new NotUnderstood();
     return otherValue;
+  }
+
+  #within<T>(read: () => T): T {
+    this.#depth += 1;
+    if (this.#depth > maxDepth) throw new NotUnderstood();
+    const value = read();
+    this.#depth -= 1;
+    return value;
   }
 
   #list(): unknown[] {

@@ -192,6 +192,19 @@ describe('a project file that can’t be used is refused, and no other account i
       'line 3: "https://a.example/" is named twice',
     ],
     ['text that is no TOML', '[accounts]\n"https://a.example/" = \n', 'line 2: this is no TOML'],
+    // Attack: a file that exhausts the stack of its reader.
+    ['lists within lists', `[accounts]\n"https://a.example/" = ${'['.repeat(16_000)}`, 'line 2: this is no TOML'],
+    [
+      'a key of thousands of names',
+      `[accounts]\n"https://a.example/" = {${'a.'.repeat(7900)}a = 1}`,
+      'line 2: this is no TOML',
+    ],
+    // Attack: lines of their own in what a terminal shows.
+    [
+      'an account of several lines',
+      '[accounts]\n"https://a.example/" = "work\\nkeyturn: ok"\n',
+      'line 2: the account is a text of 1 to 256 characters on one line',
+    ],
     ['too much text', `#${'x'.repeat(17_000)}\n`, 'it has more than 16384 bytes'],
   ])('with %s', async (_what, text, words) => {
     await refused(project('', text).folder, words);

@@ -21,7 +21,11 @@ const maxBytes = 16 * 1024;
 /** Modes by which somebody else can write a file: its group, everybody. */
 const othersWrite = 0o022;
 
-const accountSchema = z.string().min(1).max(maxLength.account);
+/** No line break and no other control character, not even by an escape of TOML's. */
+const accountSchema = z
+  .string()
+  .max(maxLength.account)
+  .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]+$/u);
 
 /** The account for that server; undefined where the file names none. Throws `file_unreadable`. */
 export function accountFor(file: string, resource: string): string | undefined {
