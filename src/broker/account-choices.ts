@@ -60,7 +60,7 @@ export class AccountChoices {
     const { folder, mark, account } = project;
     if (this.#parts.folders.has({ folder, mark, endpoint, account })) return;
     if (access.interaction === 'never') throw refusals.folderUnconfirmed(this.#named(pending, project));
-    const key = JSON.stringify([...this.#askerOf(pending), folder, mark, account]);
+    const key = JSON.stringify(['folder', ...this.#askerOf(pending), folder, mark, account]);
     await this.#questions.join(
       key,
       (signal) => this.#confirm(pending, { project, grant }, signal),
@@ -96,7 +96,7 @@ export class AccountChoices {
     const name = this.#parts.clients.nameOf(access.clientId);
     const required = refusals.accountRequired(name, endpoint, accounts);
     if (access.interaction === 'never') throw required;
-    const key = JSON.stringify([...this.#askerOf(pending), ...accounts]);
+    const key = JSON.stringify(['accounts', ...this.#askerOf(pending), ...accounts]);
     await this.#questions.join(
       key,
       async (signal) => {
@@ -196,7 +196,11 @@ export class AccountChoices {
 
   #projectOf({ request: { clientId, account, chosenBy } }: PendingRequest): Project | undefined {
     if (!chosenBy || account === undefined) return undefined;
-    return { folder: placeOf(this.#parts, clientId, chosenBy.folder), mark: chosenBy.mark, account };
+    const folder = placeOf(this.#parts, clientId, chosenBy.folder);
+    // Another host key under the same label is another machine.
+    const hostKey = this.#parts.clients.originOf(clientId)?.hostKey;
+    const mark = hostKey === undefined ? chosenBy.mark : `${hostKey} ${chosenBy.mark}`;
+    return { folder, mark, account };
   }
 
   #named(

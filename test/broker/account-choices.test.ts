@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TokenRequest } from '../../src/broker/questions/token-request.ts';
 import type { Grant } from '../../src/broker/records/grant.ts';
+import { tokenGet } from '../../src/ipc/protocol/token-schema.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
 import { brokerRig, inWorld, refusal, turnOfEvents } from './rig.ts';
@@ -141,6 +142,42 @@ describe('a project file', () => {
     await answer(rig, 'yes');
     expect(await Promise.all(asked)).toMatchObject([{ account: 'home' }, { account: 'home' }]);
   });
+
+  it('what was confirmed for a folder of another machine does not count for a machine with another host key', async () => {
+    const { rig, work, home } = await twoAccounts();
+    const paired = async (name: string, key: string): Promise<string> => {
+      const forward = { label: 'build.example', hostKey: `SHA256:${key.repeat(43)}` };
+      const { id } = await rig.parts.clients.add(name, rig.clock.wall(), { forward });
+      await rig.broker.consent.decide({
+        clientId: id,
+        endpoint: rig.endpoint,
+        decision: 'allow',
+        createdAt: rig.clock.wall(),
+        grants: [work.id, home.id],
+      });
+      return id;
+    };
+    const first = await paired('first', 'A');
+    const asked = inFolder(rig, 'home', { clientId: first });
+    expect(await answer(rig, 'yes')).toMatchObject({ folder: `build.example:${folder}` });
+    await asked;
+    const never = { interaction: 'never' } as const;
+    expect(await inFolder(rig, 'home', { clientId: first, ...never })).toMatchObject({ account: 'home' });
+    const second = await paired('second', 'B');
+    expect(await refusal(inFolder(rig, 'home', { clientId: second, ...never }))).toMatchObject({
+      reason: 'consent_required',
+    });
+  });
+
+  it.each(['build.example:/home/anna', 'notes', './notes', '\u202e/notes', ''])(
+    'a program can’t name the folder %j, which no path of this machine looks like',
+    (claimed) => {
+      const chosenBy = { folder: claimed, mark: '7:1' };
+      const asked = { resource: 'https://notes.example/mcp', account: 'home', chosenBy };
+      expect(tokenGet.safeParse(asked).success).toBe(false);
+      expect(tokenGet.safeParse({ ...asked, chosenBy: { ...chosenBy, folder } }).success).toBe(true);
+    },
+  );
 
   it('a confirmation that was written into the file counts for nothing', async () => {
     const { rig } = await twoAccounts();

@@ -45,6 +45,9 @@ const kinds = z
   .max(2)
   .optional();
 
+/** As systems spell it. So no program here can name a folder in the way that those of another machine are shown. */
+const absolutePath = /^(?:\/|[A-Za-z]:\\)/;
+
 export const tokenGet = z
   .object({
     resource: url,
@@ -53,7 +56,7 @@ export const tokenGet = z
     scope: scope.min(1).optional(),
     account: account.optional(),
     /** Why `account`: a project file in this folder names it. A claim of the program's, and shown as one. */
-    chosenBy: z.object({ folder, mark: z.string().max(maxLength.id) }).optional(),
+    chosenBy: z.object({ folder: folder.regex(absolutePath), mark: z.string().max(maxLength.id) }).optional(),
     minimumValidity: seconds.optional(),
     challenge: challenge.optional(),
     operation: z.string().max(maxLength.operation).optional(),
