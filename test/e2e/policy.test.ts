@@ -127,6 +127,7 @@ it('a policy that is not understood, or that others can change, keeps the broker
     [`{"off": ${'['.repeat(100_000)}`, 0o644, 'it is no JSON'],
     [`{"off": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 0o644, 'off.0'],
     [`{"__proto__": {"issuers": []}}`, 0o644, 'Unrecognized key'],
+    ['{"off": ["forwards"], "off": []}', 0o644, '"off" is there twice'],
     [' '.repeat(1_000_001), 0o644, 'it is no file of a usual size'],
     [{}, 0o664, 'others than root can change it'],
     [{}, 0o666, 'others than root can change it'],

@@ -21,7 +21,8 @@ const place = z
   .refine((text) => {
     const url = URL.parse(text.replace(anyLabel, someLabel));
     const isPlain = url?.search === '' && url.hash === '' && url.username === '' && url.password === '';
-    return isPlain && !url.hostname.includes('*') && ['https:', 'http:'].includes(url.protocol);
+    // A star in a path would be taken for one in the host.
+    return isPlain && /^https?:\/\/(?:\*\.)?[^*]+$/i.test(text);
   }, 'not an http or https URL without query and fragment; a star may stand for the first labels of the host');
 
 /** RFC 8252 §7.3: where the administrator registered that the browser returns to. */

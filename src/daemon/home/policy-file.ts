@@ -27,7 +27,10 @@ export async function readPolicy(file: string): Promise<Policy> {
   const text = process.platform === 'win32' ? await readOnWindows(file) : await readOnUnix(file);
   if (text === undefined) return new Policy();
   const parsed = policySchema.safeParse(jsonOf(file, text));
-  if (parsed.success) return new Policy(file, parsed.data);
+  if (parsed.success) {
+    await refuseRepeated(file, text);
+    return new Policy(file, parsed.data);
+  }
   const issue = parsed.error.issues[0];
   throw unusable(file, `${quoted(issue?.path.join('.') ?? '')}: ${issue?.message ?? 'bad value'}`);
 }
@@ -117,6 +120,20 @@ function jsonOf(file: string, text: string): unknown {
   } catch {
     throw unusable(file, 'it is no JSON');
   }
+}
+
+/** Of two fields with one name JSON.parse takes the last. The other one may forbid more. */
+async function refuseRepeated(file: string, text: string): Promise<void> {
+  const { visit } = await import('jsonc-parser');
+  const open: Set<string>[] = [];
+  visit(text, {
+    onObjectBegin: () => void open.push(new Set()),
+    onObjectEnd: () => void open.pop(),
+    onObjectProperty: (name) => {
+      if (open.at(-1)?.has(name)) throw unusable(file, `${quoted(name)} is there twice`);
+      open.at(-1)?.add(name);
+    },
+  });
 }
 
 function unusable(file: string, why: string): KeyturnError {

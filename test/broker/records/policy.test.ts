@@ -69,6 +69,9 @@ it.each([
   [{ resources: ['https://*'] }],
   [{ resources: ['https://a.*.example'] }],
   [{ resources: ['https://notes.example/?x=1'] }],
+  // Attack on a reader that looks for the star of a host anywhere.
+  [{ resources: ['https://notes.example/x://*.example'] }],
+  [{ issuers: ['https://notes.example/*'] }],
   [{ programs: ['editor'] }],
   [{ off: ['proxy'] }],
 ])('refuses %j as a whole', (content) => {
