@@ -9,13 +9,13 @@
 import { connectAsOwner } from '../../src/client/connect.ts';
 import { takeOver, timeouts } from '../../src/client/takeover.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
-import { removeService, systemdListens } from '../../src/service/user-units.ts';
+import { refuseForeignUnit, removeService, systemdListens } from '../../src/service/user-units.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { Daemon, DaemonOptions } from '../../src/daemon/daemon.ts';
 
 /**
  * Throws what `startDaemon` throws; `broker_running` where the other one stays; `conflict` where systemd holds the socket
- * and `mayRemoveService`, which asks the person, says no.
+ * and `mayRemoveService`, which asks the person, says no, or where the unit isn't Keyturn's: then nobody is asked.
  */
 export async function startSoleDaemon(
   options: DaemonOptions,
@@ -26,6 +26,7 @@ export async function startSoleDaemon(
     async () => startDaemon(options),
     async () => {
       if (!looked.isDone && (await systemdListens(options.paths, options.env))) {
+        refuseForeignUnit('keyturn.socket', options.env);
         if (!(await mayRemoveService())) throw heldBySystemd();
         // Stops the broker behind it too.
         await removeService(options.env);

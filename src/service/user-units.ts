@@ -1,10 +1,10 @@
 /**
  * The user's own units: where they lie, which of them are ours, what systemd says of them, and their end.
  *
- * Invariant: a unit that Keyturn did not write is never changed or removed.
+ * Invariant: a unit that Keyturn did not write is never changed, stopped or removed.
  */
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { KeyturnError, quoted } from '../base/errors.ts';
@@ -25,20 +25,50 @@ export function unitFile(name: UnitName, env: Environment = process.env): string
   return path.join(path.dirname(paths.config), 'systemd', 'user', name);
 }
 
-export const isOurs = (file: string): boolean => readFileSync(file, 'utf8').startsWith(mark);
+/** One that can't be read isn't. */
+export function isOurs(file: string): boolean {
+  try {
+    return readFileSync(file, 'utf8').startsWith(mark);
+  } catch {
+    return false;
+  }
+}
 
 /** The units that were removed. */
 export function removeUnits(env: Environment = process.env): string[] {
-  const files = unitNames
-    .map((name) => unitFile(name, env))
-    .filter((file) => existsSync(file) && isOurs(file));
+  const files = unitNames.map((name) => unitFile(name, env)).filter(isOurs);
   for (const file of files) rmSync(file);
   return files;
 }
 
-/** Stops the service and its socket, now and after each login. The units that were removed; throws as `systemctl`. */
+/** Where Keyturn's Debian package lays its units. One of the user's own goes before. */
+export const packagedUnits = '/usr/lib/systemd/user';
+
+/** Whether systemd would read a unit of ours by this name. */
+function isKeyturns(name: UnitName, env: Environment): boolean {
+  const file = unitFile(name, env);
+  const isThere = lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+  return isThere ? isOurs(file) : existsSync(path.join(packagedUnits, name));
+}
+
+/** Throws `conflict` where somebody else wrote the unit. */
+export function refuseForeignUnit(name: UnitName, env: Environment): void {
+  if (isKeyturns(name, env)) return;
+  throw new KeyturnError('conflict', `Keyturn did not write the unit ${name}.`, {
+    rule: 'Keyturn stops and removes only the units that it wrote',
+    hint: `Whoever wrote it can end it: systemctl --user disable --now ${name}`,
+  });
+}
+
+/**
+ * Stops the service and its socket, now and after each login. The units that were removed. Throws `conflict` where none is
+ * Keyturn's, and as `systemctl`.
+ */
 export async function removeService(env: Environment = process.env): Promise<string[]> {
-  await systemctl(['disable', '--now', ...unitNames], env);
+  // systemd refuses to stop a unit that isn't there.
+  const ours = unitNames.filter((name) => isKeyturns(name, env));
+  if (ours.length === 0) refuseForeignUnit('keyturn.service', env);
+  await systemctl(['disable', '--now', ...ours], env);
   const removed = removeUnits(env);
   await systemctl(['daemon-reload'], env);
   return removed;

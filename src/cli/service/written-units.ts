@@ -5,15 +5,15 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 import { deskCommandFile, homePaths } from '../../base/paths.ts';
 import { isSingle } from '../../base/system/single.ts';
 import { socketPath } from '../../ipc/wire/socket-path.ts';
-import { isOurs, mark, unitFile } from '../../service/user-units.ts';
+import { isOurs, mark, packagedUnits, unitFile } from '../../service/user-units.ts';
 import type { UnitName } from '../../service/user-units.ts';
 import { nodeFlags } from '../broker/auto-start.ts';
 import { literal, serviceUnit, socketUnit } from './units.ts';
 
 const documentation = 'https://keyturn.example/';
 
-/** Where the Debian package lies, with units of its own. */
-const packaged = { program: '/usr/lib/keyturn/cli/bin.js', units: '/usr/lib/systemd/user' } as const;
+/** The program of the Debian package, which has units of its own. */
+const packagedProgram = '/usr/lib/keyturn/cli/bin.js';
 
 /** Writes the units, unless the package brought them. Throws `conflict` for a unit of somebody else's. */
 export function writeUnits(withSocket: boolean): void {
@@ -21,9 +21,9 @@ export function writeUnits(withSocket: boolean): void {
   const home = process.env['KEYTURN_HOME'] ? path.resolve(process.env['KEYTURN_HOME']) : undefined;
   const own = realpathSync(isSingle ? process.execPath : (process.argv[1] ?? ''));
   if (
-    own === packaged.program &&
+    own === packagedProgram &&
     home === undefined &&
-    existsSync(path.join(packaged.units, 'keyturn.service'))
+    existsSync(path.join(packagedUnits, 'keyturn.service'))
   )
     return;
   const command: [string, ...string[]] = isSingle
