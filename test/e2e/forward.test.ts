@@ -1,6 +1,6 @@
 /** Forwards: programs of a sandbox and of another machine ask a broker that they can't reach otherwise. */
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, statSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -176,6 +176,13 @@ it('programs of another machine ask over ssh, under its verified host key; anoth
   expect(await token.ended).toMatchObject({ code: 0 });
   const headers = await far.ok(['token', resource, '--no-interaction']);
   expect(headers).toMatch(/^\S+\n$/);
+
+  // Attacks: the other end opens connections without end, and ssh notes each; another program removes the notes.
+  const [notes = ''] = readdirSync(tmpdir()).filter((name) => name.startsWith('keyturn-ssh-'));
+  const log = path.join(tmpdir(), notes, 'log');
+  appendFileSync(log, 'debug1: a connection\n'.repeat(100_000));
+  await until('the notes are cut', () => statSync(log).size < 1_000_000);
+  rmSync(log);
 
   const second = await home.keyturn(['forward', 'buildbox', resource], { env });
   expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining('is open already') });

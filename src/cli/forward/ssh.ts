@@ -14,6 +14,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -169,7 +170,7 @@ class SshLog {
     this.file = file;
     writeFileSync(file, '', { mode: 0o600 });
     // It says something of each connection that comes by.
-    this.#emptying = setInterval(() => truncateSync(file), emptyEvery).unref();
+    this.#emptying = setInterval(() => this.#emptyIfLong(), lookEvery).unref();
   }
 
   hostKey(): string | undefined {
@@ -197,13 +198,27 @@ class SshLog {
       .slice(-maxLines);
   }
 
+  /** Empty where another program removed it: it says what went wrong, and nothing rests on it once the key is read. */
   #read(): string {
-    return readFileSync(this.file, 'utf8');
+    try {
+      return readFileSync(this.file, 'utf8');
+    } catch {
+      return '';
+    }
+  }
+
+  /** The other end decides how many connections come by. */
+  #emptyIfLong(): void {
+    const size = statSync(this.file, { throwIfNoEntry: false })?.size ?? 0;
+    if (size > maxLog) truncateSync(this.file);
   }
 }
 
-/** Milliseconds. The host key is read long before. */
-const emptyEvery = 600_000;
+/** Milliseconds between two looks at the size of the log. */
+const lookEvery = 5000;
+
+/** Bytes: far more than the beginning takes, where the host key stands. */
+const maxLog = 1024 * 1024;
 
 const maxLines = 5;
 
