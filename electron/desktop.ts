@@ -45,7 +45,7 @@ import { SignInPages } from './tray/sign-in-pages.ts';
 import { forbiddenSwitches, hiddenSwitch, langSwitch } from './base/switches.ts';
 import { startSoleDaemon } from './system/sole-daemon.ts';
 import { Windows } from './windows/windows.ts';
-import { refusalWords, speak, words } from './base/words.ts';
+import { refusalWords, refusedSwitches, speak, words } from './base/words.ts';
 import { chooseLanguage } from '../words/language.ts';
 
 /** As electron-builder.yml has it: Windows shows a notification only of what its start menu knows by this name. */
@@ -63,7 +63,8 @@ export interface DesktopOptions {
 export async function startDesktop(options: DesktopOptions): Promise<void> {
   const forbidden = forbiddenSwitches(options.args);
   if (forbidden.length > 0) {
-    process.stderr.write(`keyturn: not started with ${forbidden.join(' ')}: docs/app.md says why.\n`);
+    // Before the app is ready Linux has no dialogs: there Electron writes it to stderr.
+    dialog.showErrorBox(words().startFailed, refusedSwitches(forbidden));
     app.exit(2);
     return;
   }

@@ -42,6 +42,13 @@ function written(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }
 
+/** More are not worth a line each. */
+const maxSwitches = 5;
+
+export function refusedSwitches(given: readonly string[]): string {
+  return words().switches({ switches: given.slice(0, maxSwitches).map(quotedName).join(', ') });
+}
+
 /** A server by the address that the person typed. */
 export function serverName(url: string): string {
   return quotedName(url.replace(/^https:\/\//, ''));

@@ -123,6 +123,7 @@ export const desktop = {
     'systemd listens in place of the app on this computer (keyturn service install --socket), so the app can’t start. Without the service the app serves your programs while it runs. Nothing that you allowed or signed in to is lost.',
   removeService: 'Remove the service',
   startFailed: 'Keyturn could not start',
+  switches: 'It was started with {switches}, which it does not take. docs/app.md says why.',
   faulted: 'Keyturn stopped',
   report: 'Something went wrong inside Keyturn. Please report it.',
 } as const;
