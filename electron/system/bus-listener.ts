@@ -21,8 +21,8 @@ export interface LockSignals {
 /** The head of a signal as dbus-monitor prints it. Its arguments follow, a line or more each. */
 export const signalHead = /^signal .* path=(?<path>\S+); interface=(?<interface>\S+); member=(?<member>\S+)$/;
 
-/** How a bus is found: the variables that dbus-monitor and dbus-send read. */
-export function busVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+/** How a bus is found: the variables that dbus-monitor reads. */
+function busVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { PATH, DBUS_SESSION_BUS_ADDRESS, DBUS_SYSTEM_BUS_ADDRESS, XDG_RUNTIME_DIR } = env;
   return { PATH, DBUS_SESSION_BUS_ADDRESS, DBUS_SYSTEM_BUS_ADDRESS, XDG_RUNTIME_DIR };
 }

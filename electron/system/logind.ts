@@ -4,30 +4,32 @@
  *
  * Invariant: where logind doesn't say which session is ours, every session's signals count: a lock too many.
  */
-import { execFile } from 'node:child_process';
-import { busVariables, signalHead } from './bus-listener.ts';
+import { withBus } from '../../src/daemon/system/bus-questions.ts';
+import { signalHead } from './bus-listener.ts';
 import type { LockSignals } from './bus-listener.ts';
 
 const login = 'org.freedesktop.login1';
 const manager = '/org/freedesktop/login1';
 
-/** Milliseconds for logind's answer: it answers at once, or it doesn't run. */
-const patience = 5000;
+/** D-Bus specification, "System message bus": where it is unless a variable says otherwise. */
+const standardBus = 'unix:path=/var/run/dbus/system_bus_socket';
+
+/** Nothing that means more than a path in a match rule. */
+const sessionPath = /^\/org\/freedesktop\/login1\/session\/\w+$/;
 
 /**
  * Where our session's object is. `auto` is the session that our process is in, by its control group; a desktop that
  * systemd runs isn't in one, and then it is the user's graphical session.
  */
-function ownSession(env: NodeJS.ProcessEnv): Promise<string | undefined> {
-  const call = [`--dest=${login}`, manager, `${login}.Manager.GetSession`, 'string:auto'];
-  const args = ['--system', '--print-reply=literal', `--reply-timeout=${patience}`, ...call];
-  const options = { env: busVariables(env), timeout: 2 * patience };
-  return new Promise((resolve) => {
-    execFile('dbus-send', args, options, (error, stdout) => {
-      const answer = stdout.trim();
-      resolve(error === null && answer.startsWith(`${manager}/session/`) ? answer : undefined);
-    });
-  });
+async function ownSession(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const address = env['DBUS_SYSTEM_BUS_ADDRESS'] ?? standardBus;
+  const call = { destination: login, path: manager, interface: `${login}.Manager`, member: 'GetSession' };
+  try {
+    const answer = await withBus(address, (ask) => ask({ ...call, texts: ['auto'] }));
+    return typeof answer === 'string' && sessionPath.test(answer) ? answer : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The bus lets nobody but root have logind's name, and passes on signals of its owner only. */

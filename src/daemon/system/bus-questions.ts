@@ -1,5 +1,6 @@
 /**
- * Questions to the D-Bus session, asked by hand: the few that tell whether a keychain is there.
+ * Questions to a bus of D-Bus, asked by hand: the few that tell whether a keychain is there, who draws the tray, and which
+ * session of logind's is ours.
  *
  * Invariant: nothing is started. Each message carries NO_AUTO_START, and no other program is run. It ends within a
  * bounded time, and reads a bounded answer. (D-Bus specification: Message Protocol, Authentication Protocol.)
