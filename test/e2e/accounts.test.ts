@@ -102,6 +102,23 @@ describe('a project file', () => {
     );
   });
 
+  it('is listed once it is confirmed, and asks again once that is taken back', async () => {
+    const { home, resource } = there;
+    await allow('work', 'home');
+    const { folder } = project('home');
+    await confirm(folder, 'home');
+    expect(await home.ok(['clients'])).toMatch(new RegExp(`^${folder} +${resource} +home +`, 'm'));
+    await home.ok(['end', folder, resource, '--folder']);
+    expect(await home.ok(['clients'])).not.toContain(folder);
+    expect(await home.keyturn(['end', folder, resource, '--folder'])).toMatchObject({
+      stderr: expect.stringContaining('reason: not_found'),
+    });
+    expect(await token(folder, '--no-interaction')).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(unconfirmed),
+    });
+  });
+
   it('that nobody confirmed gives no token, and says how to confirm it', async () => {
     await allow('work', 'home');
     const { folder } = project('home');
@@ -193,7 +210,11 @@ describe('a project file that can’t be used is refused, and no other account i
     ],
     ['text that is no TOML', '[accounts]\n"https://a.example/" = \n', 'line 2: this is no TOML'],
     // Attack: a file that exhausts the stack of its reader.
-    ['lists within lists', `[accounts]\n"https://a.example/" = ${'['.repeat(16_000)}`, 'line 2: this is no TOML'],
+    [
+      'lists within lists',
+      `[accounts]\n"https://a.example/" = ${'['.repeat(16_000)}`,
+      'line 2: this is no TOML',
+    ],
     [
       'a key of thousands of names',
       `[accounts]\n"https://a.example/" = {${'a.'.repeat(7900)}a = 1}`,

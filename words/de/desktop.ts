@@ -122,7 +122,8 @@ export const desktop: Translation<typeof english> = {
     'Auf diesem Computer nimmt systemd an Stelle der App Verbindungen an (keyturn service install --socket). So kann die App nicht starten. Ohne den Dienst bedient die App Ihre Programme, solange sie läuft. Freigaben und Anmeldungen bleiben.',
   removeService: 'Dienst entfernen',
   startFailed: 'Keyturn konnte nicht starten',
-  switches: 'Die App wurde mit {switches} gestartet, und das nimmt sie nicht an. In docs/app.md steht, warum.',
+  switches:
+    'Die App wurde mit {switches} gestartet, und das nimmt sie nicht an. In docs/app.md steht, warum.',
   faulted: 'Keyturn wurde beendet',
   report: 'In Keyturn ist etwas schiefgegangen. Bitte melden Sie den Fehler.',
 };

@@ -5,6 +5,7 @@
  * another account has no record. What is chosen here allows nothing: a permission has to name that account.
  */
 import { z } from 'zod';
+import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
 
 export const folderChoiceSchema = z.object({
@@ -41,6 +42,21 @@ export class FolderChoices {
       (one) =>
         one.folder === folder && one.mark === mark && one.endpoint === endpoint && one.account === account,
     );
+  }
+
+  /** The project file there is confirmed anew. Throws `not_found`. */
+  async end(folder: string, endpoint: string): Promise<void> {
+    await this.#file.change((items) => {
+      const others = items.filter((one) => one.folder !== folder || one.endpoint !== endpoint);
+      if (others.length < items.length) return others;
+      throw new KeyturnError(
+        'not_found',
+        `No project file in ${quoted(folder)} may choose for ${endpoint}.`,
+        {
+          hint: '`keyturn clients` shows the folders, as they have to be written.',
+        },
+      );
+    });
   }
 
   /** Takes the place of what was confirmed for that folder and server before. */

@@ -1,10 +1,10 @@
-/** `keyturn clients`: the paired programs and their permissions. */
+/** `keyturn clients`: the paired programs, their permissions, and the folders whose project file chooses an account. */
 import path from 'node:path';
 import { exitCodes } from '../../base/errors.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { keyPlaceWords } from '../terminal/key-rows.ts';
-import { printJson, printTable, processName, say, when } from '../terminal/output.ts';
+import { print, printJson, printTable, processName, say, when } from '../terminal/output.ts';
 
 export const command = defineCommand(
   {
@@ -12,7 +12,8 @@ export const command = defineCommand(
     summary: 'the paired programs and what they may reach',
     operands: [],
     options: { json: { type: 'boolean', summary: 'print them as JSON' } },
-    about: 'Show the programs that are paired, and what each may reach.',
+    about:
+      'Show the programs that are paired and what each may reach, and the folders whose project file chooses an account.',
     examples: ['keyturn clients --json'],
   },
   async ({ options }) => {
@@ -26,6 +27,7 @@ export const command = defineCommand(
           rows(named, new Set(refused.map(({ file }) => path.basename(file)))),
         ),
       );
+      await showFolders(refused.some(({ file }) => path.basename(file) === files.folders));
       for (const { why } of refused.filter(isShownHere)) say(`keyturn: marked entries do not count: ${why}`);
     }
     return exitCodes.ok;
@@ -50,10 +52,26 @@ async function withLastUse(clients: readonly Client[]): Promise<readonly Client[
   return clients.map((client) => (client === cli ? { ...cli, lastUsedAt } : client));
 }
 
-const files = { clients: 'clients.json', permissions: 'permissions.json' } as const;
+const files = { clients: 'clients.json', permissions: 'permissions.json', folders: 'folders.json' } as const;
 
 const isShownHere = ({ file }: { readonly file: string }): boolean =>
   Object.values<string>(files).includes(path.basename(file));
+
+/** Where a project file may choose an account, for any of the programs. */
+async function showFolders(isRefused: boolean): Promise<void> {
+  const { folders } = await ask('folder.list', {});
+  if (folders.length === 0) return;
+  print('');
+  printTable(
+    ['FOLDER', 'SERVER', 'ACCOUNT', 'CONFIRMED'],
+    folders.map(({ folder, resource, account, confirmedAt }) => [
+      `${folder}${isRefused ? ' (does not count)' : ''}`,
+      resource,
+      account,
+      when(confirmedAt),
+    ]),
+  );
+}
 
 /** What a row is called: a program by its name, and a run that it delegated access to by its own, below it. */
 interface Named {

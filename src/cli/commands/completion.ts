@@ -57,6 +57,7 @@ const knownKinds: Readonly<Record<string, ValueKind>> = {
   'RESOURCE|GRANT': 'resources',
   SERVER: 'resources',
   CLIENT: 'programs',
+  'CLIENT|FOLDER': 'programs',
   ACCOUNT: 'accounts',
   LABEL: 'accounts',
   'NAME|RESOURCE': 'proxies',

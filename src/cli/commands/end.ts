@@ -1,6 +1,9 @@
-/** `keyturn end CLIENT RESOURCE`: ends a permission. It sends the server nothing, and says so. */
+/**
+ * `keyturn end CLIENT RESOURCE`: ends a permission. It sends the server nothing, and says so. With `--folder`: what a project
+ * file chooses is confirmed anew.
+ */
 import { exitCodes, shellWord } from '../../base/errors.ts';
-import { resourceFrom } from '../terminal/arguments.ts';
+import { resourceFrom, UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { sayKeyLives, sayNothingRevoked } from '../terminal/permission-end.ts';
@@ -9,13 +12,29 @@ export const command = defineCommand(
   {
     name: 'end',
     summary: 'end a permission or a denial; revokes nothing',
-    operands: [{ name: 'CLIENT' }, { name: 'RESOURCE' }],
-    options: { key: { type: 'boolean', summary: 'the permission for the API key there' } },
+    operands: [{ name: 'CLIENT|FOLDER' }, { name: 'RESOURCE' }],
+    options: {
+      key: { type: 'boolean', summary: 'the permission for the API key there' },
+      folder: {
+        type: 'boolean',
+        summary: 'a FOLDER in place of a CLIENT',
+        more: ': its project file chooses no account there until you confirm it again',
+      },
+    },
+    usage: ['end CLIENT RESOURCE [--key]', 'end FOLDER RESOURCE --folder'],
     about:
       "End a program's permission for a protected server; a denial ends too. The program may ask again, and then you are asked. Nothing is revoked at the server.",
-    examples: ['keyturn end my-editor https://notes.example/mcp'],
+    examples: [
+      'keyturn end my-editor https://notes.example/mcp',
+      'keyturn end /home/anna/notes https://notes.example/mcp --folder',
+    ],
   },
   async ({ options, operands: [client, resource] }) => {
+    if (options.key && options.folder) throw new UsageError('--key and --folder each stand alone');
+    if (options.folder) {
+      await ask('folder.end', { folder: client, resource: resourceFrom(resource) });
+      return exitCodes.ok;
+    }
     if (options.key) {
       await ask('key.permission.end', { client, resource: resourceFrom(resource) });
       sayKeyLives();

@@ -125,13 +125,13 @@ function jsonOf(file: string, text: string): unknown {
 /** Of two fields with one name JSON.parse takes the last. The other one may forbid more. */
 async function refuseRepeated(file: string, text: string): Promise<void> {
   const { visit } = await import('jsonc-parser');
-  const open: Set<string>[] = [];
+  const around: Set<string>[] = [];
   visit(text, {
-    onObjectBegin: () => void open.push(new Set()),
-    onObjectEnd: () => void open.pop(),
+    onObjectBegin: () => void around.push(new Set()),
+    onObjectEnd: () => void around.pop(),
     onObjectProperty: (name) => {
-      if (open.at(-1)?.has(name)) throw unusable(file, `${quoted(name)} is there twice`);
-      open.at(-1)?.add(name);
+      if (around.at(-1)?.has(name)) throw unusable(file, `${quoted(name)} is there twice`);
+      around.at(-1)?.add(name);
     },
   });
 }

@@ -3,6 +3,7 @@
  * by which programs without a key come, and the forwards by which programs elsewhere do.
  */
 import type { Broker } from '../../broker/broker.ts';
+import { wholeSeconds } from '../../base/clock.ts';
 import { permissionRow } from '../../broker/consent/permission-changes.ts';
 import { isChild } from '../../broker/records/local-client.ts';
 import { KeyturnError } from '../../base/errors.ts';
@@ -21,6 +22,8 @@ export const clientMethods: Pick<
   | 'permission.end'
   | 'lease.delegate'
   | 'lease.end'
+  | 'folder.list'
+  | 'folder.end'
   | 'interaction.list'
   | 'interaction.answer'
   | 'proxy.add'
@@ -78,6 +81,22 @@ export const clientMethods: Pick<
   'lease.end': (services, caller, { clientId }) => {
     const ended = services.broker.delegating.end(brokerClientId(caller), clientId);
     for (const id of ended) services.closeConnectionsOf(id);
+    return {};
+  },
+
+  'folder.list': ({ broker }) => ({
+    folders: broker.parts.folders.shown().map(({ folder, endpoint, account, confirmedAt }) => ({
+      folder,
+      resource: endpoint,
+      account,
+      confirmedAt: wholeSeconds(confirmedAt),
+    })),
+  }),
+
+  'folder.end': async ({ broker }, _caller, { folder, resource }) => {
+    const endpoint = broker.canonical(resource);
+    await broker.parts.folders.end(folder, endpoint);
+    await broker.parts.audit.record({ event: 'account', outcome: 'ended', endpoint, folder });
     return {};
   },
 

@@ -10,6 +10,8 @@ import * as z from 'zod';
 
 import { activeHour, auditRow, auditVerdict, use } from './audit-schema.ts';
 import {
+  folderList,
+  folderNamed,
   forwardList,
   forwardNamed,
   forwardOpen,
@@ -210,6 +212,9 @@ export const methods = {
     params: z.object({ client, resource: url }),
     result: empty,
   },
+  /** Folders whose project file may choose an account. */
+  'folder.list': { who: 'owner', effect: 'reads', isPolled: true, params: empty, result: folderList },
+  'folder.end': { ...ownersEnd, params: folderNamed, result: empty },
   'interaction.list': {
     who: 'owner',
     effect: 'reads',
