@@ -223,7 +223,8 @@ export class Programs {
         current(open, async () =>
           within(after, connection.getCredential({ ...params, ...(named && { process: named }) }, options)),
         ),
-      proveToken: (params, options) => within(after, connection.proveToken(params, options)),
+      proveToken: (params, options) =>
+        current(open, async () => within(after, connection.proveToken(params, options))),
       async rejectToken(params, options) {
         const { cuts } = open;
         const { token, ...verdict } = await connection.rejectToken(params, options);

@@ -24,13 +24,19 @@ async function protectedServer(): Promise<{ readonly resource: string; readonly 
   return { resource: `http://127.0.0.1:${port}`, tokens };
 }
 
-/** `dies`: the method in whose answer the permission ends; afterwards the broker refuses. */
-async function scene(path: string, dies: 'token.get' | 'token.reject') {
+interface End {
+  /** The method in whose answer the permission ends; afterwards the broker refuses. */
+  readonly dies: 'token.get' | 'token.reject' | 'token.prove';
+  readonly type?: 'DPoP';
+}
+
+async function scene(path: string, { dies, type }: End) {
   const { resource, tokens } = await protectedServer();
   const url = `${resource}${path}`;
   let isOver = false;
   let programs: Programs | undefined;
   const answer = tokenDispatch(url, {
+    tokens: type ? [{ token_type: type }] : [],
     verdict: {
       rejected: true,
       token: {
@@ -74,13 +80,19 @@ async function scene(path: string, dies: 'token.get' | 'token.reject') {
 }
 
 it('a token that the broker gave before the permission ended does not leave the proxy after its end', async () => {
-  const { tokens, ask } = await scene('/mcp', 'token.get');
+  const { tokens, ask } = await scene('/mcp', { dies: 'token.get' });
   await expect(ask()).rejects.toMatchObject({ reason: 'not_permitted' });
   expect(tokens).toEqual([]);
 });
 
 it('a token that comes for a refused one does not leave the proxy after the permission’s end', async () => {
-  const { tokens, ask } = await scene('/refusing', 'token.reject');
+  const { tokens, ask } = await scene('/refusing', { dies: 'token.reject' });
   await expect(ask()).rejects.toMatchObject({ reason: 'not_permitted' });
   expect(tokens).toEqual(['Bearer secret-1']);
+});
+
+it('a bound token whose proof the broker gave before the permission ended does not leave the proxy after its end', async () => {
+  const { tokens, ask } = await scene('/mcp', { dies: 'token.prove', type: 'DPoP' });
+  await expect(ask()).rejects.toMatchObject({ reason: 'not_permitted' });
+  expect(tokens).toEqual([]);
 });
