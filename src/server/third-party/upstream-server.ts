@@ -84,8 +84,8 @@ export class UpstreamServer {
   ): Promise<{ url: string; started: StartedSignIn }> {
     const configuration = await this.#configuration.get();
     const { code_challenge_methods_supported: methods } = configuration.serverMetadata();
-    // RFC 9700 §2.1.1. A server that names none may support it all the same (RFC 8414 §2), and is always sent one.
-    if (methods?.includes('S256') === false) throw new TypeError('the upstream has no S256');
+    // Spec, Mandatory security requirements 1: a server that names no method may ignore the challenge that it is sent.
+    if (!methods?.includes('S256')) throw new TypeError('the upstream does not name S256');
     const scope = scopes.join(' ');
     const started = { state, nonce: openid.randomNonce(), verifier: openid.randomPKCECodeVerifier(), scope };
     const url = openid.buildAuthorizationUrl(configuration, {

@@ -52,7 +52,11 @@ export async function startUpstream(certificates: Awaited<ReturnType<typeof thro
   const jwk = { ...(await exportJWK(publicKey)), kid: 'k', alg: 'ES256', use: 'sig' };
   const state = {
     bend: {} as Bend,
-    offers: { introspection: true, revocation: true, challengeMethods: ['S256'] },
+    offers: {
+      introspection: true,
+      revocation: true,
+      challengeMethods: ['S256'] as readonly string[] | undefined,
+    },
     requests: [] as UpstreamRequest[],
     asked: new URLSearchParams(),
     count: 0,
