@@ -17,7 +17,8 @@ export async function bodyOf(request: IncomingMessage): Promise<Buffer<ArrayBuff
   if (announced > maxBody) throw tooLong();
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of request) {
+  // Not destroyed by a refusal: its rest is read then (`restOf`).
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     if (!(chunk instanceof Uint8Array)) continue;
     length += chunk.byteLength;
     if (length > maxBody) throw tooLong();
@@ -26,6 +27,19 @@ export async function bodyOf(request: IncomingMessage): Promise<Buffer<ArrayBuff
   if (length === 0) return undefined;
   if (request.method === 'GET') throw bodyOfGet();
   return Buffer.concat(chunks);
+}
+
+/**
+ * Reads what is left of a refused request, for so many milliseconds at most, and keeps none of it. A connection that is
+ * closed before is reset, and a client that sends all before it reads gets no answer.
+ */
+export async function restOf(request: IncomingMessage, patience: number): Promise<void> {
+  if (request.complete || request.destroyed) return;
+  const over = Promise.withResolvers<void>();
+  const timer = setTimeout(over.resolve, patience);
+  request.once('end', over.resolve).once('close', over.resolve).resume();
+  await over.promise;
+  clearTimeout(timer);
 }
 
 /** Bytes: a longer message carries data along, and is answered without its id. */

@@ -55,7 +55,8 @@ const statuses: Partial<Record<Reason, number>> = {
 const badGateway = 502;
 
 /**
- * Answers with the refusal; `id` is that of the message that is refused. Ends the connection where an answer had begun.
+ * Writes the refusal, whose end is the caller's; `id` is that of the message that is refused. Ends the connection where
+ * an answer had begun.
  */
 export function refuse(response: ServerResponse, error: unknown, id: MessageId | null): void {
   if (response.headersSent || response.destroyed) {
@@ -75,5 +76,5 @@ export function refuse(response: ServerResponse, error: unknown, id: MessageId |
     ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
     ...(error instanceof HttpRefusal ? error.headers : {}),
   });
-  response.end(body);
+  response.write(body);
 }

@@ -11,7 +11,7 @@ import type { Duplex } from 'node:stream';
 import { ownerOfPeer } from '../base/system/tcp-owner.ts';
 import { systemCode } from '../base/system-error.ts';
 import type { MessageId } from '../ipc/wire/json-rpc.ts';
-import { bodyOf, messageIdIn } from './body.ts';
+import { bodyOf, messageIdIn, restOf } from './body.ts';
 import { refuse } from './http-refusal.ts';
 import type { PortState, ProxyEntry } from './messages.ts';
 import { readdressed } from './endpoint-events.ts';
@@ -30,6 +30,8 @@ export interface PortLimits {
   readonly connectionsCheckingInterval: number;
   /** That an idle connection is kept for the next request. */
   readonly keepAliveTimeout: number;
+  /** For the rest of a request that was refused. */
+  readonly restTimeout: number;
   /** A program has a handful, some of them streams. */
   readonly maxConnections: number;
 }
@@ -39,6 +41,7 @@ const limits: PortLimits = {
   requestTimeout: 60_000,
   connectionsCheckingInterval: 2000,
   keepAliveTimeout: 30_000,
+  restTimeout: 5000,
   maxConnections: 128,
 };
 
@@ -46,11 +49,13 @@ export class ProxyPort {
   readonly entry: ProxyEntry;
   readonly #programs: Programs;
   readonly #server: Server;
+  readonly #restTimeout: number;
 
   constructor(entry: ProxyEntry, programs: Programs, bounds: Partial<PortLimits> = {}) {
     this.entry = entry;
     this.#programs = programs;
-    const { maxConnections, ...times } = { ...limits, ...bounds };
+    const { maxConnections, restTimeout, ...times } = { ...limits, ...bounds };
+    this.#restTimeout = restTimeout;
     this.#server = createServer({ maxHeaderSize: 16_384, ...times });
     this.#server.maxConnections = maxConnections;
     this.#server.on('connection', (socket) => {
@@ -89,6 +94,8 @@ export class ProxyPort {
       await this.#pass(program, { request, response, query, body });
     } catch (error) {
       refuse(response, error, id);
+      await restOf(request, this.#restTimeout);
+      response.end();
     }
   }
 

@@ -25,7 +25,7 @@ export async function openPort(bounds: Partial<PortLimits> = {}) {
     },
   });
   const port = await freePort();
-  const listening = new ProxyPort({ id: 'e', port, path }, programs, bounds);
+  const listening = new ProxyPort({ id: 'e', port, path }, programs, { restTimeout: 50, ...bounds });
   const state = await listening.open();
   onTestFinished(() => listening.close());
   return { port, path, state, asked, host: `127.0.0.1:${port}`, target: `/${path}/mcp` };
@@ -43,6 +43,20 @@ export async function sendBytes(port: number, bytes: string): Promise<string> {
   );
   socket.write(bytes);
   await closed;
+  return got;
+}
+
+/** As a client that sends all of it before it reads: what it then gets, or how its sending failed. */
+export async function sendAllThenRead(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  const sent = new Promise<Error | null | undefined>((resolve) => {
+    socket.on('error', resolve);
+    socket.write(bytes, resolve);
+  });
+  const failure = await sent;
+  if (failure) return failure.message;
+  let got = '';
+  for await (const piece of socket) got += String(piece);
   return got;
 }
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { statusForNobody } from '../support/servers/raw-get.ts';
-import { lines, openPort, reached, sendBytes, verdict } from './port-rig.ts';
+import { lines, openPort, reached, sendAllThenRead, sendBytes, verdict } from './port-rig.ts';
 
 const isRoot = process.getuid?.() === 0;
 
@@ -145,6 +145,20 @@ describe('a proxy’s port', () => {
     expect(verdict(answer)).toEqual({ status: 413, reason: 'invalid_request' });
     expect(asked).toEqual([]);
   });
+
+  it.each([
+    ['that is too long', 'TARGET', 413],
+    ['for another path', '/', 404],
+  ])(
+    'answers a request %s though its client reads only once all of it is sent',
+    async (_what, there, status) => {
+      const { port, host, target, asked } = await openPort({ restTimeout: 60_000 });
+      const body = 'a'.repeat(0x4000000);
+      const request = lines({ target: there.replace('TARGET', target), headers: [`Host: ${host}`], body });
+      expect(verdict(await sendAllThenRead(port, request)).status).toBe(status);
+      expect(asked).toEqual([]);
+    },
+  );
 
   describe('its places', () => {
     const soon = { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 };
