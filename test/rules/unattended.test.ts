@@ -1,6 +1,7 @@
 /** Tokens without a person: client credentials and enterprise-managed authorization, off unless entered. */
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
-import { unlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -318,6 +319,35 @@ describe('enterprise-managed authorization', () => {
     expect(authorizationServer.server.asked('/revoke', 'POST')).toHaveLength(1);
     writeFileSync(idTokenFile, provider.idToken('at-the-company', alice));
     expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
+  });
+
+  it('an ID token of another person, or one that the company refuses, is sent again only after a minute, unless it changed', async () => {
+    const { rig, provider, idTokenFile } = await company();
+    await rig.ask(never);
+    rig.clock.advance(3_600_000);
+    writeFileSync(idTokenFile, provider.idToken('at-the-company', 'mallory@company.example'));
+    for (const more of [{}, { retryAfter: 60 }])
+      expect(await refused(rig.ask(never))).toMatchObject({ reason: 'account_mismatch', ...more });
+    expect(provider.counts.tokenExchanges).toBe(2);
+    writeFileSync(idTokenFile, provider.idToken('another-client', 'alice@company.example'));
+    for (const more of [{}, { retryAfter: 60 }])
+      expect(await refused(rig.ask(never))).toMatchObject({ reason: 'login_failed', ...more });
+    expect(tokenRequests(provider)).toHaveLength(3);
+    rig.clock.advance(60_000);
+    await refused(rig.ask(never));
+    expect(tokenRequests(provider)).toHaveLength(4);
+  });
+
+  it.each<[string, (file: string) => void]>([
+    ['a pipe that nobody writes to', (file) => void execFileSync('mkfifo', [file])],
+    ['a device without an end', (file) => symlinkSync('/dev/zero', file)],
+    ['a file of more than 64 KiB', (file) => writeFileSync(file, `a.${'a'.repeat(65_536)}.a`)],
+  ])('waits for no ID token from %s, and keeps none of it', async (_what, lay) => {
+    const { rig, provider, idTokenFile } = await company();
+    unlinkSync(idTokenFile);
+    lay(idTokenFile);
+    expect(await refused(rig.ask(never))).toMatchObject({ reason: 'file_unreadable' });
+    expect(tokenRequests(provider)).toEqual([]);
   });
 
   it('believes no identity provider that calls itself otherwise', async () => {

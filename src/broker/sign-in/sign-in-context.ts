@@ -16,14 +16,14 @@ import type { PageOptions, RefusedPrompts } from './page-options.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 import type { SignInDetails, SignInMethod } from '../questions/starter.ts';
 import type { RedirectParts } from '../destination/new-client.ts';
-import type { WorkloadAssertions } from './workload-assertions.ts';
+import type { AssertionSources } from './assertion-sources.ts';
 
 export interface SignInParts extends DestinationParts, RedirectParts, StoreGrantParts {
   readonly vault: Vault;
   readonly overrides: OverrideBook;
   readonly interactions: Interactions;
   readonly refusedPrompts: RefusedPrompts;
-  readonly assertions: WorkloadAssertions;
+  readonly assertions: AssertionSources;
   /** Hands an address of our loopback listener to the system browser without a shell. Rejects where there is none. */
   openBrowser(url: string): Promise<void>;
 }

@@ -9,7 +9,6 @@ import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
 import { PromptRefused } from '../../oauth/grants/authorization-failure.ts';
 import { requireRegistrationIssuer } from '../../oauth/client/registration.ts';
 import { selectScope, union, withOfflineAccess } from '../../oauth/base/scope.ts';
-import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { companySignIn, hasEndedCompany } from '../records/company.ts';
 import { CompanySignInNeeded } from './company-session.ts';
@@ -61,15 +60,14 @@ async function signInNow(
   if (record) {
     return withNewKey(parts.keyHolders, destination, async (proofKey) => {
       const context = { ...planned, proofKey };
-      const answer = await askUnattended(parts, context, record, signal).catch(async (error: unknown) => {
+      return visitUnattended(parts, context, record, signal).catch(async (error: unknown) => {
         if (!(error instanceof CompanySignInNeeded) || request.isUnattended) throw error;
         // Only the person starts again what the person ended.
         if (request.isAutomatic && hasEndedCompany(parts.grants, error.provider)) throw error;
         // One sign-in at the company serves all of its servers.
         await signInNow(parts, companyRequest(parts, request, error.provider), onPage, signal);
-        return askUnattended(parts, context, record, signal);
+        return visitUnattended(parts, context, record, signal);
       });
-      return storeUnattended(parts, context, { record, answer }, signal);
     });
   }
   if (request.isUnattended) throw needsPerson(request.endpoint);
@@ -145,16 +143,20 @@ function refuseMovedClient(
   }
 }
 
-async function askUnattended(
+async function visitUnattended(
   parts: SignInParts,
   context: SignInContext,
   record: RegistrationRecord,
   signal: AbortSignal,
-): Promise<TokenResponse> {
+): Promise<Grant> {
   const { destination, scope, request, proofKey } = context;
-  const overrides = overridesAt(parts, request.endpoint, destination);
-  const asked = { destination, record, scope, overrides, proofKey, isByPerson: !request.isAutomatic, signal };
-  return requestUnattended(parts, asked, parts.network(request.endpoint));
+  const { endpoint, grantId, isAutomatic } = request;
+  const overrides = overridesAt(parts, endpoint, destination);
+  const isByPerson = !isAutomatic;
+  const asked = { destination, record, scope, overrides, proofKey, grantId, isByPerson, signal };
+  return requestUnattended(parts, asked, parts.network(endpoint), async (answer) =>
+    storeUnattended(parts, context, { record, answer }, signal),
+  );
 }
 
 /**

@@ -19,7 +19,7 @@ import { signIn } from './sign-in.ts';
 import type { OnPage, SignInParts, SignInRequest } from './sign-in-context.ts';
 import type { Question } from '../questions/question.ts';
 import { isStartedBy } from '../questions/starter.ts';
-import { WorkloadAssertions } from './workload-assertions.ts';
+import { AssertionSources } from './assertion-sources.ts';
 
 export interface SignInsParts extends Omit<SignInParts, 'refusedPrompts' | 'assertions'> {
   readonly permissions: Permissions;
@@ -45,7 +45,7 @@ export class SignIns {
   readonly #strayed = new Set<string>();
 
   constructor(parts: SignInsParts) {
-    const assertions = new WorkloadAssertions(() => parts.clock.now());
+    const assertions = new AssertionSources(() => parts.clock.now());
     this.#parts = { ...parts, refusedPrompts: new RefusedPrompts(), assertions };
     this.#pages = new PageQueue(() => parts.clock.now());
   }

@@ -4,8 +4,6 @@
  * Invariant: used only where the owner entered a client for that purpose at this very issuer; off
  * otherwise. No refresh token is kept: the credentials themselves are the way to the next token.
  */
-import { readFile } from 'node:fs/promises';
-import { KeyturnError } from '../../base/errors.ts';
 import { requestClientCredentials } from '../../oauth/grants/client-credentials.ts';
 import type { ProofKey } from '../../oauth/client/proof-key.ts';
 import type { Http } from '../../oauth/base/http.ts';
@@ -25,7 +23,7 @@ import { serverTime } from '../../oauth/base/server-clock.ts';
 import { companySignIn } from '../records/company.ts';
 import { companyIdToken, CompanySignInNeeded } from './company-session.ts';
 import type { CompanyParts } from './company-session.ts';
-import type { WorkloadAssertions } from './workload-assertions.ts';
+import type { AssertionSources, IdTokenUse } from './assertion-sources.ts';
 
 export interface UnattendedRequest {
   readonly destination: Destination;
@@ -33,6 +31,8 @@ export interface UnattendedRequest {
   readonly scope: readonly string[] | undefined;
   readonly overrides: Overrides;
   readonly proofKey: ProofKey | undefined;
+  /** The grant that it should renew. */
+  readonly grantId: string | undefined;
   /** The owner's own sign-in, not a program's request. */
   readonly isByPerson: boolean;
   readonly signal: AbortSignal;
@@ -51,81 +51,79 @@ export function unattendedRecord(
 /** Where the credentials come from: the vault, and the sources of assertions. */
 export interface UnattendedParts extends CompanyParts {
   readonly registrations: Registrations;
-  readonly assertions: WorkloadAssertions;
+  readonly assertions: AssertionSources;
   readonly policy: Policy;
 }
 
 /**
- * Throws what the requests throw; `file_unreadable` where the ID token's file can't be read, `assertion_invalid` for a
- * workload's assertion.
+ * Throws what the requests and `keep` throw; `file_unreadable` where the ID token's file can't be read,
+ * `assertion_invalid` for a workload's assertion. `keep` judges the tokens as well: an assertion whose tokens it refuses
+ * rests for a while.
  */
-export async function requestUnattended(
+export async function requestUnattended<T>(
   parts: UnattendedParts,
-  { destination, record, scope, overrides, proofKey, isByPerson, signal }: UnattendedRequest,
+  { destination, record, scope, overrides, proofKey, grantId, isByPerson, signal }: UnattendedRequest,
   http: Http,
-): Promise<TokenResponse> {
+  keep: (answer: TokenResponse) => Promise<T>,
+): Promise<T> {
   const { registrations, assertions } = parts;
   const { server, resource } = destination;
   const clientSecret = await registrations.secret(record);
+  const scoped = scope === undefined ? {} : { scope };
   const request = {
     server,
     registration: record.registration,
     ...(clientSecret === undefined ? {} : { clientSecret }),
     resource,
     overrides,
-    ...(scope === undefined ? {} : { scope }),
+    ...scoped,
     ...(proofKey ? { proofKey } : {}),
   };
   if (record.assertion !== undefined) {
     const use = { source: record.assertion, issuer: server.issuer, isByPerson };
-    return assertions.use(use, (assertion) => redeemWorkloadAssertion({ ...request, assertion }, http));
+    return assertions.use(use, async (assertion) =>
+      keep(await redeemWorkloadAssertion({ ...request, assertion }, http)),
+    );
   }
-  if (!record.idp) return requestClientCredentials(request, http);
-  const assertion = await requestIdentityAssertion(
-    {
-      ...(await companyCredentials(parts, record.idp, { http, signal })),
-      server,
-      clientId: record.registration.clientId,
-      resource,
-      ...(scope === undefined ? {} : { scope }),
-    },
-    http,
-  );
-  return redeemIdentityAssertion({ ...request, assertion }, http);
+  if (!record.idp) return keep(await requestClientCredentials(request, http));
+  const { clientId } = record.registration;
+  const use = { idp: record.idp, resource, grantId, isByPerson, http, signal };
+  return withCompanyCredentials(parts, use, async (credentials) => {
+    const asked = { ...credentials, server, clientId, resource, ...scoped };
+    const assertion = await requestIdentityAssertion(asked, http);
+    return keep(await redeemIdentityAssertion({ ...request, assertion }, http));
+  });
 }
 
+/** The ID token, and the client at the provider that it was issued to. */
 type Credentials = Pick<IdentityAssertionRequest, 'identityProvider' | 'idToken'>;
 
-/** The ID token, and the client at the provider that it was issued to. */
-async function companyCredentials(
+interface CompanyUse extends Omit<IdTokenUse, 'file'> {
+  readonly idp: NonNullable<RegistrationRecord['idp']>;
+  readonly http: Http;
+  readonly signal: AbortSignal;
+}
+
+async function withCompanyCredentials<T>(
   parts: UnattendedParts,
-  { issuer, clientId, idTokenFile }: NonNullable<RegistrationRecord['idp']>,
-  { http, signal }: { readonly http: Http; readonly signal: AbortSignal },
-): Promise<Credentials> {
+  { idp, http, signal, ...use }: CompanyUse,
+  redeem: (credentials: Credentials) => Promise<T>,
+): Promise<T> {
+  const { issuer, clientId, idTokenFile: file } = idp;
   parts.policy.refuseIssuer(issuer);
   const server = await discoverIdentityProvider(issuer, http);
-  if (idTokenFile !== undefined && clientId !== undefined) {
+  if (file !== undefined && clientId !== undefined) {
     // The company's provider knows us as a public client, by the id the owner entered.
     const registration = { issuer, clientId, tokenEndpointAuthMethod: 'none' } as const;
-    return { identityProvider: { server, registration }, idToken: await readIdToken(idTokenFile) };
+    return parts.assertions.useIdToken({ ...use, file }, async (idToken) =>
+      redeem({ identityProvider: { server, registration }, idToken }),
+    );
   }
-  const idToken = await companyIdToken(parts, issuer, {
-    now: serverTime(http, server),
-    signal,
-  });
+  const idToken = await companyIdToken(parts, issuer, { now: serverTime(http, server), signal });
   const record = parts.registrations.byId(companySignIn(parts.grants, issuer)?.registrationId ?? '');
   if (!record) throw new CompanySignInNeeded(issuer);
   const clientSecret = await parts.registrations.secret(record);
   const client = { server, registration: record.registration };
-  return { identityProvider: clientSecret === undefined ? client : { ...client, clientSecret }, idToken };
-}
-
-/** Read at each use: the program that signs in at the company's provider keeps the file fresh. */
-async function readIdToken(file: string): Promise<string> {
-  const text = await readFile(file, 'utf8').catch(() => '');
-  const token = text.trim();
-  if (/^[\w-]+\.[\w-]+\.[\w-]*$/.test(token)) return token;
-  throw new KeyturnError('file_unreadable', `${file} holds no ID token.`, {
-    hint: 'The file that --id-token-file named must be readable and hold one ID token of the identity provider.',
-  });
+  const identityProvider = clientSecret === undefined ? client : { ...client, clientSecret };
+  return redeem({ identityProvider, idToken });
 }

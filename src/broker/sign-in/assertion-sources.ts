@@ -1,16 +1,19 @@
 /**
- * Where a workload's assertion comes from: a file, a command or a variable of the environment that the owner named.
+ * Where an assertion that isn't ours comes from: a workload's from a file, a command or a variable of the environment,
+ * and a company's ID token from a file. The owner named it.
  *
  * Invariant: it is read anew for each token request, and kept nowhere. One that was refused is not sent again for a
  * minute unless it changed, and a command that failed is not started again for ten seconds; both end by themselves, and
- * at once if the person signs in. A command gets no shell, and nothing of ours on its standard input.
+ * at once if the person signs in. A command gets no shell, and nothing of ours on its standard input. Nothing waits for
+ * a pipe.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { KeyturnError, quoted, reasonOf, detailsOf } from '../../base/errors.ts';
+import { KeyturnError, quoted, detailsOf } from '../../base/errors.ts';
+import type { Reason } from '../../base/errors.ts';
 import { keyedMutex } from '../../base/mutex.ts';
 
 /** Bytes: a JWT with a chain of certificates in its header is a few thousand long. */
@@ -24,6 +27,14 @@ const refusedPause = 60_000;
 
 /** Milliseconds: what a program that asks in a loop may cost. */
 const failedPause = 10_000;
+
+/** The same text would bring the same answer. Of any other reason, another scope may bring another answer. */
+const finalReasons: ReadonlySet<Reason> = new Set([
+  'account_mismatch',
+  'assertion_invalid',
+  'client_rejected',
+  'login_failed',
+]);
 
 interface Failure {
   readonly error: KeyturnError;
@@ -41,7 +52,14 @@ export interface AssertionUse {
   readonly isByPerson: boolean;
 }
 
-export class WorkloadAssertions {
+export interface IdTokenUse extends Pick<AssertionUse, 'isByPerson'> {
+  readonly file: string;
+  readonly resource: string;
+  /** The grant that it should renew. Another person's token is refused for that one only. */
+  readonly grantId: string | undefined;
+}
+
+export class AssertionSources {
   readonly #now: () => number;
   readonly #env: NodeJS.ProcessEnv;
   readonly #failures = new Map<string, Failure>();
@@ -61,14 +79,32 @@ export class WorkloadAssertions {
     const key = JSON.stringify([source, issuer]);
     if (isByPerson) this.#failures.delete(key);
     const assertion = await this.#reading(source, () => this.#read(key, source));
-    const digest = createHash('sha256').update(assertion).digest('base64url');
+    return this.#unlessRefused(key, assertion, redeem);
+  }
+
+  /** Reads the ID token and hands it to `redeem`. Throws `file_unreadable`, and what `redeem` throws. */
+  async useIdToken<T>(
+    { file, resource, grantId, isByPerson }: IdTokenUse,
+    redeem: (idToken: string) => Promise<T>,
+  ): Promise<T> {
+    const key = JSON.stringify([file, resource, grantId]);
+    if (isByPerson) this.#failures.delete(key);
+    const text = await fileText(file, (why) => noIdToken(file, why));
+    const idToken = text.trim();
+    if (!/^[\w-]+\.[\w-]+\.[\w-]*$/.test(idToken)) throw noIdToken(file, 'it holds something else');
+    return this.#unlessRefused(key, idToken, redeem);
+  }
+
+  async #unlessRefused<T>(key: string, text: string, redeem: (text: string) => Promise<T>): Promise<T> {
+    const digest = createHash('sha256').update(text).digest('base64url');
     if (this.#paused(key)?.digest === digest) this.#refusePaused(key);
     try {
-      const redeemed = await redeem(assertion);
+      const redeemed = await redeem(text);
       this.#failures.delete(key);
       return redeemed;
     } catch (error) {
-      this.#noteRefused(key, digest, error);
+      if (error instanceof KeyturnError && finalReasons.has(error.reason))
+        this.#note(key, { error, digest, until: this.#now() + refusedPause });
       throw error;
     }
   }
@@ -80,17 +116,14 @@ export class WorkloadAssertions {
       return await readAssertion(source, this.#env);
     } catch (error) {
       if (isCommand && error instanceof KeyturnError)
-        this.#failures.set(key, { error, until: this.#now() + failedPause });
+        this.#note(key, { error, until: this.#now() + failedPause });
       throw error;
     }
   }
 
-  #noteRefused(key: string, digest: string, error: unknown): void {
-    const reason = reasonOf(error);
-    // Another scope or another resource may bring another answer.
-    const isFinal = reason === 'assertion_invalid' || reason === 'client_rejected';
-    if (isFinal && error instanceof KeyturnError)
-      this.#failures.set(key, { error, digest, until: this.#now() + refusedPause });
+  #note(key: string, failure: Failure): void {
+    for (const [known, { until }] of this.#failures) if (until <= this.#now()) this.#failures.delete(known);
+    this.#failures.set(key, failure);
   }
 
   #paused(key: string): Failure | undefined {
@@ -112,21 +145,25 @@ export class WorkloadAssertions {
 async function readAssertion(source: string, env: NodeJS.ProcessEnv): Promise<string> {
   const [, kind, where = ''] = /^(file|command|env):(.*)$/s.exec(source) ?? [];
   const text =
-    kind === 'file' ? await fileText(where) : kind === 'env' ? env[where] : await printed(where, env);
+    kind === 'file'
+      ? await fileText(where, (why) => unreadable(where, why))
+      : kind === 'env'
+        ? env[where]
+        : await printed(where, env);
   const assertion = (text ?? '').trim();
   if (assertion !== '') return assertion;
   throw unreadable(source, kind === 'env' ? 'the broker was started without it' : 'it is empty');
 }
 
 /** A platform replaces the file by a symbolic link, so links are followed. A pipe would wait without end. */
-async function fileText(file: string): Promise<string> {
+async function fileText(file: string, refused: (why: string) => KeyturnError): Promise<string> {
   const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(() => {
-    throw unreadable(file, "it is missing or can't be opened");
+    throw refused("it is missing or can't be opened");
   });
   try {
     const found = await handle.stat();
-    if (!found.isFile()) throw unreadable(file, 'it is not a plain file');
-    if (found.size > maxLength) throw unreadable(file, `it is longer than ${maxLength} bytes`);
+    if (!found.isFile()) throw refused('it is not a plain file');
+    if (found.size > maxLength) throw refused(`it is longer than ${maxLength} bytes`);
     return await handle.readFile('utf8');
   } finally {
     await handle.close();
@@ -160,4 +197,10 @@ function unreadable(source: string, why: string): KeyturnError {
       hint: 'keyturn register --assertion names its source. The broker reads it with its own rights and environment.',
     },
   );
+}
+
+function noIdToken(file: string, why: string): KeyturnError {
+  return new KeyturnError('file_unreadable', `There is no ID token in ${quoted(file)}: ${why}.`, {
+    hint: 'The file that --id-token-file named must be readable and hold one ID token of the identity provider.',
+  });
 }
