@@ -6,7 +6,8 @@
  */
 import { reasonOf } from '../../base/errors.ts';
 import { SharedWork } from '../../base/shared-work.ts';
-import { exchangeForNarrower, offersTokenExchange } from '../../oauth/grants/token-exchange.ts';
+import { offersTokenExchange } from '../../oauth/discovery/authorization-server.ts';
+import { exchangeForNarrower } from '../../oauth/grants/token-exchange.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { namesOfServers } from '../records/grant.ts';
 import type { Grant } from '../records/grant.ts';

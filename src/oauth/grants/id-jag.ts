@@ -15,6 +15,7 @@ import {
   requireExpectedIssuer,
   requireIssuer,
 } from '../discovery/authorization-server.ts';
+import { tokenExchange } from '../discovery/authorization-server.ts';
 import type { AuthorizationServer, TokenServer } from '../discovery/authorization-server.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import type { ProofKey } from '../client/proof-key.ts';
@@ -30,7 +31,6 @@ import { identityOf } from './id-jag-claims.ts';
 import { expectedTokens, processAccessToken, statedLifetime, unusable } from './token-response.ts';
 import type { Subject, TokenResponse, TokenFields } from './token-response.ts';
 import { grantFailure } from './token-failure.ts';
-import { tokenExchange } from './token-exchange.ts';
 import { requireTokenFields, requestToken } from './token-request.ts';
 
 const idJagType = 'urn:ietf:params:oauth:token-type:id-jag';

@@ -7,7 +7,8 @@
 import { quoted, RuleRefusal } from '../../base/errors.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import type { ProofKey } from '../client/proof-key.ts';
-import type { AuthorizationServer, TokenServer } from '../discovery/authorization-server.ts';
+import { tokenExchange } from '../discovery/authorization-server.ts';
+import type { TokenServer } from '../discovery/authorization-server.ts';
 import type { Http } from '../base/http.ts';
 import { resourceParameter } from '../base/overrides.ts';
 import type { Overrides } from '../base/overrides.ts';
@@ -17,16 +18,8 @@ import type { TokenResponse } from './token-response.ts';
 import { grantFailure } from './token-failure.ts';
 import { requireTokenFields, requestToken } from './token-request.ts';
 
-/** RFC 8693 §2.1. */
-export const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
-
 /** RFC 8693 §3. */
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
-
-/** RFC 8414 §2: a server that lists no grant types has the usual two, and this is none of them. */
-export function offersTokenExchange({ grantTypesSupported }: AuthorizationServer): boolean {
-  return grantTypesSupported?.includes(tokenExchange) ?? false;
-}
 
 export interface NarrowingRequest extends OAuthClient {
   readonly accessToken: string;
