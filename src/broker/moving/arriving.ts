@@ -6,6 +6,7 @@
  * newer than those of the file.
  */
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
+import { requireRegistrationIssuer } from '../../oauth/client/registration.ts';
 import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
 import type { UrlPolicy } from '../../oauth/base/secure-url.ts';
 import type { Binding } from '../grants/grant-binding.ts';
@@ -34,7 +35,7 @@ export interface Arrival {
 
 /**
  * Before anybody is asked: refuses, by the index, an import that can't be carried out. Throws `insecure_url`,
- * `policy_refused` and `conflict`.
+ * `policy_refused`, `file_unreadable`, `issuer_mismatch` and `conflict`.
  */
 export function checkParcel(parts: ArrivingParts, parcel: Parcel): readonly MovedGrant[] {
   return parcel.grants.filter((grant) => {
@@ -42,9 +43,7 @@ export function checkParcel(parts: ArrivingParts, parcel: Parcel): readonly Move
     requireSecureUrl(issuer, 'the issuer', parts.urlPolicy);
     parts.policy.refuseGrant(grant.secret.binding, true);
     for (const endpoint of endpoints) requireSecureUrl(endpoint, 'the server', parts.urlPolicy);
-    if (!parcel.registrations.some(({ record: { id } }) => id === grant.secret.binding.registrationId)) {
-      throw withoutClient(issuer);
-    }
+    requireClients(parcel, grant);
     return placeOf(parts, parcel, grant) !== 'here';
   });
 }
@@ -94,19 +93,31 @@ function isSameAccount(one: NamedAccount, other: NamedAccount): boolean {
 /** Ids of the clients here, by their ids on the other machine. */
 type Clients = ReadonlyMap<string, string>;
 
+/** The clients that a grant's tokens were issued to, by their ids on the other machine. */
+const clientsOf = ({
+  secret: { binding, registrationId, superseded },
+}: MovedGrant): (string | undefined)[] => [
+  binding.registrationId,
+  registrationId,
+  ...superseded.map((token) => token.registrationId),
+];
+
+/** The person is shown the grants: no client may come along for another issuer, where later sign-ins would use it. */
+function requireClients({ registrations }: Parcel, grant: MovedGrant): void {
+  const { issuer, registrationId } = grant.secret.binding;
+  if (!registrations.some(({ record: { id } }) => id === registrationId)) throw withoutClient(issuer);
+  const ids = new Set(clientsOf(grant));
+  for (const { record: entered } of registrations)
+    if (ids.has(entered.id)) requireRegistrationIssuer(entered.registration, { issuer });
+}
+
 /** A client that is known here with the same secret is used; another one is entered. */
 async function enterClients(
   { registrations }: MovingParts,
   parcel: Parcel,
   arriving: readonly MovedGrant[],
 ): Promise<Clients> {
-  const needed = new Set(
-    arriving.flatMap(({ secret }) => [
-      secret.binding.registrationId,
-      secret.registrationId,
-      ...secret.superseded.map(({ registrationId }) => registrationId),
-    ]),
-  );
+  const needed = new Set(arriving.flatMap(clientsOf));
   const clients = new Map<string, string>();
   for (const { record: entered, secret } of parcel.registrations.filter(({ record: { id } }) =>
     needed.has(id),

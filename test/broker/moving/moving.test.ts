@@ -224,4 +224,22 @@ describe('an import', () => {
     expect(await refusal(importGrants(there.parts, parcel))).toMatchObject({ reason: 'insecure_url' });
     expect(there.parts.grants.all()).toEqual([]);
   });
+
+  it('an import brings no client for another issuer, where the next sign-in would use it', async () => {
+    const [here, there] = [await signedIn(), await brokerRig(inWorld(world))];
+    const parcel = await exported(here);
+    const registration = {
+      issuer: 'https://login.example',
+      clientId: 'mallory',
+      source: 'preregistered',
+      tokenEndpointAuthMethod: 'none',
+      redirectUri: 'http://127.0.0.1:1234/callback',
+      registeredAt: 0,
+    } as const;
+    parcel.registrations.push({ record: { id: 'f'.repeat(16), registration } });
+    for (const { secret } of parcel.grants)
+      secret.superseded.push({ value: 'old', hint: 'access_token', registrationId: 'f'.repeat(16) });
+    expect(await refusal(importGrants(there.parts, parcel))).toMatchObject({ reason: 'issuer_mismatch' });
+    expect(there.parts.registrations.all()).toEqual([]);
+  });
 });
