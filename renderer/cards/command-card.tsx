@@ -230,9 +230,11 @@ function Moving({ question: { signIns, settings = [] } }: { readonly question: Q
       <Fact name={words.signIn}>
         {signIns.length === 0 && words.noSignIn}
         <ul>
-          {signIns.map(({ resource, account }) => (
-            <li key={`${resource} ${account}`}>
+          {signIns.map(({ resource, issuer, account }) => (
+            <li key={`${resource} ${issuer} ${account}`}>
               <Address url={resource} /> <UntrustedText text={account} />
+              <br />
+              {strings.card.issuer}: <Address url={issuer} />
             </li>
           ))}
         </ul>

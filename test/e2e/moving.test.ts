@@ -80,11 +80,12 @@ describe('keyturn export', () => {
     const { url = '' } = await card();
     await world.signIn(url);
     await signingIn;
-    const signIns = [{ resource, account: 'work' }];
+    const [{ issuer = '' } = {}] = await home.json<readonly { readonly issuer?: string }[]>('list');
+    const signIns = [{ resource, issuer, account: 'work' }];
     const exporting = home.start(['export', file, '--passphrase-stdin'], { stdin });
     const first = await card();
     expect(first).toMatchObject({ command: 'export', signIns });
-    expect(await home.ok(['pending'])).toContain(`export the sign-ins ${resource} ("work")`);
+    expect(await home.ok(['pending'])).toContain(`export the sign-ins ${resource} ("work", by ${issuer})`);
     await answer(first.id, 'yes');
     expect(await exporting.ended).toMatchObject({ code: 0 });
     expect(await home.json('list')).toMatchObject([{ state: 'moved' }]);

@@ -55,7 +55,7 @@ describe('the card of a command', () => {
   const common = { id: 'q1', kind: 'command' as const, asker, createdAt: exampleNow, state: 'open' };
 
   const imported = {
-    signIns: [{ resource: 'https://notes.example/mcp', account: 'work' }],
+    signIns: [{ resource: 'https://notes.example/mcp', issuer: 'https://login.example', account: 'work' }],
     settings: [{ name: 'defaultLease', value: 'hour' }],
   };
   const nothingMoved: Pick<typeof imported, 'signIns'> = { signIns: [] };
@@ -158,7 +158,13 @@ describe('the card of a command', () => {
     [{ command: 'passphrase' }, ['Let a command change the passphrase']],
     [
       { command: 'import', ...imported },
-      ['Let a command import sign-ins', 'https://notes.example/mcp', 'work', 'defaultLease: hour'],
+      [
+        'Let a command import sign-ins',
+        'https://notes.example/mcp',
+        'work',
+        'https://login.example',
+        'defaultLease: hour',
+      ],
     ],
     [
       { command: 'export', ...nothingMoved },

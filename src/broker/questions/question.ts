@@ -100,6 +100,8 @@ export type ApprovalRequest =
 /** A sign-in that would move to another machine, or come from one. */
 export interface MovedSignIn {
   readonly endpoint: string;
+  /** Its tokens are its own: nobody compares it with the one that the server names. */
+  readonly issuer: string;
   readonly account: string;
 }
 

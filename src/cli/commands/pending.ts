@@ -210,7 +210,7 @@ function forwardLines(forward: Question['forward']): string[] {
 }
 
 const movedWords = ({ signIns = [] }: Question): string =>
-  ` ${signIns.map(({ resource, account }) => `${resource} (${quoted(account)})`).join(', ') || '(none)'}`;
+  ` ${signIns.map(({ resource, issuer, account }) => `${resource} (${quoted(account)}, by ${issuer})`).join(', ') || '(none)'}`;
 
 const settingsWords = ({ settings = [] }: Question): string =>
   settings.length === 0 ? '' : ` and set ${settings.map(settingWords).join(', ')}`;

@@ -214,7 +214,11 @@ function requestAnswer(request: ApprovalRequest): Partial<InteractionAnswer> {
 type MovingRequest = Extract<ApprovalRequest, { readonly command: 'export' | 'takeBack' | 'import' }>;
 
 function movingAnswer(request: MovingRequest): Pick<InteractionAnswer, 'signIns' | 'settings'> {
-  const signIns = request.signIns.map(({ endpoint, account }) => ({ resource: endpoint, account }));
+  const signIns = request.signIns.map(({ endpoint, issuer, account }) => ({
+    resource: endpoint,
+    issuer,
+    account,
+  }));
   if (request.command !== 'import') return { signIns };
   const settings = request.settings.map(({ name, value }) => ({
     name,

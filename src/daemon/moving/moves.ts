@@ -72,15 +72,16 @@ export async function importRequest(
   return { command: 'import', signIns, settings: changedSettings(settings, parcel) };
 }
 
-const recordOf = ({ secret }: MovedGrant): Pick<Grant, 'endpoints' | 'resource' | 'account'> =>
+const recordOf = ({ secret }: MovedGrant): Pick<Grant, 'endpoints' | 'resource' | 'issuer' | 'account'> =>
   secret.binding;
 
 function signInOf({
   endpoints,
   resource,
+  issuer,
   account,
-}: Pick<Grant, 'endpoints' | 'resource' | 'account'>): MovedSignIn {
-  return { endpoint: endpoints[0] ?? resource, account };
+}: Pick<Grant, 'endpoints' | 'resource' | 'issuer' | 'account'>): MovedSignIn {
+  return { endpoint: endpoints[0] ?? resource, issuer, account };
 }
 
 function answerOf({

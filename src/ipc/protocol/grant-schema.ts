@@ -158,4 +158,4 @@ export const moving = {
 } as const;
 
 /** One sign-in that a command would move. */
-export const movedSignIn = z.object({ resource: url, account });
+export const movedSignIn = z.object({ resource: url, issuer: url, account });
