@@ -7,7 +7,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, lstatSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { KeyturnError, quoted } from '../base/errors.ts';
+import { KeyturnError, quoted, shellWord } from '../base/errors.ts';
 import { homePaths } from '../base/paths.ts';
 import type { HomePaths } from '../base/paths.ts';
 import { systemCode } from '../base/system-error.ts';
@@ -56,7 +56,7 @@ export function refuseForeignUnit(name: UnitName, env: Environment): void {
   if (isKeyturns(name, env)) return;
   throw new KeyturnError('conflict', `Keyturn did not write the unit ${name}.`, {
     rule: 'Keyturn stops and removes only the units that it wrote',
-    hint: `Whoever wrote it can end it: systemctl --user disable --now ${name}`,
+    hint: `Whoever wrote it can end it: systemctl --user disable --now ${shellWord(name)}`,
   });
 }
 
