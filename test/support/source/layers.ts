@@ -235,7 +235,7 @@ export const layers: Readonly<Record<string, Layer>> = {
       'proxy/messages.ts',
       'proxy/worker-file.ts',
     ],
-    packages: ['zod', 'conf', 'koffi', 'undici'],
+    packages: ['zod', 'conf', 'koffi', 'undici', 'jsonc-parser'],
     why: 'the composition root; hosts import it, it imports no host',
   },
   'setup/': {
