@@ -12,11 +12,16 @@ interface Delegated extends Ground {
   readonly ask: () => Promise<{ readonly accessToken: string; readonly scope: readonly string[] }>;
 }
 
-/** `editor` reads and writes, and delegates the reading. Its client was entered, and may exchange tokens. */
-async function delegated(isEntered = true): Promise<Delegated> {
-  const all = await ground();
+/** Who may exchange tokens: a client that the owner entered, one that registers itself, or nobody that does. */
+type MayExchange = 'entered' | 'registered' | 'nobody';
+
+/** `editor` reads and writes, and delegates the reading. */
+async function delegated(mayExchange: MayExchange = 'entered'): Promise<Delegated> {
+  const acceptsGrants = (types: readonly string[]): boolean =>
+    mayExchange !== 'nobody' || !types.includes(tokenExchange);
+  const all = await ground({ authorization: { acceptsGrants } });
   const { rig, authorizationServer } = all;
-  if (isEntered) await enter(rig, authorizationServer);
+  if (mayExchange === 'entered') await enter(rig, authorizationServer);
   await rig.ask({ scope: ['read', 'write'] });
   const { child } = await rig.broker.delegating.begin({
     clientId: 'editor',
@@ -49,6 +54,12 @@ describe('a delegated token', () => {
     expect(authorizationServer.counts).toMatchObject({ tokenExchanges: 1, refreshes: 0 });
   });
 
+  it('a delegated token comes by an exchange too for a client that registered itself', async () => {
+    const { authorizationServer, ask } = await delegated('registered');
+    expect((await ask()).scope).toEqual(['read']);
+    expect(authorizationServer.counts).toMatchObject({ tokenExchanges: 1, refreshes: 0 });
+  });
+
   it('a delegated token is exchanged for a fresh one of the program', async () => {
     const { rig, authorizationServer, ask } = await delegated();
     await ask();
@@ -62,7 +73,7 @@ describe('a delegated token', () => {
   });
 
   it('a delegated token comes by a refresh where the server refuses the exchange, which is tried again after ten minutes', async () => {
-    const { rig, authorizationServer, ask } = await delegated(false);
+    const { rig, authorizationServer, ask } = await delegated('nobody');
     expect((await ask()).scope).toEqual(['read']);
     const asked = (): number => tokenRequests(authorizationServer, tokenExchange).length;
     expect(asked()).toBe(1);
