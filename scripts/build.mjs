@@ -61,6 +61,7 @@ const lean = [
   'cli/main',
   'cli/broker/{connection,desktop-session,no-broker,watch-later}',
   'cli/terminal/{arguments,command,output,rule-label,standard-input,token-options}',
+  'cli/project/project-folder',
   'cli/commands/token',
 ].map((pattern) => path.join(root, 'src', `${pattern}.ts`));
 
