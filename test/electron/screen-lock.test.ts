@@ -116,7 +116,12 @@ it.each([
     const { env } = await screenSession();
     const watched = listen({ ...process.env, ...env, ...without });
     const pauses: number[] = [];
-    while (pauses.length < 6 * listeners) pauses.push(await passPause(watched));
+    const waiting = (): number => watched.alarms.filter((one) => !one.isOver && one.in !== steady).length;
+    while (pauses.length < 6 * listeners) {
+      // They take turns: one asks the bus first, and the other doesn't.
+      await until('each waits', () => waiting() === listeners);
+      for (let turn = 0; turn < listeners; turn += 1) pauses.push(await passPause(watched));
+    }
     const each = [1000, 2000, 4000, 8000, 300_000, 300_000];
     expect(pauses).toEqual(each.flatMap((pause) => Array.from({ length: listeners }, () => pause)));
     expect(watched).toMatchObject({ lost: listeners, locked: 0 });
