@@ -28,7 +28,10 @@ export async function readPolicy(file: string): Promise<Policy> {
   if (text === undefined) return new Policy();
   const parsed = policySchema.safeParse(jsonOf(file, text));
   if (parsed.success) {
-    await refuseRepeated(file, text);
+    // Loaded only where there is a policy: few machines have one.
+    const { repeatedField } = await import('./repeated-field.ts');
+    const repeated = repeatedField(text);
+    if (repeated !== undefined) throw unusable(file, `${quoted(repeated)} is there twice`);
     return new Policy(file, parsed.data);
   }
   const issue = parsed.error.issues[0];
@@ -120,20 +123,6 @@ function jsonOf(file: string, text: string): unknown {
   } catch {
     throw unusable(file, 'it is no JSON');
   }
-}
-
-/** Of two fields with one name JSON.parse takes the last. The other one may forbid more. */
-async function refuseRepeated(file: string, text: string): Promise<void> {
-  const { visit } = await import('jsonc-parser');
-  const around: Set<string>[] = [];
-  visit(text, {
-    onObjectBegin: () => void around.push(new Set()),
-    onObjectEnd: () => void around.pop(),
-    onObjectProperty: (name) => {
-      if (around.at(-1)?.has(name)) throw unusable(file, `${quoted(name)} is there twice`);
-      around.at(-1)?.add(name);
-    },
-  });
 }
 
 function unusable(file: string, why: string): KeyturnError {
