@@ -85,7 +85,7 @@ export function isSignedOut({ state }: Server): boolean {
 }
 
 /** One word for the whole, the most pressing first. */
-export const trayStates = ['waiting', 'locked', 'paused', 'offline', 'signedOut', 'fine'] as const;
+const trayStates = ['waiting', 'locked', 'paused', 'offline', 'signedOut', 'fine'] as const;
 export type TrayState = (typeof trayStates)[number];
 
 /** What the icon shows: few enough shapes that they differ at 16 pixels. The tooltip has the word. */

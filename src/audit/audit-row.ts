@@ -105,7 +105,7 @@ export interface Entry {
 const natural = z.int().nonnegative();
 
 /** A row as it is read back from a file; fields that this version doesn't know are dropped. */
-export const storedRowSchema = z.object({
+const storedRowSchema = z.object({
   /** Absent in rows of version 0.1, which knew no chain. */
   sequence: natural.optional(),
   /** Milliseconds since 1970. */

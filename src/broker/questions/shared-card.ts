@@ -8,7 +8,7 @@
 import type { Question } from './question.ts';
 
 /** As many servers as a person still looks at one by one. */
-export const maxOnCard = 5;
+const maxOnCard = 5;
 
 /** An open question, and the card that it is on. */
 export interface Carded {

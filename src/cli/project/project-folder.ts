@@ -13,7 +13,7 @@ import { unreadableFile } from '../../base/private-file.ts';
 import { systemCode } from '../../base/system-error.ts';
 import type { TokenGetParams } from '../../ipc/wire/token-messages.ts';
 
-export const projectFileName = '.keyturn.toml';
+const projectFileName = '.keyturn.toml';
 
 export interface ProjectFolder {
   /** The folder's canonical path. */
