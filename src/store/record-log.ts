@@ -29,6 +29,8 @@ const headerSchema = z.object({ records: z.string(), version: z.literal(version)
 /** The file may always have this many dead lines, so that a small file isn't rewritten for a few of them. */
 const spareLines = 256;
 
+const newline = 0x0a;
+
 /** A change that is in memory and not yet on the disk. */
 interface Unsaved<Item> {
   readonly line: string;
@@ -193,19 +195,26 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
   }
 
   async #parse(bytes: Buffer): Promise<Map<string, Item>> {
-    const end = bytes.lastIndexOf(0x0a) + 1;
+    const end = bytes.lastIndexOf(newline) + 1;
     if (end === 0) throw unreadableFile(this.path, 'its first line is missing or torn');
-    const [first = '', ...lines] = bytes.toString('utf8', 0, end - 1).split('\n');
-    this.#checkHeader(first);
     const records = new Map<string, Item>();
-    for (const [n, line] of lines.entries()) {
-      const entry = this.#entry(line, n + 2);
+    let [number, start] = [0, 0];
+    // One line at a time: the text of the whole file, and of each line, would all be in memory at once.
+    while (start < end) {
+      const next = bytes.indexOf(newline, start);
+      const line = bytes.toString('utf8', start, next);
+      [number, start] = [number + 1, next + 1];
+      if (number === 1) {
+        this.#checkHeader(line);
+        continue;
+      }
+      const entry = this.#entry(line, number);
       if ('put' in entry) records.set(entry.put.id, entry.put);
       else records.delete(entry.remove);
     }
     if (end < bytes.length) await this.#cutOff(bytes.subarray(end), end);
     this.#end = new AppendOnlyEnd(end);
-    this.#lines = lines.length;
+    this.#lines = number - 1;
     return records;
   }
 

@@ -37,7 +37,8 @@ const idLength = 128;
 
 const segmentTagAt = magicLength + 1 + 8 + saltLength;
 export const segmentLength = segmentTagAt + tagLength;
-const headTagAt = magicLength + 4 + 8 + 1 + idLength;
+const idAt = magicLength + 4 + 8 + 1;
+const headTagAt = idAt + idLength;
 export const headLength = headTagAt + tagLength;
 
 /** A record sets or removes an item. A probe has no item: it only proves that the log can be written. */
@@ -105,7 +106,7 @@ export function sealRecord(
   head.writeUInt32BE(plaintext.length + tagLength, magicLength);
   head.writeBigUInt64BE(BigInt(sequence), magicLength + 4);
   head.writeUInt8(kinds[kind], magicLength + 12);
-  head.write(id, magicLength + 13, idLength, 'latin1');
+  head.write(id, idAt, idLength, 'latin1');
   const named = head.subarray(0, headTagAt);
   tag(segment.headKey, named).copy(head, headTagAt);
   const cipher = createCipheriv('aes-256-gcm', segment.bodyKey, nonce(sequence));
@@ -123,10 +124,9 @@ export function headAt(bytes: Buffer, offset: number, segment: Segment): Head | 
   const body = head.readUInt32BE(magicLength);
   const kind = kindOf(head.readUInt8(magicLength + 12));
   if (!kind || body < tagLength || body > maxSecretLength + tagLength) return undefined;
-  const id = head.toString('latin1', magicLength + 13, headTagAt);
   return {
     kind,
-    id: id.slice(0, idEnd(id)),
+    id: head.toString('latin1', idAt, idEnd(head)),
     sequence: Number(head.readBigUInt64BE(magicLength + 4)),
     length: headLength + body,
   };
@@ -135,7 +135,7 @@ export function headAt(bytes: Buffer, offset: number, segment: Segment): Head | 
 /** The tag of the segment or record that `bytes` begins with, base64url. No two segments or records share one. */
 export function tagOf(bytes: Buffer): string {
   const at = startsWith(bytes, segmentMagic) ? segmentTagAt : headTagAt;
-  return bytes.subarray(at, at + tagLength).toString('base64url');
+  return bytes.toString('base64url', at, at + tagLength);
 }
 
 /** The plaintext of a whole record; undefined if it fails authentication. The caller clears it. */
@@ -182,7 +182,7 @@ function hasTag(key: KeyObject, bytes: Buffer, at: number): boolean {
 }
 
 function startsWith(bytes: Buffer, magic: Buffer): boolean {
-  return bytes.subarray(0, magicLength).equals(magic);
+  return bytes.compare(magic, 0, magicLength, 0, magicLength) === 0;
 }
 
 function kindOf(number: number): RecordKind | undefined {
@@ -191,7 +191,8 @@ function kindOf(number: number): RecordKind | undefined {
   return number === kinds.probe ? 'probe' : undefined;
 }
 
-function idEnd(padded: string): number {
-  const end = padded.indexOf('\0');
-  return end === -1 ? padded.length : end;
+/** Only these bytes become the id: a piece of a longer string would keep all of it in memory. */
+function idEnd(head: Buffer): number {
+  const end = head.indexOf(0, idAt);
+  return end === -1 || end > headTagAt ? headTagAt : end;
 }
