@@ -4,14 +4,10 @@
  *
  * Invariant: the server is a process of its own; nothing of it is left after `close`.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import path from 'node:path';
-import process from 'node:process';
-import { z } from 'zod';
 import { type Connection, connect } from '../src/client/index.ts';
 import type { BrokerHome } from './broker-home.ts';
 import { addGrantsOf, sealedHome } from './many-grants.ts';
+import { startRefreshServers } from './refresh-servers.ts';
 import { resourceAt } from './token-server.ts';
 
 /** Milliseconds that the server takes for each refresh. */
@@ -38,12 +34,12 @@ export interface RefreshHome {
 /** Grants whose access tokens live so many seconds. */
 export async function openRefreshHome(count: number, lifetime: number): Promise<RefreshHome> {
   const home = await sealedHome();
-  const { child, issuer, ca } = await startServer();
+  const servers = await startRefreshServers(serverTime);
+  const { ca, refreshes } = servers;
+  const [issuer = ''] = servers.issuers;
   const close = async (): Promise<void> => {
     await home.close();
-    const ended = once(child, 'close');
-    child.kill();
-    await ended;
+    await servers.close();
   };
   try {
     const lasting = resourceAt(issuer, 3600, 'lasting');
@@ -61,31 +57,13 @@ export async function openRefreshHome(count: number, lifetime: number): Promise<
       lasting,
       resources,
       connection: async () => connect({ name: 'bench', env: home.env }),
-      refreshes: async () => {
-        child.stdin?.write('?');
-        return Number(await lineOf(child));
-      },
+      refreshes,
       close,
     };
   } catch (error) {
     await close();
     throw error;
   }
-}
-
-async function startServer(): Promise<{ child: ChildProcess; issuer: string; ca: string }> {
-  const program = path.join(import.meta.dirname, 'refresh-server.ts');
-  const child = spawn(process.execPath, [program, String(serverTime)], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const said = z.object({ issuer: z.string(), ca: z.string() }).parse(JSON.parse(await lineOf(child)));
-  return { child, ...said };
-}
-
-async function lineOf({ stdout }: ChildProcess): Promise<string> {
-  if (!stdout) throw new Error('the server has no output');
-  const [line] = (await once(stdout, 'data')) as [Buffer];
-  return line.toString();
 }
 
 /** Asks once for each resource over the given connections; each asks for one at a time. */
