@@ -10,7 +10,7 @@ export const refusals: Translation<typeof english> = {
     method_not_found: 'Keyturn kennt diese Anfrage nicht. Bitte aktualisieren Sie Keyturn.',
     invalid_request: 'Eine Angabe ist ungültig. Bitte prüfen Sie sie und versuchen Sie es erneut.',
     invalid_resource:
-      'Das ist keine Serveradresse. Bitte die ganze Adresse eingeben, etwa https://server.example/pfad.',
+      'Das ist keine Serveradresse. Bitte die ganze Adresse eingeben, etwa https://notes.example/mcp.',
     invalid_scope: 'Diese Berechtigungen lassen sich so nicht anfragen. Bitte prüfen Sie die Schreibweise.',
     not_found: 'Das gibt es nicht mehr.',
     conflict: 'Das geht im jetzigen Zustand nicht.',
@@ -40,7 +40,7 @@ export const refusals: Translation<typeof english> = {
     state_mismatch: 'Die Antwort gehört nicht zu dieser Anmeldung. Bitte beginnen Sie die Anmeldung neu.',
     pkce_unsupported:
       'Der Anmeldedienst bietet einen nötigen Schutz (PKCE) nicht an. Bitte melden Sie es seinem Betreiber.',
-    insecure_url: 'Diese Adresse ist nicht sicher. Bitte eine eingeben, die mit https:// beginnt.',
+    insecure_url: 'Diese Adresse ist nicht sicher. Bitte eine eingeben, die mit https beginnt.',
     registration_required:
       'Der Anmeldedienst registriert Clients nicht automatisch. Fügen Sie in den Einstellungen einen OAuth-Client für ihn hinzu.',
     registration_failed:

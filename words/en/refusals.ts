@@ -9,7 +9,7 @@ export const refusals = {
     method_not_found: 'Keyturn doesn’t know this request. Update Keyturn.',
     invalid_request: 'Something that was entered is not valid. Check it and try again.',
     invalid_resource:
-      'This is not the address of a server. Enter the whole address, such as https://server.example/path.',
+      'This is not the address of a server. Enter the whole address, such as https://notes.example/mcp.',
     invalid_scope: 'These permissions can’t be requested. Check how they are written.',
     not_found: 'It is no longer there.',
     conflict: 'It can’t be done as things stand now.',
@@ -35,7 +35,7 @@ export const refusals = {
     resource_mismatch: 'The sign-in is for another server. Check the address.',
     state_mismatch: 'The answer doesn’t belong to this sign-in. Start the sign-in again.',
     pkce_unsupported: 'The sign-in provider doesn’t offer a required protection (PKCE). Tell its operator.',
-    insecure_url: 'This address is not secure. Enter one that begins with https://.',
+    insecure_url: 'This address is not secure. Enter one that begins with https.',
     registration_required:
       'The sign-in provider doesn’t register clients automatically. Add an OAuth client for it in Settings.',
     registration_failed:
