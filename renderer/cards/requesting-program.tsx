@@ -118,7 +118,7 @@ function ClaimedFacts({ claim }: { readonly claim: ClientProcess['claim'] }) {
   if (claim === undefined) return null;
   const { script, arguments: given, isCut, folder } = claim;
   return (
-    <div class="small">
+    <div class="claims small">
       <p class="dim">{words.claims}</p>
       <Facts>
         {script !== undefined && <ClaimedFact name={words.script} text={script} />}

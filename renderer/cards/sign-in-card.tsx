@@ -51,7 +51,9 @@ export function SignInCard({ question, onDone }: SignInCardProps) {
       <Destination question={question} />
       {formerIssuer !== undefined && (
         <Notice kind="warn">
-          {words.former} <Address url={formerIssuer} /> {words.formerWhat}
+          {words.former} <Address url={formerIssuer} />
+          <br />
+          {words.formerWhat}
         </Notice>
       )}
       {newClient && <Notice kind="info">{words.newClient}</Notice>}

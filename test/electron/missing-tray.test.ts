@@ -48,7 +48,7 @@ describe('without a tray', () => {
     );
     app.emit('window-all-closed');
     await showsTray(env, 'linux');
-    expect(double.messages).toEqual(['Keyturn goes on without a window']);
+    expect(double.messages).toEqual(['Keyturn keeps running without a window']);
     // The tests of a home look for files that it leaves elsewhere.
     await ask(page, 'preferences.set', { openAtLogin: false });
   });

@@ -88,7 +88,7 @@ export const names = {
     unlock: 'Unlock',
     passphrase: 'Passphrase',
     choose: 'Choose a passphrase',
-    repeat: 'The same again',
-    differs: 'The two are not the same.',
+    repeat: 'Repeat the passphrase',
+    differs: 'The two passphrases differ.',
   },
 } as const;

@@ -90,7 +90,7 @@ it('a card of 60 scopes can be allowed only after the last of them was in view',
     'interaction.list': { interactions: [{ ...exampleQuestions.allow, scope }] },
   });
   const { page } = await openWindow({ answer, hash: 'card', ...cardSize });
-  await page.getByText('Scroll through all permissions first').waitFor();
+  await page.getByText('Scroll through all permissions before').waitFor();
   const allow = page.locator('.question button.primary');
   const last = page.locator('.scopes li').last();
   await page.locator('.question[data-takes-keys=true]').waitFor();

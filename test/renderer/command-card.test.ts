@@ -183,7 +183,7 @@ describe('the card of a command', () => {
       await page.evaluate(`location.hash = "card/q${at}"`);
       await page.getByText(parts[0]).waitFor();
       const text = (await page.locator('.question').innerText()).toLowerCase();
-      const who = ['/usr/bin/node', 'interpreter', 'process 7', 'claims', 'bin.js allow …', '/home/anna'];
+      const who = ['/usr/bin/node', 'interpreter', 'Process 7', 'Claimed by', 'bin.js allow …', '/home/anna'];
       const more = ['the unit app-terminal.scope', 'other users, of a group, can change'];
       for (const part of [...parts, ...who, ...more]) {
         expect(text, command).toContain(part.toLowerCase());

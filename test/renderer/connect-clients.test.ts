@@ -48,7 +48,7 @@ describe('the panel that connects apps', () => {
     const panel = page.getByRole('region', { name: 'Connect the apps on this computer' });
     await panel.getByRole('heading', { name: 'Cursor' }).waitFor();
     expect(await panel.innerText()).toContain(file);
-    expect(await panel.innerText()).toContain('The secret in X-Api-Key stands in the open.');
+    expect(await panel.innerText()).toContain('The secret in X-Api-Key is in plain text.');
     await panel.getByText('Show the change').first().click();
     expect(await panel.innerText()).toContain(
       '"bridge", "https://notes.example/mcp", "--as", "cursor-notes"',
@@ -64,11 +64,11 @@ describe('the panel that connects apps', () => {
     expect(text()).toContain('// what I use');
     await panel.getByText('uses Keyturn already').waitFor();
 
-    await panel.getByRole('button', { name: 'Put everything back' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Put everything back' }).click();
+    await panel.getByRole('button', { name: 'Undo all changes' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Undo all changes' }).click();
     await panel.getByText('as it was, byte for byte.').waitFor();
     expect(text()).toBe(before);
-    await panel.getByRole('button', { name: 'Put everything back' }).waitFor({ state: 'detached' });
+    await panel.getByRole('button', { name: 'Undo all changes' }).waitFor({ state: 'detached' });
     expect(broker.answered.join('\n')).not.toContain(secret);
     expect(complaints).toEqual([]);
   });

@@ -27,7 +27,7 @@ it('the window adds a proxy, gives it another address, and removes it with its a
   await page.locator('.announcement').getByText('The proxy notes was added.').waitFor();
   const [added] = await proxies();
   await section.getByText(String(added?.port), { exact: true }).waitFor();
-  await section.getByText('no app has come yet').waitFor();
+  await section.getByText('no app yet').waitFor();
   expect(await accessibilityFaults(page)).toEqual([]);
 
   const calling = fetch(added?.url ?? '', { method: 'POST', body: '{}' });

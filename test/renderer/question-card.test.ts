@@ -72,7 +72,7 @@ describe('the card of a program that asks for access', () => {
       expect(text).toContain(part);
     }
     // The very process of this test asks, and node tells nothing of what it runs.
-    expect(text).toContain('The app claims this');
+    expect(text).toContain('Claimed by the app');
     expect(text).not.toContain('path verified');
     const name = page.locator('.question .party-name').first();
     expect(await name.innerText()).toBe('editor');

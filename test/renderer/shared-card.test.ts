@@ -188,7 +188,7 @@ describe('the card of several questions of one run', () => {
       width: 320,
       height: 400,
     });
-    await page.getByText('Scroll through all permissions first').waitFor();
+    await page.getByText('Scroll through all permissions before').waitFor();
     await takesKeys(page);
     for (const end of (await page.locator('.question .end').all()).slice(0, -1)) {
       await end.scrollIntoViewIfNeeded();
@@ -225,7 +225,7 @@ describe('a card that grows', () => {
     for (const end of await page.locator('.question .end').all()) await end.scrollIntoViewIfNeeded();
     await approvable(page);
     await ask(...three);
-    await page.getByText('Scroll through all permissions first').waitFor();
+    await page.getByText('Scroll through all permissions before').waitFor();
     await takesKeys(page);
     await page.locator('.question .end').last().scrollIntoViewIfNeeded();
     expect(await button(page, 'Allow').isDisabled()).toBe(true);

@@ -129,7 +129,7 @@ describe('what is out of the ordinary', () => {
     const { page } = await show(lists, 'settings/security', asked);
     await page.locator('#vault-title').waitFor();
     let settings = await page.locator('main').innerText();
-    await page.getByRole('button', { name: 'Advanced Read this' }).click();
+    await page.getByRole('button', { name: 'Advanced Needs attention' }).click();
     await page.locator('#broker-title').waitFor();
     settings += await page.locator('main').innerText();
     for (const part of [

@@ -151,7 +151,12 @@ describe('the settings', () => {
     const sections = page.getByRole('navigation').getByRole('button');
     await expect
       .poll(() => sections.allInnerTexts())
-      .toEqual(['General', 'Security', 'Sign-in providers', expect.stringMatching(/Advanced\s+Read this/)]);
+      .toEqual([
+        'General',
+        'Security',
+        'Sign-in providers',
+        expect.stringMatching(/Advanced\s+Needs attention/),
+      ]);
     await sections.last().click();
     await page.locator('#broker-title').waitFor();
   });

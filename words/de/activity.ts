@@ -33,7 +33,7 @@ export const activity: Translation<typeof english> = {
     newest:
       '{count, plural, one {Die neueste Zeile} other {Die neuesten # Zeilen}}; der Export enthält alle.',
     recent: 'Letzte Aktivität',
-    recentEmpty: 'Das Aktivitätsprotokoll hat nichts dazu.',
+    recentEmpty: 'Keine Einträge im Aktivitätsprotokoll.',
     showAll: 'Alle anzeigen',
     chart: 'Die letzten 24 Stunden',
     chartHour: '{hour}: {counts}',
@@ -87,7 +87,7 @@ export const activity: Translation<typeof english> = {
       paused: 'aller Zugriff ist angehalten',
       'key: paused': 'API-Schlüssel: aller Zugriff ist angehalten',
       resumed: 'fortgesetzt',
-      over: 'vorbei',
+      over: 'beendet',
       locked: 'gesperrt',
       unlocked: 'entsperrt',
       login_required: 'Anmeldung nötig',

@@ -27,31 +27,30 @@ export const commands: Translation<typeof english> = {
     whats: {
       allow: 'Die App könnte dann Token bekommen, ohne Sie hier zu fragen.',
       endDenial:
-        'Auch der Zugriff, den Sie der App dort vielleicht gegeben haben, endet. Sie kann Sie dann wieder fragen.',
+        'Die App könnte Sie dann wieder fragen. Zugriff, den Sie ihr dort gegeben haben, würde auch enden.',
       key: 'Apps, denen Sie es erlauben, bekämen diesen Schlüssel und würden ihn in diesem Header an diesen Server senden. Nur fortfahren, wenn Sie ihn gerade selbst gesetzt haben.',
       register: 'Keyturn würde diesen Client bei diesem Anmeldedienst von da an verwenden.',
       login:
-        'Es gilt das Konto der Person, die sich auf jener Seite anmeldet. Apps, denen Sie dort Zugriff erlaubt haben, bekommen vielleicht die Token dieses Kontos.',
+        'Keyturn würde das Konto verwenden, das sich auf jener Seite anmeldet. Apps, denen Sie dort Zugriff erlaubt haben, könnten dessen Token bekommen.',
       override: 'Keyturn würde diese Regel für diesen Server nicht mehr einhalten.',
       proxy:
-        'Keyturn würde einen Port dieses Computers für Ihre Apps öffnen, die keinen Schlüssel aufbewahren können. Jede App, die kommt, fragt Sie zuerst.',
+        'Keyturn würde einen Port dieses Computers für Apps öffnen, die sich nicht mit Keyturn verbinden können. Es fragt Sie bei jeder App, die den Port nutzt.',
       forward:
-        'Programme dort könnten nach Token für diese Server fragen. Jedes muss hier erst verbunden und erlaubt werden. Fahren Sie nur fort, wenn Sie diesen Rechner kennen.',
-      settings: 'Keyturn würde mit einer anderen Einstellung laufen.',
+        'Programme dort könnten nach Token für diese Server fragen. Jedes muss hier erst verbunden und erlaubt werden. Nur fortfahren, wenn Sie diesem Rechner vertrauen.',
+      settings: 'Keyturn würde den neuen Wert verwenden.',
       unlock: 'Apps, denen Sie es erlaubt haben, bekämen wieder Token.',
       passphrase: 'Der Tresor ließe sich nur noch mit einer anderen Passphrase öffnen.',
       backup:
-        'Der Befehl könnte die Konfiguration Ihrer Apps lesen, wie sie war, bevor Keyturn sie geändert hat. Geheimnisse, die dort standen, sind darin.',
+        'Der Befehl könnte die Konfiguration Ihrer Apps lesen, wie sie war, bevor Keyturn sie geändert hat, mit den Geheimnissen darin.',
       export:
-        'Wer die Datei und ihre Passphrase hat, könnte diese Anmeldungen benutzen. Hier gäbe es dafür keine Token mehr.',
+        'Wer die Datei und ihre Passphrase hat, könnte diese Anmeldungen benutzen. Auf diesem Computer gäbe es dafür keine Token mehr.',
       import:
         'Keyturn würde diese Anmeldungen hier benutzen. Sie gehören der Person, die sie exportiert hat: Fahren Sie nur fort, wenn Sie das waren.',
       takeBack:
         'Keyturn würde diese Anmeldungen hier wieder benutzen. Hat ein anderer Computer sie importiert, verlieren sie vielleicht beide.',
       resume:
         'Die Pause würde enden. Apps, denen Sie es erlaubt haben, bekämen wieder Token und API-Schlüssel.',
-      other:
-        'Keyturn fragt nach etwas, das dieses Fenster nicht kennt. Bitte ablehnen, wenn Sie es nicht erwartet haben.',
+      other: 'Dieses Fenster kennt diese Anfrage nicht. Bitte ablehnen, wenn Sie sie nicht erwartet haben.',
     },
     forward: 'Programme auf',
     hostKey: 'Host-Schlüssel',
@@ -71,11 +70,11 @@ export const commands: Translation<typeof english> = {
       'id-jag': 'Über die Anmeldung Ihrer Firma (zentral verwaltet)',
       'jwt-bearer': 'Für den Workload dieses Rechners, ohne Person (Workload-Identität)',
     },
-    method: 'Durch',
+    method: 'Wie',
     methods: {
-      browser: 'eine Seite in Ihrem Browser',
-      paste: 'eine Seite anderswo; der Befehl nimmt ihre letzte URL',
-      device: 'einen Code auf einem anderen Gerät, den der Befehl zeigt',
+      browser: 'auf einer Seite in Ihrem Browser',
+      paste: 'auf einer Seite anderswo; der Befehl nimmt ihre letzte URL',
+      device: 'mit einem Code auf einem anderen Gerät, den der Befehl zeigt',
     },
     authMethod: 'Client-Authentifizierung',
     redirectUri: 'Redirect-URI',

@@ -7,7 +7,7 @@ export const notDecided = 'Nicht entschieden. Eine neue Anfrage ist möglich.';
 
 export const common: Translation<typeof english> = {
   appName: 'Keyturn',
-  bridgeUnavailable: 'Die App hat nicht geantwortet. Bitte dieses Fenster schließen und wieder öffnen.',
+  bridgeUnavailable: 'Keyturn hat nicht geantwortet. Bitte dieses Fenster schließen und wieder öffnen.',
   close: 'Schließen',
   undo: 'Rückgängig',
   cancel: 'Abbrechen',
@@ -15,7 +15,7 @@ export const common: Translation<typeof english> = {
   save: 'Speichern',
   reload: 'Erneut versuchen',
   showMore: 'Mehr anzeigen',
-  stale: 'Keyturn konnte das nicht neu lesen; es ist vielleicht veraltet.',
+  stale: 'Das ist vielleicht veraltet: Keyturn konnte es nicht neu laden.',
   loading: 'Wird geladen …',
   rule: 'Regel',
   yes: 'ja',
@@ -36,7 +36,7 @@ export const common: Translation<typeof english> = {
     expired: 'Abgelaufen',
     loginRequired: 'Anmeldung nötig',
     moved: 'Auf anderem Computer',
-    revoked: 'Ist widerrufen',
+    revoked: 'Zugriff ist widerrufen',
   },
 
   scopes: {

@@ -78,12 +78,12 @@ export const desktop: Translation<typeof english> = {
   pauseForGood: 'Bis ich fortsetze',
   resume: 'Fortsetzen …',
   crashed: 'Ein Fenster von Keyturn funktioniert nicht mehr',
-  crashedWhat: 'Dabei wurde nichts erlaubt. Apps bekommen weiter, was Sie erlaubt haben.',
+  crashedWhat: 'Es wurde nichts erlaubt. Apps behalten den Zugriff, den Sie gegeben haben.',
   openAgain: 'Wieder öffnen',
   close: 'Schließen',
   noTray: 'Keyturn läuft ohne Fenster weiter',
   noTrayWhat:
-    'Dieser Desktop zeigt anscheinend keine Symbole im Infobereich. Um Keyturn wieder zu sehen, starten Sie es noch einmal. Fragen von Apps öffnen von selbst ein Fenster.',
+    'Dieser Desktop zeigt anscheinend keine Symbole im Infobereich. Um das Fenster zu öffnen, starten Sie Keyturn noch einmal. Fragt eine App, öffnet sich ein Fenster.',
   noTrayDone: 'OK',
   noTrayWindow: 'Beim Anmelden ein Fenster öffnen',
   recent: 'Letzte Aktivität',
@@ -117,9 +117,9 @@ export const desktop: Translation<typeof english> = {
     zoomOut: 'Kleiner',
     resetZoom: 'Originalgröße',
   },
-  held: 'Ein Dienst belegt den Socket von Keyturn',
+  held: 'Ein Dienst hindert Keyturn am Start',
   heldWhat:
-    'Auf diesem Computer nimmt systemd an Stelle der App Verbindungen an (keyturn service install --socket). So kann die App nicht starten. Ohne den Dienst bedient die App Ihre Programme, solange sie läuft. Freigaben und Anmeldungen bleiben.',
+    'Auf diesem Computer nimmt ein systemd-Dienst (keyturn service install --socket) statt der App Verbindungen an. Wenn Sie ihn entfernen, startet die App und bedient Ihre Apps, solange sie läuft. Ihre Anmeldungen und der Zugriff, den Sie gegeben haben, bleiben.',
   removeService: 'Dienst entfernen',
   startFailed: 'Keyturn konnte nicht starten',
   switches:

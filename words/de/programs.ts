@@ -16,7 +16,7 @@ export const programs: Translation<typeof english> = {
     proxied: {
       program: 'Nutzt einen Proxy von Keyturn und bekommt kein Token.',
       interpreter:
-        'Nutzt einen Proxy von Keyturn und bekommt kein Token. Das gilt für jedes Skript, das dieses Programm ausführt.',
+        'Nutzt einen Proxy von Keyturn und bekommt kein Token. Der Zugriff gilt für jedes Skript, das dieses Programm ausführt.',
       any: 'Jedes Ihrer Programme, das diesen Proxy nutzt. Es bekommt kein Token.',
     },
     file: 'Datei',
@@ -74,14 +74,14 @@ export const programs: Translation<typeof english> = {
 
   forwards: {
     title: 'Offen für andere Rechner und Sandboxes',
-    hint: 'Programme dort dürfen nach Token dieser Server fragen. Sie haben jede Weiterleitung mit `keyturn forward` geöffnet.',
+    hint: 'Programme dort dürfen nach Token dieser Server fragen. Sie haben jede Weiterleitung mit dem Befehl keyturn forward geöffnet.',
     servers: 'Server',
     until: 'Bis',
     end: 'Beenden',
     endOf: '{name} beenden',
     endTitle: 'Diese Weiterleitung beenden?',
     endWhat:
-      'Programme dort können ab sofort nicht mehr fragen. Token, die sie schon haben, gelten bis zu ihrem Ablauf. Apps bleiben für das nächste Mal verbunden.',
-    ended: 'Programme auf {name} können nicht mehr fragen.',
+      'Programme dort können ab sofort nicht mehr nach Token fragen. Token, die sie schon haben, gelten bis zu ihrem Ablauf. Apps bleiben für das nächste Mal verbunden.',
+    ended: 'Programme auf {name} können nicht mehr nach Token fragen.',
   },
 };

@@ -14,7 +14,7 @@ export const providers: Translation<typeof english> = {
       none: 'Keine (öffentlicher Client)',
       client_secret_basic: 'Client-Geheimnis, in einem Header (basic)',
       client_secret_post: 'Client-Geheimnis, in der Anfrage (post)',
-      private_key_jwt: 'Privater Schlüssel (signierte Erklärung)',
+      private_key_jwt: 'Privater Schlüssel (signiertes JWT)',
     },
     secret: 'Client-Geheimnis',
     secretHint: 'Es kommt in den Tresor und wird nie wieder angezeigt.',

@@ -56,7 +56,7 @@ export const refusals: Translation<typeof english> = {
     step_up_exhausted:
       'Der Server hat zu oft nach mehr Berechtigungen gefragt. Melden Sie sich neu an, wenn Sie sie erteilen möchten.',
     authorization_not_required: 'Dieser Server braucht keine Anmeldung.',
-    account_required: 'Die App darf dort mehrere Konten verwenden, und niemand hat gesagt, welches.',
+    account_required: 'Die App darf dort mehrere Konten verwenden, und noch ist keines gewählt.',
     audit_broken:
       'Das Aktivitätsprotokoll wurde verändert. Exportieren Sie es und klären Sie, wer auf die Dateien von Keyturn schreiben konnte.',
     account_mismatch: 'Ein anderes Konto als erwartet hat sich angemeldet. Bitte mit dem richtigen anmelden.',
@@ -89,7 +89,7 @@ export const refusals: Translation<typeof english> = {
     broker_running: 'Keyturn läuft bereits.',
     handshake_failed: 'Die Verbindung kam nicht zustande. Bitte versuchen Sie es erneut.',
     socket_unsafe:
-      'Andere Benutzer könnten an die Dateien von Keyturn gelangen. Solange das so ist, arbeitet Keyturn nicht.',
+      'Andere Benutzer könnten an die Dateien von Keyturn gelangen. Keyturn läuft erst, wenn das behoben ist.',
     frame_invalid: 'Eine Nachricht war fehlerhaft. Bitte aktualisieren Sie das ältere der beiden Programme.',
     broker_stopping: 'Keyturn wird gerade beendet. Bitte versuchen Sie es gleich noch einmal.',
     version_unsupported:
@@ -124,7 +124,7 @@ export const refusals: Translation<typeof english> = {
       press:
         'Es wurde nichts erlaubt. Bitte sehen Sie sich die Anfrage an und drücken Sie noch einmal, mit Maus, Finger oder Leertaste.',
       loginItem:
-        'macOS startet Keyturn erst beim Anmelden, wenn Sie es erlauben: in den Systemeinstellungen unter „Allgemein“, „Anmeldeobjekte“.',
+        'macOS startet Keyturn beim Anmelden nur, wenn Sie es in den Systemeinstellungen unter „Allgemein“, „Anmeldeobjekte“ erlaubt haben.',
     },
     login_failed: {
       cancelled: 'Die Anmeldung wurde abgebrochen.',
@@ -143,7 +143,7 @@ export const refusals: Translation<typeof english> = {
     },
     rate_limited: {
       passphrase: 'Die Passphrase war falsch. Bitte warten Sie einen Moment, bevor Sie es erneut versuchen.',
-      full: 'Es ist kein Platz mehr frei. Entfernen Sie einen Eintrag, der nicht gebraucht wird.',
+      full: 'Die Liste ist voll. Entfernen Sie einen Eintrag, den Sie nicht brauchen.',
     },
     locked: {
       wrongPassphrase: 'Diese Passphrase öffnet den Tresor nicht.',

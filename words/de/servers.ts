@@ -42,7 +42,7 @@ export const servers: Translation<typeof english> = {
     },
     why: 'Bitte neu anmelden:',
     switchedOff:
-      'Von Ihrer Verwaltung abgeschaltet: Keyturn behält sie, erneuert sie aber nicht, und keine App bekommt ihre Token.',
+      'Von Ihrer Verwaltung abgeschaltet: Keyturn behält die Anmeldung, erneuert sie aber nicht, und Apps bekommen keine Token.',
     causes: {
       signInUnfinished: 'Die letzte Anmeldung wurde nicht abgeschlossen.',
       importUnfinished: 'Der Import wurde nicht abgeschlossen.',
@@ -133,7 +133,7 @@ export const servers: Translation<typeof english> = {
       'Der Anmeldedienst bietet keinen Widerruf an. Keyturn hat die Token gelöscht, aber sie gelten dort vielleicht weiter: Um sie zu widerrufen, entfernen Sie den Zugriff von Keyturn in Ihrem Konto beim Anmeldedienst.',
     moved:
       'Ein anderer Computer hat die Token. Der Anmeldedienst wurde nicht gebeten, sie zu widerrufen: Tun Sie das dort.',
-    abandoned: 'Der Anmeldedienst war die ganze Zeit nicht erreichbar. Keyturn versucht es nicht weiter.',
+    abandoned: 'Der Anmeldedienst war nicht erreichbar, und Keyturn versucht es nicht weiter.',
     nextTry: 'Nächster Versuch:',
     triedUntil: 'Versucht bis:',
     liveUntil: 'Ein Token, das eine App schon hat, gilt bis:',
@@ -151,7 +151,7 @@ export const servers: Translation<typeof english> = {
     removeAt: 'API-Schlüssel für {server} entfernen',
     removeTitle: 'Diesen API-Schlüssel entfernen?',
     removeWhat:
-      'Keyturn vergisst den Schlüssel, und keine App bekommt ihn mehr. Der Schlüssel selbst gilt weiter, und eine App hat ihn vielleicht behalten: Bitte auch beim Server ungültig machen.',
+      'Keyturn vergisst den Schlüssel, und keine App bekommt ihn mehr. Der Schlüssel selbst gilt weiter, und eine App hat ihn vielleicht behalten: Bitte auch beim Server widerrufen.',
     removeConfirm: 'Entfernen',
     removed: 'Der API-Schlüssel für {server} ist entfernt.',
   },

@@ -12,7 +12,7 @@ export const settings: Translation<typeof english> = {
       providers: 'Anmeldedienste',
       advanced: 'Erweitert',
     },
-    attention: 'Bitte lesen',
+    attention: 'Bitte prüfen',
     lead: 'Einstellungen mit „nach Neustart“ ändern sich erst, wenn Keyturn neu startet.',
     app: 'Desktop-App',
     openAtLogin: 'Beim Anmelden am Computer starten',
@@ -31,7 +31,7 @@ export const settings: Translation<typeof english> = {
       noBus:
         'Nicht aktiv: Der Bus dieser Desktop-Sitzung antwortet nicht. Keyturn versucht es erneut; gelingt das nicht, wird der Tresor gesperrt.',
       noSystemBus:
-        'Nicht ganz aktiv: Der Bus des Systems, der den Wechsel zu einem anderen Benutzer meldet, antwortet nicht. Keyturn versucht es erneut; gelingt das nicht, wird der Tresor gesperrt.',
+        'Nur zum Teil aktiv: Der Bus des Systems, der den Wechsel zu einem anderen Benutzer meldet, antwortet nicht. Keyturn versucht es erneut; gelingt das nicht, wird der Tresor gesperrt.',
       ended:
         'Nicht aktiv: Die Überwachung wurde beendet. Keyturn startet sie neu; gelingt das nicht, wird der Tresor gesperrt.',
     },
@@ -72,8 +72,8 @@ export const settings: Translation<typeof english> = {
     choose: 'Passphrase wählen',
     chooseHint:
       'Wählen Sie eine lange und bewahren Sie sie sicher auf: Ohne sie lässt sich der Tresor nie wieder öffnen.',
-    repeat: 'Noch einmal dieselbe',
-    differs: 'Die beiden sind nicht gleich.',
+    repeat: 'Passphrase wiederholen',
+    differs: 'Die beiden Passphrasen sind verschieden.',
     changePassphrase: 'Passphrase ändern',
     currentPassphrase: 'Bisherige Passphrase',
     nextPassphrase: 'Neue Passphrase',
@@ -107,9 +107,9 @@ export const settings: Translation<typeof english> = {
     broker: 'Keyturn',
     updates: 'Aktualisierung',
     notUpdated: {
-      none: 'Diese Version aktualisiert sich nicht selbst. Installieren Sie dazu eine neuere.',
+      none: 'Diese Version aktualisiert sich nicht selbst. Zum Aktualisieren eine neuere installieren.',
       unsigned:
-        'Diese Version aktualisiert sich nicht selbst: Nichts würde belegen, von wem ein Update stammt. Installieren Sie dazu eine neuere.',
+        'Diese Version aktualisiert sich nicht selbst: Sie könnte nicht prüfen, von wem ein Update stammt. Zum Aktualisieren eine neuere installieren.',
     },
     checkForUpdates: 'Nach Updates suchen',
     checkForUpdatesWhat:
@@ -128,7 +128,7 @@ export const settings: Translation<typeof english> = {
       failing: 'kann nicht geschrieben werden',
     },
     policy: 'Richtlinie der Verwaltung',
-    policyTime: 'Zugriff endet spätestens {seconds} s, nachdem Sie ihn gegeben haben.',
+    policyTime: 'Zugriff gilt höchstens {seconds} s.',
     policyNone: 'Keine',
     policyLists: {
       issuers: 'Anmeldedienste',
@@ -163,7 +163,7 @@ export const settings: Translation<typeof english> = {
       '{count, plural, =0 {noch nicht geprüft} one {# Anmeldung mit dem Tresor verglichen} other {# Anmeldungen mit dem Tresor verglichen}}',
     indexDiffers:
       'Das Verzeichnis der Anmeldungen wurde von außen geändert oder durch einen Absturz gekürzt. Keyturn richtet sich nach dem Tresor:',
-    indexMore: '{count} weitere; die Aktivität enthält sie.',
+    indexMore: '{count} weitere unter „Aktivität“.',
     unreadable:
       'Diese Dateien sind nicht lesbar. Keyturn hat sie gelassen, wie sie sind, und übergeht ihren Inhalt:',
     saved: 'Gespeichert.',
@@ -172,7 +172,7 @@ export const settings: Translation<typeof english> = {
     nextStartWhat: 'Eine Änderung gilt, sobald Keyturn neu startet.',
     fromEnvironment: 'durch die Umgebung gesetzt',
     other: 'Alle Einstellungen',
-    otherHint: 'Zu ändern mit `keyturn settings`.',
+    otherHint: 'Zu ändern mit dem Befehl keyturn settings.',
     unset: 'nicht gesetzt',
     overrides: 'Sicherheitsausnahmen',
     overridesHint:
@@ -214,7 +214,7 @@ export const settings: Translation<typeof english> = {
     forHour: 'Für 1 Stunde anhalten',
     untilIResume: 'Anhalten, bis ich fortsetze',
     paused: 'Aller Zugriff ist angehalten. Apps bekommen keine Token und keine API-Schlüssel.',
-    until: 'Das endet von selbst:',
+    until: 'Endet automatisch:',
     untilResumed: 'Bis Sie ihn fortsetzen. Ein Neustart beendet die Pause nicht.',
     resume: 'Fortsetzen',
     resumed: 'Der Zugriff wird fortgesetzt.',
@@ -232,7 +232,7 @@ export const settings: Translation<typeof english> = {
 
   proxies: {
     title: 'Proxys',
-    hint: 'Für eine App, die sich nicht mit Keyturn verbinden kann: Tragen Sie dort statt der Adresse des Servers die eines Proxys ein. Keyturn reicht ihre Anfragen mit einem Token weiter, das die App nie sieht, und fragt Sie bei jeder App.',
+    hint: 'Für eine App, die sich nicht mit Keyturn verbinden kann: Tragen Sie dort statt der Adresse des Servers die eines Proxys ein. Keyturn reicht ihre Anfragen mit einem Token weiter, das die App nie sieht, und fragt Sie bei jeder neuen App.',
     none: 'Kein Proxy hinzugefügt.',
     called: 'Name',
     port: 'Port',
@@ -246,7 +246,7 @@ export const settings: Translation<typeof english> = {
       failed:
         'Sein Port lässt sich nicht öffnen, darum erreicht ihn keine App. Die Protokolldatei sagt mehr.',
     },
-    usedByNobody: 'bisher keine App',
+    usedByNobody: 'noch keine App',
     rotate: 'Neue Adresse …',
     rotateOf: 'Neue Adresse für den Proxy {name}',
     rotateTitle: 'Diesem Proxy eine neue Adresse geben?',
@@ -258,7 +258,7 @@ export const settings: Translation<typeof english> = {
     removeOf: 'Proxy {name} entfernen',
     removeTitle: 'Diesen Proxy entfernen?',
     removeWhat:
-      'Seine Adresse gilt sofort nicht mehr. Die Apps, die über ihn kamen, werden entfernt, mit dem Zugriff, den Sie ihnen gegeben haben.',
+      'Seine Adresse gilt sofort nicht mehr. Die Apps, die ihn nutzen, werden entfernt, mit dem Zugriff, den Sie ihnen gegeben haben.',
     removeConfirm: 'Entfernen',
     removed: 'Der Proxy {name} ist entfernt.',
     add: 'Proxy hinzufügen',

@@ -5,11 +5,11 @@ import type { Translation } from '../messages.ts';
 export const welcome: Translation<typeof english> = {
   welcome: {
     title: 'Willkommen bei Keyturn',
-    lead: 'Keyturn meldet sich bei jedem Server einmal an, bewahrt die Token im Schlüsselbund auf und gibt kurzlebige an die Apps, denen Sie es erlauben. Hier sehen und widerrufen Sie alles.',
+    lead: 'Sie melden sich bei jedem Server einmal an. Keyturn bewahrt die Token im Schlüsselbund auf und gibt kurzlebige an die Apps, denen Sie es erlauben. Hier sehen und widerrufen Sie alles.',
     clients: 'Die Apps auf diesem Computer verbinden',
     server: 'Bei einem Server anmelden',
     serverWhat:
-      'Nennen Sie einen Server, den Ihre Apps nutzen. Ihr Browser öffnet sich, und Sie melden sich einmal für alle an.',
+      'Geben Sie einen Server ein, den Ihre Apps nutzen. Ihr Browser öffnet sich, und Sie melden sich einmal für alle an.',
     signedIn: 'Angemeldet.',
     login: 'Bereit sein, wenn eine App fragt',
     loginWhat: 'In den Einstellungen lässt es sich ändern.',
@@ -25,12 +25,12 @@ export const welcome: Translation<typeof english> = {
     looking: 'Apps werden gesucht …',
     none: 'Keine App auf diesem Computer hat einen Eintrag, den Keyturn übernehmen könnte.',
     noCommand:
-      'Ein Eintrag startet den Befehl keyturn, und der ist nicht installiert: Die App bringt keinen mit. Mit Node.js 22.19 oder neuer, in einem Klon von Keyturn, im Terminal ausführen:',
+      'Ein Eintrag braucht den Befehl keyturn, der nicht installiert ist und nicht mit dieser App kommt. Mit Node.js 22.19 oder neuer, in einem Klon von Keyturn, im Terminal ausführen:',
     install: 'npm run setup && npm install --global .',
     change: 'Änderung anzeigen',
     exposed:
-      'Das Geheimnis in {header} steht offen da. Es verschwindet aus dieser Datei; erzeugen Sie danach beim Server ein neues.',
-    exposedLeft: 'Das Geheimnis in {header} steht offen da.',
+      'Das Geheimnis in {header} ist unverschlüsselt. Keyturn entfernt es aus dieser Datei; erzeugen Sie danach beim Server ein neues.',
+    exposedLeft: 'Das Geheimnis in {header} ist unverschlüsselt.',
     already: 'nutzt Keyturn schon',
     left: 'bleibt, wie es ist:',
     leftBecause: {
@@ -65,11 +65,11 @@ export const welcome: Translation<typeof english> = {
       sealed:
         'Das Geheimnis in {header} ist nur noch in der versiegelten Sicherung, da der Server eine Anmeldung anbietet.',
     },
-    undo: 'Alles zurücknehmen',
-    undoTitle: 'Die Änderungen zurücknehmen?',
+    undo: 'Alle Änderungen zurücknehmen',
+    undoTitle: 'Alle Änderungen zurücknehmen?',
     undoWhat:
-      'Die Einträge besagen wieder, was sie vorher besagten. Was Sie seither in diesen Dateien geändert haben, bleibt.',
-    undone: 'Die Einträge sind wieder wie zuvor.',
+      'Die Einträge werden wieder wie vorher. Was Sie seither in diesen Dateien geändert haben, bleibt.',
+    undone: 'Die Änderungen sind zurückgenommen.',
     undoOutcomes: {
       restored: 'wie zuvor, Byte für Byte.',
       unchanged: 'hatte keinen Eintrag von Keyturn.',

@@ -24,29 +24,29 @@ export const commands = {
     },
     whats: {
       allow: 'The app could then get tokens without asking you here.',
-      endDenial: 'The access that you may have given the app there ends too. It can then ask you again.',
+      endDenial: 'The app could then ask you again. Access that you gave it there would end too.',
       key: 'Apps that you allow it would get this key, and send it to this server in this header. Go on only if you set it just now.',
       register: 'Keyturn would use this client at this sign-in provider from then on.',
       login:
-        'It uses the account of the person who signs in on that page. Apps that you allowed there may get that account’s tokens.',
+        'Keyturn would use the account that signs in on that page. Apps that you allowed there could get its tokens.',
       override: 'Keyturn would no longer keep this rule for this server.',
       proxy:
-        'Keyturn would open a port of this computer for apps of yours that can’t keep a key. Each app that comes asks you first.',
+        'Keyturn would open a port of this computer for apps that can’t connect to Keyturn. It asks you about each app that uses the port.',
       forward:
-        'Programs there could ask for tokens of these servers. Each has to be connected and allowed here first. Go on only if you know this machine.',
-      settings: 'Keyturn would run with another setting.',
+        'Programs there could ask for tokens of these servers. Each has to be connected and allowed here first. Go on only if you trust this machine.',
+      settings: 'Keyturn would use the new value.',
       unlock: 'Apps that you allowed would get tokens again.',
       passphrase: 'The vault would open with another passphrase only.',
       backup:
-        'The command could read the configuration of your apps as it was before Keyturn changed it. Secrets that stood there are in it.',
+        'The command could read the configuration of your apps as it was before Keyturn changed it, with the secrets in it.',
       export:
-        'Who has the file and its passphrase could use these sign-ins. Here they would give no tokens any more.',
+        'Anyone with the file and its passphrase could use these sign-ins. On this computer they would give no more tokens.',
       import:
         'Keyturn would use these sign-ins here. They belong to the person who exported them: go on only if you did.',
       takeBack:
         'Keyturn would use these sign-ins here again. If another computer has imported them, both may lose them.',
       resume: 'The pause would end. Apps that you allowed would get tokens and API keys again.',
-      other: 'Keyturn asks for something that this window doesn’t know. Deny it unless you expected it.',
+      other: 'This window doesn’t know this request. Deny it unless you expected it.',
     },
     forward: 'Programs on',
     hostKey: 'Host key',
@@ -66,11 +66,11 @@ export const commands = {
       'id-jag': 'By your company’s sign-in (enterprise-managed)',
       'jwt-bearer': 'For this machine’s workload, without a person (workload identity)',
     },
-    method: 'By',
+    method: 'How',
     methods: {
-      browser: 'a page in your browser',
-      paste: 'a page elsewhere; the command takes its final URL',
-      device: 'a code on another device, which the command shows',
+      browser: 'on a page in your browser',
+      paste: 'on a page elsewhere; the command takes its final URL',
+      device: 'with a code on another device, which the command shows',
     },
     authMethod: 'Client authentication',
     redirectUri: 'Redirect URI',

@@ -5,7 +5,7 @@ export const notDecided = 'Not decided. It may ask again.';
 
 export const common = {
   appName: 'Keyturn',
-  bridgeUnavailable: 'The app did not answer. Close this window and open it again.',
+  bridgeUnavailable: 'Keyturn did not answer. Close this window and open it again.',
   close: 'Close',
   undo: 'Undo',
   cancel: 'Cancel',
@@ -13,7 +13,7 @@ export const common = {
   save: 'Save',
   reload: 'Try again',
   showMore: 'Show more',
-  stale: 'Keyturn could not read this again; it may be out of date.',
+  stale: 'This may be out of date: Keyturn could not load it again.',
   loading: 'Loading…',
   rule: 'Rule',
   yes: 'yes',

@@ -11,7 +11,8 @@ export const programs = {
     cli: 'The keyturn command: any program you run can use it.',
     proxied: {
       program: 'It uses a proxy of Keyturn’s and gets no token.',
-      interpreter: 'It uses a proxy of Keyturn’s and gets no token. This is for every script that it runs.',
+      interpreter:
+        'It uses a proxy of Keyturn’s and gets no token. The access is for every script that it runs.',
       any: 'Any program of yours that uses this proxy. It gets no token.',
     },
     file: 'File',
@@ -68,14 +69,14 @@ export const programs = {
 
   forwards: {
     title: 'Open to other machines and sandboxes',
-    hint: 'Programs there may ask for tokens of these servers. You opened each with `keyturn forward`.',
+    hint: 'Programs there may ask for tokens of these servers. You opened each with the command keyturn forward.',
     servers: 'Servers',
     until: 'Until',
     end: 'End',
     endOf: 'End {name}',
     endTitle: 'End this forward?',
     endWhat:
-      'Programs there can’t ask any longer, from this moment on. Tokens that they already have work until they expire. Apps stay connected for the next time.',
-    ended: 'Programs on {name} can’t ask any longer.',
+      'Programs there can’t ask for tokens from now on. Tokens that they already have work until they expire. Apps stay connected for the next time.',
+    ended: 'Programs on {name} can’t ask for tokens any longer.',
   },
 } as const;

@@ -11,7 +11,7 @@ export const providers = {
       none: 'None (public client)',
       client_secret_basic: 'Client secret, in a header (basic)',
       client_secret_post: 'Client secret, in the request (post)',
-      private_key_jwt: 'Private key (signed statement)',
+      private_key_jwt: 'Private key (signed JWT)',
     },
     secret: 'Client secret',
     secretHint: 'It goes into the vault and is never shown again.',

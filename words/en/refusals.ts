@@ -12,7 +12,7 @@ export const refusals = {
       'This is not the address of a server. Enter the whole address, such as https://notes.example/mcp.',
     invalid_scope: 'These permissions can’t be requested. Check how they are written.',
     not_found: 'It is no longer there.',
-    conflict: 'It can’t be done as things stand now.',
+    conflict: 'This can’t be done in the current state.',
     consent_required: 'The app has no access for this. It can ask you again.',
     consent_pending: 'A request is still open. Answer it first.',
     login_required: 'You need to sign in again.',
@@ -48,7 +48,7 @@ export const refusals = {
     step_up_exhausted:
       'The server asked for more permissions too often. Sign in again if you want to grant them.',
     authorization_not_required: 'This server needs no sign-in.',
-    account_required: 'The app may use several accounts there, and nobody has said which.',
+    account_required: 'The app may use several accounts there, and none is chosen yet.',
     audit_broken: 'The activity log was changed. Export it and find out who could write to Keyturn’s files.',
     account_mismatch: 'Another account signed in than was expected. Sign in with the right one.',
     token_refused: 'The server refused several new tokens. Ask its operator, or sign in again.',
@@ -71,10 +71,10 @@ export const refusals = {
     broker_unreachable: 'Keyturn doesn’t answer. Start it again.',
     broker_running: 'Keyturn is already running.',
     handshake_failed: 'The connection could not be made. Try again.',
-    socket_unsafe: 'Other users could reach Keyturn’s files. Keyturn doesn’t go on before that is mended.',
+    socket_unsafe: 'Other users could reach Keyturn’s files. Keyturn doesn’t run until that is fixed.',
     frame_invalid: 'A message was malformed. Update the older of the two programs.',
     broker_stopping: 'Keyturn is shutting down. Try again in a moment.',
-    version_unsupported: 'The app and Keyturn have versions that don’t fit. Update the older one.',
+    version_unsupported: 'The versions of the app and of Keyturn don’t fit together. Update the older one.',
   },
 
   refusalCases: {
@@ -102,7 +102,7 @@ export const refusals = {
       press:
         'Nothing was allowed. Look at the request, then press again with the mouse, a finger or the space bar.',
       loginItem:
-        'macOS doesn’t start Keyturn at login before you allow it: in System Settings, General, Login Items.',
+        'macOS starts Keyturn at login only when you have allowed it in System Settings, General, Login Items.',
     },
     login_failed: {
       cancelled: 'The sign-in was cancelled.',
@@ -120,7 +120,7 @@ export const refusals = {
     },
     rate_limited: {
       passphrase: 'The passphrase was wrong. Wait a moment before you try again.',
-      full: 'There are no more places. Remove one that is not needed.',
+      full: 'The list is full. Remove an entry that you don’t need.',
     },
     locked: {
       wrongPassphrase: 'This passphrase does not open the vault.',

@@ -29,8 +29,8 @@ export const servers = {
     more: '{count} more',
     waived: 'Security exceptions',
     tokenType: 'Tokens',
-    bound: 'bound to a key that only Keyturn holds: a copied token is worth nothing elsewhere',
-    boundIn: 'bound to a key in the security token {token}: a copied token is worth nothing elsewhere',
+    bound: 'bound to a key that only Keyturn holds: a copied token is useless elsewhere',
+    boundIn: 'bound to a key in the security token {token}: a copied token is useless elsewhere',
     audience: 'Token is valid for',
     audiences: {
       unbound: 'no named server: other servers may accept it too',
@@ -38,8 +38,8 @@ export const servers = {
     },
     why: 'Sign in again:',
     switchedOff:
-      'Your administrator switched it off: Keyturn keeps it, but doesn’t refresh it, and no app gets its tokens.',
-    /** After `why`. An English window shows the broker's own sentence, which says more. */
+      'Switched off by your administrator: Keyturn keeps the sign-in but doesn’t refresh it, and apps get no tokens.',
+    /** After `why`. */
     causes: {
       signInUnfinished: 'the last sign-in was not finished.',
       importUnfinished: 'the import was not finished.',
@@ -125,7 +125,7 @@ export const servers = {
       'The sign-in provider offers no revocation. Keyturn has deleted the tokens, but they may stay valid there: to revoke them, remove Keyturn’s access in your account at the provider.',
     moved:
       'Another computer has the tokens. The sign-in provider was not asked to revoke them: do that there.',
-    abandoned: 'The sign-in provider could not be reached in all this time. Keyturn has stopped trying.',
+    abandoned: 'The sign-in provider could not be reached, and Keyturn has stopped trying.',
     nextTry: 'Next try:',
     triedUntil: 'Tried until:',
     liveUntil: 'A token that an app already has works until:',
@@ -143,7 +143,7 @@ export const servers = {
     removeAt: 'Remove the API key for {server}',
     removeTitle: 'Remove this API key?',
     removeWhat:
-      'Keyturn forgets the key, and no app gets it any more. The key itself stays good, and an app may have kept it: end it at the server too.',
+      'Keyturn forgets the key, and no app gets it any more. The key itself stays valid, and an app may have kept it: revoke it at the server too.',
     removeConfirm: 'Remove',
     removed: 'The API key for {server} is removed.',
   },

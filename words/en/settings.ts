@@ -9,7 +9,7 @@ export const settings = {
       providers: 'Sign-in providers',
       advanced: 'Advanced',
     },
-    attention: 'Read this',
+    attention: 'Needs attention',
     lead: 'Settings marked “after restart” change once Keyturn starts again.',
     app: 'Desktop app',
     openAtLogin: 'Start when I log in',
@@ -24,13 +24,13 @@ export const settings = {
     notListening: {
       starting: 'Not listening yet: it was started a moment ago.',
       noProgram:
-        'Not listening: dbus-monitor is not installed. It is looked for again; if that fails, the vault is locked.',
+        'Not listening: dbus-monitor is not installed. Keyturn looks for it again; if that fails, the vault is locked.',
       noBus:
-        'Not listening: the bus of this desktop session doesn’t answer. It is tried again; if that fails, the vault is locked.',
+        'Not listening: the bus of this desktop session doesn’t answer. Keyturn tries again; if that fails, the vault is locked.',
       noSystemBus:
-        'Not listening to all of it: the system’s bus, where another user’s turn at the screen is told, doesn’t answer. It is tried again; if that fails, the vault is locked.',
+        'Listening in part: the system’s bus, which reports a switch to another user, doesn’t answer. Keyturn tries again; if that fails, the vault is locked.',
       ended:
-        'Not listening: its listener was ended. It is started again; if that fails, the vault is locked.',
+        'Not listening: the listener has stopped. Keyturn starts it again; if that fails, the vault is locked.',
     },
     vault: 'Vault',
     vaultKind: 'Secrets are stored in',
@@ -54,7 +54,7 @@ export const settings = {
       waiting: 'The keychain waits for you',
       absent: 'No keychain was found',
       crashed: 'The keychain helper stopped',
-      slow: 'Open, and slow',
+      slow: 'Open, but slow',
       full: 'The keychain is full',
       damaged: 'A secret is missing or damaged',
     } as Readonly<Record<string, string | undefined>>,
@@ -68,8 +68,8 @@ export const settings = {
     passphraseHint: 'It goes to the vault and nowhere else.',
     choose: 'Choose a passphrase',
     chooseHint: 'Choose a long one and keep it safe: without it nobody can open the vault again.',
-    repeat: 'The same again',
-    differs: 'The two are not the same.',
+    repeat: 'Repeat the passphrase',
+    differs: 'The two passphrases differ.',
     changePassphrase: 'Change the passphrase',
     currentPassphrase: 'Current passphrase',
     nextPassphrase: 'New passphrase',
@@ -103,11 +103,11 @@ export const settings = {
     notUpdated: {
       none: 'This build doesn’t update itself. To update, install a newer version.',
       unsigned:
-        'This build doesn’t update itself: nothing would prove who made an update. To update, install a newer version.',
+        'This build doesn’t update itself: it could not check who made an update. To update, install a newer version.',
     },
-    checkForUpdates: 'Look for updates',
+    checkForUpdates: 'Check for updates',
     checkForUpdatesWhat: 'Once a day. An update is installed when you quit Keyturn, if its maker signed it.',
-    updateReady: 'An update is there. It is installed when you quit Keyturn.',
+    updateReady: 'An update is ready. It is installed when you quit Keyturn.',
     version: 'Version',
     home: 'Home',
     logFile: 'Log file',
@@ -121,7 +121,7 @@ export const settings = {
       failing: 'can’t be written',
     } as Readonly<Record<string, string | undefined>>,
     policy: 'Administrator’s policy',
-    policyTime: 'Access ends {seconds} s after you gave it, at the latest.',
+    policyTime: 'Access lasts at most {seconds} s.',
     policyNone: 'None',
     policyLists: {
       issuers: 'Sign-in providers',
@@ -152,7 +152,7 @@ export const settings = {
       '{count, plural, =0 {not checked yet} one {# sign-in compared with the vault} other {# sign-ins compared with the vault}}',
     indexDiffers:
       'The index of sign-ins was changed from outside, or cut short by a crash. Keyturn goes by the vault:',
-    indexMore: '{count} more; the activity has them.',
+    indexMore: '{count} more under Activity.',
     unreadable: 'These files can’t be read. Keyturn left them as they are and ignores what they held:',
     saved: 'Saved.',
     savedLater: 'Saved. The change takes effect once Keyturn starts again.',
@@ -160,7 +160,7 @@ export const settings = {
     nextStartWhat: 'A change takes effect once Keyturn starts again.',
     fromEnvironment: 'set by the environment',
     other: 'All settings',
-    otherHint: 'Change these with `keyturn settings`.',
+    otherHint: 'Change these with the command keyturn settings.',
     unset: 'not set',
     overrides: 'Security exceptions',
     overridesHint:
@@ -184,7 +184,7 @@ export const settings = {
       audience:
         'Danger: this server gets tokens that another server takes too, and can use them there as you.',
       'private-address':
-        'Danger: servers can then lead Keyturn to this host, whatever its address is. Say yes only to a host of your own network.',
+        'Danger: servers can then lead Keyturn to this host, whatever its address is. Add it only for a host of your own network.',
     } as Readonly<Record<string, string>>,
     overrideOff: 'switched off by your administrator',
     overrideAdd: 'Add an exception',
@@ -201,7 +201,7 @@ export const settings = {
     forHour: 'Pause for 1 hour',
     untilIResume: 'Pause until I resume',
     paused: 'All access is paused. Apps get no tokens and no API keys.',
-    until: 'It ends by itself:',
+    until: 'Ends automatically:',
     untilResumed: 'Until you resume it. Restarting doesn’t end it.',
     resume: 'Resume',
     resumed: 'Access is resumed.',
@@ -219,7 +219,7 @@ export const settings = {
 
   proxies: {
     title: 'Proxies',
-    hint: 'For an app that can’t connect to Keyturn: enter a proxy’s address in it instead of the server’s. Keyturn passes its requests on with a token that the app never sees, and asks you about each app that comes.',
+    hint: 'For an app that can’t connect to Keyturn: enter a proxy’s address in it instead of the server’s. Keyturn passes its requests on with a token that the app never sees, and asks you about each new app.',
     none: 'No proxy was added.',
     called: 'Name',
     port: 'Port',
@@ -232,19 +232,19 @@ export const settings = {
         'Another program uses its port, so no app reaches it. End that program, or remove the proxy and add it again.',
       failed: 'Its port can’t be opened, so no app reaches it. The log file says more.',
     } as Readonly<Record<string, string | undefined>>,
-    usedByNobody: 'no app has come yet',
+    usedByNobody: 'no app yet',
     rotate: 'New address…',
     rotateOf: 'New address for the proxy {name}',
     rotateTitle: 'Give this proxy a new address?',
     rotateWhat:
-      'The address of before stops working at once. Copy the new one into each app that uses it. What you allowed the apps stays.',
+      'The old address stops working at once. Copy the new one into each app that uses it. What you allowed the apps stays.',
     rotateConfirm: 'New address',
     rotated: 'The proxy {name} has a new address. Copy it into the apps that use it.',
     remove: 'Remove…',
     removeOf: 'Remove the proxy {name}',
     removeTitle: 'Remove this proxy?',
     removeWhat:
-      'Its address stops working at once. The apps that came by it are removed, with the access that you gave them.',
+      'Its address stops working at once. The apps that use it are removed, with the access that you gave them.',
     removeConfirm: 'Remove',
     removed: 'The proxy {name} is removed.',
     add: 'Add a proxy',

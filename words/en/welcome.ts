@@ -2,10 +2,11 @@
 export const welcome = {
   welcome: {
     title: 'Welcome to Keyturn',
-    lead: 'Keyturn signs in once per server, keeps the tokens in the keychain, and hands short-lived ones to the apps that you allow. You see and revoke everything here.',
+    lead: 'You sign in once per server. Keyturn keeps the tokens in the keychain and gives short-lived ones to the apps that you allow. You see and revoke everything here.',
     clients: 'Connect the apps on this computer',
     server: 'Sign in to a server',
-    serverWhat: 'Name a server that your apps use. Your browser opens, and you sign in once for all of them.',
+    serverWhat:
+      'Enter a server that your apps use. Your browser opens, and you sign in once for all of them.',
     signedIn: 'Signed in.',
     login: 'Be ready when an app asks',
     loginWhat: 'You can change it in Settings.',
@@ -16,17 +17,17 @@ export const welcome = {
 
   setup: {
     title: 'Connect the apps on this computer',
-    lead: 'Apps that sign in by themselves, or keep a key in a plain file, can leave both to Keyturn: their entry then starts Keyturn’s bridge, and a key moves into the vault. Nothing changes before you press a button here, and all of it can be put back.',
+    lead: 'Apps that sign in by themselves, or keep a key in a plain file, can leave both to Keyturn: their entry then starts Keyturn’s bridge, and the key moves into the vault. Nothing changes until you press a button here, and you can undo all of it.',
     open: 'Connect apps',
     looking: 'Looking for apps…',
     none: 'No app on this computer has an entry that Keyturn could take over.',
     noCommand:
-      'An entry starts the keyturn command, and it isn’t installed: the app brings none along. With Node.js 22.19 or newer, in a clone of Keyturn, run in a terminal:',
+      'An entry needs the keyturn command, which is not installed and doesn’t come with this app. With Node.js 22.19 or newer, in a clone of Keyturn, run in a terminal:',
     install: 'npm run setup && npm install --global .',
     change: 'Show the change',
     exposed:
-      'The secret in {header} stands in the open. It leaves this file; make a new one at the server afterwards.',
-    exposedLeft: 'The secret in {header} stands in the open.',
+      'The secret in {header} is in plain text. Keyturn removes it from this file; create a new one at the server afterwards.',
+    exposedLeft: 'The secret in {header} is in plain text.',
     already: 'uses Keyturn already',
     left: 'stays as it is:',
     /** Of a file, or after `left`. */
@@ -60,18 +61,18 @@ export const welcome = {
       vault: 'The secret in {header} is in the vault now.',
       sealed: 'The secret in {header} is in the sealed backup only, since the server offers a sign-in.',
     },
-    undo: 'Put everything back',
-    undoTitle: 'Put back what was changed?',
+    undo: 'Undo all changes',
+    undoTitle: 'Undo all changes?',
     undoWhat:
-      'The entries say again what they said before. What you changed in those files since then stays as it is.',
-    undone: 'The entries were put back.',
+      'The entries become what they were before. What you changed in those files since then stays as it is.',
+    undone: 'The changes were undone.',
     undoOutcomes: {
       restored: 'as it was, byte for byte.',
       unchanged: 'had no entry of Keyturn’s.',
       gone: 'no longer exists.',
       unreadable: 'Keyturn can’t follow what is written in it, so it stays as it is.',
       changing: 'changed meanwhile. Try again.',
-      entries: 'was changed since: only the entries that are still Keyturn’s were put back.',
+      entries: 'was changed since: only the entries that are still Keyturn’s were restored.',
     },
     keyStays: 'The API key for {server} stays in the vault, and may stand in the file again.',
   },

@@ -36,10 +36,10 @@ export function GrantNotices({ grant }: { readonly grant: Grant }) {
   );
 }
 
-/** The broker's own sentence says more, in English; a record of an older release has nothing else. */
+/** A record of an older release has only the broker's own sentence, in English. */
 function causeWords({ why = '', cause = '' }: Grant): string {
   const known = Object.hasOwn(words.causes, cause) ? words.causes[cause] : undefined;
-  return language === 'en' ? `${sanitizeSentence(why)}.` : (known ?? words.causeUnknown);
+  return known ?? (language === 'en' ? `${sanitizeSentence(why)}.` : words.causeUnknown);
 }
 
 function TroubleNotice({ trouble: { reason, since, nextTryAt } }: { readonly trouble: Trouble }) {
