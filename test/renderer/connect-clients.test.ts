@@ -93,7 +93,7 @@ describe('the panel that connects apps', () => {
     const other = '{ "mcpServers": { "notes": { "url": "https://notes.example/mcp", "disabled": true } } }';
     writeFileSync(file, other);
     await panel.getByRole('button', { name: 'Connect 1 entry' }).click();
-    await panel.getByText('the file changed meanwhile').waitFor();
+    await panel.getByText('the file has changed in the meantime').waitFor();
     expect(text()).toBe(other);
   });
 
