@@ -278,8 +278,8 @@ async function keep(stage: Stage, file: EnvFile): Promise<void> {
     NOTES: url,
   });
   process.stdout.write(
-    `\nEverything keeps running. In a second terminal, in this folder (or: . ./.demo.env):\n\n${lines}npx keyturn token "$NOTES"\n\n` +
-      `Signed in as you were above. Interrupt (Ctrl-C) to end it.\n`,
+    `\nEverything keeps running. In a second terminal, in this folder, type these lines (for the exports you can type: . ./.demo.env):\n\n${lines}npx keyturn token "$NOTES"\n\n` +
+      `Keyturn is signed in there again. End all of it here with Ctrl-C.\n`,
   );
   const wait = Promise.withResolvers<void>();
   const alive = setInterval(() => undefined, 60_000);

@@ -21,7 +21,7 @@ describe('npm run demo', () => {
     await new Promise<void>((resolve) => {
       first.stdout.on('data', (text: Buffer) => {
         stdout += text.toString();
-        if (stdout.includes('Interrupt (Ctrl-C) to end it.')) resolve();
+        if (stdout.includes('End all of it here with Ctrl-C.')) resolve();
       });
       void ended.then(() => resolve());
     });
