@@ -51,7 +51,7 @@ export async function runSetup({ check, isDry, yes, json, project }: SetupChoice
     say('keyturn: the vault of this home is memory, so --undo works until the broker ends.');
   if (results.some(({ outcome }) => outcome === 'switched'))
     say(
-      'keyturn: restart these clients. Each asks for its access at its first start; --undo puts all of it back.',
+      'keyturn: restart these clients. Each entry asks for its access at its first start, or now with `keyturn bridge --connect URL --as NAME`. `keyturn setup --undo` puts everything back.',
     );
   return exitCodes.ok;
 }
