@@ -104,7 +104,7 @@ describe('the panel that connects apps', () => {
     // One of this machine's own would count.
     if (['/usr/local/bin/keyturn', '/opt/homebrew/bin/keyturn', '/usr/bin/keyturn'].some(existsSync)) return;
     const { page } = await openApps(broker);
-    await page.getByText('it isn’t installed').waitFor();
+    await page.getByText('which is not installed').waitFor();
     expect(await page.getByRole('button', { name: /^Connect \d/ }).count()).toBe(0);
     expect(text()).toBe(before);
   });
