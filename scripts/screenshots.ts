@@ -35,7 +35,7 @@ const spoken = chooseLanguage([values.language], values.language);
 /** CSS pixels. */
 const main = { width: 960, height: 720 };
 const card = { width: 480, height: 700 };
-const welcome = { width: 960, height: 860 };
+const welcome = { width: 960, height: 1200 };
 
 /** The pictures of the documents: which state each shows. */
 const pictures: Readonly<Record<string, string>> = {

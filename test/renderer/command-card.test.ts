@@ -113,7 +113,12 @@ describe('the card of a command', () => {
     ],
     [
       { command: 'endDenial', client: 'editor', resource: 'https://notes.example/mcp', scope: 'notes:write' },
-      ['Let a command undo your denial', 'editor', 'https://notes.example/mcp', 'It can then ask you again'],
+      [
+        'Let a command undo your denial',
+        'editor',
+        'https://notes.example/mcp',
+        'The app could then ask you again',
+      ],
     ],
     [
       {
@@ -133,7 +138,7 @@ describe('the card of a command', () => {
         'work',
         'Read notes',
         'the command takes its final URL',
-        'the account of the person who signs in on that page',
+        'the account that signs in on that page',
       ],
     ],
     [

@@ -95,8 +95,7 @@ export const cards: Translation<typeof english> = {
     },
     asked: 'Angefragt',
     expires: 'läuft ab',
-    guesses:
-      'Wörter in Kursivschrift sind aus dem Namen der Berechtigung erraten. Was sie erlaubt, entscheidet der Server.',
+    guesses: 'Wörter in Kursivschrift sind aus dem Namen erraten; was er bedeutet, entscheidet der Server.',
     noneKept: 'Mindestens eine Berechtigung ankreuzen oder „Nicht jetzt“ wählen.',
     noServerKept: 'Mindestens einen Server ankreuzen oder „Nicht jetzt“ wählen.',
     until: 'Bis {time}.',

@@ -90,7 +90,7 @@ export const cards = {
     },
     asked: 'Requested',
     expires: 'expires',
-    guesses: 'Words in italics are guessed from the permission’s name. The server decides what it allows.',
+    guesses: 'Words in italics are guessed from the name; the server decides what it means.',
     noneKept: 'Tick at least one permission, or choose “Not now”.',
     noServerKept: 'Tick at least one server, or choose “Not now”.',
     until: 'Until {time}.',
