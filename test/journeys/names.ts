@@ -37,7 +37,7 @@ export const names = {
     allow: 'Allow',
     two: 'Allow editor to use 2 servers?',
     three: 'Allow editor to use 3 servers?',
-    changed: 'has changed since it came up',
+    changed: 'has changed since the card opened',
     firstOfTwo: 'Request 1 of 2',
     pair: 'Connect',
     deny: 'Always deny',

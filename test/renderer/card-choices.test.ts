@@ -269,7 +269,7 @@ describe('how long it is allowed', () => {
     await change();
     await page.evaluate('window.keyturn.call("status", {})');
     expect(await chosen.innerText()).toBe('1 hour');
-    expect(await page.getByText('has changed since it came up').count()).toBe(0);
+    expect(await page.getByText('has changed since the card opened').count()).toBe(0);
     expect(shown()).toBe(1);
     if (what.startsWith('what was before')) lists['client.list'] = { clients: [client] };
     if (what.startsWith('another file')) {
@@ -284,7 +284,7 @@ describe('how long it is allowed', () => {
       lists['interaction.list'] = { interactions: [{ ...question, scope: 'a b c' }] };
     }
     await change();
-    await page.getByText('has changed since it came up').waitFor();
+    await page.getByText('has changed since the card opened').waitFor();
     expect(await button(page, 'Allow').isDisabled()).toBe(true);
     expect(await chosen.innerText()).toBe(what.startsWith('what was before') ? 'Until revoked' : 'As before');
     await timerHeld(page);

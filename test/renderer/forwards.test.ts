@@ -34,7 +34,7 @@ it('the window lists what is open to other machines and sandboxes, and an end fr
 
   // By the keyboard alone.
   await page.getByRole('button', { name: 'End agent' }).press('Enter');
-  await page.getByRole('dialog').getByText('from this moment on').waitFor();
+  await page.getByRole('dialog').getByText('from now on').waitFor();
   await button(page, 'End').press('Enter');
   await page.locator('.announcement').getByText('Programs on agent can’t ask any longer.').waitFor();
   await expect(program.request('token.get', { resource })).rejects.toThrow();

@@ -162,7 +162,7 @@ describe('the card of several questions of one run', () => {
     const key = { header: 'Authorization', scheme: 'Bearer' };
     const { page } = await card({ questions: [asked('q1'), asked('q2', { key, scope: undefined })] });
     await page.getByText('It asks for your API key for this server.').waitFor();
-    await page.getByText('The app gets the key itself.').waitFor();
+    await page.getByText('The app gets the key itself, and').waitFor();
   });
 
   it('is named by its server if each question is about the same one', async () => {
@@ -179,7 +179,7 @@ describe('the card of several questions of one run', () => {
     await ask(asked('q4', { card: 'q4' }));
     await page.getByRole('heading', { name: 'Allow editor to use q4.example?' }).waitFor();
     // It is no change of the card before.
-    expect(await page.getByText('has changed since it came up').count()).toBe(0);
+    expect(await page.getByText('has changed since the card opened').count()).toBe(0);
   });
 
   it('can be allowed only after each server was in view, one without scopes too', async () => {
@@ -209,7 +209,7 @@ describe('a card that grows', () => {
     await takesKeys(page);
     await ask(...three);
     await page.getByRole('heading', { name: 'Allow editor to use 3 servers?' }).waitFor();
-    await page.getByText('has changed since it came up').waitFor();
+    await page.getByText('has changed since the card opened').waitFor();
     expect(await button(page, 'Allow').isDisabled()).toBe(true);
     expect(await page.locator('.question').getAttribute('data-takes-keys')).toBe('false');
     await button(page, 'Allow').click({ force: true });
@@ -242,7 +242,7 @@ describe('a card that grows', () => {
     await serverTick(page, 'q3').uncheck();
     await ask(three[0] ?? {}, three[2] ?? {});
     await page.getByRole('heading', { name: 'Allow editor to use 2 servers?' }).waitFor();
-    await page.getByText('has changed since it came up').waitFor();
+    await page.getByText('has changed since the card opened').waitFor();
     await approvable(page);
     await button(page, 'Allow').click();
     const answers = [

@@ -239,7 +239,7 @@ describe('Settings', () => {
     await withScreen.waitFor();
     broker.preferences.screenLock = 'ended';
     await change();
-    await page.getByText('Not listening: its listener was ended.').waitFor();
+    await page.getByText('Not listening: the listener has stopped.').waitFor();
     broker.preferences.lockWithScreen = false;
     await change();
     await withScreen.waitFor({ state: 'detached' });
