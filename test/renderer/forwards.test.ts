@@ -36,7 +36,10 @@ it('the window lists what is open to other machines and sandboxes, and an end fr
   await page.getByRole('button', { name: 'End agent' }).press('Enter');
   await page.getByRole('dialog').getByText('from now on').waitFor();
   await button(page, 'End').press('Enter');
-  await page.locator('.announcement').getByText('Programs on agent can’t ask any longer.').waitFor();
+  await page
+    .locator('.announcement')
+    .getByText('Programs on agent can’t ask for tokens any longer.')
+    .waitFor();
   await expect(program.request('token.get', { resource })).rejects.toThrow();
   await expect(connect({ key, env })).rejects.toMatchObject({ reason: 'broker_unreachable' });
   expect(await owner.request('forward.list')).toMatchObject({ forwards: [{ label: 'build.example' }] });

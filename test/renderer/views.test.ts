@@ -88,7 +88,7 @@ describe('Servers', () => {
     await broker.daemon.stop();
     await change();
     await page.getByRole('alert').first().waitFor();
-    expect(await page.locator('main').innerText()).toContain('Keyturn could not read this again');
+    expect(await page.locator('main').innerText()).toContain('Keyturn could not load it again');
     expect(await card.innerText()).toContain(resource);
     expect(complaints).toEqual([]);
   });
