@@ -12,8 +12,10 @@ import process from 'node:process';
 import { releaseNotes } from './packaging/notes.ts';
 import { root } from './packaging/program.ts';
 
+const textOf = (name: string): string => readFileSync(path.join(root, name), 'utf8');
+
 const release = path.join(root, 'release');
-const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string };
+const { version } = JSON.parse(textOf('package.json')) as { version: string };
 
 const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
 
@@ -27,6 +29,8 @@ function obstacle(): string {
 }
 
 function build(): void {
+  // First: it throws where the changelog has no section for this version.
+  const notes = releaseNotes(version, textOf('CHANGELOG.md'), textOf('README.md'));
   rmSync(release, { recursive: true, force: true });
   mkdirSync(release);
   const run = (command: string, ...args: string[]): void =>
@@ -37,8 +41,7 @@ function build(): void {
   script('package-deb.ts', '--output', release);
   script('package-single.ts', '--output', release);
   script('sbom.mjs', path.join(release, `keyturn-${version}.cdx.json`));
-  const texts = ['CHANGELOG.md', 'README.md'].map((name) => readFileSync(path.join(root, name), 'utf8'));
-  writeFileSync(path.join(release, 'NOTES.md'), releaseNotes(version, ...(texts as [string, string])));
+  writeFileSync(path.join(release, 'NOTES.md'), notes);
 }
 
 /** In the form that `sha256sum --check` reads. */

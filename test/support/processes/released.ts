@@ -9,8 +9,12 @@ const root = path.join(import.meta.dirname, '..', '..', '..');
 export interface Clone {
   readonly folder: string;
   git(...args: string[]): string;
-  /** The script of `npm run release`, without the set-up before it. */
-  release(): { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+  /** `npm run release`; without the set-up before it, which builds, unless told. */
+  release(options?: { readonly withSetUp: boolean }): {
+    readonly code: number | null;
+    readonly stdout: string;
+    readonly stderr: string;
+  };
 }
 
 export function cloned(): Clone {
@@ -22,9 +26,10 @@ export function cloned(): Clone {
   return {
     folder,
     git: (...args) => execFileSync('git', args, { cwd: folder, encoding: 'utf8' }),
-    release() {
+    release({ withSetUp } = { withSetUp: false }) {
       const script = path.join(folder, 'scripts', 'release.ts');
-      const { status, stdout, stderr } = spawnSync(process.execPath, [script], {
+      const words = withSetUp ? [path.join(folder, 'scripts', 'setup.mjs'), '--run', script] : [script];
+      const { status, stdout, stderr } = spawnSync(process.execPath, words, {
         cwd: folder,
         encoding: 'utf8',
         maxBuffer: 2 ** 26,
