@@ -7,14 +7,13 @@
  * at once if the person signs in. A command gets no shell, and nothing of ours on its standard input. Nothing waits for
  * a pipe.
  */
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { promisify } from 'node:util';
 import { KeyturnError, quoted, detailsOf } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
 import { keyedMutex } from '../../base/mutex.ts';
+import { commandWords, printedText } from '../../base/system/printed-text.ts';
 
 /** Bytes: a JWT with a chain of certificates in its header is a few thousand long. */
 const maxLength = 64 * 1024;
@@ -170,22 +169,11 @@ async function fileText(file: string, refused: (why: string) => KeyturnError): P
   }
 }
 
-/** Split at spaces, as the browser's command is. */
 async function printed(command: string, env: NodeJS.ProcessEnv): Promise<string> {
-  const [program = '', ...words] = command.trim().split(/\s+/);
-  const running = promisify(execFile)(program, words, {
-    env,
-    encoding: 'utf8',
-    maxBuffer: maxLength,
-    timeout: commandTimeout,
-    killSignal: 'SIGKILL',
-  });
-  running.child.stdin?.end();
   try {
-    return (await running).stdout;
+    return await printedText(command, env, { maxLength, timeout: commandTimeout });
   } catch {
-    // Its own words may hold the assertion.
-    throw unreadable(program, 'the command failed or took too long');
+    throw unreadable(commandWords(command)[0] ?? '', 'the command failed or took too long');
   }
 }
 

@@ -5,13 +5,12 @@
  * Invariant: neither is in a message. What another user could have written or read is refused. A command gets
  * no shell, and nothing of ours on its standard input.
  */
-import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { systemCode } from '../../base/system-error.ts';
+import { commandWords, printedText } from '../../base/system/printed-text.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /** Bytes: a passphrase has 1,024 characters at most. */
@@ -95,24 +94,13 @@ function notTaken(file: string, { what, hint: usual }: Wanted, why: string, hint
   });
 }
 
-/** Split at spaces, as the browser's command is. */
 async function printed(command: string, env: NodeJS.ProcessEnv): Promise<string> {
-  const [program = '', ...words] = command.trim().split(/\s+/);
-  const running = promisify(execFile)(program, words, {
-    env,
-    encoding: 'utf8',
-    maxBuffer: maxLength,
-    timeout: commandTimeout,
-    killSignal: 'SIGKILL',
-  });
-  running.child.stdin?.end();
   try {
-    return (await running).stdout;
+    return await printedText(command, env, { maxLength, timeout: commandTimeout });
   } catch (error) {
-    // Its own words may hold the secret.
     throw new KeyturnError(
       'vault_unavailable',
-      `The command ${quoted(program)}, which prints the passphrase of the vault, failed (${failure(error)}).`,
+      `The command ${quoted(commandWords(command)[0] ?? '')}, which prints the passphrase of the vault, failed (${failure(error)}).`,
       {
         hint: 'Run it in a terminal. keyturn unlock takes the passphrase from you.',
       },
