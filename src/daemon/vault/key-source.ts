@@ -64,9 +64,12 @@ function credentialFile(name: string, { CREDENTIALS_DIRECTORY: folder }: NodeJS.
 
 async function readSecret(file: string, wanted: Wanted = passphrase): Promise<string> {
   const unreadable = (why: string, hint?: string): KeyturnError => notTaken(file, wanted, why, hint);
-  const handle = await open(file, constants.O_RDONLY).catch((error: unknown) => {
-    throw unreadable(`it can't be opened (${systemCode(error)})`);
-  });
+  // A pipe would wait without end (Windows has no such flag).
+  const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(
+    (error: unknown) => {
+      throw unreadable(`it can't be opened (${systemCode(error)})`);
+    },
+  );
   try {
     const found = await handle.stat();
     const uid = process.getuid?.();

@@ -1,4 +1,5 @@
 /** Where the passphrase of a machine without a person comes from, and what is refused. */
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -54,9 +55,12 @@ describe('the passphrase of an unattended vault', () => {
 
   it('the passphrase of an unattended vault is not taken from what is absent, no file, or too long', async () => {
     mkdirSync(path.join(folder, 'folder'), { mode: 0o700 });
+    // To open a pipe that nobody writes to would wait without end.
+    execFileSync('mkfifo', ['-m', '600', path.join(folder, 'pipe')]);
     for (const place of [
       `file:/${folder.slice(1)}/none`,
       `file:/${folder.slice(1)}/folder`,
+      `file:/${folder.slice(1)}/pipe`,
       write('long', 'x'.repeat(5000)),
     ] as const)
       await expect(passphraseFrom(place, {})).rejects.toMatchObject(unreadable);
