@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { systemCode } from '../src/base/system-error.ts';
 
 /** One connection: asks, and waits for the whole answer. */
 export interface Asking {
@@ -40,8 +41,7 @@ export async function sshAgentConnection(socket: string): Promise<Asking> {
 }
 
 async function asking(socket: string, request: Buffer, isWhole: (chunk: Buffer) => boolean): Promise<Asking> {
-  const connection = net.connect(socket);
-  await once(connection, 'connect');
+  const connection = await connected(socket);
   let heard: (() => void) | undefined;
   connection.on('data', (chunk: Buffer) => {
     if (isWhole(chunk)) heard?.();
@@ -54,6 +54,17 @@ async function asking(socket: string, request: Buffer, isWhole: (chunk: Buffer) 
       }),
     close: () => void connection.destroy(),
   };
+}
+
+/** Waits while the agent's queue is full: EAGAIN (unix(7)). ssh-agent's is short. */
+async function connected(socket: string): Promise<net.Socket> {
+  for (;;) {
+    const connection = net.connect(socket);
+    const refusal = await once(connection, 'connect').catch((error: unknown) => error);
+    if (!(refusal instanceof Error)) return connection;
+    if (systemCode(refusal) !== 'EAGAIN') throw refusal;
+    await sleep(1);
+  }
 }
 
 export interface SshAgent {
