@@ -21,6 +21,8 @@ export interface OidcAgent {
   readonly pid: number;
   /** One new connection, request and answer. It keeps this process waiting, as C programs are kept. */
   readonly ask: () => void;
+  /** The same in a thread, beside others. */
+  readonly askBeside: () => Promise<void>;
   readonly end: () => Promise<void>;
 }
 
@@ -51,14 +53,26 @@ export async function startOidcAgent(folder: string): Promise<OidcAgent | undefi
   process.env['OIDC_SOCK'] = socket;
   return {
     pid: agent.pid,
-    ask: () => {
-      if (!getAccessToken(account, 60, null)) throw new Error('oidc-agent gave no token');
+    ask: () => checked(getAccessToken(account, 60, null)),
+    askBeside: async () => {
+      const { promise, resolve, reject } = Promise.withResolvers<string | null>();
+      getAccessToken.async(account, 60, null, (error, token) => (error ? reject(error) : resolve(token)));
+      checked(await promise);
     },
     end,
   };
 }
 
-type GetAccessToken = (account: string, leastSeconds: number, scope: string | null) => string | null;
+type Asked = [account: string, leastSeconds: number, scope: string | null];
+
+interface GetAccessToken {
+  (...asked: Asked): string | null;
+  readonly async: (...asked: [...Asked, (error: Error | null, token: string | null) => void]) => void;
+}
+
+function checked(token: string | null): void {
+  if (!token) throw new Error('oidc-agent gave no token');
+}
 
 function clientLibrary(): GetAccessToken | undefined {
   try {

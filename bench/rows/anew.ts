@@ -36,7 +36,8 @@ export const anew: Measurement = {
   },
 };
 
-function once(open: () => Promise<Asking>): () => Promise<void> {
+/** One connection, with one request. */
+export function once(open: () => Promise<Asking>): () => Promise<void> {
   return async () => {
     const connection = await open();
     await connection.ask();

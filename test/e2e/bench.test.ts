@@ -16,6 +16,12 @@ it('npm run bench measures every row in its smoke form', async () => {
   expect(rows.map(({ name }) => name)).toEqual([
     'kept',
     'anew',
+    'anew-16',
+    'anew-16-p99',
+    'anew-64',
+    'anew-64-p99',
+    'anew-256',
+    'anew-256-p99',
     'crowd-64',
     'crowd-256',
     'refresh',

@@ -16,7 +16,7 @@ import { listenOnPassed, type PassedSocket } from './passed-socket.ts';
 import { type Paired, PairingQueue, type PairRequest } from './pairing.ts';
 import { loadPeerReader, type PeerFacts, type PeerReader, processOf } from '../peer/peer.ts';
 import { type Caller, Session, type SessionHost } from './session.ts';
-import { crowded, PendingConnections } from './pending-connections.ts';
+import { PendingConnections } from './pending-connections.ts';
 import { type AbuseReport, AbuseWatch } from './abuse-watch.ts';
 import { type After, after as realAfter } from '../wire/timer.ts';
 
@@ -178,7 +178,11 @@ class Reception {
     this.#deps = deps;
     this.#readPeer = readPeer;
     const after = deps.after ?? realAfter;
-    this.#pending = new PendingConnections(after, deps.now);
+    this.#pending = new PendingConnections({
+      after,
+      now: deps.now,
+      onTurnedAway: ({ peer }) => this.#abuse.note('connections', peer),
+    });
     this.#abuse = new AbuseWatch(deps.now, (report) => deps.log?.({ event: 'unusual', ...report }));
     this.#handshakes = new RateLimits(failedHandshakeRate, deps.now);
     this.#requests = new RateLimits(requestRate, deps.now);
@@ -219,11 +223,7 @@ class Reception {
       session.refuse(tooManyFailures(wait));
       return;
     }
-    if (!this.#pending.admit(session)) {
-      this.#abuse.note('connections', peer);
-      session.refuse(crowded());
-      return;
-    }
+    if (!this.#pending.admit(session)) return;
     this.#sessions.add(session);
     this.#unproven.add(session);
   }

@@ -126,7 +126,11 @@ export class Session {
     // The reason doesn't matter: 'close' follows.
     socket.on('error', () => {});
     socket.on('close', () => this.#closed());
-    socket.resume();
+  }
+
+  /** Until then nothing of the connection is read. */
+  begin(): void {
+    this.#socket.resume();
   }
 
   /** The authenticated caller, if this is one. */

@@ -60,8 +60,8 @@ async function wrongProof(endpoint: string, clientId: string): Promise<void> {
   await closed;
 }
 
-/** Connections without a proof that the broker has places for. */
-const places = 64;
+/** Connections without a proof that the broker reads, and those that wait beside them. */
+const places = 64 + 1024;
 
 /** Connects so many times and never says a word. Ready when those that got no place were turned away. */
 async function silence(connections: number): Promise<void> {

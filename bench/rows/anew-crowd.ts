@@ -1,0 +1,73 @@
+/** Many new, authenticated connections at once, each with one `token.get`: the rate, and what the slowest of them wait. */
+import { percentileOf } from '../median.ts';
+import { inTurn, type Measurement } from '../row.ts';
+import { once } from './anew.ts';
+
+type Contender = 'ours' | 'floor' | 'oidc-agent';
+
+export function anewCrowd(size: number): Measurement {
+  const name = `anew-${size}`;
+  return {
+    name,
+    rows: [name, `${name}-p99`],
+    async measure({ world, isSmoke }) {
+      const { ours, floor, oidcAgent, resource } = await world();
+      const [turns, visits] = isSmoke ? [1, 2 * size] : [5, 2000];
+      const waits: Record<Contender, number[]> = { ours: [], floor: [], 'oidc-agent': [] };
+      const crowd = (contender: Contender, visit: () => Promise<void>) => async (): Promise<number> => {
+        const { rate, p99 } = await visited(size, visits, visit);
+        waits[contender].push(p99);
+        return rate;
+      };
+      const none = async (): Promise<number> => Number.NaN;
+      const rates = await inTurn(turns, {
+        ours: crowd('ours', async () => {
+          const connection = await ours();
+          await connection.getToken({ resource });
+          connection.close();
+        }),
+        floor: crowd('floor', once(floor)),
+        'oidc-agent': oidcAgent ? crowd('oidc-agent', oidcAgent.askBeside) : none,
+      });
+      const wait = (contender: Contender) => async () => waits[contender].shift() ?? Number.NaN;
+      const slowest = await inTurn(turns, {
+        ours: wait('ours'),
+        floor: wait('floor'),
+        'oidc-agent': wait('oidc-agent'),
+      });
+      const what = `token.get, new authenticated connection each time, ${size} clients at once`;
+      return [
+        { name, what, unit: '/s', ...rates, goals: [{ of: 'oidc-agent', atLeast: 3.5 }] },
+        {
+          name: `${name}-p99`,
+          what: `${what}: the 99th percentile of their times`,
+          unit: 'ms',
+          ...slowest,
+          goals: [{ of: 'oidc-agent', atMost: 0.5 }],
+        },
+      ];
+    },
+  };
+}
+
+/** `rate`: visits a second; `p99`: milliseconds. */
+async function visited(
+  size: number,
+  visits: number,
+  visit: () => Promise<void>,
+): Promise<Readonly<Record<'rate' | 'p99', number>>> {
+  const times: number[] = [];
+  const from = performance.now();
+  let left = visits;
+  const clients = Array.from({ length: size }, async () => {
+    while (left > 0) {
+      left -= 1;
+      const began = performance.now();
+      await visit();
+      times.push(performance.now() - began);
+    }
+  });
+  await Promise.all(clients);
+  const rate = (visits * 1000) / (performance.now() - from);
+  return { rate, p99: percentileOf(times, 0.99) };
+}
