@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { throwAwayCertificates } from '../src/serve/certificate.ts';
 import { listenOnLoopback } from '../src/serve/tls-listener.ts';
+import { compiled } from './compiled.ts';
 
 const account = 'bench';
 
@@ -21,10 +22,13 @@ export interface OidcAgent {
   readonly pid: number;
   /** One new connection, request and answer. It keeps this process waiting, as C programs are kept. */
   readonly ask: () => void;
-  /** The same in a thread, beside others. */
-  readonly askBeside: () => Promise<void>;
+  /** Clients at once, each a process in C, and their requests in all. Undefined where there is no C compiler. */
+  readonly crowd: ((clients: number, requests: number) => Promise<Crowd>) | undefined;
   readonly end: () => Promise<void>;
 }
+
+/** `rate`: requests a second; `p99`: the 99th percentile of their times, in milliseconds. */
+export type Crowd = Readonly<Record<'rate' | 'p99', number>>;
 
 /** Undefined where the machine has no oidc-agent. */
 export async function startOidcAgent(folder: string): Promise<OidcAgent | undefined> {
@@ -51,28 +55,26 @@ export async function startOidcAgent(folder: string): Promise<OidcAgent | undefi
   await promisify(execFile)('oidc-token', [account], { env });
   // The library reads it from this process's environment.
   process.env['OIDC_SOCK'] = socket;
+  const program = compiled(folder, 'oidc-crowd');
   return {
     pid: agent.pid,
-    ask: () => checked(getAccessToken(account, 60, null)),
-    askBeside: async () => {
-      const { promise, resolve, reject } = Promise.withResolvers<string | null>();
-      getAccessToken.async(account, 60, null, (error, token) => (error ? reject(error) : resolve(token)));
-      checked(await promise);
+    ask: () => {
+      if (!getAccessToken(account, 60, null)) throw new Error('oidc-agent gave no token');
     },
+    crowd:
+      program === undefined
+        ? undefined
+        : async (clients, requests) => {
+            const args = [account, String(clients), String(requests)];
+            const { stdout } = await promisify(execFile)(program, args, { env });
+            const [rate = Number.NaN, p99 = Number.NaN] = stdout.split(' ').map(Number);
+            return { rate, p99 };
+          },
     end,
   };
 }
 
-type Asked = [account: string, leastSeconds: number, scope: string | null];
-
-interface GetAccessToken {
-  (...asked: Asked): string | null;
-  readonly async: (...asked: [...Asked, (error: Error | null, token: string | null) => void]) => void;
-}
-
-function checked(token: string | null): void {
-  if (!token) throw new Error('oidc-agent gave no token');
-}
+type GetAccessToken = (account: string, leastSeconds: number, scope: string | null) => string | null;
 
 function clientLibrary(): GetAccessToken | undefined {
   try {

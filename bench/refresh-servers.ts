@@ -37,8 +37,11 @@ export async function startRefreshServers(serverTime: number, count = 1): Promis
   };
 }
 
-async function lineOf({ stdout }: ChildProcess): Promise<string> {
+async function lineOf(child: ChildProcess): Promise<string> {
+  const { stdout } = child;
   if (!stdout) throw new Error('the servers have no output');
-  const [line] = (await once(stdout, 'data')) as [Buffer];
+  const ended = once(child, 'close').then(() => [undefined]);
+  const [line] = (await Promise.race([once(stdout, 'data'), ended])) as [Buffer | undefined];
+  if (line === undefined) throw new Error('the servers have ended');
   return line.toString();
 }

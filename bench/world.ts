@@ -3,11 +3,11 @@
  * Started once a run.
  */
 import path from 'node:path';
-import { execFileSync } from 'node:child_process';
 import { type Connection, connect } from '../src/client/index.ts';
 import { throwAwayCertificates } from '../src/serve/certificate.ts';
 import { startWorld, type World, type WorldOptions } from '../test/support/world/servers.ts';
 import { BrokerHome } from './broker-home.ts';
+import { compiled } from './compiled.ts';
 import { type OidcAgent, startOidcAgent } from './oidc-agent.ts';
 import { type Asking, floorConnection, sshAgentConnection, startSshAgent } from './socket-peers.ts';
 
@@ -48,7 +48,7 @@ export async function openWorld(): Promise<BenchWorld> {
   first.close();
   const socket = path.join(home.folder, 'floor.sock');
   await home.start(path.join(import.meta.dirname, 'floor.mjs'), socket, size);
-  const program = compiledFloor(home.folder);
+  const program = compiled(home.folder, 'floor');
   const socketInC = path.join(home.folder, 'c.sock');
   if (program !== undefined) await home.run(program, socketInC, size);
   const agent = await startSshAgent(home.folder);
@@ -77,17 +77,4 @@ export async function openWorld(): Promise<BenchWorld> {
       await Promise.all([servers, others, ...further].map(async (each) => each.close()));
     },
   };
-}
-
-/** Undefined where there is no C compiler. */
-function compiledFloor(folder: string): string | undefined {
-  const program = path.join(folder, 'floor');
-  try {
-    execFileSync('cc', ['-O2', '-o', program, path.join(import.meta.dirname, 'floor.c')], {
-      stdio: 'ignore',
-    });
-    return program;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,6 @@
 /** Many new, authenticated connections at once, each with one `token.get`: the rate, and what the slowest of them wait. */
 import { percentileOf } from '../median.ts';
+import type { Crowd } from '../oidc-agent.ts';
 import { inTurn, type Measurement } from '../row.ts';
 import { once } from './anew.ts';
 
@@ -14,20 +15,22 @@ export function anewCrowd(size: number): Measurement {
       const { ours, floor, oidcAgent, resource } = await world();
       const [turns, visits] = isSmoke ? [1, 2 * size] : [5, 2000];
       const waits: Record<Contender, number[]> = { ours: [], floor: [], 'oidc-agent': [] };
-      const crowd = (contender: Contender, visit: () => Promise<void>) => async (): Promise<number> => {
-        const { rate, p99 } = await visited(size, visits, visit);
+      const rateOf = (contender: Contender, crowd: () => Promise<Crowd>) => async (): Promise<number> => {
+        const { rate, p99 } = await crowd();
         waits[contender].push(p99);
         return rate;
       };
-      const none = async (): Promise<number> => Number.NaN;
+      const none = { rate: Number.NaN, p99: Number.NaN };
       const rates = await inTurn(turns, {
-        ours: crowd('ours', async () => {
-          const connection = await ours();
-          await connection.getToken({ resource });
-          connection.close();
-        }),
-        floor: crowd('floor', once(floor)),
-        'oidc-agent': oidcAgent ? crowd('oidc-agent', oidcAgent.askBeside) : none,
+        ours: rateOf('ours', async () =>
+          visited(size, visits, async () => {
+            const connection = await ours();
+            await connection.getToken({ resource });
+            connection.close();
+          }),
+        ),
+        floor: rateOf('floor', async () => visited(size, visits, once(floor))),
+        'oidc-agent': rateOf('oidc-agent', async () => (await oidcAgent?.crowd?.(size, visits)) ?? none),
       });
       const wait = (contender: Contender) => async () => waits[contender].shift() ?? Number.NaN;
       const slowest = await inTurn(turns, {
@@ -50,12 +53,7 @@ export function anewCrowd(size: number): Measurement {
   };
 }
 
-/** `rate`: visits a second; `p99`: milliseconds. */
-async function visited(
-  size: number,
-  visits: number,
-  visit: () => Promise<void>,
-): Promise<Readonly<Record<'rate' | 'p99', number>>> {
+async function visited(size: number, visits: number, visit: () => Promise<void>): Promise<Crowd> {
   const times: number[] = [];
   const from = performance.now();
   let left = visits;
