@@ -28,6 +28,7 @@ import { proxiesOf } from './proxies.ts';
 import { buildRuntime, clock } from './runtime.ts';
 import type { Runtime } from './runtime.ts';
 import { Shutdown } from './shutdown.ts';
+import { IdleCollection, idlePeriod, processParts } from './system/idle-collection.ts';
 import { version } from './system/version.ts';
 import { passphraseFrom } from './vault/key-source.ts';
 
@@ -96,6 +97,7 @@ async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
     proxies.desk.recheck();
   };
   void repeatEvery(clock, recheckPeriod, recheck, runtime.stopping.signal);
+  collectWhileIdle(runtime.stopping.signal);
   upkeep.start();
   options.log.write(`started: version ${version}, pid ${process.pid}, vault ${opened.book.current.vault}`);
   return {
@@ -134,6 +136,13 @@ async function openUnattended({ options, opened, vaultLock, stopping }: Runtime)
     const why = error instanceof KeyturnError ? error.message : reasonOf(error);
     options.log.write(`the vault stays locked: ${why}`, 'error');
   }
+}
+
+function collectWhileIdle(stopping: AbortSignal): void {
+  const parts = processParts();
+  if (!parts) return;
+  const collection = new IdleCollection(parts);
+  void repeatEvery(clock, idlePeriod, async () => collection.look(), stopping);
 }
 
 /** Milliseconds by which an answer of a proxy may outlast a permission whose time is over. */

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+
+import { IdleCollection } from '../../../src/daemon/system/idle-collection.ts';
+
+/** A process whose figures the test sets. */
+function process() {
+  const figures = { used: 0, held: 20, collections: 0 };
+  const collection = new IdleCollection({
+    used: () => figures.used,
+    held: () => figures.held,
+    collect: () => {
+      figures.collections += 1;
+      figures.held = 24;
+      figures.used += 60;
+    },
+  });
+  return { figures, look: () => collection.look() };
+}
+
+test('collects once when the broker is idle and its heap has grown by half', () => {
+  const { figures, look } = process();
+  figures.held = 30;
+  look();
+  look();
+  expect(figures).toMatchObject({ collections: 1, held: 24 });
+});
+
+test('collects nothing while the broker works, and does so once it is idle', () => {
+  const { figures, look } = process();
+  figures.held = 90;
+  for (const work of [500, 101]) {
+    figures.used += work;
+    look();
+    expect(figures.collections).toBe(0);
+  }
+  figures.used += 100;
+  look();
+  expect(figures.collections).toBe(1);
+});
+
+test('collects nothing while the heap is about what it was after the last collection', () => {
+  const { figures, look } = process();
+  figures.held = 29;
+  look();
+  expect(figures.collections).toBe(0);
+  figures.held = 30;
+  look();
+  figures.held = 35;
+  look();
+  expect(figures.collections).toBe(1);
+});
