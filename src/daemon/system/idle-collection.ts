@@ -34,7 +34,7 @@ export function processParts(): IdleCollectionParts | undefined {
     },
     held: () => getHeapStatistics().total_heap_size,
     // The regular kind keeps the pages it has emptied.
-    collect: () => void collect({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
+    collect: () => collect({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
   };
 }
 
