@@ -17,7 +17,7 @@ import type { PortState, ProxyEntry } from './messages.ts';
 import { readdressed } from './endpoint-events.ts';
 import { messageUrl } from './message-addresses.ts';
 import type { Program, Programs } from './programs.ts';
-import { checkRequest } from './request-check.ts';
+import { checkRequest, isOfPage } from './request-check.ts';
 import { askServer, passOn } from './upstream.ts';
 
 /** What a connection may cost. Times in milliseconds. */
@@ -94,7 +94,8 @@ export class ProxyPort {
       await this.#pass(program, { request, response, query, body });
     } catch (error) {
       refuse(response, error, id);
-      await restOf(request, this.#restTimeout);
+      // A page could send without end, and needs no answer.
+      if (!isOfPage(request)) await restOf(request, this.#restTimeout);
       response.end();
     }
   }

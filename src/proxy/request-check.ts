@@ -57,8 +57,12 @@ function refuseForeignHost({ headers }: IncomingMessage, { port }: ProxyEntry): 
 }
 
 /** Browsers say which page asks. Programs don't; Node sends only `Sec-Fetch-Mode`. */
-function refusePages({ headers }: IncomingMessage): void {
-  if (headers.origin === undefined && headers['sec-fetch-site'] === undefined) return;
+export function isOfPage({ headers }: IncomingMessage): boolean {
+  return headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
+}
+
+function refusePages(request: IncomingMessage): void {
+  if (!isOfPage(request)) return;
   throw new HttpRefusal(403, 'not_permitted', 'the proxy serves no pages of a browser', {
     rule: 'MCP, streamable HTTP, Security: local servers check the Origin header',
     hint: 'Use it from a program that sends no Origin header.',

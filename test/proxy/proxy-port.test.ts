@@ -51,6 +51,13 @@ describe('a proxy’s port', () => {
     expect(asked).toEqual([]);
   });
 
+  it('reads nothing more of what a page sends, which could fill the port with long bodies', async () => {
+    const { port, target } = await openPort({ restTimeout: 2 ** 30 });
+    const head = [`POST ${target} HTTP/1.1`, `Host: 127.0.0.1:${port}`, 'Origin: https://evil.example'];
+    const sent = `${[...head, 'Content-Length: 1000000000'].join('\r\n')}\r\n\r\nx`;
+    expect(verdict(await sendBytes(port, sent)).status).toBe(403);
+  });
+
   it.each([
     ['nothing', '/'],
     ['no path', '/mcp'],
