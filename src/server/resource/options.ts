@@ -52,9 +52,9 @@ export interface ProtectedServerOptions {
     readonly nonceSeconds?: number;
   };
   readonly rateLimit?: {
-    /** By the client that the token was issued to; no limit unless given. */
+    /** By the client that the token was issued to, for each account by itself; no limit unless given. */
     readonly perClient?: Limit;
-    /** By address, before the token is looked at; no limit unless given. */
+    /** By address, before the token is looked at, and pages in browsers apart; no limit unless given. */
     readonly perAddress?: Limit;
     /** Refused tokens by address; 100 in 60 seconds unless given. */
     readonly failedTokens?: Limit;

@@ -27,7 +27,7 @@ import type { ResourceMetadata } from './requests/metadata.ts';
 import { checkPath } from './requests/path.ts';
 import { RateLimiter } from './requests/rate-limit.ts';
 import { ScopeRules } from './requests/scope-rules.ts';
-import { checkTransport } from './requests/transport.ts';
+import { askerOf, checkTransport } from './requests/transport.ts';
 import { Dpop } from './tokens/dpop.ts';
 import type { TokenCheck, VerifiedToken } from './tokens/token.ts';
 
@@ -115,7 +115,10 @@ export class ProtectedServer {
     // A token for one path opens no other.
     if (!resourceCovers(settings.resource, this.#ownUrl(request))) throw new Refusal('unknown_path');
     const address = course.address === undefined ? undefined : limitKey(course.address);
-    if (address !== undefined && perAddress) limit('rate_limited', perAddress.take(address));
+    if (course.address !== undefined && perAddress) {
+      const asker = askerOf(course.address, (name) => request.headers.get(name));
+      limit('rate_limited', perAddress.take(asker));
+    }
 
     const credentials = readCredentials(request);
     // No byte of a body is read for a stranger. A token in a form is none (RFC 6750 §2.2).
@@ -123,7 +126,9 @@ export class ProtectedServer {
     const tokenDigest = request.digest?.(credentials.token) ?? (await sha256(credentials.token));
     const token = await this.#verify(request, credentials, tokenDigest, address);
     course.token = token;
-    if (perClient) limit('rate_limited', perClient.take(`${token.issuer} ${token.clientId}`));
+    // Every installation of an app may be one client: nobody uses up what others have by the same one.
+    if (perClient)
+      limit('rate_limited', perClient.take(JSON.stringify([token.issuer, token.clientId, token.subject])));
     await this.#checkSession(token);
 
     const needed = scopes.neededFor(request.method, request.url.pathname);

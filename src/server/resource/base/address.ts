@@ -16,10 +16,18 @@ export function plainAddress(text: string): string | undefined {
 
 /** Whom a limit counts: an IPv4 address, or the /64 that one IPv6 subscriber has (RFC 6177 §2). */
 export function limitKey(address: string): string {
+  return networkOf(address, 64) ?? plainAddress(address) ?? 'other';
+}
+
+/** The largest network that one site gets (RFC 6177 §2); undefined: the address is not one of IPv6. */
+export function siteOf(address: string): string | undefined {
+  return networkOf(address, 48);
+}
+
+function networkOf(address: string, bits: 48 | 64): string | undefined {
   const plain = plainAddress(address);
-  if (plain === undefined) return 'other';
-  const parsed = ipaddr.parse(plain);
-  return parsed instanceof ipaddr.IPv6 ? `${parsed.parts.slice(0, 4).join(':')}/64` : plain;
+  const parsed = plain === undefined ? undefined : ipaddr.parse(plain);
+  return parsed instanceof ipaddr.IPv6 ? `${parsed.parts.slice(0, bits / 16).join(':')}/${bits}` : undefined;
 }
 
 export function isLoopbackAddress(address: string): boolean {

@@ -15,8 +15,11 @@ export interface Credentials {
 /** RFC 9110 §11.6.2, RFC 6750 §2.1: one scheme, one b64token, and nothing after it. */
 const oneToken = /^([A-Za-z]+) +([A-Za-z0-9._~+/-]+=*)$/;
 
-/** Another scheme, in a form that RFC 9110 §11.4 knows. */
-const otherScheme = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: +[^\0-\x1f\x7f]+)?$/;
+/**
+ * Another scheme, in a form that RFC 9110 §11.4 knows. Of the spaces the pattern counts one: a second way to share them
+ * out would take time by the square of their number, and anybody may send them.
+ */
+const otherScheme = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)(?: [^\0-\x1f\x7f]+)?$/;
 
 /** Undefined: no token of a scheme of ours was sent. Throws a refusal for what is malformed. */
 export function readCredentials({ url, headers }: IncomingRequest): Credentials | undefined {

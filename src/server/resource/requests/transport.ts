@@ -4,7 +4,7 @@
  * Invariant: X-Forwarded-* counts only from a connection of a trusted proxy; from anybody else it is ignored. Plain
  * http is served only where the resource itself is a loopback URL, and only to this machine.
  */
-import { isAmong, isLoopbackAddress, plainAddress } from '../base/address.ts';
+import { isAmong, isLoopbackAddress, limitKey, plainAddress } from '../base/address.ts';
 import type { IncomingRequest } from '../base/incoming.ts';
 import { Refusal } from '../base/refusal.ts';
 
@@ -45,6 +45,23 @@ export function clientAddress(
   trusted: readonly string[],
 ): string | undefined {
   return isAmong(peer, trusted) ? forwardedFor(header, peer, trusted) : plainAddress(peer);
+}
+
+/** The value of a request's header. */
+type HeaderOf = (name: string) => string | null | undefined;
+
+/**
+ * Whom a limit counts. What a page in a browser sends by itself, such as a picture's or a script's request, is counted
+ * apart: a page that somebody opened must not use up what the programs and the tabs at that address may send.
+ */
+export function askerOf(address: string, headerOf: HeaderOf): string {
+  return `${limitKey(address)}${isOfPage(headerOf) ? ' pages' : ''}`;
+}
+
+/** Fetch Metadata says it, and Origin where the browser is older. Programs send neither. */
+function isOfPage(headerOf: HeaderOf): boolean {
+  const isTab = headerOf('sec-fetch-mode') === 'navigate' && headerOf('sec-fetch-dest') === 'document';
+  return headerOf('sec-fetch-site') ? !isTab : Boolean(headerOf('origin'));
 }
 
 /** From the right: each trusted proxy names the one before it. What stands further left anybody may have written. */
