@@ -48,6 +48,8 @@ export function providerSettings(parts: ProviderParts): Configuration {
     jwks: { keys: [...keys] as NonNullable<Configuration['jwks']>['keys'] },
     cookies: {
       keys: [...cookieKeys],
+      // RFC 6265bis §4.1.3.2: no page of a neighbouring host can put a session of its own in its place. Not for http.
+      names: settings.issuer.startsWith('https:') ? { session: '__Host-session' } : {},
       long: { httpOnly: true, sameSite: 'lax', signed: true },
       short: { httpOnly: true, sameSite: 'lax', signed: true },
     },

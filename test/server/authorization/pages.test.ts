@@ -1,6 +1,11 @@
 /** The pages that a person sees at the authorization server, and who may answer them. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Response } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
+import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
+import { developmentLogin } from '../../../src/server/authorization/index.ts';
 import { accessibilityFaults } from '../../support/browsers/accessibility.ts';
 import { openBrowserProfile } from '../../support/browsers/browser.ts';
 import { authorizationOf, editor, redirectUri, startServer } from './rig.ts';
@@ -205,6 +210,41 @@ describe('the consent page', () => {
 });
 
 describe('the pages in a real browser', () => {
+  it('the pages in a real browser know no session that a page of a neighbouring host put there', async () => {
+    const [certificates, domain] = [await throwAwayCertificates(), 'company.test'];
+    const listener = await listenOnLoopback(certificates, 0);
+    const issuer = `https://login.${domain}:${listener.port}`;
+    const uri = 'https://app.example/callback';
+    const clients = [{ clientId: editor, name: 'Editor', redirectUris: [uri] }];
+    // Both hosts are this machine.
+    const accounts = { ...developmentLogin(['alice', 'bob']), requireUsableAt: () => undefined };
+    const behind = await startServer({ issuer, clients, accounts }, '', { certificates, listener });
+    let planted: string[] = [];
+    const evil = createServer((_request, response) => response.setHeader('set-cookie', planted).end());
+    await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
+    const profile = await openBrowserProfile({ ca: certificates.ca, origins: [behind.origin], domain });
+    const { page } = profile;
+    try {
+      // Somebody else’s session, from a browser of theirs.
+      const { url } = authorizationOf({ issuer }, { redirect_uri: uri });
+      await page.goto(url);
+      await page.getByLabel('Account').fill('bob');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByText('You are signed in as bob').waitFor();
+      const session = (await page.context().cookies()).filter(({ name }) => /session/.test(name));
+      expect(session).toHaveLength(2);
+      await page.context().clearCookies();
+      planted = session.map(({ name, value }) => `${name}=${value}; Domain=${domain}; Path=/`);
+      await page.goto(`http://evil.${domain}:${(evil.address() as AddressInfo).port}/`);
+      await page.goto(url);
+      expect(await page.getByRole('heading').first().innerText()).toBe('Sign in');
+    } finally {
+      await profile.close();
+      evil.close();
+      await behind.close();
+    }
+  });
+
   it('the pages in a real browser have no fault that axe finds, and bring a person with a keyboard to the end', async () => {
     const profile = await openBrowserProfile({ ca: rig.certificates.ca, origins: [rig.origin] });
     const { page } = profile;

@@ -24,6 +24,8 @@ export interface BrowserProfileOptions {
   readonly fonts?: string;
   /** URLs of the https servers that will be visited, each reachable now; http ones are left out. */
   readonly origins: readonly string[];
+  /** A domain whose hosts are all this machine to the browser. */
+  readonly domain?: string;
 }
 
 /**
@@ -58,7 +60,10 @@ export async function openBrowserProfile(options: BrowserProfileOptions): Promis
   const pins = await Promise.all(httpsOrigins(options.origins).map(async (url) => keyPin(url, options.ca)));
   const folder = await mkdtemp(path.join(tmpdir(), 'keyturn-browser-'));
   try {
-    const switches = pins.length > 0 ? [`--ignore-certificate-errors-spki-list=${pins.join(',')}`] : [];
+    const switches = [
+      ...(pins.length > 0 ? [`--ignore-certificate-errors-spki-list=${pins.join(',')}`] : []),
+      ...(options.domain === undefined ? [] : [`--host-resolver-rules=MAP *.${options.domain} 127.0.0.1`]),
+    ];
     const fonts = options.fonts === undefined ? {} : { FONTCONFIG_FILE: options.fonts };
     const context = await launchChromium(folder, ['--no-proxy-server', ...switches], fonts);
     const page = context.pages()[0] ?? (await context.newPage());
