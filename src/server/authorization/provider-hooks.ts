@@ -15,7 +15,8 @@ import { defaultScopesOf, pathOf } from './provider-settings.ts';
  */
 export function completeRequests(provider: Provider, { resources, issuer }: Settings): void {
   provider.use(async (ctx, next) => {
-    if (ctx.method === 'GET' && ctx.path === '/auth') {
+    // Also for HEAD: the provider keeps what that asks, as it does for GET.
+    if (ctx.path === '/auth') {
       const query = new URLSearchParams(ctx.querystring);
       // A token is for one protected server here (RFC 8707 §2 lets a server restrict that).
       if (query.getAll('resource').length > 1) return showError(ctx, 'invalid_target', oneResource);

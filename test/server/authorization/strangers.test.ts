@@ -92,8 +92,10 @@ describe('an authorization request', () => {
     ['wants its answer in a form', '&response_mode=form_post'],
     ['wants its answer in the fragment', '&response_mode=fragment'],
   ])('an authorization request that %s gets a page, before anybody signs in', async (_what, more) => {
-    const answer = await rig.request(authorizationOf(rig).url + more);
-    expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
+    for (const method of ['GET', 'HEAD']) {
+      const answer = await rig.request(authorizationOf(rig).url + more, { method });
+      expect([method, answer.status, answer.headers.get('location')]).toEqual([method, 400, null]);
+    }
   });
 
   it('an authorization request longer than 8 KiB is refused, since what it asks is kept', async () => {
