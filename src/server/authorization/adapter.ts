@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 import type { Storage, StoredItem } from '../storage/storage.ts';
 import type { OidcProvider } from './base/peer.ts';
-import { registrationLifetime } from './clients/registered-clients.ts';
+import { managedClient, registrationEnd } from './clients/registered-clients.ts';
 
 /** What a holder shows is the id of these. The others are named by values that give nothing. */
 const heldKinds: ReadonlySet<string> = new Set([
@@ -44,15 +44,18 @@ export function adapterFor(parts: AdapterParts): (kind: string) => Adapter {
     return {
       async upsert(id, payload, expiresIn) {
         const { jti, ...rest } = payload;
-        const lifetime = expiresIn ?? registrationLifetime(kind);
-        // A client that changes its registration keeps the later end.
-        const before = expiresIn === undefined ? (await storage.get(kind, keyOf(id)))?.expiresAt : undefined;
+        const { clientId = id } = payload;
+        const expiresAt =
+          expiresIn === undefined
+            ? await registrationEnd(storage, { kind, clientId }, seconds())
+            : seconds() + expiresIn;
+        const uid = payload.uid ?? managedClient(kind, payload.clientId);
         const item = {
           // The id of a held item is its secret, so the payload must not repeat it.
           payload: isHeld || jti === undefined ? rest : { ...rest, jti },
-          ...(lifetime === undefined ? {} : { expiresAt: Math.max(seconds() + lifetime, before ?? 0) }),
+          ...(expiresAt === undefined ? {} : { expiresAt }),
           ...(payload.grantId === undefined ? {} : { grantId: payload.grantId }),
-          ...(payload.uid === undefined ? {} : { uid: payload.uid }),
+          ...(uid === undefined ? {} : { uid }),
         };
         if (kind !== 'ReplayDetection') return storage.put(kind, keyOf(id), item);
         // RFC 7523 §3. The provider looked for it before; another request may have brought it since then.

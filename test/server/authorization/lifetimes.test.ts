@@ -59,24 +59,29 @@ describe('a registration', () => {
     const { client_id: used, ...management } = await register();
     await signIn(rig, { client_id: used });
     // What it changes in its registration doesn't shorten it.
-    const changed = await rig.request(management.registration_client_uri, {
-      method: 'PUT',
-      headers: {
-        'content-type': 'application/json',
-        authorization: `Bearer ${management.registration_access_token}`,
-      },
-      body: JSON.stringify({ ...metadata, client_id: used, client_name: 'Renamed' }),
-    });
-    expect(changed.status).toBe(200);
+    let managedBy = management.registration_access_token;
+    const change = async (): Promise<number> => {
+      const changed = await rig.request(management.registration_client_uri, {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${managedBy}` },
+        body: JSON.stringify({ ...metadata, client_id: used, client_name: 'Renamed' }),
+      });
+      managedBy = String(((await changed.json()) as Record<string, unknown>)['registration_access_token']);
+      return changed.status;
+    };
+    expect(await change()).toBe(200);
     pass(day - 60);
     expect([await isKnown(unused), await isKnown(used)]).toEqual([true, true]);
     pass(120);
     expect([await isKnown(unused), await isKnown(used)]).toEqual([false, true]);
+    // Nor is the token left that managed the unused one.
+    expect(await storage.ids('RegistrationAccessToken')).toHaveLength(1);
     pass(200 * day);
     await signIn(rig, { client_id: used });
     pass(200 * day);
-    expect(await isKnown(used)).toBe(true);
+    expect([await isKnown(used), await change()]).toEqual([true, 200]);
     pass(200 * day);
     expect(await isKnown(used)).toBe(false);
+    expect(await storage.ids('RegistrationAccessToken')).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@
  * How long the registration of a client is kept that nobody entered.
  *
  * Invariant: anybody may register, so each registration has an end. One that leads to tokens is kept from one use to the
- * next, and one that never does is gone after a day.
+ * next, and one that never does is gone after a day, with the token that manages it.
  */
 import type { Storage } from '../../storage/storage.ts';
 
@@ -19,10 +19,22 @@ const kept = 365 * 24 * 60 * 60;
 /** Seconds: a use changes the storage once in so many. */
 const step = 24 * 60 * 60;
 
-/** Seconds until an item of this kind ends; undefined for the other kinds, which bring their own end. */
-export function registrationLifetime(kind: string): number | undefined {
-  if (kind === clientKind) return unused;
-  return kind === managementKind ? kept : undefined;
+/**
+ * When what is written of this client ends, in seconds since the epoch as `now` is; undefined for the other kinds, which
+ * bring their own end. A change of a registration brings no earlier end.
+ */
+export async function registrationEnd(
+  storage: Storage,
+  { kind, clientId }: { readonly kind: string; readonly clientId: string },
+  now: number,
+): Promise<number | undefined> {
+  if (kind !== clientKind && kind !== managementKind) return undefined;
+  return Math.max(now + unused, (await storage.get(clientKind, clientId))?.expiresAt ?? 0);
+}
+
+/** The second name of an item: by it a use of the client finds the token that manages it. */
+export function managedClient(kind: string, clientId: string | undefined): string | undefined {
+  return kind === managementKind ? clientId : undefined;
 }
 
 /** A registered client got a token. `now` in seconds since the epoch. */
@@ -31,4 +43,6 @@ export async function clientUsed(storage: Storage, clientId: string, now: number
   // A client that the operator entered isn't there.
   if (!item || (item.expiresAt ?? 0) > now + kept - step) return;
   await storage.extend(clientKind, clientId, now + kept);
+  const management = await storage.getByUid(managementKind, clientId);
+  if (management) await storage.extend(managementKind, management.id, now + kept);
 }
