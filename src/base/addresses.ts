@@ -9,6 +9,7 @@
  * names, only the spelling of the host is checked.
  */
 import { lookup } from 'node:dns';
+import type { LookupAddress, LookupAllOptions } from 'node:dns';
 import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -64,14 +65,23 @@ export function reachOf(url: string, { endpoint, isConfirmed }: Trust): Reach {
   return 'public';
 }
 
+/** Finds all addresses of a name. */
+export type FindAddresses = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+const bySystem: FindAddresses = (hostname, options, callback) => lookup(hostname, options, callback);
+
 /**
  * The `lookup` of a connection with this reach. The connection goes to an address that was checked here. One address
- * that isn't allowed refuses the whole name.
+ * that isn't allowed refuses the whole name. `find`: the system's own look-up unless given.
  */
-export function lookupFor(reach: Reach): LookupFunction {
+export function lookupFor(reach: Reach, find = bySystem): LookupFunction {
   const isAllowed = allowed[reach];
   return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+    find(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, '', 0);
       const [first] = addresses;
       if (!first || !addresses.every(({ address }) => isAllowed(address))) {

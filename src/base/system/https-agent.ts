@@ -9,11 +9,13 @@ import { getCACertificates } from 'node:tls';
 import { EnvHttpProxyAgent } from 'undici';
 import type { Dispatcher } from 'undici';
 import { lookupFor } from '../addresses.ts';
-import type { Reach } from '../addresses.ts';
+import type { FindAddresses, Reach } from '../addresses.ts';
 import { connectTimeout, systemAuthorities, trusting, withoutProxy } from './tls-trust.ts';
 
 export interface AgentOptions {
   readonly reach: Reach;
+  /** How names are looked up: by the system unless given. */
+  readonly find?: FindAddresses | undefined;
   /** Further authorities, as PEM. */
   readonly authorities?: string | undefined;
   readonly httpsProxy?: string | undefined;
@@ -30,14 +32,14 @@ interface AnswerTimes {
 
 /** `times`: undici's own unless given; 0 means no limit. */
 export function makeAgent(options: AgentOptions, times: AnswerTimes = {}): Dispatcher {
-  const { reach, authorities, httpsProxy, noProxy, ignoresEnvironment = false } = options;
+  const { reach, find, authorities, httpsProxy, noProxy, ignoresEnvironment = false } = options;
   if (ignoresEnvironment) ignoreOpensslVariables();
   const extra = authorities === undefined ? [] : [authorities];
   const tls = trusting([...getCACertificates('bundled'), ...systemAuthorities(), ...extra]);
   return new EnvHttpProxyAgent({
     ...times,
     // A proxy resolves names itself, so `lookup` can't check addresses there.
-    connect: { ...tls, timeout: connectTimeout, lookup: lookupFor(reach) },
+    connect: { ...tls, timeout: connectTimeout, lookup: lookupFor(reach, find) },
     requestTls: tls,
     proxyTls: tls,
     // '' rather than absent: otherwise undici reads the environment.

@@ -9,9 +9,6 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Provider } from 'oidc-provider';
 import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
-import { limitKey } from '../resource/base/address.ts';
-import { RateLimiter } from '../resource/requests/rate-limit.ts';
-import { clientAddress } from '../resource/requests/transport.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import type { Storage } from '../storage/storage.ts';
 import { adapterFor } from './adapter.ts';
@@ -22,6 +19,7 @@ import { guardedFetch } from './clients/client-document.ts';
 import type { GuardedFetch } from './clients/client-document.ts';
 import { acceptAssertions } from './identity-assertion.ts';
 import { answerInteraction } from './interactions.ts';
+import { askerIn, limitsOf } from './limits.ts';
 import { readAuthorizationOptions } from './options.ts';
 import type { AuthorizationEvent, AuthorizationServerOptions, Settings } from './options.ts';
 import { loadOidcProvider } from './base/peer.ts';
@@ -50,12 +48,6 @@ export interface AuthorizationServer {
 /** Milliseconds between two sweeps of what expired. */
 const sweepInterval = 60 * 1000;
 
-/**
- * Authorization requests of one address: each is kept for a quarter of an hour, and may have a client's document fetched.
- * An office behind one address stays far below it.
- */
-const authorizationLimit = { requests: 300, seconds: 300 } as const;
-
 /** Characters of a request's target. What `/auth` is asked is kept until the person answered, and anybody can ask. */
 const maxTargetLength = 8 * 1024;
 
@@ -63,7 +55,10 @@ const maxTargetLength = 8 * 1024;
 export async function authorizationServer(options: AuthorizationServerOptions): Promise<AuthorizationServer> {
   const settings = readAuthorizationOptions(options);
   const storage = settings.storage ?? memoryStorage();
-  const fetch = guardedFetch(settings.issuer, settings.authorities);
+  const fetch = guardedFetch(settings.issuer, {
+    authorities: settings.authorities,
+    named: settings.assertionProviders.map(({ jwksUri }) => jwksUri),
+  });
   const onEvent = quietly(settings.onEvent);
   const secrets = await kept(storage);
   const { now, lifetimes } = settings;
@@ -177,6 +172,7 @@ async function build(
   provider.on('grant.revoked', (_ctx, grantId) => ended(grantId));
   provider.on('grant.success', (ctx) => {
     const { client } = ctx.oidc;
+    for (const url of [client?.clientId, client?.jwksUri]) if (url?.startsWith('https:')) fetch.know(url);
     // Where the storage fails, the client's next token does it.
     if (client) clientUsed(storage, client.clientId, Math.floor(now() / 1000)).catch(() => undefined);
   });
@@ -185,8 +181,8 @@ async function build(
   return { provider, changesAt };
 }
 
-function answerer({ settings, storage, secrets, consents }: ServerParts, providers: CurrentProvider) {
-  const limiterFor = limiters(settings);
+function answerer({ settings, storage, fetch, secrets, consents }: ServerParts, providers: CurrentProvider) {
+  const limits = limitsOf(settings);
   const interaction = {
     settings,
     provider: () => providers.latest,
@@ -203,41 +199,22 @@ function answerer({ settings, storage, secrets, consents }: ServerParts, provide
     const provider = await providers.get();
     const path = paths.within(url);
     if (path === undefined || !isExact(path)) return refuse(response, 404);
-    if (path.startsWith('/interaction/')) return answerInteraction(interaction, request, response);
     if (path.startsWith('/login/') && settings.accounts.callback) {
       return settings.accounts.callback(request, response);
     }
     const isOpen = settings.registration !== 'off';
     if (isOpen && /^\/reg(?:[/?]|$)/.test(path) && openRegistration(request, response)) return;
-    const wait = limiterFor(request.method, path)?.take(
-      limitKey(addressOf(request, settings.trustedProxies)),
-    );
+    const asker = askerIn(request, settings.trustedProxies);
+    const wait = limits(request.method, path, asker);
     if (wait !== undefined) return refuse(response, 429, wait);
-    // The provider finds its mount path by comparing the two.
-    Object.assign(request, { originalUrl: paths.prefix + path, url: path });
-    asIssuer(request, settings.issuer);
-    return provider.callback()(request, response);
+    return fetch.askedBy(asker.site ?? asker.key, async () => {
+      if (path.startsWith('/interaction/')) return answerInteraction(interaction, request, response);
+      // The provider finds its mount path by comparing the two.
+      Object.assign(request, { originalUrl: paths.prefix + path, url: path });
+      asIssuer(request, settings.issuer);
+      return provider.callback()(request, response);
+    });
   };
-}
-
-/** What bounds the requests of one address. The metadata, the keys and the pages of a sign-in that waits have no bound. */
-function limiters({ registrationLimit, requestLimit, now }: Settings) {
-  const authorizations = new RateLimiter(authorizationLimit, now);
-  const registrations = new RateLimiter(registrationLimit, now);
-  const requests = new RateLimiter(requestLimit, now);
-  return (method: string | undefined, path: string): RateLimiter | undefined => {
-    if (/^\/auth(?:\?|$)/.test(path)) return authorizations;
-    if (/^\/reg(?:\?|$)/.test(path)) return method === 'POST' ? registrations : undefined;
-    // A browser asks with OPTIONS before each of them.
-    return method !== 'OPTIONS' && /^\/(?:token|reg)[/?]|^\/token$/.test(path) ? requests : undefined;
-  };
-}
-
-function addressOf({ socket, headers }: IncomingMessage, trustedProxies: readonly string[]): string {
-  // Node joins several headers of this name by commas.
-  const forwarded = headers['x-forwarded-for'];
-  const header = typeof forwarded === 'string' ? forwarded : null;
-  return clientAddress(header, socket.remoteAddress ?? '', trustedProxies) ?? '';
 }
 
 /**

@@ -33,6 +33,13 @@ describe('the limit of registrations', () => {
     expect(await statuses(['127.0.0.1'], senders)).toEqual([201, 201, 429]);
   });
 
+  it('the limit of registrations is sixteen times as high for the networks of one IPv6 site together', async () => {
+    const networks = Array.from({ length: 33 }, (_, number) => `2001:db8:1:${number.toString(16)}::1`);
+    const answers = await statuses(['127.0.0.1'], [...networks, '2001:db8:2::1']);
+    expect(answers.slice(0, 32)).toEqual(networks.slice(0, 32).map(() => 201));
+    expect(answers.slice(32)).toEqual([429, 201]);
+  });
+
   it('the limit of registrations ignores what anybody else says of addresses', async () => {
     expect(await statuses([], ['192.0.2.1', '192.0.2.2', '192.0.2.3'])).toEqual([201, 201, 429]);
   });

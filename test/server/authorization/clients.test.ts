@@ -5,7 +5,6 @@ import { generateKeyPair, exportJWK, SignJWT } from 'jose';
 import type { CryptoKey } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
-import { until } from '../../support/home.ts';
 import { authorizationOf, claimsOf, notes, redirectUri, signIn, startServer, tokenRequest } from './rig.ts';
 import type { Rig } from './rig.ts';
 
@@ -75,28 +74,6 @@ const register = async (to: Rig, body: unknown, headers: Record<string, string> 
 };
 
 describe('a client ID metadata document', () => {
-  it('a client ID metadata document is read beside at most nineteen others, however many strangers ask at once', async () => {
-    const held = new Set<ServerResponse>();
-    let most = 0;
-    const asked = Array.from({ length: 30 }, async (_, index) => {
-      const path = `/held-${index}.json`;
-      documents.set(path, (response) => {
-        held.add(response);
-        most = Math.max(most, held.size);
-        // The server's own time-out ends one that was asked for long ago.
-        response.once('close', () => held.delete(response));
-      });
-      return rig.request(authorizationOf(rig, { client_id: origin + path }).url);
-    });
-    let answered = 0;
-    for (const each of asked) void each.then(() => (answered += 1));
-    // On a slow machine some have met the server's own time-out by then.
-    await until('each is held or refused', () => answered + held.size >= asked.length || undefined);
-    expect(most).toBeLessThanOrEqual(20);
-    for (const response of held) response.writeHead(404).end();
-    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 400));
-  });
-
   it('a client ID metadata document makes its client known, with any port of a loopback redirect that names none', async () => {
     const clientId = publish('/good.json');
     const { status, body } = await signIn(rig, { client_id: clientId });

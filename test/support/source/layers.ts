@@ -116,6 +116,7 @@ export const layers: Readonly<Record<string, Layer>> = {
       'base/system/https-agent.ts',
       'oauth/base/',
       'server/resource/base/address.ts',
+      'server/resource/base/bounded-map.ts',
       'server/resource/base/public-key.ts',
       'server/resource/requests/rate-limit.ts',
       'server/resource/requests/transport.ts',

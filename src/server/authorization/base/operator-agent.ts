@@ -6,10 +6,10 @@
  */
 import { getCACertificates } from 'node:tls';
 import type { Dispatcher } from 'undici';
-import type { Reach } from '../../../base/addresses.ts';
+import type { FindAddresses, Reach } from '../../../base/addresses.ts';
 import { makeAgent } from '../../../base/system/https-agent.ts';
 
-/** `authorities`: further ones, as PEM. */
-export function operatorAgent(reach: Reach, authorities = ''): Dispatcher {
-  return makeAgent({ reach, authorities: [...getCACertificates('extra'), authorities].join('\n') });
+/** `authorities`: further ones, as PEM. `find`: how names are looked up, by the system unless given. */
+export function operatorAgent(reach: Reach, authorities = '', find?: FindAddresses): Dispatcher {
+  return makeAgent({ reach, find, authorities: [...getCACertificates('extra'), authorities].join('\n') });
 }

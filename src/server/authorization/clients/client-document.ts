@@ -12,9 +12,11 @@ import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import { reachOf } from '../../../base/addresses.ts';
 import type { Reach } from '../../../base/addresses.ts';
-import { KeyturnError } from '../../../base/errors.ts';
 import { operatorAgent } from '../base/operator-agent.ts';
 import { boundedText } from '../base/bounded-text.ts';
+import { nameServer } from '../base/name-server.ts';
+import { documentProblem } from './document-problem.ts';
+import { Turns } from './turns.ts';
 
 /** Bytes. The draft recommends 5 KB as a bound; some documents carry keys. */
 const maxDocumentLength = 16 * 1024;
@@ -41,20 +43,30 @@ export interface GuardedFetch {
     url: string,
     init: { readonly method?: string; readonly headers?: Headers; readonly signal?: AbortSignal },
   ): Promise<Response>;
+  /** What is fetched in `act` is fetched for this asker. */
+  askedBy<T>(asker: string, act: () => T): T;
+  /** A client whose document or key set is at this URL got a token. */
+  know(url: string): void;
   close(): Promise<void>;
 }
 
-/** Requests to hosts that clients named, at once: anybody can cause one. */
-const maxAtOnce = 20;
+export interface GuardedFetchOptions {
+  /** Further ones, as PEM. */
+  readonly authorities?: string | undefined;
+  /** URLs that the operator named. */
+  readonly named: readonly string[];
+}
 
 /**
  * The fetch for everything that a client or its metadata names. `issuer`: what is reached on this machine, an issuer on
- * this machine may reach. `authorities`: further ones, as PEM.
+ * this machine may reach.
  */
-export function guardedFetch(issuer: string, authorities?: string): GuardedFetch {
+export function guardedFetch(issuer: string, { authorities, named }: GuardedFetchOptions): GuardedFetch {
+  const names = nameServer();
   const agents = new Map<Reach, Dispatcher>();
   const agentFor = (reach: Reach): Dispatcher => {
-    const known = agents.get(reach) ?? operatorAgent(reach, authorities);
+    const known =
+      agents.get(reach) ?? operatorAgent(reach, authorities, reach === 'public' ? names.find : undefined);
     agents.set(reach, known);
     return known;
   };
@@ -75,18 +87,13 @@ export function guardedFetch(issuer: string, authorities?: string): GuardedFetch
       headers: Object.fromEntries(answer.headers),
     });
   };
-  let running = 0;
-  const guarded: typeof fetchOne = async (url, init) => {
-    if (running >= maxAtOnce) throw refusal('too many documents are being read; try again later');
-    running += 1;
-    try {
-      return await fetchOne(url, init);
-    } finally {
-      running -= 1;
-    }
-  };
+  const turns = new Turns(named);
+  const guarded: typeof fetchOne = async (url, init) => turns.take(url, async () => fetchOne(url, init));
   return Object.assign(guarded, {
+    askedBy: <T>(asker: string, act: () => T): T => turns.askedBy(asker, act),
+    know: (url: string) => turns.know(url),
     async close() {
+      names.close();
       await Promise.all(agents.values().map((agent) => agent.close()));
     },
   });
@@ -98,10 +105,10 @@ export function guardedFetch(issuer: string, authorities?: string): GuardedFetch
  */
 export function readDocument(text: string, contentType: string | null): Readonly<Record<string, unknown>> {
   if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(contentType ?? ''))
-    throw refusal('it is not sent as JSON');
+    throw documentProblem('it is not sent as JSON');
   const parsed = fields.safeParse(parseJson(text));
   if (!parsed.success) {
-    throw refusal(
+    throw documentProblem(
       `its ${parsed.error.issues[0]?.path[0]?.toString() ?? 'content'} is missing or has a wrong form`,
     );
   }
@@ -113,16 +120,6 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw refusal('it is not JSON');
+    throw documentProblem('it is not JSON');
   }
-}
-
-function refusal(problem: string): KeyturnError {
-  return new KeyturnError(
-    'registration_failed',
-    `The client’s metadata document can’t be used: ${problem}.`,
-    {
-      rule: 'A client ID metadata document has the required fields and comes as JSON',
-    },
-  );
 }

@@ -1,0 +1,68 @@
+/**
+ * Whose turn it is to have something fetched that a client named. Anybody can ask for it.
+ *
+ * Invariant: strangers have a bounded number of requests under way, and none of them more than a few, so that one who
+ * names silent hosts keeps nobody else waiting. They take no turn of what clients with tokens need, or of what the
+ * operator named. Memory is bounded.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { BoundedMap } from '../../resource/base/bounded-map.ts';
+import { documentProblem } from './document-problem.ts';
+
+/** Requests under way for strangers, and as many for clients that are known. */
+const maxAtOnce = 50;
+
+/** Of one stranger. */
+const maxOfOne = 4;
+
+/** URLs that are known at once, of up to 8 KiB. */
+const maxKnown = 1000;
+
+/** A month, in ms since the client's last token. */
+const memory = 30 * 24 * 60 * 60 * 1000;
+
+export class Turns {
+  readonly #named: ReadonlySet<string>;
+  readonly #known = new BoundedMap<true>(maxKnown, Date.now);
+  /** Who the request that runs here is from. */
+  readonly #asker = new AsyncLocalStorage<string>();
+  /** Requests under way, by stranger. */
+  readonly #ofStrangers = new Map<string, number>();
+  #all = { strangers: 0, known: 0 };
+
+  /** `named`: URLs that the operator named. */
+  constructor(named: readonly string[]) {
+    this.#named = new Set(named);
+  }
+
+  askedBy<T>(asker: string, act: () => T): T {
+    return this.#asker.run(asker, act);
+  }
+
+  know(url: string): void {
+    this.#known.set(url, true, Date.now() + memory);
+  }
+
+  /** Throws registration_failed where it isn't this asker's turn. */
+  async take<T>(url: string, act: () => Promise<T>): Promise<T> {
+    const kind = this.#named.has(url) || this.#known.get(url) ? 'known' : 'strangers';
+    const asker = this.#asker.getStore() ?? '';
+    const own = this.#ofStrangers.get(asker) ?? 0;
+    const isOver = this.#all[kind] >= maxAtOnce || (kind === 'strangers' && own >= maxOfOne);
+    if (isOver) throw documentProblem('too many documents are being read; try again later');
+    this.#count(kind, asker, 1);
+    try {
+      return await act();
+    } finally {
+      this.#count(kind, asker, -1);
+    }
+  }
+
+  #count(kind: 'strangers' | 'known', asker: string, by: number): void {
+    this.#all[kind] += by;
+    if (kind === 'known') return;
+    const own = (this.#ofStrangers.get(asker) ?? 0) + by;
+    if (own === 0) this.#ofStrangers.delete(asker);
+    else this.#ofStrangers.set(asker, own);
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * How many requests one asker may send to the authorization server, and who that is.
+ *
+ * Invariant: whatever strangers send, memory is bounded (`RateLimiter`). A page in somebody's browser uses up nothing of
+ * what the programs and the tabs at that address may send.
+ */
+import type { IncomingMessage } from 'node:http';
+import { siteOf } from '../resource/base/address.ts';
+import { RateLimiter } from '../resource/requests/rate-limit.ts';
+import type { Limit } from '../resource/requests/rate-limit.ts';
+import { askerOf, clientAddress } from '../resource/requests/transport.ts';
+import type { Settings } from './options.ts';
+
+/**
+ * Authorization requests: each is kept for a quarter of an hour, and may have a client's document fetched. An office
+ * behind one address stays far below it.
+ */
+const authorizationLimit = { requests: 300, seconds: 300 } as const;
+
+/** Requests for the pages of a sign-in: each may send one to the provider that people sign in at. Six make a sign-in. */
+const pageLimit = { requests: 1800, seconds: 300 } as const;
+
+/** Each site of IPv6 may have so many askers. One has 65,536 networks, and each authorization request is kept. */
+const askersOfSite = 16;
+
+/** Who sent a request. */
+export interface Asker {
+  /** Whom the limits count. */
+  readonly key: string;
+  /** The network of IPv6 that the asker's own is part of, if it has one. */
+  readonly site: string | undefined;
+}
+
+/** Answers the seconds until this asker may come again; undefined: now. `path`: without the issuer's own. */
+export type Limits = (method: string | undefined, path: string, asker: Asker) => number | undefined;
+
+/** The metadata and the keys have no bound. */
+export function limitsOf({ registrationLimit, requestLimit, now }: Settings): Limits {
+  const limiter = (limit: Limit) => new SiteLimiter(limit, now);
+  const [authorizations, pages] = [limiter(authorizationLimit), limiter(pageLimit)];
+  const [registrations, requests] = [limiter(registrationLimit), limiter(requestLimit)];
+  const limiterFor = (method: string | undefined, path: string): SiteLimiter | undefined => {
+    if (/^\/auth(?:\?|$)/.test(path)) return authorizations;
+    if (path.startsWith('/interaction/')) return pages;
+    if (/^\/reg(?:\?|$)/.test(path)) return method === 'POST' ? registrations : undefined;
+    // A browser asks with OPTIONS before each of them.
+    return method !== 'OPTIONS' && /^\/(?:token|reg)[/?]|^\/token$/.test(path) ? requests : undefined;
+  };
+  return (method, path, asker) => limiterFor(method, path)?.take(asker);
+}
+
+/** One limit for each asker, and one for each site. */
+class SiteLimiter {
+  readonly #askers: RateLimiter;
+  readonly #sites: RateLimiter;
+
+  constructor({ requests, seconds }: Limit, now: () => number) {
+    this.#askers = new RateLimiter({ requests, seconds }, now);
+    this.#sites = new RateLimiter({ requests: requests * askersOfSite, seconds }, now);
+  }
+
+  take({ key, site }: Asker): number | undefined {
+    const wait = this.#askers.wait(key) ?? (site === undefined ? undefined : this.#sites.take(site));
+    if (wait === undefined) this.#askers.count(key);
+    return wait;
+  }
+}
+
+export function askerIn({ socket, headers }: IncomingMessage, trustedProxies: readonly string[]): Asker {
+  // Node joins several headers of this name by commas.
+  const forwarded = headers['x-forwarded-for'];
+  const header = typeof forwarded === 'string' ? forwarded : null;
+  const address = clientAddress(header, socket.remoteAddress ?? '', trustedProxies) ?? '';
+  const key = askerOf(address, (name) => {
+    const value = headers[name];
+    return typeof value === 'string' ? value : undefined;
+  });
+  return { key, site: siteOf(address) };
+}

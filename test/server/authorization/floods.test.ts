@@ -1,0 +1,159 @@
+/** Strangers, and pages in somebody's browser, that would use up what others need of the authorization server. */
+import { createHook } from 'node:async_hooks';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
+import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
+import type { TlsListener } from '../../../src/serve/tls-listener.ts';
+import { openBrowserProfile } from '../../support/browsers/browser.ts';
+import { until } from '../../support/home.ts';
+import { authorizationOf, redirectUri, signIn, startServer } from './rig.ts';
+import type { Rig } from './rig.ts';
+
+describe('documents of strangers', () => {
+  let rig: Rig;
+  let host: TlsListener;
+  /** Documents that were asked for and not sent yet. */
+  const held = new Set<ServerResponse>();
+
+  beforeAll(async () => {
+    const certificates = await throwAwayCertificates();
+    host = await listenOnLoopback(certificates, 0);
+    host.serve(({ url = '' }, response) => {
+      if (url.startsWith('/silent')) {
+        held.add(response);
+        response.once('close', () => held.delete(response));
+        return;
+      }
+      const document = {
+        client_id: host.origin + url,
+        client_name: 'Published',
+        redirect_uris: ['http://127.0.0.1/callback'],
+      };
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
+    });
+    rig = await startServer({ authorities: certificates.ca, trustedProxies: ['127.0.0.1'] });
+  });
+  afterAll(async () => {
+    await rig.close();
+    await host.close();
+  });
+
+  const from = (address: string) => ({ 'x-forwarded-for': address });
+
+  /** Each of them makes the server read so many documents that don't come. Answers when it reads or refused each. */
+  async function hold(strangers: readonly string[], count: number): Promise<void> {
+    let over = 0;
+    for (const stranger of strangers) {
+      for (let number = 0; number < count; number += 1) {
+        const client_id = `${host.origin}/silent/${stranger}/${number}.json`;
+        const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: 'x', client_id });
+        // On a slow machine the server has given some up by the time the last is asked for.
+        void rig.request('/token', { method: 'POST', headers: from(stranger), body }).then(
+          () => (over += 1),
+          () => undefined,
+        );
+      }
+    }
+    await until('each is read or refused', () => held.size + over >= strangers.length * count || undefined);
+  }
+
+  const statusFor = async (address: string, client_id: string): Promise<number> =>
+    (await rig.request(authorizationOf(rig, { client_id }).url, { headers: from(address) })).status;
+
+  it('documents of strangers are looked for without a thread of the process, which a silent name server would hold', async () => {
+    const lookups: string[] = [];
+    const hook = createHook({
+      init(_id, type) {
+        if (/^(?:GETADDRINFO|QUERY)REQWRAP$|^QUERYWRAP$/.test(type)) lookups.push(type);
+      },
+    }).enable();
+    onTestFinished(() => void hook.disable());
+    expect(await statusFor('192.0.2.4', 'https://client.invalid/app.json')).toBe(400);
+    expect(new Set(lookups)).toEqual(new Set(['QUERYWRAP']));
+  });
+
+  it('documents of strangers that never come keep nobody else from being known', async () => {
+    await hold(['192.0.2.1'], 40);
+    expect(await statusFor('192.0.2.2', `${host.origin}/good.json`)).toBe(303);
+  });
+
+  it('documents of strangers that take every turn keep no client waiting that got a token before', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const client_id = `${host.origin}/known.json`;
+    expect((await signIn(rig, { client_id })).status).toBe(200);
+    // Past the time for which a document without headers is kept.
+    vi.setSystemTime(Date.now() + 60_000);
+    await hold(
+      Array.from({ length: 14 }, (_, number) => `198.51.100.${number}`),
+      4,
+    );
+    expect(await statusFor('192.0.2.3', client_id)).toBe(303);
+  });
+});
+
+describe('a page in somebody’s browser', () => {
+  it('a page in somebody’s browser uses up no registrations and no sign-ins of the programs and tabs beside it', async () => {
+    const at = Date.now();
+    const rig = await startServer({
+      registrationLimit: { requests: 5, seconds: 3600 },
+      requestLimit: { requests: 5, seconds: 3600 },
+      now: () => at,
+    });
+    const auth = authorizationOf(rig).url;
+    const pictures = Array.from({ length: 301 }, (_, number) => `${auth}&nonce=${number}`);
+    const posts = Array.from({ length: 6 }, () => [`${rig.issuer}/reg`, `${rig.issuer}/token`]).flat();
+    const evil = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' }).end(floodingPage(pictures, posts));
+    });
+    await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
+    const profile = await openBrowserProfile({ ca: rig.certificates.ca, origins: [rig.origin] });
+    onTestFinished(async () => {
+      await profile.close();
+      evil.close();
+      await rig.close();
+    });
+    await profile.page.goto(`http://localhost:${(evil.address() as AddressInfo).port}/`);
+    await profile.page.getByText('done').waitFor();
+    // The browser's own requests were counted: the next one of a page is refused.
+    const asPage = { origin: 'http://localhost', 'sec-fetch-site': 'cross-site' };
+    expect((await rig.request('/reg', { method: 'POST', headers: asPage })).status).toBe(429);
+    expect((await rig.request(auth, { headers: asPage })).status).toBe(429);
+    const registered = await rig.request('/reg', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' }),
+    });
+    expect(registered.status).toBe(201);
+    const token = await rig.request('/token', { method: 'POST', body: new URLSearchParams() });
+    expect(token.status).toBe(400);
+    const shown = await profile.page.goto(auth);
+    expect(shown?.status()).toBe(200);
+  });
+});
+
+/** A page that loads these addresses as pictures, and posts to those by a script. It says when it is done. */
+function floodingPage(pictures: readonly string[], posts: readonly string[]): string {
+  const images = pictures.map((url) => `<img src="${url.replaceAll('&', '&amp;')}">`).join('');
+  const sending = `fetch(url, { method: 'POST', mode: 'no-cors', body: '{}' }).catch(() => undefined)`;
+  return `<!doctype html><title>cats</title>${images}<script>
+addEventListener('load', async () => {
+  await Promise.all(${JSON.stringify(posts)}.map((url) => ${sending}));
+  document.body.append('done');
+});</script>`;
+}
+
+it('the pages of a sign-in are asked for a bounded number of times by one address, since each may ask the provider behind', async () => {
+  const at = Date.now();
+  const rig = await startServer({ now: () => at });
+  onTestFinished(async () => rig.close());
+  const ask = async (): Promise<number> => (await rig.request('/interaction/none?state=x&code=y')).status;
+  const statuses = new Set<number>();
+  for (let sent = 0; sent < 1800; sent += 100)
+    for (const status of await Promise.all(Array.from({ length: 100 }, ask))) statuses.add(status);
+  expect([...statuses]).toEqual([400]);
+  expect(await ask()).toBe(429);
+});

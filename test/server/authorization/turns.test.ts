@@ -1,0 +1,48 @@
+/** Whose turn it is to have a client's document fetched. */
+import { describe, expect, it } from 'vitest';
+import { Turns } from '../../../src/server/authorization/clients/turns.ts';
+
+const keys = 'https://company.example/keys';
+const never = async (): Promise<never> => new Promise(() => undefined);
+
+/** Turns of which so many strangers hold as many as they get. */
+function heldBy(strangers: number): Turns {
+  const turns = new Turns([keys]);
+  for (let stranger = 0; stranger < strangers; stranger += 1)
+    for (let number = 0; number < 5; number += 1)
+      void turns
+        .askedBy(`stranger ${stranger}`, async () =>
+          turns.take(`https://${stranger}.example/${number}`, never),
+        )
+        .catch(() => undefined);
+  return turns;
+}
+
+const take = async (turns: Turns, asker: string, url: string): Promise<string> =>
+  turns.askedBy(asker, async () => turns.take(url, async () => 'read')).catch(() => 'refused');
+
+describe('turns', () => {
+  it('turns of one stranger are four at once, and leave others theirs', async () => {
+    const turns = heldBy(1);
+    expect(await take(turns, 'stranger 0', 'https://app.example/a')).toBe('refused');
+    expect(await take(turns, 'somebody', 'https://app.example/a')).toBe('read');
+  });
+
+  it('turns of all strangers are fifty at once, and take none of a client with a token and of what the operator named', async () => {
+    const turns = heldBy(13);
+    turns.know('https://known.example/app');
+    const urls = ['https://app.example/a', 'https://known.example/app', keys];
+    const answers = await Promise.all(urls.map(async (url) => take(turns, 'somebody', url)));
+    expect(answers).toEqual(['refused', 'read', 'read']);
+  });
+
+  it('turns end with what was fetched, also where it failed', async () => {
+    const turns = new Turns([]);
+    const fails = async (): Promise<never> => {
+      throw new Error('no answer');
+    };
+    for (let number = 0; number < 60; number += 1)
+      await expect(turns.take(`https://app.example/${number}`, fails)).rejects.toThrow('no answer');
+    expect(await take(turns, '', 'https://app.example/a')).toBe('read');
+  });
+});
