@@ -6,6 +6,7 @@
  * however the client became known.
  */
 import type { ClientMetadata, Configuration } from 'oidc-provider';
+import { z } from 'zod';
 import { hasPrivatePart } from '../resource/base/public-key.ts';
 import { jwtBearer } from './base/grant-types.ts';
 import type { OidcProvider } from './base/peer.ts';
@@ -51,8 +52,20 @@ export function clientRules(parts: ClientRuleParts): Configuration {
 /** Characters of a client's own name: it stands on the consent page. */
 const maxClientName = 100;
 
+/** What we look at, before the provider has checked anything. It refuses what has another form. */
+const looked = z.object({
+  client_name: z.string().optional().catch(undefined),
+  grant_types: z.array(z.string()).catch([]),
+  redirect_uris: z.array(z.string()).catch([]),
+  jwks: z
+    .object({ keys: z.array(z.unknown()) })
+    .optional()
+    .catch(undefined),
+});
+
 function checkClient(metadata: ClientMetadata, { settings, errors }: ClientRuleParts): void {
-  const { client_id: clientId, client_name: name, grant_types: grants = [] } = metadata;
+  const { client_id: clientId } = metadata;
+  const { client_name: name, grant_types: grants, redirect_uris: redirects, jwks } = looked.parse(metadata);
   // The page shows the host of such an identifier, which it knows by this beginning.
   if (/^https:/i.test(clientId) && !clientId.startsWith('https://'))
     throw new errors.InvalidClientMetadata('client_id must begin with https:// in lower case');
@@ -65,12 +78,12 @@ function checkClient(metadata: ClientMetadata, { settings, errors }: ClientRuleP
   const allowed = ['authorization_code', 'refresh_token', jwtBearer];
   if (!isEntered && !grants.every((grant) => allowed.includes(grant)))
     throw new errors.InvalidClientMetadata(`grant_types must be of: ${allowed.slice(0, 2).join(', ')}`);
-  for (const uri of metadata.redirect_uris ?? []) {
+  for (const uri of redirects) {
     const problem = redirectProblem(uri);
     if (problem !== undefined) throw new errors.InvalidRedirectUri(problem);
   }
   // The provider checks this only for keys that it knows, and would keep the others.
-  if (metadata.jwks?.keys.some(hasPrivatePart))
+  if (jwks?.keys.some((key) => typeof key === 'object' && key !== null && hasPrivatePart(key)))
     throw new errors.InvalidClientMetadata('jwks must hold public keys only');
 }
 

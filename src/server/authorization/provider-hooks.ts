@@ -73,12 +73,18 @@ export function keepErrors(provider: Provider, { clients, issuer }: Settings): v
     await next();
     if (ctx.path !== '/auth' || ctx.status < 300 || ctx.status > 399) return;
     const target = URL.parse(ctx.response.get('location'), origin);
-    if (target === null || target.origin === origin || !target.searchParams.has('error')) return;
+    if (target === null || target.origin === origin) return;
+    // The provider puts it behind the fragment where the request asks for a token in the redirect.
+    const said = [target.searchParams, new URLSearchParams(target.hash.slice(1))].find((each) =>
+      each.has('error'),
+    );
+    if (said === undefined) return;
     const clientId = new URLSearchParams(ctx.querystring).get('client_id');
     if (clients.some((client) => client.clientId === clientId)) return;
     ctx.remove('location');
-    const said = `The app’s request can’t be served: ${target.searchParams.get('error_description') ?? 'it has a fault'}. The app would take the answer at ${target.host}.`;
-    showError(ctx, target.searchParams.get('error') ?? 'invalid_request', said);
+    const problem = said.get('error_description') ?? 'it has a fault';
+    const words = `The app’s request can’t be served: ${problem}. The app would take the answer at ${target.host}.`;
+    showError(ctx, said.get('error') ?? 'invalid_request', words);
   });
 }
 

@@ -66,15 +66,38 @@ describe('a client that registers itself', () => {
     expect([status, claimsOf(body['access_token'])['scope']]).toEqual([200, 'notes:read notes:write']);
   });
 
-  it('a client that registers itself can’t have its errors sent on without a person: a page names where they would go', async () => {
-    const uri = 'https://phish.example/callback';
-    const { status, clientId } = await register({ redirect_uris: [uri], token_endpoint_auth_method: 'none' });
-    expect(status).toBe(201);
-    const asked = { client_id: clientId, redirect_uri: uri, response_type: 'x' };
-    const answer = await rig.request(authorizationOf(rig, asked).url);
-    expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
-    expect(await answer.text()).toContain('phish.example');
-  });
+  it.each([
+    ['x', 'x'],
+    ['an ID token', 'id_token'],
+    ['an access token', 'token'],
+    ['a code and an ID token', 'code id_token'],
+  ])(
+    'a client that registers itself can’t have its errors sent on without a person, by asking for %s: a page names where they would go',
+    async (_what, response_type) => {
+      const uri = 'https://phish.example/callback';
+      const { status, clientId } = await register({
+        redirect_uris: [uri],
+        token_endpoint_auth_method: 'none',
+      });
+      expect(status).toBe(201);
+      const asked = { client_id: clientId, redirect_uri: uri, response_type };
+      const answer = await rig.request(authorizationOf(rig, asked).url);
+      expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
+      expect(await answer.text()).toContain('phish.example');
+    },
+  );
+
+  it.each(['client_name', 'redirect_uris', 'grant_types', 'jwks', 'response_types'])(
+    'a client that registers itself is told so if its %s has a wrong form',
+    async (name) => {
+      const valid = { redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' };
+      for (const value of [0, true, 'text', [0], { keys: 'k' }])
+        expect([value, (await register({ ...valid, [name]: value })).status]).toEqual([
+          value,
+          name === 'client_name' && value === 'text' ? 201 : 400,
+        ]);
+    },
+  );
 
   it('a client that the operator entered gets its errors at its redirect URI', async () => {
     const answer = await rig.request(authorizationOf(rig, { response_type: 'x' }).url);
