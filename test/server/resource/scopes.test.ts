@@ -207,6 +207,7 @@ describe('scopes', () => {
       message('subscriptions/listen', { notifications: { resourceSubscriptions: [['notes://secret']] } }),
       -32_602,
     ],
+    ['more than a thousand messages', Array.from({ length: 1001 }, () => message('ping')), -32_600],
   ])('scopes can’t be got around by %s', async (_what, body, code) => {
     const { call, handled } = rig(new Issuer(key), { operations });
     const answer = await call(token, { body: JSON.stringify(body) });

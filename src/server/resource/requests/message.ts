@@ -19,6 +19,9 @@ export interface Operation {
 
 type Message = Readonly<Record<string, unknown>>;
 
+/** Operations of one body. The scopes of each are looked up, and a person's program asks for a handful. */
+const maxOperations = 1000;
+
 /** The value in the body. Throws a refusal for anything but JSON in UTF-8. */
 export function parseBody(bytes: Uint8Array): unknown {
   try {
@@ -30,17 +33,20 @@ export function parseBody(bytes: Uint8Array): unknown {
 
 /**
  * What the requests and notifications of the body ask for; the revision 2025-03-26 has batches. An answer of the client
- * asks for nothing. Throws a refusal for a body that is no message, and for one that doesn't say what it is about.
+ * asks for nothing. Throws a refusal for a body that is no message, for one that doesn't say what it is about, and for
+ * one that asks for more than a thousand things.
  */
 export function operationsIn(body: unknown): Operation[] {
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
   // JSON-RPC 2.0 §6: an empty batch is no request.
   if (messages.length === 0) throw unreadable(-32_600);
-  return messages.flatMap((message) => {
+  const operations = messages.flatMap((message) => {
     if (!isMessage(message)) throw unreadable(-32_600);
     if (!Object.hasOwn(message, 'method') && ('result' in message || 'error' in message)) return [];
     return operationsOf(message);
   });
+  if (operations.length > maxOperations) throw unreadable(-32_600);
+  return operations;
 }
 
 function operationsOf({ method, params = null, id }: Message): Operation[] {

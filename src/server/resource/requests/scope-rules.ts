@@ -147,17 +147,35 @@ function isForMethod(route: RouteScopes, method: string): boolean {
   return stated === undefined || stated === asked || (stated === 'GET' && asked === 'HEAD');
 }
 
+const encoder = new TextEncoder();
 /** Keeps a byte order mark, as `decodeURIComponent` does. */
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
+const percent = 0x25;
+/** What an ASCII character is worth as a digit; -1: it is none. */
+const hexDigits = Int8Array.from({ length: 256 }, (_, byte) => {
+  const value = Number.parseInt(String.fromCodePoint(byte), 16);
+  return Number.isNaN(value) ? -1 : value;
+});
+const hexOf = (byte = 0): number => hexDigits[byte] ?? -1;
+
 /**
  * Never throws: a URI may hold a percent sign that begins no escape, and some handlers decode what they can of such a
- * one. Bytes that are not UTF-8 become U+FFFD.
+ * one. Bytes that are not UTF-8 become U+FFFD. In one pass, since a client may send some megabytes of escapes.
  */
 function decodedUri(uri: string): string {
-  return uri.replace(/(?:%[\da-f]{2})+/gi, (escapes) =>
-    utf8.decode(Uint8Array.from(escapes.slice(1).split('%'), (byte) => Number.parseInt(byte, 16))),
-  );
+  if (!uri.includes('%')) return uri;
+  const bytes = encoder.encode(uri);
+  let length = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    const [high, low] = [hexOf(bytes[at + 1]), hexOf(bytes[at + 2])];
+    const isEscape = byte === percent && high >= 0 && low >= 0;
+    bytes[length] = isEscape ? high * 16 + low : byte;
+    length += 1;
+    if (isEscape) at += 2;
+  }
+  return utf8.decode(bytes.subarray(0, length));
 }
 
 /** Routers differ in case, doubled slashes and encoded letters. For them all of these are one path. */
