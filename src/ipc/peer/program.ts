@@ -11,6 +11,7 @@ import { claimOf } from './claim.ts';
 import type { Claim } from './claim.ts';
 import { enclosuresOf } from './enclosure.ts';
 import type { Enclosure } from './enclosure.ts';
+import { maxNameLength } from '../wire/limits.ts';
 import type { PeerFacts } from './peer.ts';
 import { identityOf, procLink, procText, startOf, statFields } from './proc.ts';
 
@@ -111,6 +112,10 @@ function nameOf(pid: number): string | undefined {
 /** Shells within shells: from a program to the desktop there are rarely more than five. */
 const maxParents = 8;
 
+/** Characters: a file's name may have 255, and a list that holds a longer one than the wire takes can't be read. */
+const cut = (name: string): string =>
+  name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1)}…` : name;
+
 /** Up to init, and to eight. A parent may end at any moment. */
 function parentsOf(pid: number): string[] {
   const names: string[] = [];
@@ -118,7 +123,7 @@ function parentsOf(pid: number): string[] {
   while (above !== undefined && Number(above) > 1 && names.length < maxParents) {
     const name = nameOf(Number(above));
     if (name === undefined) break;
-    names.push(name);
+    names.push(cut(name));
     above = statFields(above)?.[1];
   }
   return names;
