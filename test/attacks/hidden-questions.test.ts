@@ -19,6 +19,7 @@ import { asOwner } from '../rules/wire.ts';
 import { builtBin } from '../support/built.ts';
 import { newHome, until } from '../support/home.ts';
 import { type Desk, openDesk } from '../support/homes/desk-home.ts';
+import { writeSettings } from '../support/homes/settings-file.ts';
 import { asks } from '../support/processes/program.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -78,6 +79,27 @@ it('a program below one whose file has a long name is asked about, and hides no 
   });
   expect(cards.map(({ client }) => client)).toEqual(['editor', 'cli']);
   expect(cards[1]?.asker?.parents?.[0]).toBe(`${'a'.repeat(63)}…`);
+});
+
+it('a setting that was written with a long value is shown whole on its card, and a longer one keeps the app from starting', async () => {
+  const home = newHome({ vault: 'keychain' });
+  const allow = { client: 'cli', resource, decision: 'allow' };
+  const first = await openDesk(home);
+  await first.owner.call('permission.set', allow);
+  await first.stop();
+  const noProxy = 'a'.repeat(maxLength.setting);
+  writeSettings(home, { noProxy });
+  const second = await openDesk(home, { leaves: true });
+  await second.owner.call('permission.set', allow);
+  expect((await second.card()).settings).toEqual([{ name: 'noProxy', value: noProxy }]);
+  for (const method of ['status', 'settings.get'] as const)
+    methods[method].result.parse(await second.owner.call(method, {}));
+  await second.stop();
+  writeSettings(home, { noProxy: `${noProxy}a` });
+  await expect(openDesk(home)).rejects.toMatchObject({
+    reason: 'file_unreadable',
+    message: expect.stringContaining('noProxy'),
+  });
 });
 
 it('a program with the longest name that Keyturn gives it makes no list unreadable', async () => {
