@@ -12,7 +12,7 @@ import { sanitize } from '../base/untrusted-text.ts';
 export const OnCard = createContext(false);
 
 /** Characters of one text on a card: more than any field of the wire has. The channel's schema refuses longer ones. */
-const maxLengthOnCard = 8192;
+const maxLengthOnCard = 16_384;
 
 /** How much of a text is shown here; undefined for as much as is usual. */
 function useBound(bound?: number): number | undefined {

@@ -91,7 +91,7 @@ export class KeyRequests {
   #handOut({ request, endpoint }: KeyRequest, permission: Permission, handed: HandedKey): HandedKey {
     const { audit, clients, clock, leases } = this.#parts;
     const { clientId } = request;
-    leases.used(permission);
+    leases.used(permission, handed.key.id);
     clients.used(clientId, clock.wall());
     const programs = this.#handedTo.get(handed.key.id) ?? new Set();
     this.#handedTo.set(handed.key.id, programs.add(clientId));

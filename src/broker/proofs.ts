@@ -113,7 +113,7 @@ export class Proofs {
 
   /**
    * The permission under which the program received the token, or one like it, still stands. One for one token stands
-   * until the owner decides otherwise, as long as the token lives. Throws `consent_denied`.
+   * for that token until the owner decides otherwise, as long as it lives. Throws `consent_denied`.
    */
   #isAllowed(clientId: string, endpoint: string, grant: Grant, token: AccessToken): boolean {
     const { leases, clock } = this.#parts;
@@ -125,7 +125,7 @@ export class Proofs {
     const there = [...leased, ...(onDisk ? [onDisk] : [])].filter((one) => one.endpoint === endpoint);
     if (there.some((permission) => isRefused(permission, access)))
       throw this.#current.denied({ ...access, interaction: 'never' });
-    if (leases.hasUsedUpAt(access)) return true;
+    if (leases.gave(token.tokenId, access)) return true;
     return there.some((permission) => covers(permission, access));
   }
 

@@ -347,7 +347,7 @@ export class TokenRequests {
       throw refusals.notNarrowed(permission, grant);
     // Race: the owner may have paused while this request waited.
     pause.refuse();
-    leases.used(permission);
+    leases.used(permission, token.tokenId);
     token.handedTo.add(access.clientId);
     clients.used(access.clientId, clock.wall());
     this.#note(request, endpoint, 'token', 'ok', { grant, token });

@@ -36,6 +36,7 @@ import type { Vault } from '../vault/base/vault.ts';
 import { ServerClocks } from '../oauth/base/server-clock.ts';
 import type { DaemonFetch } from './system/fetch.ts';
 import type { Home } from './home/home.ts';
+import { requireShowable } from './methods/open-questions.ts';
 import type { Master } from './vault/master.ts';
 import type { Settings } from './settings/settings.ts';
 
@@ -143,7 +144,10 @@ export function assemble({
     },
     rests: new ServerRests(() => clock.now()),
     refresher: new Refresher({ ...shared, report: log }),
-    interactions: new Interactions(() => clock.wall(), questionsChanged, mayAsk),
+    interactions: new Interactions(() => clock.wall(), questionsChanged, {
+      ...(mayAsk === undefined ? {} : { mayAsk }),
+      requireShowable,
+    }),
     clients: new LocalClients(records.clients),
     keys: new ApiKeys(records.keys, gated),
     folders: new FolderChoices(records.folders),

@@ -63,7 +63,7 @@ describe('one more program than a proxy serves', () => {
   ])('takes no place of one that was allowed %s', async (_how, once) => {
     const { comes, removed, leases, permission } = await crowded();
     leases.set({ permission, ...(once ? { once } : {}) });
-    if (once) leases.used(permission);
+    if (once) leases.used(permission, 'token 1');
     await comes();
     expect(removed).toEqual(['notes: p2']);
   });

@@ -267,6 +267,24 @@ describe('a proof for a program', () => {
     expect(await reason(prove)).toBe('consent_required');
   });
 
+  it('a proof for a program that was allowed one token is for no token of before, whose permission has ended', async () => {
+    const { rig } = await boundGround();
+    const { tokenId: wide } = await rig.ask({ scope: ['mcp:read', 'mcp:write'] });
+    const key = { clientId: 'editor', endpoint: rig.endpoint };
+    await rig.parts.permissions.end(key.clientId, key.endpoint);
+    const permission = { ...key, decision: 'allow', createdAt: 0, scope: ['mcp:read'] } as const;
+    rig.parts.leases.set({
+      permission: { ...permission, scope: [...permission.scope], grants: [rig.grant().id] },
+      once: true,
+    });
+    const { tokenId: narrow, scope } = await rig.ask({ interaction: 'never' });
+    expect(scope).toEqual(['mcp:read']);
+    const prove = (tokenId: string) => (): Promise<string> =>
+      rig.broker.prove({ clientId: 'editor', tokenId, method: 'POST', url: rig.endpoint });
+    expect(await reason(prove(narrow))).toBeUndefined();
+    expect(await reason(prove(wide))).toBe('consent_required');
+  });
+
   it('a proof for a program that asks too often has to wait, and no other program does', async () => {
     const { rig, tokenId, prove } = await proving();
     for (let count = 0; count < 1000; count += 1) await prove();

@@ -234,6 +234,10 @@ describe('a protected server', () => {
     ['a part of it that was not asked for', (url: string) => `${url}/deeper`],
     ['another port', (url: string) => url.replace(/:\d+/, ':1')],
     ['itself with a fragment', (url: string) => `${url}#part`],
+    [
+      'itself in a text that no list could show',
+      (url: string) => url.replace('/mcp', `/${'x/../'.repeat(500)}mcp`),
+    ],
   ])('refuses protected resource metadata about %s before it opens any page', async (_what, resource) => {
     const { rig, protectedServer, authorizationServer } = await ground();
     protectedServer.bend.metadata = (document) => ({ ...document, resource: resource(protectedServer.url) });

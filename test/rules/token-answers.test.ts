@@ -23,6 +23,7 @@ describe('a token answer', () => {
     ['whose token could break a header', { access_token: 'a\r\nHost: evil' }, 'token_invalid'],
     ['that is over before it begins', { expires_in: -1 }, 'token_invalid'],
     ['whose lifetime is no number', { expires_in: 'soon' }, 'token_invalid'],
+    ['whose scopes would make every list unreadable', { scope: 's'.repeat(4097) }, 'token_invalid'],
   ])('a token answer %s is refused, and nothing of it is kept', async (_what, fields, reason) => {
     const { rig, authorizationServer } = await answering(fields);
     const error = await refused(rig.ask());
@@ -188,6 +189,7 @@ describe('an ID token', () => {
     ['for another client', { aud: 'another' }, 'claim "aud"', 'openid'],
     ['of another sign-in', { nonce: 'another' }, 'another sign-in', 'again'],
     ['that ended yesterday', { exp: 1 }, 'claim "exp"', 'clock'],
+    ['whose subject would make every list unreadable', { sub: 's'.repeat(256) }, '255', 'operator'],
   ])(
     'an ID token %s refuses the whole answer, and the refusal says what is wrong',
     async (_what, claims, message, hint) => {

@@ -155,6 +155,17 @@ describe('a module', () => {
         return copy;
       },
     ],
+    [
+      'that lies in a folder of the user’s',
+      () => {
+        const folder = temporaryFolder();
+        const copy = path.join(folder, 'module.so');
+        copyFileSync('/usr/lib/softhsm/libsofthsm2.so', copy);
+        chownSync(copy, 0, 0);
+        chownSync(folder, 1000, 1000);
+        return copy;
+      },
+    ],
   ])('a module %s is refused, and the next request may go to another', async (_which, file) => {
     const { keys, place } = stage();
     await expect(keys.make({ ...place, module: file() })).rejects.toMatchObject(

@@ -16,13 +16,18 @@ export interface Lease {
   readonly once?: true;
 }
 
+/** A lease for one token that is over: which token it gave, by its id, or which API key. */
+interface UsedUp extends PermissionKey {
+  readonly given: string;
+}
+
 export class Leases {
   #leases: Lease[] = [];
   readonly #longest: number;
   #listener: () => void = () => undefined;
   readonly #spent = new Map<string, number>();
-  /** Leases for one token that gave it, and that nobody decided against since. */
-  #usedUp: Permission[] = [];
+  /** The tokens of leases for one token that gave it, and that nobody decided against since. */
+  #usedUp: UsedUp[] = [];
 
   /** `longest`: milliseconds after its yes at which a lease ends at the latest. */
   constructor(longest = Infinity) {
@@ -41,7 +46,7 @@ export class Leases {
 
   /** Whether this program got its one token, and the user has decided nothing about it since. */
   hasUsedUp(clientId: string): boolean {
-    return this.#usedUp.some((permission) => permission.clientId === clientId);
+    return this.#usedUp.some((one) => one.clientId === clientId);
   }
 
   /** The leases of this process at `now` (milliseconds). If the process runs another program by now, it has none. */
@@ -73,20 +78,19 @@ export class Leases {
     return this.#leases.find((lease) => lease.permission === permission);
   }
 
-  /** A token was handed out under this permission: a lease for one token is over. */
-  used(permission: Permission): void {
+  /** A token was handed out under this permission, or an API key (`given`: its id): a lease for one token is over. */
+  used(permission: Permission, given: string): void {
     // This runs for every token, and usually there is no lease.
     if (this.#leases.length === 0) return;
     const ended = this.#drop((lease) => lease.once === true && lease.permission === permission);
-    const { clientId } = permission;
+    const { clientId, endpoint } = permission;
     this.#spent.set(clientId, this.spentBy(clientId) + ended.length);
-    if (ended.length === 0 || this.#usedUp.some(isLike(permission))) return;
-    this.#usedUp.push(permission);
+    if (ended.length > 0) this.#usedUp.push({ clientId, endpoint, given });
   }
 
-  /** Whether this program got one token there under a lease, and the user has decided nothing about it since. */
-  hasUsedUpAt(key: PermissionKey): boolean {
-    return this.#usedUp.some(isLike(key));
+  /** Whether this program got this very token there under a lease, and the user has decided nothing about it since. */
+  gave(token: string, key: PermissionKey): boolean {
+    return this.#usedUp.some((one) => one.given === token && isLike(key)(one));
   }
 
   /**
@@ -115,11 +119,11 @@ export class Leases {
   }
 
   endAllFor(endpoint: string): void {
-    this.#end((permission) => permission.endpoint === endpoint);
+    this.#end((key) => key.endpoint === endpoint);
   }
 
   endAllOf(clientId: string): void {
-    this.#end((permission) => permission.clientId === clientId);
+    this.#end((key) => key.clientId === clientId);
   }
 
   /** The run is over. Returns the leases that ended with it. */
@@ -127,8 +131,8 @@ export class Leases {
     return this.#drop((lease) => lease.run?.run === run).map(({ permission }) => permission);
   }
 
-  #end(isOver: (permission: Permission) => boolean): Lease[] {
-    this.#usedUp = this.#usedUp.filter((permission) => !isOver(permission));
+  #end(isOver: (key: PermissionKey) => boolean): Lease[] {
+    this.#usedUp = this.#usedUp.filter((one) => !isOver(one));
     return this.#drop(({ permission }) => isOver(permission));
   }
 
@@ -146,6 +150,6 @@ export class Leases {
   }
 }
 
-function isLike({ clientId, endpoint }: PermissionKey): (permission: Permission) => boolean {
-  return (permission) => permission.clientId === clientId && permission.endpoint === endpoint;
+function isLike({ clientId, endpoint }: PermissionKey): (other: PermissionKey) => boolean {
+  return (other) => other.clientId === clientId && other.endpoint === endpoint;
 }

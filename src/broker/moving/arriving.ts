@@ -3,10 +3,12 @@
  *
  * Invariants: an import replaces no grant that works here. A grant is active only after its tokens are in the vault, so
  * after a crash the same import goes on. A grant that came with the same export before is left as it is: its tokens are
- * newer than those of the file.
+ * newer than those of the file. What a grant of the file serves lies within its resource, so that the card, which shows
+ * what it serves, shows where its tokens would go.
  */
-import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
-import { requireRegistrationIssuer } from '../../oauth/client/registration.ts';
+import { KeyturnError, quoted, RuleRefusal, shellWord } from '../../base/errors.ts';
+import { isLoopbackRedirect, requireRegistrationIssuer } from '../../oauth/client/registration.ts';
+import { resourceCovers } from '../../oauth/base/resource.ts';
 import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
 import type { UrlPolicy } from '../../oauth/base/secure-url.ts';
 import type { Binding } from '../grants/grant-binding.ts';
@@ -35,7 +37,7 @@ export interface Arrival {
 
 /**
  * Before anybody is asked: refuses, by the index, an import that can't be carried out. Throws `insecure_url`,
- * `policy_refused`, `file_unreadable`, `issuer_mismatch` and `conflict`.
+ * `policy_refused`, `resource_mismatch`, `file_unreadable`, `issuer_mismatch` and `conflict`.
  */
 export function checkParcel(parts: ArrivingParts, parcel: Parcel): readonly MovedGrant[] {
   return parcel.grants.filter((grant) => {
@@ -43,6 +45,7 @@ export function checkParcel(parts: ArrivingParts, parcel: Parcel): readonly Move
     requireSecureUrl(issuer, 'the issuer', parts.urlPolicy);
     parts.policy.refuseGrant(grant.secret.binding, true);
     for (const endpoint of endpoints) requireSecureUrl(endpoint, 'the server', parts.urlPolicy);
+    requireOwnEndpoints(grant);
     requireClients(parcel, grant);
     return placeOf(parts, parcel, grant) !== 'here';
   });
@@ -102,13 +105,35 @@ const clientsOf = ({
   ...superseded.map((token) => token.registrationId),
 ];
 
-/** The person is shown the grants: no client may come along for another issuer, where later sign-ins would use it. */
+/** RFC 9728 §3.3, as at a sign-in. */
+function requireOwnEndpoints({ secret: { binding } }: MovedGrant): void {
+  const { endpoints, resource } = binding;
+  const outside = endpoints.find((endpoint) => !resourceCovers(resource, endpoint));
+  if (outside === undefined) return;
+  throw new RuleRefusal(
+    'resource_mismatch',
+    `A grant of the export is for ${quoted(resource)}, and names ${quoted(outside)} as its server. Nothing was imported.`,
+    {
+      rule: 'RFC 9728 §3.3',
+      hint: 'Import only what `keyturn export` wrote on a machine of yours.',
+    },
+  );
+}
+
+/**
+ * The person is shown the grants. Later sign-ins would use a client that comes along: so none comes for another issuer,
+ * and none whose codes would go to another machine.
+ */
 function requireClients({ registrations }: Parcel, grant: MovedGrant): void {
   const { issuer, registrationId } = grant.secret.binding;
   if (!registrations.some(({ record: { id } }) => id === registrationId)) throw withoutClient(issuer);
   const ids = new Set(clientsOf(grant));
-  for (const { record: entered } of registrations)
-    if (ids.has(entered.id)) requireRegistrationIssuer(entered.registration, { issuer });
+  for (const { record: entered } of registrations) {
+    if (!ids.has(entered.id)) continue;
+    requireRegistrationIssuer(entered.registration, { issuer });
+    if (!isLoopbackRedirect(entered.registration.redirectUri))
+      throw elsewhere(entered.registration.redirectUri);
+  }
 }
 
 /** A client that is known here with the same secret is used; another one is entered. */
@@ -233,6 +258,17 @@ function changedMeanwhile({ secret }: MovedGrant): KeyturnError {
   return new KeyturnError('conflict', `The grant for ${secret.binding.resource} changed during the import.`, {
     hint: 'Run the import again: what it has imported stays as it is.',
   });
+}
+
+function elsewhere(redirectUri: string): RuleRefusal {
+  return new RuleRefusal(
+    'insecure_url',
+    `A client of the export has the redirect URI ${quoted(redirectUri)}. Nothing was imported.`,
+    {
+      rule: 'RFC 8252 §7.3: a loopback redirect URI with a port',
+      hint: 'Import only what `keyturn export` wrote on a machine of yours.',
+    },
+  );
 }
 
 function withoutClient(issuer: string): KeyturnError {

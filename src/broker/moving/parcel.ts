@@ -6,11 +6,22 @@
  * permission, no program and no key of a machine.
  */
 import { z } from 'zod';
+import { maxUrlLength } from '../../oauth/base/resource.ts';
+import { formatScope, maxScopeLength } from '../../oauth/base/scope.ts';
 import { softwareKeySchema } from '../../signing/base/signing-key.ts';
 import { secretSchema } from '../grants/grant-secret.ts';
 import { bindingSchema } from '../grants/grant-binding.ts';
 import { grantSchema } from '../records/grant.ts';
 import { registrationRecordSchema } from '../records/registrations.ts';
+
+/** A grant with longer names, or other times, would make the list of grants unreadable, and hide every other one. */
+const listed = {
+  /** Milliseconds; at most the largest date of JavaScript. */
+  time: z.number().nonnegative().max(8.64e15),
+  url: z.string().max(maxUrlLength),
+  account: z.string().max(256),
+  scope: z.array(z.string()).refine((scope) => formatScope(scope).length <= maxScopeLength),
+} as const;
 
 const movedGrantSchema = z.object({
   /** Its id on the machine that it comes from. */
@@ -19,15 +30,20 @@ const movedGrantSchema = z.object({
     refreshToken: z.string(),
     // A key in a token of the other machine is out of reach here, and a file must not name a module to load.
     proofKey: softwareKeySchema.optional(),
-    binding: bindingSchema.omit({
-      generation: true,
-      purpose: true,
-      origin: true,
-      revokedAt: true,
-      movedAt: true,
-    }),
+    binding: bindingSchema
+      .omit({ generation: true, purpose: true, origin: true, revokedAt: true, movedAt: true })
+      .extend({
+        endpoints: z.array(listed.url).min(1),
+        resource: listed.url,
+        issuer: listed.url,
+        account: listed.account,
+        scope: listed.scope,
+        createdAt: listed.time,
+        signedInAt: listed.time.optional(),
+      }),
   }),
-  ...grantSchema.pick({ offline: true, liveUntil: true }).shape,
+  ...grantSchema.pick({ offline: true }).shape,
+  liveUntil: listed.time.optional(),
 });
 
 export const parcelSchema = z.object({

@@ -3,7 +3,8 @@
  *
  * Invariant: a question ends exactly once: by an answer, by withdrawal or at its timeout. Only an explicit `yes`
  * allows anything, and only while the process that asked is still the one that the card showed. The asking code
- * stores `no`, and doesn't store `later`.
+ * stores `no`, and doesn't store `later`. A question that can't be shown whole isn't opened: the list that holds it could
+ * not be read, and no other question of it either.
  */
 import { randomBytes } from 'node:crypto';
 import { KeyturnError, quoted } from '../../base/errors.ts';
@@ -28,6 +29,14 @@ interface Open extends Interaction {
   readonly withdraw: (reason: unknown) => void;
 }
 
+/** What may refuse a question before it opens. If one is absent, it refuses none. */
+export interface QuestionGuards {
+  /** Rejects if a yes could not count, because no person can give it. */
+  readonly mayAsk?: () => Promise<void>;
+  /** Throws `invalid_request` for one that no list and no card can show. */
+  readonly requireShowable?: (open: Interaction) => void;
+}
+
 /**
  * More open questions than a person can handle; any further question is refused, not queued. Cards and sign-ins are
  * counted apart, and so are the sign-ins of commands, windows and programs: none crowds out another.
@@ -46,17 +55,13 @@ export class Interactions {
   readonly #open = new Map<string, Open>();
   readonly #now: () => number;
   readonly #changed: () => void;
-  readonly #mayAsk: (() => Promise<void>) | undefined;
+  readonly #guards: QuestionGuards;
   #ended: KeyturnError | undefined;
 
-  /**
-   * `mayAsk` rejects if a yes could not count, because no person can give it. If it is absent, every question may be
-   * asked.
-   */
-  constructor(now: () => number, changed: () => void, mayAsk?: () => Promise<void>) {
+  constructor(now: () => number, changed: () => void, guards: QuestionGuards = {}) {
     this.#now = now;
     this.#changed = changed;
-    this.#mayAsk = mayAsk;
+    this.#guards = guards;
   }
 
   list(): Interaction[] {
@@ -74,7 +79,7 @@ export class Interactions {
 
   /** Call this before any preparation that ends in a question. Rejects if a yes could not count. */
   async requireAskable(): Promise<void> {
-    await this.#mayAsk?.();
+    await this.#guards.mayAsk?.();
   }
 
   /** Opens a question and waits for its answer. Rejects as `askWithTerms` does. */
@@ -84,13 +89,12 @@ export class Interactions {
 
   /**
    * Opens a question and waits for the answer and its terms. Rejects with the signal's reason after a withdrawal,
-   * with `rate_limited` if too many questions are open, with the reason passed to `end`, and if a yes could not
-   * count.
+   * with `rate_limited` if too many questions are open, with the reason passed to `end`, and as the guards do.
    */
   async askWithTerms(question: Question, signal: AbortSignal): Promise<Decision> {
     signal.throwIfAborted();
-    if (this.#mayAsk) {
-      await this.#mayAsk();
+    if (this.#guards.mayAsk) {
+      await this.#guards.mayAsk();
       signal.throwIfAborted();
     }
     if (this.#ended) throw this.#ended;
@@ -99,6 +103,7 @@ export class Interactions {
     const { promise, resolve, reject } = Promise.withResolvers<Decision>();
     const card = sharedCard(question, [...this.#open.values()]) ?? id;
     const open = { id, question, createdAt: this.#now(), card, settle: resolve, withdraw: reject };
+    this.#guards.requireShowable?.(open);
     this.#open.set(id, open);
     const withdraw = (): void => reject(signal.reason);
     signal.addEventListener('abort', withdraw, { once: true });

@@ -6,6 +6,7 @@
  */
 import * as z from 'zod';
 import { KeyturnError, quoted } from '../../base/errors.ts';
+import { isLoopbackRedirect } from '../../oauth/client/registration.ts';
 import { cliClientId } from './local-client.ts';
 import type { Grant } from './grant.ts';
 import { overrideNamesOfAll } from './override.ts';
@@ -25,12 +26,8 @@ const place = z
     return isPlain && /^https?:\/\/(?:\*\.)?[^*]+$/i.test(text);
   }, 'not an http or https URL without query and fragment; a star may stand for the first labels of the host');
 
-/** RFC 8252 §7.3: where the administrator registered that the browser returns to. */
-const redirect = z.string().refine((text) => {
-  const url = URL.parse(text);
-  const isHere = url !== null && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
-  return isHere && url.protocol === 'http:' && url.port !== '' && url.hash === '';
-}, 'not an http URL of this machine with a port');
+/** Where the administrator registered that the browser returns to. */
+const redirect = z.string().refine(isLoopbackRedirect, 'not an http URL of this machine with a port');
 
 const program = z.union([z.literal(cliClientId), z.string().regex(/^\/[^\0]*$/)]);
 

@@ -1,16 +1,19 @@
 /**
  * Open questions in the wire's words: what a card or `keyturn pending` shows.
  *
- * Invariant: the URL and the code that finish a sign-in go only to callers that may finish it. An address that a
- * server wants opened goes where those of a program's sign-in go.
+ * Invariants: the URL and the code that finish a sign-in go only to callers that may finish it. An address that a
+ * server wants opened goes where those of a program's sign-in go. A question whose words the wire's schema doesn't take
+ * isn't opened: one such answer would make the whole list unreadable, and hide every other question.
  */
 import { shownKey } from '../../broker/records/api-key.ts';
 import type { ProcessFacts } from '../../broker/questions/client-process.ts';
 import { wholeSeconds } from '../../base/clock.ts';
+import { KeyturnError, quoted } from '../../base/errors.ts';
 import { questionTimeout } from '../../broker/questions/interaction.ts';
 import type { Interaction } from '../../broker/questions/interaction.ts';
 import type { ApprovalRequest, OfferedGrant, Question } from '../../broker/questions/question.ts';
 import type { SignInDetails } from '../../broker/questions/starter.ts';
+import { interaction } from '../../ipc/protocol/interaction-schema.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { formatScope } from '../../oauth/base/scope.ts';
 import { spelled } from '../system/spelling.ts';
@@ -31,6 +34,21 @@ export function processAnswer({ verified, ...facts }: ProcessFacts): NonNullable
 }
 
 type InteractionAnswer = ResultOf<'interaction.list'>['interactions'][number];
+
+/** Throws `invalid_request` for a question that no list can hold, since one of its texts is too long. */
+export function requireShowable(open: Interaction): void {
+  const { error } = interaction.safeParse(interactionAnswer(open, true));
+  if (error === undefined) return;
+  const field = error.issues[0]?.path.join('.') ?? '';
+  throw new KeyturnError(
+    'invalid_request',
+    `No card can show this question: its ${quoted(field)} is too long.`,
+    {
+      rule: 'A card shows all that it asks about, and a question that can’t be shown isn’t asked',
+      hint: 'Ask for fewer scopes at a time (--scope), or by shorter names.',
+    },
+  );
+}
 
 /** `mayFinish`: the answer says how to finish a sign-in, and names the address that is to be opened. */
 export function interactionAnswer(
@@ -216,7 +234,7 @@ type MovingRequest = Extract<ApprovalRequest, { readonly command: 'export' | 'ta
 function movingAnswer(request: MovingRequest): Pick<InteractionAnswer, 'signIns' | 'settings'> {
   const signIns = request.signIns.map(({ endpoint, issuer, account }) => ({
     resource: endpoint,
-    issuer,
+    issuer: spelled(issuer),
     account,
   }));
   if (request.command !== 'import') return { signIns };

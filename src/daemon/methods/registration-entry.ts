@@ -12,6 +12,7 @@ import type { RegistrationRecord } from '../../broker/records/registrations.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { clientAuthentication } from '../../oauth/client/client-authentication.ts';
+import { isLoopbackRedirect } from '../../oauth/client/registration.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
 import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
 import { refuseNeeded } from './registered-clients.ts';
@@ -156,12 +157,9 @@ function isRelativeFile(assertion = ''): boolean {
   return file !== undefined && !path.isAbsolute(file);
 }
 
-/** Spec, security requirement 5: a redirect URI is a localhost URL (or HTTPS, which no loopback can serve). */
 function checkRedirect(redirectUri: string | undefined): void {
   if (redirectUri === undefined) return;
-  const url = URL.parse(redirectUri);
-  const isLoopback = url?.protocol === 'http:' && ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname);
-  if (isLoopback && url.port !== '' && url.hash === '' && url.search === '') return;
+  if (isLoopbackRedirect(redirectUri) && !redirectUri.includes('?')) return;
   throw new KeyturnError('invalid_request', `${quoted(redirectUri)} can't be a redirect URI here.`, {
     case: 'registration',
     rule: 'RFC 8252 §7.3: a loopback redirect URI with a port',

@@ -50,14 +50,14 @@ export type MovingSettings = Pick<SettingsBook, 'check' | 'current'>;
 /** What the person is asked before an export. Throws what the vault throws. */
 export async function exportRequest({ parts }: Broker): Promise<ApprovalRequest> {
   await vouchAll(parts);
-  return { command: 'export', signIns: exportable(parts).moving.map(signInOf) };
+  return { command: 'export', signIns: exportable(parts).moving.flatMap(signInsOf) };
 }
 
 /** Undefined: nothing was exported. Throws what the vault throws. */
 export async function takeBackRequest({ parts }: Broker): Promise<ApprovalRequest | undefined> {
   await vouchAll(parts);
   const moved = movedGrants(parts);
-  return moved.length === 0 ? undefined : { command: 'takeBack', signIns: moved.map(signInOf) };
+  return moved.length === 0 ? undefined : { command: 'takeBack', signIns: moved.flatMap(signInsOf) };
 }
 
 /** Throws as the import would. */
@@ -68,20 +68,19 @@ export async function importRequest(
 ): Promise<ApprovalRequest> {
   const parcel = await openParcel(sealed, passphrase);
   await vouchAll(parts);
-  const signIns = checkParcel(parts, parcel).map((grant) => signInOf(recordOf(grant)));
+  const signIns = checkParcel(parts, parcel).flatMap((grant) => signInsOf(recordOf(grant)));
   return { command: 'import', signIns, settings: changedSettings(settings, parcel) };
 }
 
-const recordOf = ({ secret }: MovedGrant): Pick<Grant, 'endpoints' | 'resource' | 'issuer' | 'account'> =>
-  secret.binding;
+const recordOf = ({ secret }: MovedGrant): Pick<Grant, 'endpoints' | 'issuer' | 'account'> => secret.binding;
 
-function signInOf({
+/** One for each server that the grant serves: a card hides none. */
+function signInsOf({
   endpoints,
-  resource,
   issuer,
   account,
-}: Pick<Grant, 'endpoints' | 'resource' | 'issuer' | 'account'>): MovedSignIn {
-  return { endpoint: endpoints[0] ?? resource, issuer, account };
+}: Pick<Grant, 'endpoints' | 'issuer' | 'account'>): MovedSignIn[] {
+  return endpoints.map((endpoint) => ({ endpoint, issuer, account }));
 }
 
 function answerOf({

@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import type { AuthoritiesFile } from '../system/authorities.ts';
+import { maxLength } from '../../ipc/wire/limits.ts';
 import { defaultSettings, isSettingName, settingsSchema, standing } from './settings.ts';
 import type { SettingName, Settings } from './settings.ts';
 
@@ -13,7 +14,7 @@ export const confirmedSchema = z.object({
   /**
    * By name. Defaults are left out, so that they may change with a new Keyturn. Each is checked again where it is used.
    */
-  values: z.record(z.string().max(64), z.union([z.string().max(16_384), z.number(), z.boolean()])),
+  values: z.record(z.string().max(64), z.union([z.string().max(maxLength.setting), z.number(), z.boolean()])),
   /** SHA-256 of the file of authorities, base64url. */
   authorities: z.string().max(64).optional(),
 });

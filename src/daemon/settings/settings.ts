@@ -14,10 +14,17 @@ import { KeyturnError } from '../../base/errors.ts';
 import { requireClientMetadataUrl } from '../../oauth/client/client-metadata.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import { replaceFileAtOnce } from '../../base/private-file.ts';
+import { maxLength } from '../../ipc/wire/limits.ts';
 import { isHolder } from '../../signing/base/holder-uri.ts';
 import { levels } from '../system/log.ts';
 
-const proxyUrl = z.url({ protocol: /^https?$/ });
+/** As long as lists and cards show one: with a longer value none of them could be read, nor what else they hold. */
+const boundedText = z.string().max(maxLength.setting);
+
+const proxyUrl = z
+  .url({ protocol: /^https?$/ })
+  // It is shown without its password, as the parser writes it, which may be longer.
+  .refine((url) => (URL.parse(url)?.href.length ?? 0) <= maxLength.setting);
 
 /** A URL that no authorization server could take would fail at the first sign-in, far from its cause. */
 function isClientMetadataUrl(url: string): boolean {
@@ -40,12 +47,13 @@ export const settingsSchema = z.object({
   vaultKey: z
     .union([
       z.enum(['passphrase', 'keychain']),
-      z.templateLiteral(['file:', z.string()]).refine((text) => isFilePath(text.slice('file:'.length))),
+      z.templateLiteral(['file:', z.string()]).refine((file) => isFilePath(file.slice('file:'.length))),
       z
         .templateLiteral(['credential:', z.string()])
-        .refine((text) => /^credential:[A-Za-z0-9][A-Za-z0-9._-]*$/.test(text)),
-      z.templateLiteral(['command:', z.string()]).refine((text) => /^command:.*\S/.test(text)),
+        .refine((name) => /^credential:[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)),
+      z.templateLiteral(['command:', z.string()]).refine((command) => /^command:.*\S/.test(command)),
     ])
+    .refine(({ length }) => length <= maxLength.setting)
     .default('passphrase'),
   /** Where the keys of new sign-ins are made, if their tokens are bound to one. */
   keyHolder: z.string().max(8192).refine(isHolder).default('software'),
@@ -56,22 +64,16 @@ export const settingsSchema = z.object({
   /** Whether the desktop app looks for a newer version of itself, in a build that can be updated. */
   checkForUpdates: z.boolean().default(false),
   /** Command that gets the address to open as its last argument. */
-  browser: z.string().min(1).optional(),
+  browser: boundedText.min(1).optional(),
   /** PEM file with further certificate authorities. */
-  extraAuthorities: z.string().min(1).optional(),
+  extraAuthorities: boundedText.min(1).optional(),
   httpsProxy: proxyUrl.optional(),
-  noProxy: z.string().optional(),
+  noProxy: boundedText.optional(),
   /** URL of our client ID metadata document. */
-  clientMetadataUrl: z.string().refine(isClientMetadataUrl).optional(),
+  clientMetadataUrl: boundedText.refine(isClientMetadataUrl).optional(),
   /** The protocol version in requests to servers of the earlier revision (spec, Versioning 3). */
-  protocolVersionHeader: z
-    .string()
-    .regex(/^[A-Za-z][A-Za-z0-9-]*$/)
-    .default('CTX-Protocol-Version'),
-  protocolVersion: z
-    .string()
-    .regex(/^[\x21-\x7e]+$/)
-    .default('2025-03-26'),
+  protocolVersionHeader: boundedText.regex(/^[A-Za-z][A-Za-z0-9-]*$/).default('CTX-Protocol-Version'),
+  protocolVersion: boundedText.regex(/^[\x21-\x7e]+$/).default('2025-03-26'),
   /**
    * The choice that a card proposes first. `run` asks once for each start of the program, ends by itself and is never
    * on disk. `once` and `hour` would ask so often that a person no longer reads the cards.

@@ -4,12 +4,14 @@
  * Invariant: `file` is `attested` only if the kernel says which file runs, the shown path leads to that same file, and
  * the file is no interpreter. A process chooses its names, arguments and folders itself, so they are only claims.
  */
-import { statSync } from 'node:fs';
 import path from 'node:path';
+import { changerOf } from '../../base/system/changers.ts';
+import type { Changer } from '../../base/system/changers.ts';
 import { claimOf } from './claim.ts';
 import type { Claim } from './claim.ts';
 import { enclosuresOf } from './enclosure.ts';
 import type { Enclosure } from './enclosure.ts';
+import { maxNameLength } from '../wire/limits.ts';
 import type { PeerFacts } from './peer.ts';
 import { identityOf, procLink, procText, startOf, statFields } from './proc.ts';
 
@@ -18,12 +20,6 @@ import { identityOf, procLink, procText, startOf, statFields } from './proc.ts';
  * the one that runs. `unreadable`: the kernel doesn't tell which file runs.
  */
 export type FileStanding = 'attested' | 'interpreter' | 'elsewhere' | 'unreadable';
-
-/**
- * Who can change the file, or replace it, besides the administrator. For each value it is easier than for the one
- * before.
- */
-export type Changer = 'you' | 'group' | 'others';
 
 export interface ProgramFacts {
   readonly file: FileStanding;
@@ -101,35 +97,6 @@ export function attestedFileOf(pid: number): string | undefined {
   return image !== undefined && link !== undefined && identityOf(link) === image ? link : undefined;
 }
 
-const weakest = ['you', 'group', 'others'] as const;
-
-/** Who may write the file or a folder above it, besides root. A folder with the sticky bit lets nobody replace what isn't theirs. */
-export function changerOf(file: string): Changer | undefined {
-  const changers = [file, ...foldersAbove(file)].flatMap((place) => changersOf(place));
-  return weakest.toReversed().find((changer) => changers.includes(changer));
-}
-
-function foldersAbove(file: string): string[] {
-  const folder = path.posix.dirname(file);
-  return folder === file ? [] : [folder, ...foldersAbove(folder)];
-}
-
-const sticky = 0o1000;
-
-function changersOf(place: string): readonly Changer[] {
-  try {
-    const { uid, gid, mode } = statSync(place);
-    const own = process.getuid?.();
-    const owner: readonly Changer[] = uid === 0 ? [] : uid === own ? ['you'] : ['others'];
-    if ((mode & sticky) !== 0) return owner;
-    const group: readonly Changer[] = (mode & 0o020) !== 0 && gid !== 0 ? ['group'] : [];
-    return [...owner, ...group, ...((mode & 0o002) === 0 ? [] : (['others'] as const))];
-  } catch {
-    // A file or folder that can't be read doesn't count as safe.
-    return ['others'];
-  }
-}
-
 /** How Node calls its main thread, and so its process, unless the program gives itself a title. */
 const nodeThread = 'MainThread';
 
@@ -145,6 +112,10 @@ function nameOf(pid: number): string | undefined {
 /** Shells within shells: from a program to the desktop there are rarely more than five. */
 const maxParents = 8;
 
+/** Characters: a file's name may have 255, and a list that holds a longer one than the wire takes can't be read. */
+const cut = (name: string): string =>
+  name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1)}…` : name;
+
 /** Up to init, and to eight. A parent may end at any moment. */
 function parentsOf(pid: number): string[] {
   const names: string[] = [];
@@ -152,7 +123,7 @@ function parentsOf(pid: number): string[] {
   while (above !== undefined && Number(above) > 1 && names.length < maxParents) {
     const name = nameOf(Number(above));
     if (name === undefined) break;
-    names.push(name);
+    names.push(cut(name));
     above = statFields(above)?.[1];
   }
   return names;

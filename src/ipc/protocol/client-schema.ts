@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { asker, executable } from './asker-schema.ts';
 import { forwardLabelPattern } from '../wire/forwarded.ts';
 import { keyPlace } from './key-schema.ts';
-import { account, day, folder, id, instant, name, scope, seconds, url } from './values.ts';
+import { account, day, folder, id, instant, name, scope, seconds, shownName, url } from './values.ts';
 
 export const permission = z.object({
   resource: url,
@@ -46,9 +46,6 @@ const hostKey = z.string().regex(/^SHA256:[A-Za-z0-9+/]{43}$/);
 
 /** Where a forwarded program runs. Without a host key: in a sandbox of this machine. */
 export const forwardOrigin = z.object({ label, hostKey: hostKey.optional() });
-
-/** Of a child run: after the names of the programs behind it. Of a forwarded program: before its forward's label. */
-export const shownName = z.string().regex(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]{1,300}$/u);
 
 export const localClient = z.object({
   clientId: id,

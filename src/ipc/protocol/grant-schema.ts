@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { clientIdentifier } from './registration-schema.ts';
 import { settingName } from './settings-schema.ts';
 import { passphrase } from './vault-schema.ts';
-import { account, id, instant, name, overrideName, scope, state, url } from './values.ts';
+import { account, id, instant, overrideName, scope, shownName, state, url } from './values.ts';
 import { maxLength } from '../wire/limits.ts';
 
 /** What became of the tokens of a grant that was ended here. */
@@ -60,7 +60,7 @@ export const grant = z.object({
   /** A refresh whose outcome isn't known: the broker ended during it, or its answer was lost. */
   attempt: z.object({ startedAt: instant, lost: z.literal(['broker', 'answer']) }).optional(),
   /** Names of the local clients that may use it; a local client sees only its own. */
-  clients: z.array(name),
+  clients: z.array(shownName),
 });
 
 /** A grant by its id, or every grant of an endpoint. */
@@ -91,7 +91,11 @@ export const explanation = z.object({
   /** Programs whose refused tokens are not replaced for now; a local client sees its own. */
   refusals: z
     .array(
-      z.object({ client: name, operation: z.string().max(maxLength.operation).optional(), until: instant }),
+      z.object({
+        client: shownName,
+        operation: z.string().max(maxLength.operation).optional(),
+        until: instant,
+      }),
     )
     .optional(),
   /** What brings the next access token, and not before when; absent for a grant that is over. */

@@ -20,7 +20,6 @@ import {
   leaseDelegateResult,
   localClient,
   permission,
-  shownName,
 } from './client-schema.ts';
 import { explanation, grant, grantNamed, moving, receipt, reset } from './grant-schema.ts';
 import { interaction, interactionAnswer, loginAnswer, loginStart } from './interaction-schema.ts';
@@ -43,7 +42,7 @@ import {
   urlShow,
   urlShowResult,
 } from './token-schema.ts';
-import { account, empty, id, instant, overrideName, url } from './values.ts';
+import { account, empty, id, instant, overrideName, shownName, url } from './values.ts';
 import { backupOpen, backupOpened, backupSealed, desktopSession, passphrase } from './vault-schema.ts';
 
 /** Who may call a method. `any`: the owner and local clients, each seeing what is theirs. */

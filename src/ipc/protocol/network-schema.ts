@@ -13,6 +13,6 @@ export const networkGet = z.object({ resource: url });
 export const networkResult = z.object({
   authorities: z.string().min(1).max(maxLength.authorities).optional(),
   httpsProxy: url.optional(),
-  noProxy: z.string().min(1).max(maxLength.noProxy).optional(),
+  noProxy: z.string().min(1).max(maxLength.setting).optional(),
   proxyCredentials: z.literal('withheld').optional(),
 });

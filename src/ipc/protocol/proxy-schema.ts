@@ -6,7 +6,7 @@
 import * as z from 'zod';
 
 import { maxLength } from '../wire/limits.ts';
-import { id, instant, name, url } from './values.ts';
+import { id, instant, shownName, url } from './values.ts';
 
 /** As it can stand in a command. */
 export const proxyName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/);
@@ -29,7 +29,7 @@ export const proxy = z.object({
   url,
   state: proxyState,
   /** The programs that came by it. */
-  clients: z.array(name),
+  clients: z.array(shownName),
   /** When the broker was last asked for one of them; absent: never, as far as it remembers. */
   lastUsedAt: instant.optional(),
 });

@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { maxLength } from '../wire/limits.ts';
 
 export const settingName = z.string().regex(/^[A-Za-z][A-Za-z0-9.]{0,63}$/);
-export const settingText = z.string().max(maxLength.scope);
+export const settingText = z.string().max(maxLength.setting);
 export const settingValue = z.union([
   settingText,
   z.number(),

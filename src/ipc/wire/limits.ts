@@ -53,8 +53,8 @@ export const maxLength = {
   authorities: 700_000,
   /** An export: below what a frame holds. A grant takes about 1,500. */
   export: 1_000_000,
-  /** The hosts that are reached without a proxy. */
-  noProxy: 16_384,
+  /** A setting: the hosts that are reached without a proxy are the longest. */
+  setting: 16_384,
   /** The message or hint of an error. */
   sentence: 2000,
 } as const;

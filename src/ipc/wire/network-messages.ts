@@ -23,7 +23,7 @@ export function isNetworkResult(value: unknown): value is NetworkResult {
     isObject(value) &&
     isAbsentOr(value['authorities'], maxLength.authorities) &&
     isAbsentOr(value['httpsProxy'], maxLength.url) &&
-    isAbsentOr(value['noProxy'], maxLength.noProxy) &&
+    isAbsentOr(value['noProxy'], maxLength.setting) &&
     (value['proxyCredentials'] === undefined || value['proxyCredentials'] === 'withheld')
   );
 }

@@ -9,6 +9,12 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 import { isLoopbackHost } from './secure-url.ts';
 import type { UrlPolicy } from './secure-url.ts';
 
+/**
+ * Characters of a URL that lists show: as many as the wire takes (ipc/wire/limits.ts). The parser writes a letter beyond
+ * ASCII as up to nine characters, so what was typed may have fewer.
+ */
+export const maxUrlLength = 2048;
+
 /** The canonical URI. Throws invalid_resource, with a hint about what to type instead. */
 export function canonicalResource(input: string, policy: UrlPolicy): string {
   // The URL parser drops tabs and line breaks and turns \ into /, so the URL shown would differ from the one used.
@@ -26,7 +32,10 @@ export function canonicalResource(input: string, policy: UrlPolicy): string {
   }
   // RFC 8707 §2: it SHOULD NOT include a query component.
   if (input.includes('?')) throw invalid(input, 'it has a query', 'Leave out the ? and what follows it.');
-  return url.origin + url.pathname.replace(/\/+$/, '');
+  const canonical = url.origin + url.pathname.replace(/\/+$/, '');
+  if (canonical.length > maxUrlLength)
+    throw invalid(input, `it has more than ${maxUrlLength} characters`, 'Use a shorter URL of this server.');
+  return canonical;
 }
 
 /**

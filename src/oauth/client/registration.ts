@@ -6,6 +6,7 @@
 import { z } from 'zod';
 
 import { KeyturnError, quoted, RuleRefusal, shellWord } from '../../base/errors.ts';
+import { maxUrlLength } from '../base/resource.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 
 /** The methods that dynamic registration can result in. `private_key_jwt` would need a key of ours in advance. */
@@ -106,6 +107,16 @@ export function requireRegistrationIssuer(
       hint: `If the protected server has really moved: keyturn register ${shellWord(server.issuer)} --client-id ID`,
     },
   );
+}
+
+/**
+ * RFC 8252 §7.3, with a port. Spec, security requirement 5: a redirect URI is a localhost URL (or HTTPS, which no loopback
+ * can serve).
+ */
+export function isLoopbackRedirect(redirectUri: string): boolean {
+  const url = redirectUri.length > maxUrlLength ? null : URL.parse(redirectUri);
+  if (url?.protocol !== 'http:' || !['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname)) return false;
+  return url.port !== '' && url.hash === '';
 }
 
 /** The error for a server without dynamic registration. */

@@ -13,6 +13,7 @@ import { firstMetadata, textList } from './metadata-document.ts';
 import type { FoundDocument } from './metadata-document.ts';
 import type { Overrides } from '../base/overrides.ts';
 import { proofAlgorithm } from '../base/proof-algorithm.ts';
+import { maxUrlLength } from '../base/resource.ts';
 import { readScope } from '../base/scope.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
 
@@ -97,6 +98,9 @@ export async function discoverAuthorizationServer(
 
 export function requireIssuer(issuer: string, http: Pick<Http, 'allowInsecureLoopback'>): URL {
   const url = requireSecureUrl(issuer, 'the issuer', http);
+  // Lists and cards show each issuer whole.
+  if (issuer.length > maxUrlLength)
+    throw malformed(issuer, `an issuer has at most ${maxUrlLength} characters here`, 'RFC 8414 §2');
   // RFC 8414 §2: an issuer has no query (and no fragment, which is refused above).
   if (!issuer.includes('?')) return url;
   throw malformed(issuer, 'an issuer has no query', 'RFC 8414 §2');

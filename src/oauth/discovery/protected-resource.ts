@@ -12,7 +12,7 @@ import type { Http } from '../base/http.ts';
 import { fetchMetadata, firstMetadata, textList } from './metadata-document.ts';
 import type { FoundDocument } from './metadata-document.ts';
 import { proofAlgorithm } from '../base/proof-algorithm.ts';
-import { canonicalResource, resourceCovers } from '../base/resource.ts';
+import { canonicalResource, maxUrlLength, resourceCovers } from '../base/resource.ts';
 import { readScope } from '../base/scope.ts';
 
 const unreachable = 'protected_server_unreachable';
@@ -124,9 +124,12 @@ function wantsBoundTokens(document: z.infer<typeof protectedResourceSchema>): bo
   return isRequired === true && (algs?.includes(proofAlgorithm) ?? true);
 }
 
-/** RFC 8707 §2: no fragment. A user name is refused too, because it can make another host look like the real one. */
+/**
+ * RFC 8707 §2: no fragment. A user name is refused too, because it can make another host look like the real one, and a
+ * text that no list can show: `/x/../` changes nothing, however often it is written.
+ */
 function isUsable(resource: string, endpoint: string): boolean {
-  const url = URL.parse(resource);
+  const url = resource.length > maxUrlLength ? null : URL.parse(resource);
   if (url === null || resource.includes('#') || url.username !== '' || url.password !== '') return false;
   return resourceCovers(resource, endpoint);
 }

@@ -16,7 +16,7 @@ import type { Http, HttpReply } from '../base/http.ts';
 import { parseJsonObject } from '../base/json-object.ts';
 import { responseFields, shownText } from '../base/oauth-error.ts';
 import type { Overrides } from '../base/overrides.ts';
-import { readGranted } from '../base/scope.ts';
+import { formatScope, maxScopeLength, readGranted } from '../base/scope.ts';
 
 export interface TokenResponse {
   readonly accessToken: string;
@@ -58,6 +58,9 @@ export const defaultLifetime = 3600;
 
 /** One year, in seconds. With a larger number of a server, the time of expiry would not be exact. */
 const maxLifetime = 365 * 24 * 60 * 60;
+
+/** Characters (OpenID Connect Core §2, `sub`). */
+const maxSubjectLength = 255;
 
 /**
  * RFC 6749 §5.1. Some servers write null or "" for "none". Except for access_token, a field of a wrong type doesn't
@@ -139,7 +142,9 @@ export function processTokenFields(
   if (proofKey) requireOwnKey(claims, proofKey, expected);
   const audience = claims && checkAudience(claims.aud, { ...expected, secrets: fields.secrets }, policy);
   const lifetime = statedLifetime(fields, expected);
-  const scope = statedScope(fields, claims, expected);
+  const stated = statedScope(fields, claims, expected);
+  const scope = stated ?? expected.scope;
+  requireListable(scope, expected);
   const expiresIn = lifetime ?? defaultLifetime;
   return {
     accessToken: fields.access_token,
@@ -150,8 +155,8 @@ export function processTokenFields(
     expiresIn,
     lifetimeStated: lifetime !== undefined,
     ...(fields.refresh_token ? { refreshToken: fields.refresh_token } : {}),
-    scope: scope ?? expected.scope,
-    scopeStated: scope !== undefined,
+    scope,
+    scopeStated: stated !== undefined,
     ...(audience === undefined ? {} : { audience }),
     ...(expected.subject === undefined ? {} : { subject: expected.subject }),
     ...(expected.idToken === undefined ? {} : { idToken: expected.idToken }),
@@ -192,6 +197,25 @@ function requireOwnKey(
 function requireHeaderSafe(fields: TokenFields, expected: ExpectedTokens): void {
   if (/^[\x21-\x7e]+$/.test(fields.access_token)) return;
   throw unusable(expected, 'it has characters that no header can carry', 'RFC 6750 §2.1');
+}
+
+/**
+ * The names that the grant would have in every list: with a longer one the list could not be read, and no other grant of
+ * it either.
+ */
+function requireListable(scope: readonly string[], expected: ExpectedTokens): void {
+  if (formatScope(scope).length > maxScopeLength)
+    throw unusable(
+      expected,
+      `its scopes have more than ${maxScopeLength} characters`,
+      'A list shows all scopes of a grant',
+    );
+  if ((expected.subject?.subject.length ?? 0) > maxSubjectLength)
+    throw unusable(
+      expected,
+      `its subject has more than ${maxSubjectLength} characters`,
+      'OpenID Connect Core §2 (sub)',
+    );
 }
 
 /** The lifetime in whole seconds; undefined if the server states none. Some servers write the number as a string. */

@@ -6,9 +6,10 @@
  * Invariants: one call runs at a time. The PIN is here only while it is handed to the token. This process ends with its
  * broker.
  */
-import { realpathSync, statSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { mutex } from '../../base/mutex.ts';
 import { shieldProcess } from '../../base/shield.ts';
+import { changerOf } from '../../base/system/changers.ts';
 import { hearParent, tellParent } from '../../base/system/parent.ts';
 import { requestSchema } from './messages.ts';
 import type { SignerAnswer, SignerFailure, SignerRequest } from './messages.ts';
@@ -43,18 +44,21 @@ let module: Module | undefined;
 /** By the token's label and serial number. */
 const sessions = new Map<string, Opened>();
 
-/** What the user's own programs could replace would get the PIN, and could sign. */
-function requireForeign(file: string): void {
-  const { uid, mode } = statSync(realpathSync(file));
+/**
+ * The file that is loaded: where links lead, so that none can lead elsewhere in between. What the user's own programs
+ * could replace would get the PIN, and could sign.
+ */
+function foreignFile(file: string): string {
+  const real = realpathSync(file);
   // Windows has no such modes.
-  if (process.getuid && (uid !== 0 || (mode & 0o022) !== 0))
-    throw new Failed('module', 'the file must belong to root, and only root may write it');
+  if (process.getuid && changerOf(real) !== undefined)
+    throw new Failed('module', 'file and folders must belong to root, and only root may write them');
+  return real;
 }
 
 function moduleAt(file: string): Module {
   try {
-    if (!module) requireForeign(file);
-    module ??= new Module(file);
+    module ??= new Module(foreignFile(file));
     return module;
   } catch (error) {
     if (error instanceof Failed) throw error;

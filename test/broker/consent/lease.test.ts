@@ -222,9 +222,9 @@ describe('a yes for once', () => {
     leases.set({ permission: forOnce, run: asker.look(), ...once });
     leases.set({ permission, run: asker.look() });
     expect(leases.find('editor', 'e', asker, 0)).toEqual([permission, forOnce]);
-    leases.used(permission);
+    leases.used(permission, 'token 1');
     expect(leases.find('editor', 'e', asker, 0)).toEqual([permission, forOnce]);
-    leases.used(forOnce);
+    leases.used(forOnce, 'token 2');
     expect(leases.find('editor', 'e', asker, 0)).toEqual([permission]);
   });
 

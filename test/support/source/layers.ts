@@ -88,6 +88,7 @@ export const layers: Readonly<Record<string, Layer>> = {
       'base/errors.ts',
       'base/mutex.ts',
       'base/shield.ts',
+      'base/system/changers.ts',
       'base/system/child.ts',
       'base/system/parent.ts',
     ],
@@ -184,7 +185,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     why: 'loaded by every local client: no schema library, no native code',
   },
   'ipc/': {
-    mayImport: [...base, 'base/backoff.ts', 'base/windows/access.ts'],
+    mayImport: [...base, 'base/backoff.ts', 'base/system/changers.ts', 'base/windows/access.ts'],
     packages: ['zod', 'koffi'],
     why: 'carries requests and knows nothing of grants',
   },
