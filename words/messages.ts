@@ -35,8 +35,14 @@ export type Values<M extends string> = {
 
 export interface Message<M extends string> {
   (values: Values<M>): string;
-  /** The message in pieces, for arguments that are drawn: text and what was handed in, in the language's order. */
-  parts<T extends object>(values: { readonly [N in Named<Arguments<M>>]: T }): readonly (string | T)[];
+  /**
+   * The message in pieces, for arguments that are drawn: text and what was handed in, in the language's order. An
+   * argument that chooses is a word.
+   */
+  parts<T extends object>(values: { readonly [N in Named<Arguments<M>>]: T | string }): readonly (
+    | string
+    | T
+  )[];
 }
 
 /** A catalogue as it is used: a message without arguments is its text, any other a function of them. */
@@ -72,7 +78,7 @@ function bindMessage(text: string, locale: string): unknown {
   const message = (): IntlMessageFormat =>
     (parsed ??= new IntlMessageFormat(text, locale, undefined, { ignoreTag: true }));
   const format = (values: Record<string, string | number>): string => String(message().format(values));
-  const parts = (values: Record<string, object>): readonly unknown[] =>
+  const parts = (values: Record<string, object | string>): readonly unknown[] =>
     message()
       .formatToParts<object>(values)
       .map(({ value }) => value);

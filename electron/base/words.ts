@@ -6,6 +6,7 @@
  * could pass for words of ours. What can't be seen in it is written out. A menu
  * never takes a character of it for a mnemonic, and a notification none for markup.
  */
+import { askerKind } from '../../words/asker.ts';
 import { desktop as german } from '../../words/de/desktop.ts';
 import { refusals as germanRefusals } from '../../words/de/refusals.ts';
 import { desktop as english } from '../../words/en/desktop.ts';
@@ -116,13 +117,16 @@ export const signedOutWords = ({ endpoint }: Server): string =>
 export function cardWords([first, ...others]: Card): string {
   const count = new Set([first, ...others].map(({ resource }) => resource)).size;
   if (count === 1) return questionWords(first);
-  return words().questions.allowSeveral({ app: quotedName(first.client ?? ''), count: String(count) });
+  return words().questions.allowSeveral({ ...askerWords(first.client), count: String(count) });
 }
 
+/** Who asks, as the messages take it. */
+const askerWords = (client = '') => ({ who: askerKind(client), app: quotedName(client) });
+
 function questionWords(question: Question): string {
-  const { kind, client = '', resource = '', issuer = '', account, key } = question;
+  const { kind, client, resource = '', issuer = '', account, key } = question;
   const { questions } = words();
-  const app = quotedName(client);
+  const asker = askerWords(client);
   const server = serverName(resource);
   const provider = serverName(issuer);
   switch (kind) {
@@ -133,13 +137,13 @@ function questionWords(question: Question): string {
     case 'settings':
       return questions.settings;
     case 'allow':
-      return questions[key ? 'key' : 'allow']({ app, server });
+      return questions[key ? 'key' : 'allow']({ ...asker, server });
     case 'url':
       return questions.url({ server, site: serverName(question.server ?? '') });
     case 'choice':
-      return questions[question.folder === undefined ? 'choice' : 'project']({ app, server });
+      return questions[question.folder === undefined ? 'choice' : 'project']({ ...asker, server });
     case 'pair':
-      return questions.pair({ app });
+      return questions.pair({ app: asker.app });
     default:
       return account === undefined
         ? questions.signIn({ server, provider })
@@ -170,9 +174,9 @@ export function activityWords(row: Row): string | undefined {
     : activity.rowOften({ time, what, count: row.count });
 }
 
-function activityOf({ event, outcome = 'ok', client = '', endpoint = '' }: Row): string | undefined {
+function activityOf({ event, outcome = 'ok', client, endpoint = '' }: Row): string | undefined {
   const { activity } = words();
-  const names = { app: quotedName(client), server: serverName(endpoint) };
+  const names = { ...askerWords(client), server: serverName(endpoint) };
   switch (event) {
     case 'token':
       return activity.token(names);
@@ -191,26 +195,17 @@ function activityOf({ event, outcome = 'ok', client = '', endpoint = '' }: Row):
 }
 
 function commandWords(question: Question): string {
-  const {
-    command,
-    client = '',
-    resource = '',
-    issuer = '',
-    server: place = '',
-    setting,
-    key,
-    forward,
-  } = question;
+  const { command, client, resource = '', issuer = '', server: place = '', setting, key, forward } = question;
   const { commands } = words();
-  const app = quotedName(client);
+  const asker = askerWords(client);
   const server = serverName(resource);
   switch (command) {
     case 'key':
       return commands.key({ server });
     case 'allow':
-      return commands[key ? 'allowKey' : 'allow']({ app, server });
+      return commands[key ? 'allowKey' : 'allow']({ ...asker, server });
     case 'endDenial':
-      return commands.endDenial({ app, server });
+      return commands.endDenial({ ...asker, server });
     case 'register':
       return commands.register({ provider: serverName(issuer) });
     case 'login':

@@ -20,7 +20,7 @@ import { sanitizeLabel } from '../base/untrusted-text.ts';
 import { UntrustedText } from '../parts/untrusted-text.tsx';
 import { approvalsOf, obstacleOf, useKeptAccess } from './kept-access.ts';
 import type { KeptAccess } from './kept-access.ts';
-import { commandName } from './lease-choices.ts';
+import { askerKind, commandName } from '../../words/asker.ts';
 import type { LeaseChoice } from './lease-choices.ts';
 import { LeasePicker } from './lease-picker.tsx';
 import { Notice } from '../parts/notice.tsx';
@@ -64,7 +64,7 @@ export function AccessCard({ questions, onDone }: AccessCardProps) {
         <RequestingProgram
           question={questions[0]}
           name={questions[0].client ?? ''}
-          note={words.ownName}
+          note={questions[0].client === commandName ? strings.programs.cli : words.ownName}
           paired={asker}
           isRead={context !== undefined}
         />
@@ -171,11 +171,13 @@ const maxTitleName = 40;
 function Title({ questions }: Pick<AccessCardProps, 'questions'>) {
   const [{ client = '', resource = '', key }] = questions;
   const app = <UntrustedText text={client} bound={maxTitleName} />;
+  const who = askerKind(client);
   const count = serverCount(questions);
   const parts =
     count > 1
-      ? words.titleSeveral.parts({ app, count: <>{formatNumber(count)}</> })
+      ? words.titleSeveral.parts({ who, app, count: <>{formatNumber(count)}</> })
       : words[key ? 'titleKey' : 'titleAllow'].parts({
+          who,
           app,
           server: <UntrustedText text={URL.parse(resource)?.host ?? resource} bound={maxTitleName} />,
         });
@@ -184,7 +186,7 @@ function Title({ questions }: Pick<AccessCardProps, 'questions'>) {
 
 function wordsFor(questions: Questions): ConsentWords {
   const [{ client = '', key }] = questions;
-  const name = sanitizeLabel(client);
+  const asker = { who: askerKind(client), program: sanitizeLabel(client) };
   const isSeveral = serverCount(questions) > 1;
   return {
     title: <Title questions={questions} />,
@@ -192,8 +194,8 @@ function wordsFor(questions: Questions): ConsentWords {
     confirm: words.allow,
     deny: words.denyAlways,
     answered: {
-      yes: key && !isSeveral ? words.keyGiven({ program: name }) : words.allowed({ program: name }),
-      no: words[isSeveral ? 'deniedAlwaysSeveral' : 'deniedAlways']({ program: name }),
+      yes: key && !isSeveral ? words.keyGiven(asker) : words.allowed(asker),
+      no: words[isSeveral ? 'deniedAlwaysSeveral' : 'deniedAlways'](asker),
       later: words.postponed,
     },
   };

@@ -4,7 +4,7 @@
  * Invariant: whatever the broker names of the change stands on the card, under a name of its own; a
  * kind of change that this page doesn't know is said to be unknown.
  */
-import { commandName } from './lease-choices.ts';
+import { commandName } from '../../words/asker.ts';
 import { RequestingProgram } from './requesting-program.tsx';
 import { QuestionForm } from './consent-form.tsx';
 import type { CardProps, ConsentWords } from './consent-form.tsx';

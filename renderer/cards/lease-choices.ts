@@ -5,10 +5,8 @@
  * longer or wider than the choice says. "As before" is only where something was before.
  */
 import { scopeNames } from '../parts/scopes.tsx';
+import { commandName } from '../../words/asker.ts';
 import type { LocalClient, ParamsOn, Permission, Question, SettingValue } from '../base/views.ts';
-
-/** The name under which the keyturn command asks; any program of the person's can. */
-export const commandName = 'cli';
 
 /** Seconds. */
 const hour = 3600;

@@ -9,6 +9,7 @@ import { Icon } from '../parts/icon.tsx';
 import { QuestionCard } from '../cards/question-card.tsx';
 import { useList } from '../state/store.ts';
 import { strings } from '../base/strings.ts';
+import { askerKind } from '../../words/asker.ts';
 import type { Question } from '../base/views.ts';
 
 export function OpenQuestions() {
@@ -49,17 +50,19 @@ export function OpenQuestions() {
 function summary(questions: Questions): string {
   const count = serverCount(questions);
   if (count === 1) return summaryOf(questions[0]);
-  const program = sanitizeLabel(questions[0].client ?? '');
-  return strings.waiting.allowSeveral({ program, count: formatNumber(count) });
+  const { client = '' } = questions[0];
+  const asker = { who: askerKind(client), program: sanitizeLabel(client) };
+  return strings.waiting.allowSeveral({ ...asker, count: formatNumber(count) });
 }
 
 function summaryOf({ kind, client = '', resource = '', server: site = '', key, folder }: Question): string {
   const server = sanitizeLabel(resource);
+  const asker = { who: askerKind(client), program: sanitizeLabel(client) };
   switch (kind) {
     case 'allow':
-      return strings.waiting[key ? 'key' : 'allow']({ program: sanitizeLabel(client), server });
+      return strings.waiting[key ? 'key' : 'allow']({ ...asker, server });
     case 'pair':
-      return strings.waiting.pair({ program: sanitizeLabel(client) });
+      return strings.waiting.pair({ program: asker.program });
     case 'login':
       return strings.waiting.login({ server });
     case 'device':
@@ -69,10 +72,7 @@ function summaryOf({ kind, client = '', resource = '', server: site = '', key, f
     case 'url':
       return strings.waiting.url({ server, site: sanitizeLabel(site) });
     case 'choice':
-      return strings.waiting[folder === undefined ? 'choice' : 'project']({
-        program: sanitizeLabel(client),
-        server,
-      });
+      return strings.waiting[folder === undefined ? 'choice' : 'project']({ ...asker, server });
     case 'settings':
       return strings.waiting.settings;
     case 'command':

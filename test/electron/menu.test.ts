@@ -212,6 +212,23 @@ describe('the menu', () => {
     expect(labels(row ? [row] : [])[0]).toBe(`A command wants to ${wanted}`);
   });
 
+  it('names the command by what it is, not by the name of its permission', () => {
+    const cli = { client: 'cli' };
+    const rows = menuRows({
+      ...fine,
+      questions: [
+        { ...question('allow'), ...cli },
+        { ...question('choice', 'q2'), ...cli },
+        { ...question('command', 'q3'), ...cli, command: 'allow' },
+      ],
+    });
+    expect(labels(rows).slice(0, 3)).toEqual([
+      'The keyturn command wants access to notes.example/mcp',
+      'Which account should the keyturn command use at notes.example/mcp?',
+      'A command wants to give the keyturn command access to notes.example/mcp',
+    ]);
+  });
+
   it('offers a new sign-in under each server, beside its issuer', () => {
     const group = menuRows(fine)[0];
     expect(group).toMatchObject({

@@ -212,6 +212,10 @@ describe('how long it is allowed', () => {
     const card = page.locator('.question');
     const choices = page.locator('.segments label');
     await page.getByText('Any program you run can then get').waitFor();
+    expect(await page.getByRole('heading', { level: 3 }).innerText()).toBe(
+      'Allow the keyturn command to use notes.example?',
+    );
+    expect(await card.innerText()).toContain('The keyturn command: any program you run can use it.');
     await choices.first().waitFor();
     expect(await choices.allInnerTexts()).toEqual(['Once', '1 hour']);
     await page.evaluate('location.hash = "card/nobody"');
@@ -326,5 +330,43 @@ describe('how long it is allowed', () => {
     await page.getByLabel('Once').focus();
     await page.keyboard.press('Enter');
     await expect.poll(() => answers.at(-1)).toEqual({ id: 'q1', answer: 'later' });
+  });
+});
+
+describe('which account an app uses', () => {
+  it('is the one whose button was pressed last, and none before one was pressed', async () => {
+    const answers: unknown[] = [];
+    const example = exampleAnswer({
+      'interaction.list': {
+        interactions: [
+          {
+            id: 'q1',
+            kind: 'choice' as const,
+            client: 'editor',
+            resource: 'https://notes.example/mcp',
+            accounts: ['anna@work.example', 'anna@home.example'],
+            createdAt: exampleNow,
+            state: 'open',
+          },
+        ],
+      },
+    });
+    const { page } = await openWindow({
+      hash: 'card',
+      answer: async (channel, params) => {
+        if (channel === 'interaction.answer') answers.push(params);
+        return example(channel, params);
+      },
+    });
+    await page.getByText('Choose an account.').waitFor();
+    expect(await page.getByRole('radio', { checked: true }).count()).toBe(0);
+    expect(await button(page, 'Use it').isDisabled()).toBe(true);
+    await page.getByRole('radio', { name: 'anna@work.example' }).check();
+    await page.getByRole('radio', { name: 'anna@home.example' }).check();
+    expect(await page.getByRole('radio', { checked: true }).count()).toBe(1);
+    await approvable(page);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await button(page, 'Use it').click();
+    await expect.poll(() => answers).toEqual([{ id: 'q1', answer: 'yes', account: 'anna@home.example' }]);
   });
 });

@@ -337,7 +337,7 @@ describe('the card of a sign-in', () => {
     await card.waitFor();
     expect(await card.innerText()).toContain(resource);
     expect(await card.innerText()).toContain(world.authorizationServer.issuer);
-    expect(await page.getByLabel('Address of the page').inputValue()).toContain(
+    expect(await page.getByLabel('Page doesn’t open? Copy this address').inputValue()).toContain(
       world.authorizationServer.issuer,
     );
     const open = button(page, 'Open the page');

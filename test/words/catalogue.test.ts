@@ -5,6 +5,7 @@ import { reasons } from '../../src/base/errors.ts';
 import { shieldGaps } from '../../src/base/shield.ts';
 import { signInCauses } from '../../src/broker/records/grant.ts';
 import { leftCauses } from '../../src/setup/left.ts';
+import type { AskerKind } from '../../words/asker.ts';
 import { desktop as germanDesktop } from '../../words/de/desktop.ts';
 import { window as germanWindow } from '../../words/de/window.ts';
 import { desktop as englishDesktop } from '../../words/en/desktop.ts';
@@ -204,6 +205,20 @@ describe('a message', () => {
   it('hands out the pieces of itself, in the order of the language', () => {
     const [app, server] = [{ is: 'app' }, { is: 'server' }];
     expect(bound.two.parts({ app, server })).toEqual([server, ' dient ', app]);
+  });
+
+  it('names the command in the case that the sentence wants, and any other asker by its name', () => {
+    const { card } = bindMessages<typeof englishWindow>(germanWindow, 'de');
+    const server = { is: 'server' };
+    const title = (who: AskerKind, app: object) => card.titleAllow.parts({ who, app, server });
+    expect(title('command', { is: 'cli' })).toEqual([
+      'Dem Befehl keyturn die Nutzung von ',
+      server,
+      ' erlauben?',
+    ]);
+    const editor = { is: 'editor' };
+    expect(title('app', editor)).toEqual([editor, ' die Nutzung von ', server, ' erlauben?']);
+    expect(card.allowed({ who: 'command', program: 'cli' })).toBe('Der Befehl keyturn hat Zugriff.');
   });
 
   it('takes all of its arguments by name and no other ones, or it is a fault of types', () => {

@@ -5,9 +5,12 @@ import { notDecided } from './common.ts';
 
 export const cards: Translation<typeof english> = {
   card: {
-    titleAllow: '{app} die Nutzung von {server} erlauben?',
-    titleSeveral: '{app} die Nutzung von {count} Servern erlauben?',
-    titleKey: '{app} Ihren API-Schlüssel für {server} geben?',
+    titleAllow:
+      '{who, select, command {Dem Befehl keyturn} other {{app}}} die Nutzung von {server} erlauben?',
+    titleSeveral:
+      '{who, select, command {Dem Befehl keyturn} other {{app}}} die Nutzung von {count} Servern erlauben?',
+    titleKey:
+      '{who, select, command {Dem Befehl keyturn} other {{app}}} Ihren API-Schlüssel für {server} geben?',
     titlePair: 'Diese App verbinden?',
     who: 'App',
     file: 'Datei',
@@ -63,7 +66,8 @@ export const cards: Translation<typeof english> = {
     keyIn: 'Header',
     keyWhat:
       'Die App bekommt den Schlüssel selbst, und ein Schlüssel läuft nicht ab. Um die App später zu stoppen, den Schlüssel beim Server widerrufen.',
-    keyGiven: '{program} darf Ihren API-Schlüssel verwenden.',
+    keyGiven:
+      '{who, select, command {Der Befehl keyturn} other {{program}}} darf Ihren API-Schlüssel verwenden.',
     server: 'Server',
     issuer: 'Anmeldedienst',
     issuerLater: 'Wird bei der Anmeldung gezeigt: Keyturn fragt keinen Server, bevor Sie es erlauben',
@@ -112,11 +116,13 @@ export const cards: Translation<typeof english> = {
     helpPair:
       'Die Eingabetaste bedeutet „Nicht jetzt“. Verbinden geht mit einem Klick oder der Leertaste; bitte nur, wenn die Ziffern gleich sind.',
     digits: 'Bitte prüfen, ob die App diese Ziffern zeigt',
-    allowed: '{program} hat Zugriff.',
+    allowed: '{who, select, command {Der Befehl keyturn} other {{program}}} hat Zugriff.',
     paired: '{program} ist verbunden.',
     denied: '{program} wurde abgelehnt.',
-    deniedAlways: 'Anfragen von {program} für diesen Server werden ab jetzt abgelehnt.',
-    deniedAlwaysSeveral: 'Anfragen von {program} für diese Server werden ab jetzt abgelehnt.',
+    deniedAlways:
+      'Anfragen von {who, select, command {dem Befehl keyturn} other {{program}}} für diesen Server werden ab jetzt abgelehnt.',
+    deniedAlwaysSeveral:
+      'Anfragen von {who, select, command {dem Befehl keyturn} other {{program}}} für diese Server werden ab jetzt abgelehnt.',
     undoneSeveral: '{program} darf wieder nach diesen Servern fragen.',
     postponed: notDecided,
   },
@@ -201,7 +207,7 @@ export const cards: Translation<typeof english> = {
     account: 'Angefragtes Konto',
     former: 'Der Server hat früher einen anderen Anmeldedienst genannt:',
     formerWhat: 'Nur fortfahren, wenn Sie diese Änderung erwartet haben.',
-    page: 'Adresse der Seite, zum Kopieren',
+    page: 'Öffnet sich die Seite nicht? Diese Adresse kopieren',
     paste: 'Auf einem anderen Gerät angemeldet? Letzte URL einfügen',
     pasteSubmit: 'Diese URL verwenden',
     errorPage: 'Die Seite zeigt einen Fehler',

@@ -18,7 +18,7 @@ export const commands: Translation<typeof english> = {
       unlock: 'Darf ein Befehl den Tresor entsperren?',
       passphrase: 'Darf ein Befehl die Passphrase ändern?',
       backup: 'Darf ein Befehl eine Sicherung öffnen?',
-      export: 'Darf ein Befehl Ihre Anmeldungen auf einen anderen Computer umziehen?',
+      export: 'Darf ein Befehl Ihre Anmeldungen auf einen anderen Computer übertragen?',
       import: 'Darf ein Befehl Anmeldungen importieren?',
       takeBack: 'Darf ein Befehl exportierte Anmeldungen zurückholen?',
       resume: 'Darf ein Befehl allen Zugriff fortsetzen?',

@@ -24,12 +24,15 @@ export const desktop: Translation<typeof english> = {
   questions: {
     account: 'Ein anderes Konto hat sich bei {server} angemeldet, über {provider}',
     settings: 'Einstellungen wurden außerhalb von Keyturn geändert',
-    allow: '{app} möchte Zugriff auf {server}',
-    allowSeveral: '{app} möchte Zugriff auf {count} Server',
-    key: '{app} möchte Ihren API-Schlüssel für {server} verwenden',
+    allow: '{who, select, command {Der Befehl keyturn} other {{app}}} möchte Zugriff auf {server}',
+    allowSeveral:
+      '{who, select, command {Der Befehl keyturn} other {{app}}} möchte Zugriff auf {count} Server',
+    key: '{who, select, command {Der Befehl keyturn} other {{app}}} möchte Ihren API-Schlüssel für {server} verwenden',
     url: '{server} bittet Sie, eine Seite auf {site} zu öffnen',
-    choice: 'Welches Konto soll {app} bei {server} verwenden?',
-    project: 'Ein Projekt möchte, dass {app} eines Ihrer Konten bei {server} verwendet',
+    choice:
+      'Welches Konto soll {who, select, command {der Befehl keyturn} other {{app}}} bei {server} verwenden?',
+    project:
+      'Ein Projekt möchte, dass {who, select, command {der Befehl keyturn} other {{app}}} eines Ihrer Konten bei {server} verwendet',
     pair: '{app} möchte sich verbinden',
     signIn: 'Bei {server} anmelden, über {provider}',
     signInAs: 'Bei {server} anmelden, über {provider}, als {account}',
@@ -37,9 +40,12 @@ export const desktop: Translation<typeof english> = {
 
   commands: {
     key: 'Ein Befehl möchte einen API-Schlüssel für {server} setzen',
-    allow: 'Ein Befehl möchte {app} Zugriff auf {server} geben',
-    allowKey: 'Ein Befehl möchte {app} Ihren API-Schlüssel für {server} verwenden lassen',
-    endDenial: 'Ein Befehl möchte die Ablehnung von {app} bei {server} aufheben',
+    allow:
+      'Ein Befehl möchte {who, select, command {dem Befehl keyturn} other {{app}}} Zugriff auf {server} geben',
+    allowKey:
+      'Ein Befehl möchte {who, select, command {den Befehl keyturn} other {{app}}} Ihren API-Schlüssel für {server} verwenden lassen',
+    endDenial:
+      'Ein Befehl möchte die Ablehnung {who, select, command {des Befehls keyturn} other {von {app}}} bei {server} aufheben',
     register: 'Ein Befehl möchte einen OAuth-Client für {provider} hinzufügen',
     login: 'Ein Befehl möchte eine Anmeldung bei {server} beginnen',
     proxy: 'Ein Befehl möchte einen Proxy für {server} hinzufügen',
@@ -47,7 +53,7 @@ export const desktop: Translation<typeof english> = {
     override: 'Ein Befehl möchte eine Sicherheitsausnahme für {server} hinzufügen',
     settings: 'Ein Befehl möchte die Einstellung {setting} ändern',
     backup: 'Ein Befehl möchte die Sicherung einer Konfiguration öffnen',
-    export: 'Ein Befehl möchte Ihre Anmeldungen auf einen anderen Computer umziehen',
+    export: 'Ein Befehl möchte Ihre Anmeldungen auf einen anderen Computer übertragen',
     import: 'Ein Befehl möchte Anmeldungen importieren',
     takeBack: 'Ein Befehl möchte exportierte Anmeldungen zurückholen',
     resume: 'Ein Befehl möchte allen Zugriff fortsetzen',
@@ -58,9 +64,9 @@ export const desktop: Translation<typeof english> = {
   activity: {
     row: '{time}  {what}',
     rowOften: '{time}  {what} ({count, plural, one {#-mal} other {#-mal}})',
-    token: '{app} hat ein Token für {server} bekommen',
-    key: '{app} hat den API-Schlüssel für {server} bekommen',
-    refused: '{app} wurde bei {server} abgelehnt',
+    token: '{who, select, command {Der Befehl keyturn} other {{app}}} hat ein Token für {server} bekommen',
+    key: '{who, select, command {Der Befehl keyturn} other {{app}}} hat den API-Schlüssel für {server} bekommen',
+    refused: '{who, select, command {Der Befehl keyturn} other {{app}}} wurde bei {server} abgelehnt',
     signedIn: 'Sie haben sich bei {server} angemeldet',
     resumed: 'Sie haben allen Zugriff fortgesetzt',
     pauseEnded: 'Die Pause allen Zugriffs ist beendet',

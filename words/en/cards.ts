@@ -3,9 +3,9 @@ import { notDecided } from './common.ts';
 
 export const cards = {
   card: {
-    titleAllow: 'Allow {app} to use {server}?',
-    titleSeveral: 'Allow {app} to use {count} servers?',
-    titleKey: 'Give {app} your API key for {server}?',
+    titleAllow: 'Allow {who, select, command {the keyturn command} other {{app}}} to use {server}?',
+    titleSeveral: 'Allow {who, select, command {the keyturn command} other {{app}}} to use {count} servers?',
+    titleKey: 'Give {who, select, command {the keyturn command} other {{app}}} your API key for {server}?',
     titlePair: 'Connect this app?',
     who: 'App',
     file: 'File',
@@ -59,7 +59,7 @@ export const cards = {
     keyIn: 'Header',
     keyWhat:
       'The app gets the key itself, and a key does not expire. To stop the app later, revoke the key at the server.',
-    keyGiven: '{program} may use your API key.',
+    keyGiven: '{who, select, command {The keyturn command} other {{program}}} may use your API key.',
     server: 'Server',
     issuer: 'Sign-in provider',
     issuerLater: 'Shown when you sign in: Keyturn contacts no server before you allow it',
@@ -107,11 +107,13 @@ export const cards = {
     helpPair:
       'Enter means “Not now”. Connect with a click or the space bar, only if the digits are the same.',
     digits: 'Check that the app shows these digits',
-    allowed: '{program} has access.',
+    allowed: '{who, select, command {The keyturn command} other {{program}}} has access.',
     paired: '{program} is connected.',
     denied: '{program} was denied.',
-    deniedAlways: 'Requests of {program} for this server are denied from now on.',
-    deniedAlwaysSeveral: 'Requests of {program} for these servers are denied from now on.',
+    deniedAlways:
+      'Requests of {who, select, command {the keyturn command} other {{program}}} for this server are denied from now on.',
+    deniedAlwaysSeveral:
+      'Requests of {who, select, command {the keyturn command} other {{program}}} for these servers are denied from now on.',
     undoneSeveral: '{program} may ask for these servers again.',
     postponed: notDecided,
   },
@@ -200,7 +202,7 @@ export const cards = {
     account: 'Requested account',
     former: 'The server named another sign-in provider before:',
     formerWhat: 'Go on only if you expected this change.',
-    page: 'Address of the page, to copy',
+    page: 'Page doesn’t open? Copy this address',
     paste: 'Signed in on another device? Paste the final URL',
     pasteSubmit: 'Use this URL',
     errorPage: 'The page shows an error',

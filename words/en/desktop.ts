@@ -22,12 +22,15 @@ export const desktop = {
   questions: {
     account: 'Another account signed in to {server} at {provider}',
     settings: 'Settings were changed outside Keyturn',
-    allow: '{app} wants access to {server}',
-    allowSeveral: '{app} wants access to {count} servers',
-    key: '{app} wants to use your API key for {server}',
+    allow: '{who, select, command {The keyturn command} other {{app}}} wants access to {server}',
+    allowSeveral:
+      '{who, select, command {The keyturn command} other {{app}}} wants access to {count} servers',
+    key: '{who, select, command {The keyturn command} other {{app}}} wants to use your API key for {server}',
     url: '{server} asks you to open a page at {site}',
-    choice: 'Which account should {app} use at {server}?',
-    project: 'A project wants {app} to use one of your accounts at {server}',
+    choice:
+      'Which account should {who, select, command {the keyturn command} other {{app}}} use at {server}?',
+    project:
+      'A project wants {who, select, command {the keyturn command} other {{app}}} to use one of your accounts at {server}',
     pair: '{app} wants to connect',
     signIn: 'Sign in to {server} at {provider}',
     signInAs: 'Sign in to {server} at {provider} as {account}',
@@ -36,9 +39,12 @@ export const desktop = {
   /** What a command asks for. */
   commands: {
     key: 'A command wants to set an API key for {server}',
-    allow: 'A command wants to give {app} access to {server}',
-    allowKey: 'A command wants to let {app} use your API key for {server}',
-    endDenial: 'A command wants to undo the denial of {app} at {server}',
+    allow:
+      'A command wants to give {who, select, command {the keyturn command} other {{app}}} access to {server}',
+    allowKey:
+      'A command wants to let {who, select, command {the keyturn command} other {{app}}} use your API key for {server}',
+    endDenial:
+      'A command wants to undo the denial of {who, select, command {the keyturn command} other {{app}}} at {server}',
     register: 'A command wants to add an OAuth client for {provider}',
     login: 'A command wants to sign in to {server}',
     proxy: 'A command wants to add a proxy for {server}',
@@ -58,9 +64,9 @@ export const desktop = {
   activity: {
     row: '{time}  {what}',
     rowOften: '{time}  {what} ({count, plural, one {# time} other {# times}})',
-    token: '{app} got a token for {server}',
-    key: '{app} got the API key for {server}',
-    refused: '{app} was refused at {server}',
+    token: '{who, select, command {The keyturn command} other {{app}}} got a token for {server}',
+    key: '{who, select, command {The keyturn command} other {{app}}} got the API key for {server}',
+    refused: '{who, select, command {The keyturn command} other {{app}}} was refused at {server}',
     signedIn: 'You signed in to {server}',
     resumed: 'You resumed all access',
     pauseEnded: 'The pause of all access ended',

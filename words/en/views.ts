@@ -48,11 +48,14 @@ export const views = {
   waiting: {
     title: 'Waiting for you',
     answer: 'Answer…',
-    allow: '{program} wants access to {server}',
-    allowSeveral: '{program} wants access to {count} servers',
-    key: '{program} wants to use your API key for {server}',
-    choice: 'Which account should {program} use at {server}?',
-    project: 'A project wants {program} to use one of your accounts at {server}',
+    allow: '{who, select, command {The keyturn command} other {{program}}} wants access to {server}',
+    allowSeveral:
+      '{who, select, command {The keyturn command} other {{program}}} wants access to {count} servers',
+    key: '{who, select, command {The keyturn command} other {{program}}} wants to use your API key for {server}',
+    choice:
+      'Which account should {who, select, command {the keyturn command} other {{program}}} use at {server}?',
+    project:
+      'A project wants {who, select, command {the keyturn command} other {{program}}} to use one of your accounts at {server}',
     pair: '{program} wants to connect',
     account: 'Another account signed in to {server}',
     settings: 'Settings were changed outside Keyturn',

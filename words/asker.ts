@@ -1,0 +1,9 @@
+/** Who asks, as far as a sentence depends on it: the argument `who` of a message (a choice of ICU). */
+
+/** The name under which the keyturn command asks; any program of the person's can. */
+export const commandName = 'cli';
+
+export type AskerKind = 'command' | 'app';
+
+/** By the name that a question, a list or a row gives. */
+export const askerKind = (name: string): AskerKind => (name === commandName ? 'command' : 'app');
