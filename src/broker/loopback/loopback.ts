@@ -181,6 +181,8 @@ type Ask = (request: IncomingMessage) => PeerOwner;
 
 function answer(openPort: OpenPort, ownerOf: Ask, request: IncomingMessage, response: ServerResponse): void {
   const { expected } = openPort;
+  const show = (status: number, page: Page): void =>
+    end(response, status, renderPage(page, request.headers['accept-language']));
   const onward = leadFor(openPort, ownerOf, request);
   if (onward !== undefined) {
     // RFC 9700 §4.12: 303, so that the browser goes on with a GET. Nothing stores or repeats this address.
@@ -192,13 +194,13 @@ function answer(openPort: OpenPort, ownerOf: Ask, request: IncomingMessage, resp
   const wanted = state === undefined ? undefined : expected.get(state);
   const url = wanted && matching(request, wanted.target);
   if (!url || state === undefined || ownerOf(request) === 'other') {
-    end(response, 400, 'unexpected');
+    show(400, 'unexpected');
     return;
   }
   expected.delete(state); // one reply only: a reload or a second tab changes nothing
   wanted.resolve({
     url,
-    show: (page) => end(response, page === 'done' || page === 'asking' ? 200 : 400, page),
+    show: (page) => show(page === 'done' || page === 'asking' ? 200 : 400, page),
   });
 }
 
@@ -261,7 +263,7 @@ function isSame(given: string, wanted: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-function end(response: ServerResponse, status: number, page: Page): void {
+function end(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, pageHeaders);
-  response.end(renderPage(page));
+  response.end(text);
 }
