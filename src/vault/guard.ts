@@ -129,13 +129,13 @@ export class VaultGuard implements Vault {
 export function lockedVault(): VaultError {
   return new VaultError('locked', 'the vault is locked', {
     rule: 'vault: a locked vault gives nothing until you unlock it',
-    hint: 'keyturn unlock',
+    hint: 'Unlock it with: keyturn unlock',
   });
 }
 
 function neverOpened(): VaultError {
   return new VaultError('locked', 'the vault has no passphrase yet', {
     case: 'noPassphrase',
-    hint: 'keyturn unlock lets you choose one',
+    hint: 'Choose one with: keyturn unlock',
   });
 }

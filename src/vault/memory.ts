@@ -25,7 +25,7 @@ class MemoryVault implements Vault {
     if (secret !== undefined) return secret;
     throw new VaultError('damaged', `the memory vault no longer holds ${quoted(id)}`, {
       item: id,
-      hint: 'this vault forgets everything when the broker exits: sign in again, or use the keychain',
+      hint: 'This vault forgets everything when the broker exits: sign in again, or use the keychain.',
     });
   }
 

@@ -57,7 +57,7 @@ describe('a sealed file with a passphrase', () => {
     ]) {
       const refused = await home.keyturn(command);
       expect(refused).toMatchObject({ code: 7, stdout: '' });
-      expect(refused.stderr).toMatch(/hint: keyturn unlock[^]*reason: locked/);
+      expect(refused.stderr).toMatch(/hint: Unlock it with: keyturn unlock[^]*reason: locked/);
     }
     expect(world.counts().authorizationServer.signIns).toBe(0);
 
@@ -234,7 +234,7 @@ describe.each(['keychain', 'memory'] as const)('a lock of the %s vault', (vault)
     expect(await home.keyturn(['lock'])).toEqual({ code: 0, stdout: '', stderr: '' });
     const said = 'keyturn: the vault was locked already.\n';
     expect(await home.keyturn(['lock'])).toEqual({ code: 0, stdout: '', stderr: said });
-    const locked = { reason: 'locked', hint: 'keyturn unlock' };
+    const locked = { reason: 'locked', hint: 'Unlock it with: keyturn unlock' };
     await expect(program.getToken({ resource })).rejects.toMatchObject(locked);
     await expect(program.request('grant.list')).rejects.toMatchObject(locked);
     // Before the broker has proved itself a program shows none of its words.

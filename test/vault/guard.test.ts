@@ -34,7 +34,10 @@ describe('a guard that is shut', () => {
     });
     const { guard, watch } = guarded(counting);
     await guard.shut();
-    await expect(call(guard)).rejects.toMatchObject({ reason: 'locked', hint: 'keyturn unlock' });
+    await expect(call(guard)).rejects.toMatchObject({
+      reason: 'locked',
+      hint: 'Unlock it with: keyturn unlock',
+    });
     expect(asked).toBe(0);
     expect(watch.state).toMatchObject({ state: 'locked', what: 'the vault is locked' });
   });

@@ -57,7 +57,7 @@ function credentialFile(name: string, { CREDENTIALS_DIRECTORY: folder }: NodeJS.
     'file_unreadable',
     `There is no credential ${quoted(name)}: systemd did not start this broker with one.`,
     {
-      hint: `Put LoadCredentialEncrypted=${name} or LoadCredential=${name} into the unit, and start the broker by systemctl.`,
+      hint: `Put LoadCredentialEncrypted=${name}:FILE or LoadCredential=${name}:FILE into the unit, and start the broker by systemctl.`,
     },
   );
 }

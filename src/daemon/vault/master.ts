@@ -72,7 +72,7 @@ function lost(proven: string): VaultError {
     {
       item: masterItem,
       rule: 'vault: an item that our records name counts as unreadable, never as absent',
-      hint: 'check that the right keyring is open, or restore the vault. If it is lost, `keyturn reset --yes` begins a new home',
+      hint: 'Check that the right keyring is open, or restore the vault. If it is lost, `keyturn reset --yes` begins a new home.',
     },
   );
 }

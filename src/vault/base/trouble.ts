@@ -62,6 +62,6 @@ export class VaultError extends KeyturnError {
 export function personIsAsked(): VaultError {
   return new VaultError('waiting', 'the vault is being unlocked', {
     rule: 'vault: a person is asked once, however many programs wait',
-    hint: 'answer the question of your keychain, and try again',
+    hint: 'Answer the question of your keychain, and try again.',
   });
 }

@@ -91,6 +91,6 @@ export function checkSecret(secret: string): void {
 /** The error of every call to a closed vault. */
 export function closedVault(): KeyturnError {
   return new KeyturnError('vault_unavailable', 'the vault is closed: the broker is stopping', {
-    hint: 'start the broker again',
+    hint: 'Start the broker again.',
   });
 }

@@ -124,7 +124,7 @@ export class VaultWatch {
     const { trouble, message } = this.#trouble;
     throw new VaultError(trouble, message, {
       rule: 'vault: a question that only a person can answer is not repeated again and again',
-      hint: 'keyturn unlock asks your keychain at once',
+      hint: '`keyturn unlock` asks your keychain at once.',
       retryAfter: Math.ceil(left / 1000),
     });
   }
@@ -161,6 +161,6 @@ export class VaultWatch {
 function slowness(milliseconds: number): { message: string; hint: string } {
   return {
     message: `the keychain took ${Math.round(milliseconds / 1000)} s for its last answer`,
-    hint: 'a keyring with thousands of items is slow; KEYTURN_VAULT=sealed-file at a new home is not',
+    hint: 'A keyring with thousands of items is slow; KEYTURN_VAULT=sealed-file at a new home is not.',
   };
 }

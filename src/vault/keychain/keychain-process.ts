@@ -28,9 +28,9 @@ export const forkWorker: SpawnWorker = (env) => forkChild(keychainWorkerFile, en
 
 /** Hints for the person whose keychain doesn't answer. */
 const orSealedFile =
-  'or keep the secrets of a new home in a file under a passphrase: keyturn settings vault sealed-file (or "memory", which forgets them when the broker stops)';
-const needsKeyring = `install, start or unlock a keyring (gnome-keyring, KWallet or another Secret Service), ${orSealedFile}`;
-const needsModule = `install a C++ compiler and the libsecret headers and run "npm rebuild keytar", ${orSealedFile}`;
+  'or keep the secrets of a new home in a file under a passphrase: keyturn settings vault sealed-file (or "memory", which forgets them when the broker stops).';
+const needsKeyring = `Install, start or unlock a keyring (gnome-keyring, KWallet or another Secret Service), ${orSealedFile}`;
+const needsModule = `Install a C++ compiler and the libsecret headers and run "npm rebuild keytar", ${orSealedFile}`;
 
 /**
  * The words with which keychains on Linux and macOS report that they are locked, or that the person closed the prompt.
@@ -44,7 +44,7 @@ function refusal(answer: KeychainAnswer & { ok: false }): VaultError {
     });
   if (lockedText.test(answer.message))
     return new VaultError('keychainLocked', `the keychain is locked: ${answer.message}`, {
-      hint: 'unlock your keyring (keyturn unlock asks it), and try again',
+      hint: 'Unlock your keyring (keyturn unlock asks it), and try again.',
     });
   return new VaultError('absent', `the keychain can't be used: ${answer.message}`, {
     hint: needsKeyring,
@@ -123,7 +123,7 @@ export class KeychainProcess {
     } catch {
       this.#abandon(
         new VaultError('crashed', "the keychain helper process can't be started", {
-          hint: 'check that this user may start another process, and that Keyturn is installed whole',
+          hint: 'Check that this user may start another process, and that Keyturn is installed whole.',
         }),
       );
     }
@@ -139,7 +139,7 @@ export class KeychainProcess {
       if (worker !== this.#worker) return;
       this.#abandon(
         new VaultError('crashed', 'the keychain helper process ended while it was asked', {
-          hint: 'try again: the next call starts a new one',
+          hint: 'Try again: the next call starts a new one.',
         }),
       );
     });
@@ -204,7 +204,7 @@ export class KeychainProcess {
     return new VaultError(
       'waiting',
       `the keychain didn't answer within ${seconds} s; it is probably waiting for you to unlock it`,
-      { hint: 'keyturn unlock gives you two minutes to answer its question' },
+      { hint: '`keyturn unlock` gives you two minutes to answer its question.' },
     );
   }
 }

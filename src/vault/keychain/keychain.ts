@@ -67,7 +67,7 @@ export class KeychainVault implements Vault {
     if (exists && !newest)
       throw new VaultError('damaged', `the keychain's item ${quoted(id)} is damaged`, {
         item: id,
-        hint: 'sign in again to replace it; nothing was deleted',
+        hint: 'Sign in again to replace it. Nothing was deleted.',
       });
     return newest?.secret;
   }
@@ -78,7 +78,7 @@ export class KeychainVault implements Vault {
     throw new VaultError('damaged', `the keychain doesn't show ${quoted(id)}, which should be there`, {
       item: id,
       rule: 'vault: an item that our records name counts as unreadable, never as absent',
-      hint: 'check that the right keyring is unlocked; if the item was deleted, sign in again',
+      hint: 'Check that the right keyring is unlocked. If the item was deleted, sign in again.',
     });
   }
 
@@ -196,20 +196,20 @@ async function storeRefused(process: KeychainProcess, service: string, error: un
   );
   if (!reads) throw error;
   throw new VaultError('full', `the keychain can be read, but refuses to store: ${error.message}`, {
-    hint: 'check that the disk is not full and the keyring can be written; what it holds is unchanged',
+    hint: 'Check that the disk is not full and the keyring can be written. What it holds is unchanged.',
   });
 }
 
 function notShown(): VaultError {
   return new VaultError('damaged', "the keychain took an item and doesn't show it again", {
-    hint: 'check that your keyring is unlocked',
+    hint: 'Check that your keyring is unlocked.',
   });
 }
 
 function notRemoved(id: string): VaultError {
   return new VaultError('damaged', `the keychain still holds ${quoted(id)} after its removal`, {
     ...(id === probeAccount ? {} : { item: id }),
-    hint: 'check that your keyring is unlocked, and try again',
+    hint: 'Check that your keyring is unlocked, and try again.',
   });
 }
 

@@ -97,7 +97,7 @@ export async function writeSlot(
     throw new VaultError('damaged', `what was written for ${quoted(id)} can't be read back`, {
       item: id,
       rule: 'vault: a value counts as kept only when it was read back',
-      hint: 'check that your keyring is unlocked and not full',
+      hint: 'Check that your keyring is unlocked and not full.',
     });
   // The new value is durable, so the write succeeded even if the old slot can't be removed. The next write removes it.
   await clearSlot(items, id, slot === 'a' ? 'b' : 'a').catch(() => undefined);

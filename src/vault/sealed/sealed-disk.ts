@@ -78,7 +78,7 @@ export function troubleOf(file: string, error: unknown): KeyturnError {
   }
   if (error instanceof KeyturnError) return error;
   return new VaultError('full', `${quoted(file)} can't be written (${systemCode(error)})`, {
-    hint: 'check that the disk is not full and the folder can be written; what the vault holds is unchanged',
+    hint: 'Check that the disk is not full and the folder can be written. What the vault holds is unchanged.',
     cause: error,
   });
 }

@@ -80,7 +80,7 @@ class SealedFile implements Vault, Lockable {
     throw new VaultError('damaged', `the sealed file doesn't hold ${quoted(id)}, which should be there`, {
       item: id,
       rule: 'vault: an item that our records name counts as unreadable, never as absent',
-      hint: 'an older file may have been put in its place: restore the newest one, or sign in again',
+      hint: 'An older file may have been put in its place: restore the newest one, or sign in again.',
     });
   }
 
@@ -187,7 +187,7 @@ class SealedFile implements Vault, Lockable {
       case 'resting':
         return this.#open(undefined);
       case 'locked':
-        throw new VaultError('locked', 'the vault is locked', { hint: 'keyturn unlock' });
+        throw new VaultError('locked', 'the vault is locked', { hint: 'Unlock it with: keyturn unlock' });
       case 'closed':
         throw closedVault();
     }

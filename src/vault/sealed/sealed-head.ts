@@ -121,7 +121,7 @@ export class SealedHead {
 }
 
 const nextSteps =
-  'it was left as it is. Put the newest copy back; if that is lost, `keyturn reset --yes` begins a new home';
+  'It was left as it is. Put the newest copy back; if that is lost, `keyturn reset --yes` begins a new home.';
 
 function headIn(text: string): Head {
   try {
@@ -129,7 +129,7 @@ function headIn(text: string): Head {
   } catch {
     throw new VaultError('damaged', "the keychain's head of the sealed file has an unknown shape", {
       item: headItem,
-      hint: 'a newer Keyturn may have written it: use that one, or restore the keyring from a backup',
+      hint: 'A newer Keyturn may have written it: use that one, or restore the keyring from a backup.',
     });
   }
 }

@@ -115,7 +115,7 @@ async function passphraseKey(
     throw new KeyturnError('invalid_request', 'the vault opens with a passphrase', {
       case: 'passphraseForm',
       rule: `vault: a passphrase has 1 to ${maxPassphraseLength} characters`,
-      hint: 'keyturn unlock',
+      hint: 'Unlock it with: keyturn unlock',
     });
   return keyFromPassphrase(passphrase, cost, salt);
 }
@@ -143,7 +143,7 @@ async function keychainKey(vault: Vault | undefined, mayMake: boolean): Promise<
   if (key.length === keyLength) return secretKey(key);
   throw new VaultError('damaged', "the keychain's key for the sealed file is damaged", {
     item: keychainItem,
-    hint: 'restore the keyring from a backup; the sealed file was left as it is',
+    hint: 'Restore the keyring from a backup. The sealed file was left as it is.',
   });
 }
 
@@ -189,7 +189,7 @@ function secretKey(bytes: Buffer): KeyObject {
 function wrongPassphrase(): VaultError {
   return new VaultError('locked', 'this passphrase does not open the vault', {
     case: 'wrongPassphrase',
-    hint: 'keyturn unlock, with the passphrase that the vault was made with',
+    hint: 'Unlock it with the passphrase that the vault was made with: keyturn unlock',
   });
 }
 

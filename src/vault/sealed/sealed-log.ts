@@ -315,7 +315,7 @@ export class SealedLog {
     throw unreadable(
       quoted(this.#file),
       found ? 'another program changed it' : 'it is no longer there',
-      'end what changed it (a second broker, a backup, a synchronized folder), then: keyturn lock, keyturn unlock',
+      'End what changed it (a second broker, a backup, a synchronized folder), then: keyturn lock, keyturn unlock',
     );
   }
 

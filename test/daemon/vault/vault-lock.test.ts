@@ -90,7 +90,10 @@ describe('locking', () => {
     expect(rig.parts.cache.of(rig.grant().id)).toEqual([]);
     expect(keys.held(key.id)).toBeUndefined();
     expect(await refusal(master.key())).toMatchObject({ reason: 'locked' });
-    expect(await refusal(rig.ask())).toMatchObject({ reason: 'locked', hint: 'keyturn unlock' });
+    expect(await refusal(rig.ask())).toMatchObject({
+      reason: 'locked',
+      hint: 'Unlock it with: keyturn unlock',
+    });
     expect(watch.state.state).toBe('locked');
     expect(rows()).toEqual(['locked']);
 

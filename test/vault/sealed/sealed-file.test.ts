@@ -69,7 +69,7 @@ describe('a destroyed sealed file', () => {
 describe('the lock of a sealed file', () => {
   test('a sealed file refuses every call as locked until the passphrase is given', async () => {
     const vault = opened(newPlace(), byPassphrase);
-    const locked = { reason: 'locked', hint: 'keyturn unlock' };
+    const locked = { reason: 'locked', hint: 'Unlock it with: keyturn unlock' };
     await expect(vault.find('a')).rejects.toMatchObject(locked);
     await expect(vault.read('a')).rejects.toMatchObject(locked);
     await expect(vault.write('a', 'x')).rejects.toMatchObject(locked);
