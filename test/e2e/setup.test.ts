@@ -67,7 +67,11 @@ it('keyturn setup moves secrets into the vault, starts the bridge, and --undo pu
   expect(refused.stderr).toContain('add --yes');
   expect(texts()).toEqual(before);
 
-  const changed = await home.ok(['setup', '--yes']);
+  const told = await home.keyturn(['setup', '--yes']);
+  expect(told.code, told.stderr).toBe(0);
+  // Each line can be pasted: with the entry's own address and name.
+  expect(told.stderr).toContain(`\n  keyturn bridge --connect ${server.url} --as cursor-tickets\n`);
+  const changed = told.stdout;
   expect(changed).toContain('the secret of X-Api-Key');
   expect(changed).toMatch(/is in the vault now\. It once stood in the open/);
   expect(changed).toMatch(/is in the sealed backup only: the server offers a sign-in/);

@@ -11,6 +11,7 @@ import { absoluteCommand } from '../programs/configured-entry.ts';
 import { print, printJson, say } from '../terminal/output.ts';
 import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
 import { applySetup } from '../../setup/apply.ts';
+import type { Applied } from '../../setup/apply.ts';
 import { backupsIn } from '../../setup/backup.ts';
 import { appliedLines, hasWork, surveyJson, surveyLines, undoneLine } from './report.ts';
 import { survey, switchesIn } from '../../setup/survey.ts';
@@ -49,11 +50,18 @@ export async function runSetup({ check, isDry, yes, json, project }: SetupChoice
   else for (const line of appliedLines(results)) print(line);
   if ((await ask('status', {})).vault === 'memory')
     say('keyturn: the vault of this home is memory, so --undo works until the broker ends.');
-  if (results.some(({ outcome }) => outcome === 'switched'))
-    say(
-      'keyturn: restart these clients. Each entry asks for its access at its first start, or now with `keyturn bridge --connect URL --as NAME`. `keyturn setup --undo` puts everything back.',
-    );
+  sayWhatFollows(results.filter(({ outcome }) => outcome === 'switched'));
   return exitCodes.ok;
+}
+
+function sayWhatFollows(switched: readonly Applied[]): void {
+  if (switched.length === 0) return;
+  say(
+    'keyturn: restart these clients. An entry asks for its access at its first start; to answer before that:',
+  );
+  for (const { endpoint, as } of switched)
+    say(`  keyturn bridge --connect ${shellWord(endpoint)} --as ${shellWord(as)}`);
+  say('keyturn: `keyturn setup --undo` puts everything back.');
 }
 
 async function confirm(question: string, isSure: boolean): Promise<void> {
@@ -75,7 +83,7 @@ export async function undoAll(isSure: boolean, json: boolean): Promise<number> {
   const stateFolder = homePaths().state;
   const { length } = await backupsIn(stateFolder);
   if (length === 0) say('keyturn: there is nothing to put back.');
-  else await confirm(`Put back what ${length} run(s) of setup changed? `, isSure);
+  else await confirm(`Put back what ${length === 1 ? 'setup' : `${length} runs of setup`} changed? `, isSure);
   const { files, keys } = await undoSetup({ stateFolder, ask });
   if (json) printJson(files);
   else for (const undone of files) print(undoneLine(undone));
