@@ -79,6 +79,26 @@ function node() {
   return binary && existsSync(binary) ? binary : process.execPath;
 }
 
+/** Optional packages without which set-up can't do its work: npm may have left them out. */
+const neededOptional = /^node_modules\/(?:keytar|node-(?:linux|win)-\w+)$/;
+
+/**
+ * Whether somebody's `npm ci` has installed what the lock file names. npm notes what it installed in node_modules, when
+ * it has finished. What is for another system isn't there.
+ */
+function isInstalled(folder, lock) {
+  const noteFile = path.join(folder, 'node_modules', '.package-lock.json');
+  if (!existsSync(noteFile)) return false;
+  const { packages: installed } = JSON.parse(readFileSync(noteFile, 'utf8'));
+  const { '': _itself, ...wanted } = JSON.parse(lock).packages;
+  return Object.entries(wanted).every(([name, { integrity, optional, os, cpu }]) => {
+    if (Object.hasOwn(installed, name)) return installed[name].integrity === integrity;
+    const isForOthers =
+      (os && ![os].flat().includes(process.platform)) || (cpu && ![cpu].flat().includes(process.arch));
+    return optional === true && (isForOthers || !neededOptional.test(name));
+  });
+}
+
 /** Installs what the lock file of a folder names, if it isn't installed. */
 function install(folder, what, further = []) {
   const stampFile = path.join(folder, 'node_modules', '.keyturn-setup');
@@ -86,6 +106,7 @@ function install(folder, what, further = []) {
   const wanted = createHash('sha256').update(lock).digest('hex');
   const stamp = existsSync(stampFile) ? readFileSync(stampFile, 'utf8') : '';
   if (stamp === wanted) return;
+  if (isInstalled(folder, lock)) return writeFileSync(stampFile, wanted);
   say(`installing ${what} (npm ci)`);
   // No package's install script runs: the one that must (keytar's) is called by name below.
   const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
