@@ -24,7 +24,7 @@ async function signIn(rig: Rig, who: string, account: string): Promise<Grant> {
   return rig.login({ account });
 }
 
-/** `editor` may use both accounts; nobody has said which one where it names none. */
+/** `editor` may use both accounts, and none is chosen for a request that names none. */
 async function twoAccounts(options: Parameters<typeof brokerRig>[1] = {}) {
   const rig = await brokerRig(inWorld(world), options);
   const work = await signIn(rig, 'alice', 'work');

@@ -36,7 +36,7 @@ export interface GrantRequest {
 
 export type GrantChoice =
   | { readonly kind: 'use'; readonly grant: Grant; readonly permission: Permission }
-  /** The permission names several accounts, and nobody has said which one. */
+  /** The permission names several accounts, and none of them is chosen. */
   | { readonly kind: 'choose'; readonly permission: Permission; readonly accounts: readonly string[] }
   /** It could be used, but no permission names it. */
   | { readonly kind: 'ask'; readonly grant: Grant }

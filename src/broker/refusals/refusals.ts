@@ -263,7 +263,7 @@ export function accountRequired(name: string, endpoint: string, accounts: readon
   const [first = 'ACCOUNT'] = accounts;
   return new KeyturnError(
     'account_required',
-    `${name} may use several accounts at ${endpoint}, and nobody has said which: ${accounts.map(quoted).join(', ')}.`,
+    `${name} may use several accounts at ${endpoint}, and none of them is chosen yet: ${accounts.map(quoted).join(', ')}.`,
     {
       rule: 'Where a program may use several accounts, it names one, a project file names one, or you choose one',
       hint: `Name one, e.g. --account ${shellQuoted(first)}. To choose one for good: keyturn allow ${shellWord(name)} ${shellWord(endpoint)} --account ${shellQuoted(first)}`,
