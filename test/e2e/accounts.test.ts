@@ -108,6 +108,8 @@ describe('a project file', () => {
     const { folder } = project('home');
     await confirm(folder, 'home');
     expect(await home.ok(['clients'])).toMatch(new RegExp(`^${folder} +${resource} +home +`, 'm'));
+    const { folders } = await home.json<{ folders: object[] }>('clients');
+    expect(folders).toContainEqual(expect.objectContaining({ folder, resource, account: 'home' }));
     await home.ok(['end', folder, resource, '--folder']);
     expect(await home.ok(['clients'])).not.toContain(folder);
     expect(await home.keyturn(['end', folder, resource, '--folder'])).toMatchObject({
@@ -282,7 +284,7 @@ describe('without a project file', () => {
     const run = await home.keyturn(['token', resource, '--no-interaction']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('reason: account_required');
-    expect(run.stderr).toContain('nobody has said which: "work", "home"');
+    expect(run.stderr).toContain('none of them is chosen yet: "work", "home"');
     expect(run.stderr).toContain(`keyturn allow cli ${resource} --account "work"`);
 
     const asking = home.start(['token', resource]);

@@ -58,7 +58,8 @@ it('a program delegates one scope to a child process, which the owner sees below
 
   const list = await home.ok(['clients']);
   expect(list).toMatch(/^an-agent .*\n└ summarizer .* notes:read .*\n└ from-python /m);
-  const [, , summarizer] = await home.json<{ clientId: string; name: string }[]>('clients');
+  const { clients } = await home.json<{ clients: { clientId: string; name: string }[] }>('clients');
+  const [, , summarizer] = clients;
   expect(summarizer).toMatchObject({ name: 'an-agent › summarizer', clientId: delegation.identity.clientId });
   expect(await home.ok(['audit', 'tail'])).toMatch(/an-agent › summarizer/);
 

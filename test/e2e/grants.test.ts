@@ -111,12 +111,15 @@ describe('the overviews', () => {
     expect(clients).toMatch(/^CLIENT +ID +SERVER +DECISION +ACCOUNT +SCOPES +UNTIL +LAST USED\n/);
     expect(clients).toMatch(new RegExp(`\ncli +cli +${resource} +allow +- +notes:read +\\d{4}-`));
     expect(clients).toMatch(/\ncli +cli +https:\/\/other\.example\/mcp +deny +- +any +- /);
-    expect(await home.json('clients')).toMatchObject([
-      {
-        clientId: 'cli',
-        permissions: [{ resource, decision: 'allow', scope: 'notes:read' }, { decision: 'deny' }],
-      },
-    ]);
+    expect(await home.json('clients')).toMatchObject({
+      clients: [
+        {
+          clientId: 'cli',
+          permissions: [{ resource, decision: 'allow', scope: 'notes:read' }, { decision: 'deny' }],
+        },
+      ],
+      folders: [],
+    });
 
     const status = await home.json<{ pid: number }>('status');
     expect(status).toMatchObject({ vault: 'memory', insecureLoopback: false, grants: 0, unreadable: [] });

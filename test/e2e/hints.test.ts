@@ -30,9 +30,9 @@ it('hints say of an API key what a newcomer misses: where it goes, what allows i
   expect(await home.keyturn(['allow', 'cli', url, '--key'])).toMatchObject({ stderr: '' });
   await home.ok(['headers', url]);
   await home.ok(['daemon', '--stop']);
-  expect(await home.json('clients')).toMatchObject([
-    { name: 'cli', lastUsedAt: expect.any(Number) as number },
-  ]);
+  expect(await home.json('clients')).toMatchObject({
+    clients: [{ name: 'cli', lastUsedAt: expect.any(Number) as number }],
+  });
 });
 
 it('hints name the proxy that leads to the same server already', async () => {

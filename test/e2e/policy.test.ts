@@ -165,7 +165,8 @@ it('a policy’s client is used at its issuer, where none is registered, and a p
 
   await home.ok(['allow', 'cli', url, '--for', '2d']);
   await home.ok(['token', url]);
-  const [cli] = await home.json<{ permissions: { until: number }[] }[]>('clients');
+  const { clients } = await home.json<{ clients: { permissions: { until: number }[] }[] }>('clients');
+  const [cli] = clients;
   const left = (cli?.permissions[0]?.until ?? 0) - Date.now() / 1000;
   expect(left).toBeGreaterThan(3000);
   expect(left).toBeLessThanOrEqual(3600);

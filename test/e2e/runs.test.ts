@@ -124,7 +124,7 @@ describe('a process that becomes another program while its question is open', ()
     expect(run).toMatchObject({ code: 2, stdout: '' });
     expect(run.stderr).toContain('is no longer the same program');
     expect(run.stderr).toContain('reason: conflict');
-    expect(await home.json('clients')).toMatchObject([{ name: 'cli' }]);
+    expect(await home.json('clients')).toMatchObject({ clients: [{ name: 'cli' }] });
     expect(await home.json('pending')).toEqual([]);
     expect(await home.ok(['audit', 'tail'])).toContain('void');
   });

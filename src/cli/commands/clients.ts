@@ -11,14 +11,15 @@ export const command = defineCommand(
     name: 'clients',
     summary: 'the paired programs and what they may reach',
     operands: [],
-    options: { json: { type: 'boolean', summary: 'print them as JSON' } },
+    options: { json: { type: 'boolean', summary: 'print both as JSON' } },
     about:
       'Show the programs that are paired and what each may reach, and the folders whose project file chooses an account.',
     examples: ['keyturn clients --json'],
   },
   async ({ options }) => {
     const clients = await withLastUse((await ask('client.list', {})).clients);
-    if (options.json) printJson(clients);
+    const { folders } = await ask('folder.list', {});
+    if (options.json) printJson({ clients, folders });
     else {
       const refused = (await ask('status', {})).unreadable;
       printTable(
@@ -27,7 +28,10 @@ export const command = defineCommand(
           rows(named, new Set(refused.map(({ file }) => path.basename(file)))),
         ),
       );
-      await showFolders(refused.some(({ file }) => path.basename(file) === files.folders));
+      showFolders(
+        folders,
+        refused.some(({ file }) => path.basename(file) === files.folders),
+      );
       for (const { why } of refused.filter(isShownHere)) say(`keyturn: marked entries do not count: ${why}`);
     }
     return exitCodes.ok;
@@ -35,6 +39,7 @@ export const command = defineCommand(
 );
 
 type Client = Awaited<ReturnType<typeof ask<'client.list'>>>['clients'][number];
+type Folders = Awaited<ReturnType<typeof ask<'folder.list'>>>['folders'];
 
 /** Rows of the log that are looked through. */
 const searched = 1000;
@@ -58,8 +63,7 @@ const isShownHere = ({ file }: { readonly file: string }): boolean =>
   Object.values<string>(files).includes(path.basename(file));
 
 /** Where a project file may choose an account, for any of the programs. */
-async function showFolders(isRefused: boolean): Promise<void> {
-  const { folders } = await ask('folder.list', {});
+function showFolders(folders: Folders, isRefused: boolean): void {
   if (folders.length === 0) return;
   print('');
   printTable(
