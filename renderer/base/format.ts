@@ -50,9 +50,12 @@ export const formatExact = (at: number): string => exact.format(at * 1000);
 export const formatTime = (at: number): string => times.format(at * 1000);
 export const formatHour = (at: number): string => hours.format(at * 1000);
 
-/** `15 minutes`, `8 hours`, for choices. */
+/** Months and years differ in length: a duration is told in days. */
+const durationUnits = [{ unit: 'second', size: 1 }, ...units.slice(0, 3)] as const;
+
+/** `90 seconds`, `15 minutes`, `8 hours`, `30 days`: in the largest unit that goes into it. */
 export function formatDuration(seconds: number): string {
-  const { unit, size } = units.findLast((one) => seconds >= one.size && seconds % one.size === 0) ?? units[0];
+  const { unit, size } = durationUnits.findLast((one) => seconds % one.size === 0) ?? durationUnits[0];
   return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(seconds / size);
 }
 

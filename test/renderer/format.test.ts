@@ -33,10 +33,13 @@ describe('a time to come or past', () => {
 });
 
 it.each([
-  [30, '0.5 minutes'],
+  [1, '1 second'],
+  [90, '90 seconds'],
   [90 * minute, '90 minutes'],
   [8 * hour, '8 hours'],
   [day, '1 day'],
-])('a choice of %i seconds is %s', (seconds, words) => {
+  [30 * day, '30 days'],
+  [365 * day, '365 days'],
+])('a duration of %i seconds is %s', (seconds, words) => {
   expect(formatDuration(seconds)).toBe(words);
 });

@@ -128,7 +128,7 @@ export const settings: Translation<typeof english> = {
       failing: 'kann nicht geschrieben werden',
     },
     policy: 'Richtlinie der Verwaltung',
-    policyTime: 'Zugriff gilt höchstens {seconds} s.',
+    policyTime: 'Zugriff gilt höchstens {time}.',
     policyNone: 'Keine',
     policyLists: {
       issuers: 'Anmeldedienste',
@@ -152,8 +152,8 @@ export const settings: Translation<typeof english> = {
     },
     shieldWhole: 'vollständig',
     clocks: 'Uhren',
-    clockAhead: 'geht {seconds} s vor diesem Computer',
-    clockBehind: 'geht {seconds} s hinter diesem Computer',
+    clockAhead: 'geht gegenüber diesem Computer {seconds} s vor',
+    clockBehind: 'geht gegenüber diesem Computer {seconds} s nach',
     browser: 'Befehl für den Browser',
     browserSystem: 'der Browser des Systems',
     insecure:

@@ -121,7 +121,7 @@ export const settings = {
       failing: 'can’t be written',
     } as Readonly<Record<string, string | undefined>>,
     policy: 'Administrator’s policy',
-    policyTime: 'Access lasts at most {seconds} s.',
+    policyTime: 'Access lasts at most {time}.',
     policyNone: 'None',
     policyLists: {
       issuers: 'Sign-in providers',

@@ -9,7 +9,7 @@ import { NextStart } from './setting-choice.tsx';
 import { language, strings } from '../../base/strings.ts';
 import { UnconfirmedFacts } from '../../cards/settings-card.tsx';
 import type { SettingDetail, Status } from '../../base/views.ts';
-import { formatNumber, formatSetting } from '../../base/format.ts';
+import { formatDuration, formatNumber, formatSetting } from '../../base/format.ts';
 
 const words = strings.settings;
 
@@ -216,7 +216,7 @@ function PolicyFact({ policy }: { readonly policy: NonNullable<Status['policy']>
             </div>
           ),
       )}
-      {lifetimes && <p class="small">{words.policyTime({ seconds: String(lifetimes.permission) })}</p>}
+      {lifetimes && <p class="small">{words.policyTime({ time: formatDuration(lifetimes.permission) })}</p>}
     </Fact>
   );
 }
