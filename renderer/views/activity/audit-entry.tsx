@@ -21,7 +21,7 @@ export function AuditEntry({ row }: { readonly row: AuditRow }) {
     <div class={hasFailed || event === 'refused' ? 'entry bad' : 'entry'}>
       <p class="entry-head">
         <strong>{hasFailed ? words.failedRefresh : kindWords(event)}</strong>
-        <Outcome outcome={outcome} />
+        <Outcome event={event} outcome={outcome} />
         {count > 1 && <span class="dim">{words.times({ count: formatNumber(count) })}</span>}
       </p>
       <span class="entry-time dim">
@@ -54,9 +54,11 @@ export function AuditEntry({ row }: { readonly row: AuditRow }) {
 }
 
 /** In words where it is a word of ours; a reason stands as scripts know it; what went well needs none. */
-export function Outcome({ outcome }: { readonly outcome: string }) {
+export function Outcome({ event, outcome }: { readonly event: string; readonly outcome: string }) {
   if (outcome === plainOutcome) return null;
-  const known = Object.hasOwn(words.outcomes, outcome) ? words.outcomes[outcome] : undefined;
+  // The same word may mean something else of another event.
+  const name = [`${event}: ${outcome}`, outcome].find((one) => Object.hasOwn(words.outcomes, one));
+  const known = name === undefined ? undefined : words.outcomes[name];
   if (known !== undefined) return <span>{known}</span>;
   return (
     <code>

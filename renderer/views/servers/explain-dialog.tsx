@@ -144,7 +144,7 @@ function Timeline({ rows }: { readonly rows: Explanation['timeline'] }) {
       <ol class="timeline">
         {rows.toReversed().map(({ at, event, outcome, client, count = 1 }, index) => (
           <li key={`${at} ${index}`}>
-            <strong>{kindWords(event)}</strong> <Outcome outcome={outcome} />
+            <strong>{kindWords(event)}</strong> <Outcome event={event} outcome={outcome} />
             {client !== undefined && <UntrustedText text={client} bound={60} />}
             {count > 1 && <span class="dim">{strings.activity.times({ count: formatNumber(count) })}</span>}
             <span class="dim small">
