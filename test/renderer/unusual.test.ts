@@ -76,6 +76,7 @@ const troubled: Lists = {
     audit: { state: 'failing', reason: 'disk_full' },
     log: { level: 'info', file: '/state/daemon.log', ok: false },
     index: differingIndex,
+    policy: { file: '/etc/keyturn/policy.json', lifetimes: { permission: 2_592_000 } },
     unreadable: [{ file: '/state/clients.json', why: 'Its MAC is wrong.' }],
   },
 };
@@ -140,6 +141,7 @@ describe('what is out of the ordinary', () => {
       'can’t be written: disk_full',
       'could not be written',
       'Its MAC is wrong.',
+      'Access lasts at most 30 days.',
       '2 sign-ins compared with the vault',
       'It named another issuer.',
       '7 more',
@@ -235,4 +237,20 @@ describe('a card', () => {
     expect(await page.content()).not.toContain('javascript:');
     expect(await accessibilityFaults(page)).toEqual([]);
   });
+});
+
+it('a project folder that chooses an account is listed with what it chooses, and taken back by folder and server', async () => {
+  const [folder, resource] = ['/home/anna/projects/notes', 'https://notes.example/mcp'];
+  const asked: [unknown, unknown][] = [];
+  const confirmed = { folder, resource, account: 'work', confirmedAt: now - 2 * hour };
+  const { page } = await show({ 'folder.list': { folders: [confirmed] } }, 'programs', asked);
+  const section = page.getByRole('region', { name: 'Project folders that choose an account' });
+  await section.waitFor();
+  const text = await section.innerText();
+  for (const part of [folder, resource, 'work', 'Confirmed 2 hours ago']) expect(text).toContain(part);
+  expect(await accessibilityFaults(page)).toEqual([]);
+  await section.getByRole('button', { name: /^Take back for / }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Take back', exact: true }).click();
+  await page.locator('.announcement').getByText('no longer chooses an account').waitFor();
+  expect(asked).toContainEqual(['folder.end', { folder, resource }]);
 });

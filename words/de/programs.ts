@@ -38,7 +38,7 @@ export const programs: Translation<typeof english> = {
     lastUsed: 'Zuletzt genutzt',
     idle: '90 Tage nicht genutzt',
     mayReach: 'Hat Zugriff auf',
-    nothing: 'Nichts: Sie hat keinen Zugriff.',
+    nothing: 'Nichts: Die App hat keinen Zugriff.',
     allowed: 'Erlaubt',
     denied: 'Abgelehnt',
     deniedWhat: 'Sie haben den Zugriff abgelehnt. Keyturn fragt nicht mehr.',
@@ -63,13 +63,29 @@ export const programs: Translation<typeof english> = {
     removeProgram: '{program} entfernen',
     removeTitle: 'Diese App entfernen?',
     removeWhat:
-      'Ihr Schlüssel gilt nicht mehr, und ihr Zugriff endet sofort. Token, die sie schon hat, gelten bis zu ihrem Ablauf. Sie kann erneut um Verbindung bitten.',
+      'Der Schlüssel der App gilt nicht mehr, und ihr Zugriff endet sofort. Token, die sie schon hat, gelten bis zu ihrem Ablauf. Sie kann erneut um Verbindung bitten.',
     removeConfirm: 'Entfernen',
     removed: '{program} wurde entfernt.',
     narrowTitle: 'Welche Berechtigungen soll sie behalten?',
     narrowHint:
       'Lassen Sie weg, was sie nicht braucht. Sie kann später mehr verlangen, und Keyturn fragt Sie dann.',
     narrowed: '{program} hat jetzt weniger Zugriff auf {server}.',
+  },
+
+  projectFolders: {
+    title: 'Projektordner, die ein Konto wählen',
+    hint: 'Eine Datei (.keyturn.toml) im Ordner nennt eines Ihrer Konten, und Sie haben das bestätigt. Apps verwenden dort dieses Konto.',
+    folder: 'Ordner',
+    server: 'Server',
+    account: 'Konto',
+    confirmed: 'Bestätigt',
+    end: 'Zurücknehmen …',
+    endOf: 'Zurücknehmen für {folder}',
+    endTitle: 'Diese Wahl des Kontos zurücknehmen?',
+    endWhat:
+      'Die Datei in diesem Ordner wählt das Konto dann nicht mehr. Keyturn fragt Sie bei der nächsten Anfrage von dort.',
+    endConfirm: 'Zurücknehmen',
+    ended: 'Die Datei in {folder} wählt kein Konto mehr.',
   },
 
   forwards: {

@@ -20,7 +20,7 @@ export const welcome: Translation<typeof english> = {
 
   setup: {
     title: 'Die Apps auf diesem Computer verbinden',
-    lead: 'Apps, die sich selbst anmelden oder einen Schlüssel offen in einer Datei haben, können beides Keyturn überlassen: Ihr Eintrag startet dann die Brücke von Keyturn, und der Schlüssel kommt in den Tresor. Nichts ändert sich, bevor Sie hier eine Schaltfläche drücken, und alles lässt sich zurücknehmen.',
+    lead: 'Apps, die sich selbst anmelden oder einen Schlüssel offen in einer Datei haben, können beides Keyturn überlassen: Der Eintrag startet dann die Brücke von Keyturn, und der Schlüssel kommt in den Tresor. Nichts ändert sich, bevor Sie hier eine Schaltfläche drücken, und alles lässt sich zurücknehmen.',
     open: 'Apps verbinden',
     looking: 'Apps werden gesucht …',
     none: 'Keine App auf diesem Computer hat einen Eintrag, den Keyturn übernehmen könnte.',

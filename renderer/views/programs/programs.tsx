@@ -1,11 +1,12 @@
 /** Every local client, with what it may reach. */
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { commandName } from '../../cards/lease-choices.ts';
+import { commandName } from '../../../words/asker.ts';
 import { MasterDetail } from '../../lists/master-detail.tsx';
 import { RecentActivity } from '../activity/recent-activity.tsx';
 import { ConnectClients } from './connect-clients.tsx';
 import { OpenForwards } from './open-forwards.tsx';
+import { ProjectFolders } from './project-folders.tsx';
 import { ProgramCard } from './program-card.tsx';
 import { ProgramRow } from './program-row.tsx';
 import { useList } from '../../state/store.ts';
@@ -38,6 +39,7 @@ export function Programs({ item }: { readonly item?: string }) {
         </section>
       )}
       <OpenForwards />
+      <ProjectFolders />
       <MasterDetail<LocalClient>
         tab="programs"
         chosen={item}

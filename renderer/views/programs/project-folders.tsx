@@ -1,0 +1,79 @@
+/** The folders whose project file may choose an account, as the person confirmed. Each is taken back with one press. */
+import { CardList } from '../../lists/card-list.tsx';
+import { maxPathLength } from '../../cards/requesting-program.tsx';
+import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
+import { Fact, Facts } from '../../parts/facts.tsx';
+import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
+import { When } from '../../parts/when.tsx';
+import { strings } from '../../base/strings.ts';
+import { sanitizeLabel } from '../../base/untrusted-text.ts';
+import type { ConfirmedFolder } from '../../base/views.ts';
+import { useList } from '../../state/store.ts';
+
+const words = strings.projectFolders;
+
+/** Nothing while there is none. */
+export function ProjectFolders() {
+  const { value } = useList('folder.list');
+  const folders = value?.folders ?? [];
+  if (folders.length === 0) return null;
+  return (
+    <section class="card" aria-labelledby="folders-title">
+      <h3 id="folders-title">{words.title}</h3>
+      <p class="dim small">{words.hint}</p>
+      <CardList
+        kind="permissions"
+        items={folders}
+        keyOf={({ folder, resource }) => `${folder} ${resource}`}
+        show={(confirmed) => <Folder confirmed={confirmed} />}
+      />
+    </section>
+  );
+}
+
+function Folder({ confirmed }: { readonly confirmed: ConfirmedFolder }) {
+  const { folder, resource, confirmedAt } = confirmed;
+  const name = sanitizeLabel(folder);
+  return (
+    <div class="permission">
+      <div class="permission-what">
+        <Choice of={confirmed} />
+        <p class="dim small">
+          {words.confirmed} <When at={confirmedAt} />
+        </p>
+      </div>
+      <div class="actions">
+        <ConfirmedAction
+          button={words.end}
+          label={words.endOf({ folder: name })}
+          title={words.endTitle}
+          what={words.endWhat}
+          confirm={words.endConfirm}
+          done={words.ended({ folder: name })}
+          run={(action) => action.run('folder.end', { folder, resource })}
+        >
+          <Choice of={confirmed} />
+        </ConfirmedAction>
+      </div>
+    </div>
+  );
+}
+
+/** Which folder chooses which account, and where. */
+function Choice({ of: { folder, resource, account } }: { readonly of: ConfirmedFolder }) {
+  return (
+    <Facts>
+      <Fact name={words.folder}>
+        <span class="path">
+          <UntrustedText text={folder} bound={maxPathLength} />
+        </span>
+      </Fact>
+      <Fact name={words.server}>
+        <Address url={resource} />
+      </Fact>
+      <Fact name={words.account}>
+        <UntrustedText text={account} />
+      </Fact>
+    </Facts>
+  );
+}
