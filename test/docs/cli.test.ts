@@ -82,6 +82,11 @@ describe('docs/cli.md', () => {
     expect(documented).toEqual(shownOptions(statement).map(([option, stated]) => optionText(option, stated)));
   });
 
+  it('has one table of all commands, which says of each what --help says', () => {
+    const rows = tableRows(section(page('docs/cli.md'), 'Commands')).slice(2);
+    expect(rows).toEqual(all.map(({ name, summary }) => [`[\`${name}\`](#keyturn-${name})`, summary]));
+  });
+
   it('has a section for no other command', () => {
     const titles = [...page('docs/cli.md').text.matchAll(/^## keyturn (.*)$/gm)].map(([, name]) => name);
     expect(titles).toEqual(all.map(({ name }) => name));
