@@ -57,7 +57,7 @@ describe('a sealed file with a passphrase', () => {
     ]) {
       const refused = await home.keyturn(command);
       expect(refused).toMatchObject({ code: 7, stdout: '' });
-      expect(refused.stderr).toMatch(/hint: Unlock it with: keyturn unlock[^]*reason: locked/);
+      expect(refused.stderr).toMatch(/hint: Choose one with: keyturn unlock[^]*reason: locked/);
     }
     expect(world.counts().authorizationServer.signIns).toBe(0);
 
