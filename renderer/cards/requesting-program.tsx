@@ -42,7 +42,8 @@ export function RequestingProgram({ question, name, note, paired, isRead }: Requ
           </strong>
         </p>
         <p class="dim small">{note}</p>
-        <Elsewhere forward={question.forward} />
+        {/* A command's is the one that it wants to open: the command itself runs here. */}
+        {question.kind !== 'command' && <Elsewhere forward={question.forward} />}
         <File asker={asker} paired={paired} />
         {isRead && <p class="dim small">{fileTrust(asker).what}</p>}
         <ClaimedFacts claim={asker.claim} />

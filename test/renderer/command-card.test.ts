@@ -58,6 +58,7 @@ describe('the card of a command', () => {
     signIns: [{ resource: 'https://notes.example/mcp', issuer: 'https://login.example', account: 'work' }],
     settings: [{ name: 'defaultLease', value: 'hour' }],
   };
+  const reached: { readonly resources: string[] } = { resources: ['https://notes.example/mcp'] };
   const nothingMoved: Pick<typeof imported, 'signIns'> = { signIns: [] };
   const changes = [
     [
@@ -175,6 +176,15 @@ describe('the card of a command', () => {
       { command: 'export', ...nothingMoved },
       ['Let a command move your sign-ins to another computer', 'None'],
     ],
+    [
+      {
+        command: 'forward',
+        forward: { label: 'build.example', hostKey: `SHA256:${'k'.repeat(43)}` },
+        ...reached,
+        until: exampleNow,
+      },
+      ['Let programs elsewhere ask for tokens', 'build.example', 'kkk', 'https://notes.example/mcp'],
+    ],
     [{ command: 'resume' }, ['Let a command resume all access', 'The pause would end']],
   ] as const;
 
@@ -194,6 +204,8 @@ describe('the card of a command', () => {
         expect(text, command).toContain(part.toLowerCase());
       }
       expect(text, command).not.toContain('path verified');
+      // The command runs here: only what it wants to open leads elsewhere.
+      expect(text, command).not.toContain('come by a forward');
       // A private address is confirmed for a host.
       expect(text, command).not.toContain('https://tools');
     }
