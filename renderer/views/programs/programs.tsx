@@ -39,7 +39,6 @@ export function Programs({ item }: { readonly item?: string }) {
         </section>
       )}
       <OpenForwards />
-      <ProjectFolders />
       <MasterDetail<LocalClient>
         tab="programs"
         chosen={item}
@@ -52,6 +51,7 @@ export function Programs({ item }: { readonly item?: string }) {
         row={rowOf}
         detail={detailOf}
       />
+      <ProjectFolders />
     </>
   );
 }

@@ -51,7 +51,8 @@ export function Servers({ item }: { readonly item?: string }) {
           />
         </section>
       )}
-      <Refused refusal={refusal} />
+      {/* What keeps both lists from being read is said once. */}
+      {loaded.refusal === undefined && <Refused refusal={refusal} />}
       <MasterDetail<Server>
         tab="servers"
         chosen={item}
