@@ -48,6 +48,8 @@ export async function openStatePage(
         await load(state.hash);
       }
       if (state.isLarge === true) await page.evaluate(`document.documentElement.style.fontSize = '200%'`);
+      // A list that comes in between would move the button away from under the press.
+      if (state.press !== undefined) await page.evaluate(settled);
       for (const pressed of state.press ?? []) {
         const found =
           typeof pressed === 'string'
