@@ -106,14 +106,39 @@ describe('keyturn service', () => {
     expect(readFileSync(unit('keyturn.service'), 'utf8')).toBe('[Service]\n');
   });
 
-  it('keyturn service leaves nothing behind where no systemd answers, and says what it said', async () => {
-    const { home, unit } = homeWithSystemd('echo "Failed to connect to bus" >&2; exit 1');
-    const refused = await home.keyturn(['service', 'install']);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('Failed to connect to bus');
+  it.each([
+    'Failed to connect to bus: No medium found',
+    'Failed to retrieve unit state: Process org.freedesktop.systemd1 exited with status 1',
+  ])(
+    'keyturn service says so where no systemd runs for the user, and leaves nothing behind: %s',
+    async (said) => {
+      const { home, unit } = homeWithSystemd(`echo "${said}" >&2; exit 1`);
+      const sentence = 'No systemd runs services for you here';
+      const refused = await home.keyturn(['service', 'install']);
+      expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(sentence) });
+      expect(refused.stderr).toContain(said);
+      expect(existsSync(unit('keyturn.service'))).toBe(false);
+      expect(await home.ok(['service', 'status'])).toContain(`${sentence}: systemctl says "${said}".`);
+    },
+  );
+
+  it('keyturn service doesn’t take a systemd that doesn’t answer for an absent one', async () => {
+    const { home, unit } = homeWithSystemd('echo "Failed to connect to bus: Permission denied" >&2; exit 1');
+    for (const action of ['install', 'status']) {
+      const refused = await home.keyturn(['service', action]);
+      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      expect(refused.stderr).toContain('systemd refused');
+      expect(refused.stderr).toContain('Permission denied');
+    }
     expect(existsSync(unit('keyturn.service'))).toBe(false);
+  });
+
+  it('keyturn service shows the state of each unit, also of one that isn’t there', async () => {
+    const { home } = homeWithSystemd(
+      'case "$2 $3" in "is-active keyturn.service") echo active ;; *-active*) echo inactive; exit 3 ;; "is-enabled keyturn.service") echo enabled ;; *) echo "Failed to get unit file state for $3: No such file or directory" >&2; exit 1 ;; esac',
+    );
     expect(await home.ok(['service', 'status'])).toBe(
-      'keyturn.service  unknown, unknown\nkeyturn.socket   unknown, unknown\n',
+      'keyturn.service  enabled, active\nkeyturn.socket   not-found, inactive\n',
     );
   });
 
