@@ -4,10 +4,10 @@
  * Invariant: whatever the broker names of the change stands on the card, under a name of its own; a
  * kind of change that this page doesn't know is said to be unknown.
  */
-import { commandName } from './lease-choices.ts';
-import { RequestingProgram } from './requesting-program.tsx';
-import { QuestionForm } from './consent-form.tsx';
-import type { CardProps, ConsentWords } from './consent-form.tsx';
+import { commandName } from './access/lease-choices.ts';
+import { RequestingProgram } from './base/requesting-program.tsx';
+import { QuestionForm } from './base/consent-form.tsx';
+import type { CardProps, ConsentWords } from './base/consent-form.tsx';
 import { Fact, Facts } from '../parts/facts.tsx';
 import { overrideTarget } from '../base/untrusted-text.ts';
 import { Address, UntrustedText } from '../parts/untrusted-text.tsx';

@@ -1,7 +1,7 @@
 /** Every local client, with what it may reach. */
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { commandName } from '../../cards/lease-choices.ts';
+import { commandName } from '../../cards/access/lease-choices.ts';
 import { MasterDetail } from '../../lists/master-detail.tsx';
 import { RecentActivity } from '../activity/recent-activity.tsx';
 import { ConnectClients } from './connect-clients.tsx';

@@ -5,13 +5,13 @@
  * remembered of it. What is asked anew, or otherwise, is ticked as a whole: of that nothing was said yet.
  */
 import { useState } from 'preact/hooks';
-import { scopeNames } from '../parts/scopes.tsx';
+import { scopeNames } from '../../parts/scopes.tsx';
 import type { ServerContext } from './access-context.ts';
-import type { AnswerParams } from './consent-form.tsx';
+import type { AnswerParams } from '../base/consent-form.tsx';
 import { leaseParams } from './lease-choices.ts';
 import type { LeaseChoice } from './lease-choices.ts';
-import { strings } from '../base/strings.ts';
-import type { Question } from '../base/views.ts';
+import { strings } from '../../base/strings.ts';
+import type { Question } from '../../base/views.ts';
 
 /** Of one question. */
 interface Ticks {

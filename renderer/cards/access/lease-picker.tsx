@@ -1,9 +1,9 @@
 /** For how long: a row of choices, and below it what the chosen one means. */
-import { formatTime } from '../base/format.ts';
+import { formatTime } from '../../base/format.ts';
 import { hourLong } from './lease-choices.ts';
 import type { LeaseChoice } from './lease-choices.ts';
-import { strings } from '../base/strings.ts';
-import { useNow } from '../state/now.ts';
+import { strings } from '../../base/strings.ts';
+import { useNow } from '../../state/now.ts';
 
 const words = strings.card;
 

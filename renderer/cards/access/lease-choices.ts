@@ -4,8 +4,8 @@
  * Invariant: a choice is offered only where the wire carries exactly that; nothing is allowed for
  * longer or wider than the choice says. "As before" is only where something was before.
  */
-import { scopeNames } from '../parts/scopes.tsx';
-import type { LocalClient, ParamsOn, Permission, Question, SettingValue } from '../base/views.ts';
+import { scopeNames } from '../../parts/scopes.tsx';
+import type { LocalClient, ParamsOn, Permission, Question, SettingValue } from '../../base/views.ts';
 
 /** The name under which the keyturn command asks; any program of the person's can. */
 export const commandName = 'cli';

@@ -4,13 +4,13 @@
  * Invariant: a mark of attestation stands beside a path only, never beside a name. Names, arguments, folders and what
  * holds the process are the program's own choice, and are said to be.
  */
-import { Fact, Facts } from '../parts/facts.tsx';
-import { UntrustedText } from '../parts/untrusted-text.tsx';
-import { Icon } from '../parts/icon.tsx';
-import { Notice } from '../parts/notice.tsx';
-import { ScrollBox } from '../parts/scroll-box.tsx';
-import { strings } from '../base/strings.ts';
-import type { ClientProcess, LocalClient, Question } from '../base/views.ts';
+import { Fact, Facts } from '../../parts/facts.tsx';
+import { UntrustedText } from '../../parts/untrusted-text.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { Notice } from '../../parts/notice.tsx';
+import { ScrollBox } from '../../parts/scroll-box.tsx';
+import { strings } from '../../base/strings.ts';
+import type { ClientProcess, LocalClient, Question } from '../../base/views.ts';
 
 const words = strings.card;
 

@@ -8,15 +8,15 @@
  */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { announce } from '../state/announcement.ts';
-import type { Undo } from '../state/announcement.ts';
-import { useApprovalDelay, useHasChanged, useScopesSeen, useTakesKeys } from './approval-delay.ts';
-import { useAction } from '../state/action.ts';
-import type { Action } from '../state/action.ts';
-import { Notice } from '../parts/notice.tsx';
-import { Refused } from '../parts/refused.tsx';
-import { strings } from '../base/strings.ts';
-import type { ParamsOn, Question } from '../base/views.ts';
+import { announce } from '../../state/announcement.ts';
+import type { Undo } from '../../state/announcement.ts';
+import { useApprovalDelay, useScopesSeen, useTakesKeys } from './approval-delay.ts';
+import { ChangedNotice } from './changed-notice.tsx';
+import { useAction } from '../../state/action.ts';
+import type { Action } from '../../state/action.ts';
+import { Refused } from '../../parts/refused.tsx';
+import { strings } from '../../base/strings.ts';
+import type { ParamsOn, Question } from '../../base/views.ts';
 
 /** A card's question, and what to do once it is answered. */
 export interface CardProps {
@@ -126,12 +126,6 @@ export function ConsentForm({
       </footer>
     </form>
   );
-}
-
-/** Says on a card whose content has changed since it was first complete that it has. */
-export function ChangedNotice({ content }: Pick<ConsentFormProps, 'content'>) {
-  const hasChanged = useHasChanged(content);
-  return <div role="status">{hasChanged && <Notice kind="warn">{strings.card.changed}</Notice>}</div>;
 }
 
 /** False where it was refused. */

@@ -4,11 +4,11 @@
  * Invariant: there is no offer before every list that it rests on was read: a list that can't be read is
  * not an empty one. It holds only what the card shows, so that nothing else counts as a change of it.
  */
-import type { Questions } from '../base/cards.ts';
+import type { Questions } from '../../base/cards.ts';
 import { defaultChoice, leaseChoices, currentPermission } from './lease-choices.ts';
 import type { LeaseChoice } from './lease-choices.ts';
-import { useList } from '../state/store.ts';
-import type { LocalClient, Permission, Refusal } from '../base/views.ts';
+import { useList } from '../../state/store.ts';
+import type { LocalClient, Permission, Refusal } from '../../base/views.ts';
 
 /** What is to be known of one question's server. */
 export interface ServerContext {

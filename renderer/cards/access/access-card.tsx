@@ -3,33 +3,33 @@
  *
  * Invariant: every word of the program or the server is shown as untrusted text.
  */
-import { spokenRefusal } from '../base/refusal-words.ts';
+import { spokenRefusal } from '../../base/refusal-words.ts';
 import { useState } from 'preact/hooks';
-import { announce } from '../state/announcement.ts';
-import { call } from '../state/bridge.ts';
-import { rereadAll } from '../state/store.ts';
+import { announce } from '../../state/announcement.ts';
+import { call } from '../../state/bridge.ts';
+import { rereadAll } from '../../state/store.ts';
 import { emptyContext, useAccessContext } from './access-context.ts';
 import type { AccessContext, ServerContext } from './access-context.ts';
-import { serverCount } from '../base/cards.ts';
-import type { Questions } from '../base/cards.ts';
-import { ConsentForm } from './consent-form.tsx';
-import type { ConsentWords } from './consent-form.tsx';
-import { Facts } from '../parts/facts.tsx';
-import { formatNumber } from '../base/format.ts';
-import { sanitizeLabel } from '../base/untrusted-text.ts';
-import { UntrustedText } from '../parts/untrusted-text.tsx';
+import { serverCount } from '../../base/cards.ts';
+import type { Questions } from '../../base/cards.ts';
+import { ConsentForm } from '../base/consent-form.tsx';
+import type { ConsentWords } from '../base/consent-form.tsx';
+import { Facts } from '../../parts/facts.tsx';
+import { formatNumber } from '../../base/format.ts';
+import { sanitizeLabel } from '../../base/untrusted-text.ts';
+import { UntrustedText } from '../../parts/untrusted-text.tsx';
 import { approvalsOf, obstacleOf, useKeptAccess } from './kept-access.ts';
 import type { KeptAccess } from './kept-access.ts';
 import { commandName } from './lease-choices.ts';
 import type { LeaseChoice } from './lease-choices.ts';
 import { LeasePicker } from './lease-picker.tsx';
-import { Notice } from '../parts/notice.tsx';
-import { Refused } from '../parts/refused.tsx';
-import { RequestingProgram } from './requesting-program.tsx';
-import { GuessNote, scopeNames } from '../parts/scopes.tsx';
+import { Notice } from '../../parts/notice.tsx';
+import { Refused } from '../../parts/refused.tsx';
+import { RequestingProgram } from '../base/requesting-program.tsx';
+import { GuessNote, scopeNames } from '../../parts/scopes.tsx';
 import { OneOfSeveral, OnlyServer, TimeFact } from './server-request.tsx';
-import { strings } from '../base/strings.ts';
-import type { Question, Refusal } from '../base/views.ts';
+import { strings } from '../../base/strings.ts';
+import type { Question, Refusal } from '../../base/views.ts';
 
 const words = strings.card;
 

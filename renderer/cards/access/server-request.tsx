@@ -5,16 +5,16 @@
  */
 import type { ComponentChildren } from 'preact';
 import type { ServerContext } from './access-context.ts';
-import { Fact, Facts } from '../parts/facts.tsx';
-import { Address, UntrustedLines, UntrustedText } from '../parts/untrusted-text.tsx';
-import { Icon } from '../parts/icon.tsx';
+import { Fact, Facts } from '../../parts/facts.tsx';
+import { Address, UntrustedLines, UntrustedText } from '../../parts/untrusted-text.tsx';
+import { Icon } from '../../parts/icon.tsx';
 import { newScopes } from './lease-choices.ts';
-import { KeyPlace } from '../parts/key-place.tsx';
-import { GuessNote, ScopeChoice, scopeNames } from '../parts/scopes.tsx';
-import { ScrollBox } from '../parts/scroll-box.tsx';
-import { strings } from '../base/strings.ts';
-import type { Question } from '../base/views.ts';
-import { When } from '../parts/when.tsx';
+import { KeyPlace } from '../../parts/key-place.tsx';
+import { GuessNote, ScopeChoice, scopeNames } from '../../parts/scopes.tsx';
+import { ScrollBox } from '../../parts/scroll-box.tsx';
+import { strings } from '../../base/strings.ts';
+import type { Question } from '../../base/views.ts';
+import { When } from '../../parts/when.tsx';
 
 const words = strings.card;
 
