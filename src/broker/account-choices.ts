@@ -14,7 +14,7 @@ import { chooseGrant } from './consent/grant-choice.ts';
 import type { BrokerParts } from './parts.ts';
 import type { PendingRequest } from './pending-request.ts';
 import type { Decision } from './questions/answer.ts';
-import { questionTimeout } from './questions/interaction.ts';
+import { answerInTime } from './questions/answer-in-time.ts';
 import type { Grant } from './records/grant.ts';
 import { cliClientId, isChild } from './records/local-client.ts';
 import { namesGrant } from './records/permission.ts';
@@ -151,31 +151,20 @@ export class AccountChoices {
     about: { readonly accounts: readonly string[]; readonly folder?: string },
     signal: AbortSignal,
   ): Promise<Decision> {
-    const { clock, clients, interactions } = this.#parts;
+    const { clients } = this.#parts;
     const clientName = clients.nameOf(clientId);
     const retryAfter = this.#pauses.left(clientId);
     if (retryAfter > 0) throw refusals.askedTooSoon(clientName, retryAfter);
     const asker = process?.look();
-    const over = new AbortController();
-    const either = AbortSignal.any([signal, over.signal]);
     const question = { kind: 'choice', clientId, clientName, endpoint, ...about } as const;
-    const answered = interactions.askWithTerms(
-      { ...question, ...(asker === undefined ? {} : { asker }) },
-      either,
-    );
-    const unanswered = clock.sleep(questionTimeout, either).then(() => ({ verdict: 'later' as const }));
-    for (const waiting of [answered, unanswered]) waiting.catch(() => undefined);
-    try {
-      const decision = await Promise.race([answered, unanswered]);
-      if (decision.verdict === 'yes') this.#pauses.end(clientId);
-      else this.#pauses.lengthen(clientId, endpoint);
-      return decision;
-    } catch (error) {
+    const shown = { ...question, ...(asker === undefined ? {} : { asker }) };
+    const decision = await answerInTime(this.#parts, shown, signal).catch((error: unknown) => {
       if (signal.aborted) this.#pauses.lengthen(clientId, endpoint);
       throw error;
-    } finally {
-      over.abort();
-    }
+    });
+    if (decision.verdict === 'yes') this.#pauses.end(clientId);
+    else this.#pauses.lengthen(clientId, endpoint);
+    return decision;
   }
 
   async #record(
