@@ -9,6 +9,7 @@ import { quoted, shellQuoted, shellWord } from '../../base/errors.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
+import { choiceOptions, choiceQuestion } from '../words/choice-words.ts';
 import { say } from '../terminal/output.ts';
 
 /** A sign-in that the person starts here, on purpose. */
@@ -200,25 +201,18 @@ function tellAllow(question: Fields, isDesk: boolean): void {
 }
 
 function tellChoice(question: Fields, isDesk: boolean): void {
-  const [folder, resource] = [text(question, 'folder'), text(question, 'resource')];
-  const accounts = accountsIn(question);
-  const names = accounts.map((one) => quoted(one)).join(', ');
-  if (folder !== '') {
-    say(`keyturn: should the project file in ${quoted(folder)} choose the account ${names} at ${resource}?`);
-    return tellAnswer(question, isDesk);
-  }
-  say(`keyturn: which account should \`keyturn token\` use at ${resource}, where you name none: ${names}?`);
-  if (isDesk) return tellAnswer(question, isDesk);
-  say(
-    `  Answer in another terminal: keyturn answer ${shellWord(text(question, 'id'))} yes --account ${shellQuoted(accounts[0] ?? '')}   (or another one, or no, or later)`,
-  );
+  const choice = { accounts: accountsIn(question), folder: text(question, 'folder') || undefined };
+  const client = '`keyturn token`';
+  say(`keyturn: ${choiceQuestion({ client, resource: text(question, 'resource'), ...choice })}`);
+  const [first = '', ...others] = choiceOptions(choice);
+  tellAnswer(question, isDesk, first, others.length > 0 ? 'another one, or no, or later' : undefined);
 }
 
-function tellAnswer(question: Fields, isDesk: boolean): void {
+function tellAnswer(question: Fields, isDesk: boolean, option = '', others = 'no, or later'): void {
   say(
     isDesk
       ? '  Answer in Keyturn’s window.'
-      : `  Answer in another terminal: keyturn answer ${shellWord(text(question, 'id'))} yes   (or no, or later)`,
+      : `  Answer in another terminal: keyturn answer ${shellWord(text(question, 'id'))} yes${option}   (or ${others})`,
   );
 }
 

@@ -72,6 +72,7 @@ export const rooms: Readonly<Record<string, string>> = {
   'src/setup': 'changes the files of clients, and is handed who asks the broker: a command or the app',
   'src/service': 'units of this user, for a command and for the app; knows no command',
   'src/cli/terminal': 'reads and prints without a broker',
+  'src/cli/words': 'says what it is handed, whoever asked the broker for it',
   'src/cli/broker': 'reaches the broker, for every command',
   'src/cli/project': 'finds a project’s file, before anybody is asked',
   'src/cli/programs': 'asks the broker in place of a program, for several commands',

@@ -1,6 +1,6 @@
 /** Rows of the audit log as a table for a person. */
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
-import { printTable, say, when } from './output.ts';
+import { printTable, say, when } from '../terminal/output.ts';
 
 type Row = ResultOf<'audit.tail'>['rows'][number];
 

@@ -1,6 +1,6 @@
 /** API keys as a table for a person. Never a key itself. */
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
-import { printTable, when } from './output.ts';
+import { printTable, when } from '../terminal/output.ts';
 
 export type ListedKey = ResultOf<'key.list'>['keys'][number];
 

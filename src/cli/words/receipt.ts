@@ -1,6 +1,6 @@
 /** Receipts of revocations in words: what became of the tokens of a grant that was ended. */
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
-import { when } from './output.ts';
+import { when } from '../terminal/output.ts';
 
 type Receipt = ResultOf<'grant.revoke'>['revoked'][number];
 type Grant = ResultOf<'grant.list'>['grants'][number];

@@ -1,7 +1,7 @@
 /**
  * Reminds a person at a terminal that the end of a permission revokes no token and no key. A script needs no reminder.
  */
-import { say } from './output.ts';
+import { say } from '../terminal/output.ts';
 
 /** `what`: the command that revokes. */
 export function sayNothingRevoked(what: string): void {

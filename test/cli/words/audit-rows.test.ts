@@ -1,7 +1,7 @@
 /** Rows of the audit log, as a person reads them. */
 import { afterEach, expect, it, vi } from 'vitest';
 import { collectOutput } from '../../support/processes/output.ts';
-import { tailRows } from '../../../src/cli/terminal/audit-rows.ts';
+import { tailRows } from '../../../src/cli/words/audit-rows.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
