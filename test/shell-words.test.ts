@@ -11,7 +11,7 @@ import {
   enteredClientStays,
   unknownAccount,
 } from '../src/broker/refusals/refusals.ts';
-import { watchQuestions } from '../src/cli/broker/watch.ts';
+import { watchQuestions } from '../src/cli/waiting/watch.ts';
 import { shellQuoted, shellWord } from '../src/base/errors.ts';
 import { ground, refused, stepUp } from './rules/ground.ts';
 

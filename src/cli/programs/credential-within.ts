@@ -12,7 +12,7 @@ import type { Connection } from '../../client/connection.ts';
 import { isBound } from '../../ipc/wire/token-messages.ts';
 import type { CredentialGetParams, KeyResult, TokenResult } from '../../ipc/wire/token-messages.ts';
 import { interruptible, throughRestart } from '../broker/connection.ts';
-import { watchLater } from '../broker/watch-later.ts';
+import { watchLater } from '../waiting/watch-later.ts';
 import type { Asked } from './asked.ts';
 import { connectAs, startEntry } from './entry.ts';
 

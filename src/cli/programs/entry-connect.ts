@@ -14,7 +14,7 @@ import { deskCapability } from '../../ipc/wire/capabilities.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { connect } from '../broker/connection.ts';
 import { call } from '../broker/request.ts';
-import { watchQuestions } from '../broker/watch.ts';
+import { watchQuestions } from '../waiting/watch.ts';
 import { choiceOptions, choiceQuestion } from '../words/choice-words.ts';
 import { keyPlaceWords } from '../words/key-rows.ts';
 import { say } from '../terminal/output.ts';

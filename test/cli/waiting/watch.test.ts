@@ -1,6 +1,6 @@
 /** Which questions a waiting command shows: those that its own request waits for. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { questionsBefore, watchQuestions } from '../../../src/cli/broker/watch.ts';
+import { questionsBefore, watchQuestions } from '../../../src/cli/waiting/watch.ts';
 
 const origin = 'https://notes.example';
 

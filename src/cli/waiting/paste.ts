@@ -6,7 +6,7 @@
  */
 import { createInterface } from 'node:readline';
 import type { Connection } from '../../client/connection.ts';
-import { call } from './request.ts';
+import { call } from '../broker/request.ts';
 import { refuse, say } from '../terminal/output.ts';
 
 /** Reads lines until one is taken, the input ends, or `signal` aborts: then nobody reads it any more. */
