@@ -19,11 +19,11 @@ import { choiceOptions, choiceQuestion } from '../words/choice-words.ts';
 import { keyPlaceWords } from '../words/key-rows.ts';
 import { say } from '../terminal/output.ts';
 import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
-import { type Asked, kinds } from './asked.ts';
-import { askPerson, maxAsking } from './asker.ts';
-import { AskingFiles } from './asking-files.ts';
+import { type Asked, kinds } from '../asking/asked.ts';
+import { askPerson, maxAsking } from '../asking/asker.ts';
+import { AskingFiles } from '../asking/asking-files.ts';
 import type { Entry } from './entry.ts';
-import { forgetRefusal } from './pairing.ts';
+import { forgetRefusal } from '../asking/pairing.ts';
 
 /** Throws what a request for a token throws. */
 export async function connectEntry({ name, resource, account, chosenBy }: Entry): Promise<void> {

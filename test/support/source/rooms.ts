@@ -76,6 +76,7 @@ export const rooms: Readonly<Record<string, string>> = {
   'src/cli/broker': 'reaches the broker, for every command',
   'src/cli/waiting': 'watches the broker over a connection that is there',
   'src/cli/project': 'finds a project’s file, before anybody is asked',
+  'src/cli/asking': 'asks and waits, whatever the answer is for',
   'src/cli/programs': 'asks the broker in place of a program, for several commands',
   'src/cli/doctor': 'looks at what the broker says, beside the disk and the machine',
   'src/cli/setup': 'shows at a terminal what would change in files of clients, and asks',
