@@ -11,9 +11,9 @@ import { unreadableFile } from '../../base/private-file.ts';
 import { systemCode } from '../../base/system-error.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
-import { NotUnderstood } from '../../setup/edit.ts';
-import { tomlItems } from '../../setup/toml-items.ts';
-import type { Item } from '../../setup/toml-items.ts';
+import { NotUnderstood } from '../../setup/formats/edit.ts';
+import { tomlItems } from '../../setup/formats/toml-items.ts';
+import type { Item } from '../../setup/formats/toml-items.ts';
 
 /** Bytes. A line for each of a hundred servers takes a third. */
 const maxBytes = 16 * 1024;

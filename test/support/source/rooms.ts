@@ -69,6 +69,7 @@ export const rooms: Readonly<Record<string, string>> = {
   'src/daemon/moving': 'what a move needs of settings and passphrases, for methods and their cards',
   'src/daemon/methods': 'joins wire and broker, and is handed home, vault and settings',
   'src/daemon': 'puts all of it together',
+  'src/setup/formats': 'changes a text, whatever it says',
   'src/setup': 'changes the files of clients, and is handed who asks the broker: a command or the app',
   'src/service': 'units of this user, for a command and for the app; knows no command',
   'src/cli/terminal': 'reads and prints without a broker',

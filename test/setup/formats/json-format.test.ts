@@ -1,7 +1,7 @@
 /** JSON of other programs that is no file of settings. */
 import { expect, it } from 'vitest';
-import { NotUnderstood } from '../../src/setup/edit.ts';
-import { jsonFormat } from '../../src/setup/json-format.ts';
+import { NotUnderstood } from '../../../src/setup/formats/edit.ts';
+import { jsonFormat } from '../../../src/setup/formats/json-format.ts';
 
 it.each([
   ['nested deeper than the stack', `{"mcpServers":${'['.repeat(200_000)}`],
