@@ -5,8 +5,8 @@
  */
 import * as z from 'zod';
 
-import { maxLength } from '../wire/limits.ts';
-import { idPattern, namePattern } from '../wire/values.ts';
+import { maxLength } from '../../wire/limits.ts';
+import { idPattern, namePattern } from '../../wire/values.ts';
 
 /** Seconds in a day: nobody needs a token to be valid for longer, or waits longer for one. */
 export const day = 24 * 60 * 60;

@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 
-import { maxLength } from '../wire/limits.ts';
+import { maxLength } from '../../wire/limits.ts';
 import { url } from './values.ts';
 
 export const networkGet = z.object({ resource: url });

@@ -6,8 +6,8 @@
 import * as z from 'zod';
 
 import { instant, url } from './values.ts';
-import { headerPattern, schemePattern, tokenPattern } from '../wire/values.ts';
-import { maxLength } from '../wire/limits.ts';
+import { headerPattern, schemePattern, tokenPattern } from '../../wire/values.ts';
+import { maxLength } from '../../wire/limits.ts';
 
 const header = z.string().regex(headerPattern, 'no name of a header');
 const scheme = z.string().regex(schemePattern, 'no scheme');

@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 
-import { maxLength } from '../wire/limits.ts';
+import { maxLength } from '../../wire/limits.ts';
 
 export const settingName = z.string().regex(/^[A-Za-z][A-Za-z0-9.]{0,63}$/);
 export const settingText = z.string().max(maxLength.setting);

@@ -7,7 +7,7 @@
 import * as z from 'zod';
 
 import { asker, executable } from './asker-schema.ts';
-import { forwardLabelPattern } from '../wire/forwarded.ts';
+import { forwardLabelPattern } from '../../wire/forwarded.ts';
 import { keyPlace } from './key-schema.ts';
 import { account, day, folder, id, instant, name, scope, seconds, shownName, url } from './values.ts';
 

@@ -6,7 +6,7 @@
 import * as z from 'zod';
 
 import { instant } from './values.ts';
-import { maxLength } from '../wire/limits.ts';
+import { maxLength } from '../../wire/limits.ts';
 
 const sentence = z.string().max(maxLength.scope);
 

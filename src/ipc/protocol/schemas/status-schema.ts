@@ -10,7 +10,7 @@ import { pause } from './pause-schema.ts';
 import { proxyStanding } from './proxy-schema.ts';
 import { overrideName, url } from './values.ts';
 import { vaultState } from './vault-schema.ts';
-import { maxLength } from '../wire/limits.ts';
+import { maxLength } from '../../wire/limits.ts';
 
 const overrides = z.array(
   z.object({

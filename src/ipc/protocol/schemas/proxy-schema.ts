@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 
-import { maxLength } from '../wire/limits.ts';
+import { maxLength } from '../../wire/limits.ts';
 import { id, instant, shownName, url } from './values.ts';
 
 /** As it can stand in a command. */

@@ -24,7 +24,7 @@ import {
   state,
   url,
 } from './values.ts';
-import { maxLength } from '../wire/limits.ts';
+import { maxLength } from '../../wire/limits.ts';
 
 /** Seconds: a hundred years, beyond which "until you end it" is what was meant. */
 const maxLease = 36_500 * day;

@@ -6,7 +6,7 @@
 import * as z from 'zod';
 
 import { url } from './values.ts';
-import { maxLength } from '../wire/limits.ts';
+import { maxLength } from '../../wire/limits.ts';
 
 export const authMethod = z.literal(['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt']);
 

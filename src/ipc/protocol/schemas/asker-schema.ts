@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 
-import { maxLength } from '../wire/limits.ts';
+import { maxLength } from '../../wire/limits.ts';
 
 /** Path of an executable. */
 export const executable = z.string().max(4096);

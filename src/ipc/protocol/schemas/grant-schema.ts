@@ -10,7 +10,7 @@ import { clientIdentifier } from './registration-schema.ts';
 import { settingName } from './settings-schema.ts';
 import { passphrase } from './vault-schema.ts';
 import { account, id, instant, overrideName, scope, shownName, state, url } from './values.ts';
-import { maxLength } from '../wire/limits.ts';
+import { maxLength } from '../../wire/limits.ts';
 
 /** What became of the tokens of a grant that was ended here. */
 const receiptFields = {

@@ -7,8 +7,14 @@
 import * as z from 'zod';
 
 import { account, folder, id, instant, scope, seconds, url } from './values.ts';
-import { maxLength } from '../wire/limits.ts';
-import { keyValuePattern, methodPattern, noncePattern, proofPattern, tokenPattern } from '../wire/values.ts';
+import { maxLength } from '../../wire/limits.ts';
+import {
+  keyValuePattern,
+  methodPattern,
+  noncePattern,
+  proofPattern,
+  tokenPattern,
+} from '../../wire/values.ts';
 import { keyPlace } from './key-schema.ts';
 
 const challenge = z.object({
