@@ -19,6 +19,7 @@ import type { Grant } from './records/grant.ts';
 import { cliClientId, isChild } from './records/local-client.ts';
 import { namesGrant } from './records/permission.ts';
 import type { Permission } from './records/permission.ts';
+import * as accountRefusals from './refusals/account-refusals.ts';
 import * as refusals from './refusals/refusals.ts';
 
 /** What a project file chooses. */
@@ -59,7 +60,8 @@ export class AccountChoices {
     const grant = await this.#permitted(pending, project);
     const { folder, mark, account } = project;
     if (this.#parts.folders.has({ folder, mark, endpoint, account })) return;
-    if (access.interaction === 'never') throw refusals.folderUnconfirmed(this.#named(pending, project));
+    if (access.interaction === 'never')
+      throw accountRefusals.folderUnconfirmed(this.#named(pending, project));
     const key = JSON.stringify(['folder', ...this.#askerOf(pending), folder, mark, account]);
     await this.#questions.join(
       key,
@@ -83,7 +85,7 @@ export class AccountChoices {
       .forEndpoint(endpoint)
       .filter(({ id }) => permissions.some((permission) => namesGrant(permission, id)));
     const permitted = [...new Set(named.map(({ account }) => account))];
-    return refusals.folderNamesOther(this.#named(pending, project), permitted);
+    return accountRefusals.folderNamesOther(this.#named(pending, project), permitted);
   }
 
   /**
@@ -94,7 +96,7 @@ export class AccountChoices {
   async choose(pending: PendingRequest, permission: Permission, accounts: readonly string[]): Promise<void> {
     const { endpoint, access, deadline } = pending;
     const name = this.#parts.clients.nameOf(access.clientId);
-    const required = refusals.accountRequired(name, endpoint, accounts);
+    const required = accountRefusals.accountRequired(name, endpoint, accounts);
     if (access.interaction === 'never') throw required;
     const key = JSON.stringify(['accounts', ...this.#askerOf(pending), ...accounts]);
     await this.#questions.join(
@@ -138,9 +140,9 @@ export class AccountChoices {
     const { verdict } = await this.#ask(pending, { accounts: [account], folder }, signal);
     if (verdict === 'no') {
       await this.#record(pending, 'refused', grant, folder);
-      throw refusals.folderRefused(this.#named(pending, project));
+      throw accountRefusals.folderRefused(this.#named(pending, project));
     }
-    if (verdict !== 'yes') throw refusals.folderUnconfirmed(this.#named(pending, project));
+    if (verdict !== 'yes') throw accountRefusals.folderUnconfirmed(this.#named(pending, project));
     const { clock, folders } = this.#parts;
     await folders.add({ folder, mark, endpoint: pending.endpoint, account, confirmedAt: clock.wall() });
     await this.#record(pending, 'confirmed', grant, folder);
@@ -195,7 +197,7 @@ export class AccountChoices {
   #named(
     { endpoint, access: { clientId } }: PendingRequest,
     { folder, account }: Project,
-  ): { readonly name: string; readonly endpoint: string; readonly folder: string; readonly account: string } {
+  ): accountRefusals.NamedByFolder {
     return { name: this.#parts.clients.nameOf(clientId), endpoint, folder, account };
   }
 

@@ -35,6 +35,7 @@ import { hasLostCompany } from './records/company.ts';
 import { isChild } from './records/local-client.ts';
 import { isBoundTo } from './records/permission.ts';
 import { refuseByPolicy } from './refusals/grant-policy.ts';
+import { unknownAccount } from './refusals/account-refusals.ts';
 import * as refusals from './refusals/refusals.ts';
 import type { Rejections } from './rejections.ts';
 import type { RequestSignIns } from './request-sign-ins.ts';
@@ -228,7 +229,7 @@ export class TokenRequests {
         return startAgainAfter(refresher.readOrRefuse(choice.grant.id));
       case 'unknownAccount':
         this.#choices.refuseOther(pending);
-        throw refusals.unknownAccount(endpoint, choice.account, choice.known);
+        throw unknownAccount(endpoint, choice.account, choice.known);
     }
   }
 
