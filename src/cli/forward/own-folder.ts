@@ -6,7 +6,7 @@
 import { lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { systemCode } from '../../base/system-error.ts';
+import { isAlive } from '../broker/broker-end.ts';
 
 const prefix = 'keyturn-ssh-';
 
@@ -22,16 +22,7 @@ function removeLeftovers(): void {
     const pid = Number(/^\d+(?=-)/.exec(name.slice(prefix.length))?.[0]);
     const folder = path.join(tmpdir(), name);
     const found = lstatSync(folder, { throwIfNoEntry: false });
-    if (!found?.isDirectory() || found.uid !== process.getuid?.() || !isEnded(pid)) continue;
+    if (!found?.isDirectory() || found.uid !== process.getuid?.() || !(pid > 0) || isAlive(pid)) continue;
     rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-function isEnded(pid: number): boolean {
-  try {
-    if (pid > 0) process.kill(pid, 0);
-    return false;
-  } catch (error) {
-    return systemCode(error) === 'ESRCH';
   }
 }
