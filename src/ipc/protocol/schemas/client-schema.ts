@@ -31,7 +31,7 @@ const heldPermission = permission.extend({
   once: z.literal(true).optional(),
 });
 
-/** By its folder and its server. */
+/** Names one confirmed folder: its path, and the server that it is for. */
 export const folderNamed = z.object({ folder, resource: url });
 
 /** Where the person let a project file choose an account at a server. */

@@ -79,6 +79,7 @@ export const status = z.object({
     isWaiting: z.boolean(),
     /** Why it is `strange`: its files and its vault do not belong together. */
     why: z.string().optional(),
+    /** The same as a code. */
     mismatch: z.literal(['otherVault', 'otherHome']).optional(),
     /**
      * Settings whose written value isn't the vault's. At a desk, and in a desk's home, `held` counts; elsewhere
