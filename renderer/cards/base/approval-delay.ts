@@ -50,17 +50,18 @@ export function useHasChanged(content: string | undefined): boolean {
  * the focus while somebody types, the next keys were meant for another window. `content`: as for `useApprovalDelay`.
  */
 export function useTakesKeys(content: string | undefined): boolean {
-  const [takesKeys, set] = useState(false);
+  // The content that keys count for: for other content none does, from its first drawing on.
+  const [taking, set] = useState<{ readonly content: string | undefined }>();
   useEffect(() => {
     const over = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const lost = (): void => {
       clearTimeout(timer);
-      set(false);
+      set(undefined);
     };
     const look = (): void => {
       lost();
-      if (isSeen()) timer = setTimeout(() => set(isSeen()), minKeyTime);
+      if (isSeen()) timer = setTimeout(() => set(isSeen() ? { content } : undefined), minKeyTime);
     };
     watchSight(over.signal, look, lost);
     look();
@@ -69,7 +70,7 @@ export function useTakesKeys(content: string | undefined): boolean {
       clearTimeout(timer);
     };
   }, [content]);
-  return takesKeys;
+  return taking !== undefined && taking.content === content;
 }
 
 /**
