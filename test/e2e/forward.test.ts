@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import { appendFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { homeInWorld, TestHome, until } from '../support/home.ts';
@@ -152,7 +151,9 @@ it('a key that was paired through a forward opens that forward alone, and no oth
 });
 
 it('programs of another machine ask over ssh, under its verified host key; another key is another machine', async () => {
-  const { home, resource } = await homeInWorld();
+  // Of its own: another run on this machine may have forwards too.
+  const temporary = temporaryFolder();
+  const { home, resource } = await homeInWorld({ env: { TMPDIR: temporary } });
   await home.ok(['list']);
   const folder = mkdtempSync(path.join(temporaryFolder(), 's'));
   const machine = await sshServer(path.join(folder, 'one'), 'buildbox');
@@ -178,8 +179,8 @@ it('programs of another machine ask over ssh, under its verified host key; anoth
   expect(headers).toMatch(/^\S+\n$/);
 
   // Attacks: the other end opens connections without end, and ssh notes each; another program removes the notes.
-  const [notes = ''] = readdirSync(tmpdir()).filter((name) => name.startsWith('keyturn-ssh-'));
-  const log = path.join(tmpdir(), notes, 'log');
+  const [notes = ''] = readdirSync(temporary).filter((name) => name.startsWith('keyturn-ssh-'));
+  const log = path.join(temporary, notes, 'log');
   appendFileSync(log, 'debug1: a connection\n'.repeat(100_000));
   await until('the notes are cut', () => statSync(log).size < 1_000_000);
   rmSync(log);
@@ -216,7 +217,7 @@ it('programs of another machine ask over ssh, under its verified host key; anoth
   expect(await anew.ended).toMatchObject({ code: 130 });
   expect(readdirSync(other.far)).toEqual([]);
 
-  expect(readdirSync(tmpdir()).filter((name) => name.startsWith('keyturn-ssh-'))).toEqual([]);
+  expect(readdirSync(temporary).filter((name) => name.startsWith('keyturn-ssh-'))).toEqual([]);
 
   const unknown = await home.keyturn(['forward', 'buildbox', resource], {
     env: { PATH: `${machine.commands}:${process.env['PATH'] ?? ''}` },
@@ -225,7 +226,8 @@ it('programs of another machine ask over ssh, under its verified host key; anoth
 });
 
 it('a forward that is interrupted while ssh waits for its host leaves nothing behind', async () => {
-  const { home, resource } = await homeInWorld();
+  const temporary = temporaryFolder();
+  const { home, resource } = await homeInWorld({ env: { TMPDIR: temporary } });
   await home.ok(['list']);
   const connected = Promise.withResolvers<unknown>();
   const closed = Promise.withResolvers<unknown>();
@@ -241,7 +243,7 @@ it('a forward that is interrupted while ssh waits for its host leaves nothing be
   forward.signal('SIGTERM');
   expect(await forward.ended).toMatchObject({ code: 130 });
   await closed.promise;
-  expect(readdirSync(tmpdir()).filter((name) => name.startsWith('keyturn-ssh-'))).toEqual([]);
+  expect(readdirSync(temporary).filter((name) => name.startsWith('keyturn-ssh-'))).toEqual([]);
 });
 
 it('a command that is killed leaves no ssh, and the next one removes its folder; a path that ssh could not take is no hindrance', async () => {
