@@ -1,4 +1,4 @@
-/** The process with token servers (refresh-server.ts). */
+/** The process with token servers (refresh-process.ts). */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
@@ -16,7 +16,7 @@ export interface RefreshServers {
 
 /** `serverTime`: milliseconds that each refresh takes. */
 export async function startRefreshServers(serverTime: number, count = 1): Promise<RefreshServers> {
-  const program = path.join(import.meta.dirname, 'refresh-server.ts');
+  const program = path.join(import.meta.dirname, 'refresh-process.ts');
   const child = spawn(process.execPath, [program, String(serverTime), String(count)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -6,26 +6,31 @@
  */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { app, clipboard, dialog, ipcMain, Menu, powerMonitor, protocol, session, shell } from 'electron';
+import { app, clipboard, ipcMain, Menu, powerMonitor, protocol, session, shell } from 'electron';
 import { openBrowser } from '../src/daemon/system/browser.ts';
 import type { Daemon } from '../src/daemon/daemon.ts';
 import type { InProcessOwner } from '../src/daemon/in-process-owner.ts';
 import { prepareFolders } from '../src/daemon/home/home.ts';
 import { fileLog } from '../src/daemon/system/log.ts';
 import type { Log } from '../src/daemon/system/log.ts';
-import { KeyturnError } from '../src/base/errors.ts';
 import { methods, notifications } from '../src/ipc/protocol/methods.ts';
 import { after as realAfter } from '../src/ipc/wire/timer.ts';
 import type { After } from '../src/ipc/wire/timer.ts';
 import { homePaths } from '../src/base/paths.ts';
 import type { HomePaths } from '../src/base/paths.ts';
 import { refuseExposure, shieldDesktop } from '../src/base/shield.ts';
-import type { PageFragment } from './bridge/channels.ts';
 import { exportByDialog } from './windows/audit-dialog.ts';
 import { channelHandlers } from './windows/channel-handlers.ts';
 import { TrayController } from './tray-controller.ts';
 import { applicationMenu } from './windows/application-menu.ts';
 import { pageFolder, preloadFile } from './base/files.ts';
+import {
+  askOfTray,
+  mayOpenAgain,
+  mayRemoveService,
+  sayRefusedSwitches,
+  sayStartFailed,
+} from './windows/dialogs.ts';
 import { hardenApp, hardenSession } from './windows/hardening.ts';
 import { answerWindows } from './windows/ipc.ts';
 import { spawnKeychainChild, spawnProxyChild, spawnSignerChild } from './system/children.ts';
@@ -33,6 +38,7 @@ import { ClientSetup } from './windows/client-setup.ts';
 import { loginItem } from './system/login-item.ts';
 import { broughtCommand, commandOf, noteCommand } from './system/own-command.ts';
 import { pageScheme, pageSchemeName, servePage } from './windows/page.ts';
+import { stopBeforeQuit } from './system/orderly-quit.ts';
 import { watchPower } from './system/power.ts';
 import { PreferenceFile } from './system/preferences.ts';
 import { ScreenChoice } from './system/screen-choice.ts';
@@ -45,7 +51,7 @@ import { SignInPages } from './tray/sign-in-pages.ts';
 import { forbiddenSwitches, hiddenSwitch, langSwitch } from './base/switches.ts';
 import { startSoleDaemon } from './system/sole-daemon.ts';
 import { Windows } from './windows/windows.ts';
-import { refusalWords, refusedSwitches, speak, words } from './base/words.ts';
+import { speak } from './base/words.ts';
 import { chooseLanguage } from '../words/language.ts';
 
 /** As electron-builder.yml has it: Windows shows a notification only of what its start menu knows by this name. */
@@ -63,8 +69,7 @@ export interface DesktopOptions {
 export async function startDesktop(options: DesktopOptions): Promise<void> {
   const forbidden = forbiddenSwitches(options.args);
   if (forbidden.length > 0) {
-    // Before the app is ready Linux has no dialogs: there Electron writes it to stderr.
-    dialog.showErrorBox(words().startFailed, refusedSwitches(forbidden));
+    sayRefusedSwitches(forbidden);
     app.exit(2);
     return;
   }
@@ -87,7 +92,7 @@ export async function startDesktop(options: DesktopOptions): Promise<void> {
     showAtNextStart(opening);
     await opening;
   } catch (error) {
-    dialog.showErrorBox(words().startFailed, startError(error));
+    sayStartFailed(error);
     app.exit(1);
   }
 }
@@ -145,7 +150,7 @@ async function open(options: DesktopOptions, paths: HomePaths): Promise<TrayCont
   });
   try {
     controller = connectDesktop({ options, paths, daemon, owner, pages, log });
-    stopBeforeQuit(daemon, controller);
+    stopBeforeQuit(daemon, () => controller?.close());
     await controller.refresh();
   } catch (error) {
     // Programs are served by now: what is under way is finished first.
@@ -255,19 +260,6 @@ function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopPa
   return controller;
 }
 
-/** Once a start: the app needs the socket, and ends where the person keeps the service. */
-async function mayRemoveService(): Promise<boolean> {
-  const { response } = await dialog.showMessageBox({
-    type: 'question',
-    message: words().held,
-    detail: words().heldWhat,
-    buttons: [words().removeService, words().quit],
-    defaultId: 1,
-    cancelId: 1,
-  });
-  return response === 0;
-}
-
 function clientSetup(env: NodeJS.ProcessEnv, { state }: HomePaths, owner: InProcessOwner): ClientSetup {
   const brought = broughtCommand({ env, isPackaged: app.isPackaged });
   return new ClientSetup({ env, brought, stateFolder: state, owner });
@@ -280,8 +272,12 @@ function newWindows({ after = realAfter }: DesktopOptions, preferences: Preferen
     preload: preloadFile,
     now,
     after,
-    crashed: (shown) =>
-      void offerAgain(windows, shown).catch(() => log.write('desk: no window could be opened')),
+    crashed: (shown) => {
+      const openAgain = async (): Promise<void> => {
+        if (await mayOpenAgain()) await windows.show(shown);
+      };
+      openAgain().catch(() => log.write('desk: no window could be opened'));
+    },
     sessionEnds: () => app.quit(),
   });
   return windows;
@@ -304,27 +300,11 @@ function tellOfMissingTray(env: NodeJS.ProcessEnv, { log, ...needs }: MissingTra
   const missingTray = new MissingTray({
     ...needs,
     showsTray: () => showsTray(env),
-    ask: async (message, detail, buttons) => {
-      const asked = { type: 'info', message, detail, buttons, defaultId: 0, cancelId: 0 } as const;
-      return (await dialog.showMessageBox(asked)).response;
-    },
+    ask: askOfTray,
   });
   app.on('window-all-closed', () => {
     missingTray.windowsClosed().catch(() => log.write('desk: the choices can not be read'));
   });
-}
-
-/** Says that a window's page crashed. It opens again only at the person's word: it may crash again. */
-async function offerAgain(windows: Windows, shown: PageFragment): Promise<void> {
-  const { response } = await dialog.showMessageBox({
-    type: 'warning',
-    message: words().crashed,
-    detail: words().crashedWhat,
-    buttons: [words().openAgain, words().close],
-    defaultId: 0,
-    cancelId: 1,
-  });
-  if (response === 0) await windows.show(shown);
 }
 
 function signInPages(env: NodeJS.ProcessEnv, owner: () => InProcessOwner): SignInPages {
@@ -341,37 +321,5 @@ function signInPages(env: NodeJS.ProcessEnv, owner: () => InProcessOwner): SignI
   });
 }
 
-/**
- * Electron answers each of these once, by quitting in order, and gives it back to the system then: a second one would
- * end the app at once, in the middle of a rotation that the first one waits for. A rotation has an end of its own.
- */
-const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
-/** Finishes a rotation under way before the app ends, however and however often it was asked to quit. */
-function stopBeforeQuit(daemon: Daemon, controller: TrayController): void {
-  let isDone = false;
-  app.on('before-quit', (event) => {
-    if (isDone) return;
-    event.preventDefault();
-    void daemon.stop();
-  });
-  const quit = (): void => app.quit();
-  // Once the app is ready: Electron sets its own before that, over ours.
-  for (const signal of endSignals) process.on(signal, quit);
-  const leave = async (): Promise<void> => {
-    await daemon.stopped;
-    controller.close();
-    isDone = true;
-    for (const signal of endSignals) process.off(signal, quit);
-    app.quit();
-  };
-  void leave();
-}
-
 /** Milliseconds; doesn't jump when the clock is set. */
 const now = (): number => performance.now();
-
-function startError(error: unknown): string {
-  if (!(error instanceof KeyturnError)) return words().report;
-  return refusalWords(error);
-}

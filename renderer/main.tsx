@@ -7,8 +7,13 @@ import { startStore } from './state/store.ts';
 import { language, strings } from './base/strings.ts';
 import './style/colours.css';
 import './style/page.css';
+import './style/controls.css';
 import './style/parts.css';
+import './style/dialogs.css';
 import './style/views.css';
+import './style/activity.css';
+import './style/cards.css';
+import './style/welcome.css';
 import './style/lists.css';
 
 document.documentElement.lang = language;

@@ -23,7 +23,11 @@ const compiled = path.join(folder, 'compiled');
 
 /** What vitest is called with, a list for each run: the files that read KEYTURN_SOAK, and the long forms. */
 const soakRuns = [
-  ['test/e2e/shared-home.test.ts', 'test/e2e/askers.test.ts', 'test/e2e/short-tokens.test.ts'],
+  [
+    'test/e2e/broker/shared-home.test.ts',
+    'test/e2e/programs/askers.test.ts',
+    'test/e2e/broker/short-tokens.test.ts',
+  ],
   ['--config', path.join('test', 'soak', 'vitest.config.ts')],
 ];
 

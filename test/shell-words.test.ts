@@ -5,13 +5,9 @@ import path from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 import { describe, expect, it, vi } from 'vitest';
 import { grantsOfAccount } from '../src/broker/consent/grant-choice.ts';
-import {
-  consentDenied,
-  consentRequired,
-  enteredClientStays,
-  unknownAccount,
-} from '../src/broker/refusals/refusals.ts';
-import { watchQuestions } from '../src/cli/broker/watch.ts';
+import { unknownAccount } from '../src/broker/refusals/account-refusals.ts';
+import { consentDenied, consentRequired, enteredClientStays } from '../src/broker/refusals/refusals.ts';
+import { watchQuestions } from '../src/cli/waiting/watch.ts';
 import { shellQuoted, shellWord } from '../src/base/errors.ts';
 import { ground, refused, stepUp } from './rules/ground.ts';
 

@@ -7,7 +7,7 @@
 import * as z from 'zod';
 import type { Case, Facts } from '../../src/base/errors.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
-import { proxy, proxyNamed } from '../../src/ipc/protocol/proxy-schema.ts';
+import { proxy, proxyNamed } from '../../src/ipc/protocol/schemas/proxy-schema.ts';
 import { maxLength } from '../../src/ipc/wire/limits.ts';
 import { leftCauses } from '../../src/setup/left.ts';
 

@@ -36,12 +36,13 @@ export interface BusListenerOptions {
   readonly onListening?: () => void;
 }
 
-/** Why nothing is heard: no dbus-monitor, no bus that answers, or it listened and has ended. */
+/** Why nothing is heard: no dbus-monitor, no bus that answers (in time), or it listened and has ended. */
 export type ListenerFailure = 'noProgram' | 'noBus' | 'ended';
 
 export class BusListener {
-  /** No such program, no bus, the bus is gone, somebody ended it, or `close`. */
+  /** No such program, no bus, the bus is gone, somebody ended it, `giveUp`, or `close`. */
   readonly ended: Promise<ListenerFailure>;
+  readonly #end: (why: ListenerFailure) => void;
   readonly #options: BusListenerOptions;
   #child: ChildProcess | undefined;
   #isListening = false;
@@ -51,7 +52,8 @@ export class BusListener {
     this.#options = options;
     const { promise, resolve } = Promise.withResolvers<ListenerFailure>();
     this.ended = promise;
-    void this.#run(resolve);
+    this.#end = resolve;
+    void this.#run();
   }
 
   /** True while it listens. */
@@ -61,30 +63,42 @@ export class BusListener {
 
   close(): void {
     this.#isClosed = true;
-    this.#child?.kill();
+    // One that hangs may react to nothing else, and none has anything to finish.
+    this.#child?.kill('SIGKILL');
   }
 
-  async #run(end: (why: ListenerFailure) => void): Promise<void> {
-    const { env, signals, onLocked, onListening } = this.#options;
+  /** It took too long to get on the bus, and counts as one without a bus. */
+  giveUp(): void {
+    this.#end('noBus');
+    this.close();
+  }
+
+  async #run(): Promise<void> {
+    const { env, signals, onLocked } = this.#options;
     const rules = await signals.rules(env);
-    if (this.#isClosed) return end('ended');
+    if (this.#isClosed) return this.#end('ended');
     const child = spawn('dbus-monitor', [`--${signals.bus}`, ...rules], {
       env: busVariables(env),
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     this.#child = child;
     child
-      .on('error', () => end('noProgram'))
+      .on('error', () => this.#end('noProgram'))
       .on('close', () => {
-        end(this.#isListening ? 'ended' : 'noBus');
+        this.#end(this.#isListening ? 'ended' : 'noBus');
         this.#isListening = false;
       });
     const isLock = signals.reader();
     createInterface({ input: child.stdout }).on('line', (line) => {
-      // Its first lines are the bus's own, once it listens.
-      if (!this.#isListening) onListening?.();
-      this.#isListening = true;
+      if (!this.#isListening) this.#listens();
       if (isLock(line)) onLocked();
     });
+  }
+
+  /** Its first lines are the bus's own, once it listens. */
+  #listens(): void {
+    if (this.#isClosed) return;
+    this.#isListening = true;
+    this.#options.onListening?.();
   }
 }

@@ -2,7 +2,8 @@
  * What logind says on the system's bus of this desktop session: its screen is to be locked or is locked, another user
  * has the screen, the machine is about to sleep. Not every desktop of Linux has a screen saver that says so.
  *
- * Invariant: where logind doesn't say which session is ours, every session's signals count: a lock too many.
+ * Invariant: where logind doesn't say which session is ours, the signals of all sessions count: the vault is locked too
+ * often rather than too seldom.
  */
 import { withBus } from '../../src/daemon/system/bus-questions.ts';
 import { signalHead } from './bus-listener.ts';
@@ -14,7 +15,7 @@ const manager = '/org/freedesktop/login1';
 /** D-Bus specification, "System message bus": where it is unless a variable says otherwise. */
 const standardBus = 'unix:path=/var/run/dbus/system_bus_socket';
 
-/** Nothing that means more than a path in a match rule. */
+/** Nothing that has a meaning of its own in a match rule. */
 const sessionPath = /^\/org\/freedesktop\/login1\/session\/\w+$/;
 
 /**
@@ -44,8 +45,8 @@ async function rules(env: NodeJS.ProcessEnv): Promise<readonly string[]> {
   ];
 }
 
-/** Properties of a session, and the one value of each that leaves the screen to its person. */
-const open: Readonly<Record<string, RegExp>> = {
+/** Properties of a session, each with its value while the session's person uses the screen. */
+const inUse: Readonly<Record<string, RegExp>> = {
   Active: /\bboolean true$/,
   LockedHint: /\bboolean false$/,
 };
@@ -65,7 +66,7 @@ function reader(): (line: string) => boolean {
     }
     if (member === 'PrepareForSleep') return /^\s*boolean true$/.test(line);
     if (member !== 'PropertiesChanged') return false;
-    const value = property === undefined ? undefined : open[property];
+    const value = property === undefined ? undefined : inUse[property];
     property = propertyName.exec(line)?.groups?.['name'];
     // Changed to what isn't said counts as a lock too.
     return value !== undefined && !value.test(line);

@@ -11,7 +11,7 @@ import type { ListenerFailure, LockSignals } from './bus-listener.ts';
 import { logind } from './logind.ts';
 import { screenSavers } from './screen-savers.ts';
 
-/** `starting`: it was started a moment ago. The others say why nothing is heard, or not all. */
+/** `starting`: for a few seconds after a start. The others say why nothing is heard, or not all. */
 export type ScreenLockState = 'listening' | 'starting' | ListenerFailure | 'noSystemBus';
 
 export interface ScreenLock {
@@ -65,6 +65,9 @@ const pauses = [0, 1000, 2000, 4000, 8000];
 /** Milliseconds between later tries: the bus may come back, and a bus that is gone must not make it spin. */
 const longPause = 5 * 60_000;
 
+/** Milliseconds within which a listener is on its bus, on a busy machine too. One that isn't has failed. */
+export const startTimeout = 10_000;
+
 /** Milliseconds for which a listener has to last before its end counts as the first one again. */
 const steadyAfter = 60_000;
 
@@ -115,6 +118,7 @@ class KeptListener {
   #listener: BusListener | undefined;
   #failures = 0;
   #cancelStart = (): void => undefined;
+  #cancelLate = (): void => undefined;
   #cancelSteady = (): void => undefined;
   #isClosed = false;
 
@@ -132,6 +136,7 @@ class KeptListener {
   close(): void {
     this.#isClosed = true;
     this.#cancelStart();
+    this.#cancelLate();
     this.#cancelSteady();
     this.#listener?.close();
   }
@@ -141,15 +146,18 @@ class KeptListener {
     const onListening = (): void => this.#listening();
     const listener = new BusListener({ env, signals: this.#signals, onLocked, onListening });
     this.#listener = listener;
+    this.#cancelLate = this.#after(startTimeout, () => listener.giveUp());
     void listener.ended.then((why) => this.#ended(why));
   }
 
   #listening(): void {
+    this.#cancelLate();
     this.#become('listening');
     this.#cancelSteady = this.#after(steadyAfter, () => (this.#failures = 0));
   }
 
   #ended(why: ListenerFailure): void {
+    this.#cancelLate();
     this.#cancelSteady();
     if (this.#isClosed) return;
     this.#become(why === 'noBus' && this.#signals.bus === 'system' ? 'noSystemBus' : why);

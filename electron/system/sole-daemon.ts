@@ -8,32 +8,51 @@
  */
 import { connectAsOwner } from '../../src/client/connect.ts';
 import { takeOver, timeouts } from '../../src/client/takeover.ts';
-import { KeyturnError } from '../../src/base/errors.ts';
+import { KeyturnError, reasonOf } from '../../src/base/errors.ts';
 import { refuseForeignUnit, removeService, systemdListens } from '../../src/service/user-units.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { Daemon, DaemonOptions } from '../../src/daemon/daemon.ts';
 
 /**
- * Throws what `startDaemon` throws; `broker_running` where the other one stays; `conflict` where systemd holds the socket
- * and `mayRemoveService`, which asks the person, says no, or where the unit isn't Keyturn's: then nobody is asked.
+ * Throws what `startDaemon` throws; `broker_running` where the other one stays, or else why systemd could not be asked
+ * whether it holds the socket; `conflict` where systemd holds it and `mayRemoveService`, which asks the person, says no, or
+ * where the unit isn't Keyturn's: then nobody is asked.
  */
 export async function startSoleDaemon(
   options: DaemonOptions,
   mayRemoveService: () => Promise<boolean>,
 ): Promise<Daemon> {
-  const looked = { isDone: false };
-  return takeOver(
-    async () => startDaemon(options),
-    async () => {
-      if (!looked.isDone && (await systemdListens(options.paths, options.env))) {
-        refuseForeignUnit('keyturn.socket', options.env);
-        if (!(await mayRemoveService())) throw heldBySystemd();
-        // Stops the broker behind it too.
-        await removeService(options.env);
-      } else await askToStop(options);
-      looked.isDone = true;
-    },
-  );
+  let isAsked = false;
+  /** Why systemd doesn't say whether it holds the socket. */
+  const silence: { reason?: unknown } = {};
+  const stop = async (): Promise<void> => {
+    const isFirst = !isAsked;
+    isAsked = true;
+    const isHeld = isFirst && (await systemdListens(options.paths, options.env).catch(note));
+    if (isHeld) await removeHoldingService(options.env, mayRemoveService);
+    else await askToStop(options);
+  };
+  const note = (reason: unknown): boolean => {
+    silence.reason = reason;
+    return false;
+  };
+  try {
+    return await takeOver(async () => startDaemon(options), stop);
+  } catch (error) {
+    // Perhaps systemd starts the other one again and again.
+    if (silence.reason !== undefined && reasonOf(error) === 'broker_running') throw silence.reason;
+    throw error;
+  }
+}
+
+/** Stops the broker behind the socket too. */
+async function removeHoldingService(
+  env: DaemonOptions['env'],
+  mayRemoveService: () => Promise<boolean>,
+): Promise<void> {
+  refuseForeignUnit('keyturn.socket', env);
+  if (!(await mayRemoveService())) throw heldBySystemd();
+  await removeService(env);
 }
 
 function heldBySystemd(): KeyturnError {

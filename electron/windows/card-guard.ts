@@ -2,11 +2,11 @@
  * Decides whether a yes from a window is the person's own: they saw the card, and pressed a key or button while it was
  * in front.
  *
- * Invariant: a widening answer from a window counts only if the question was on the card on the screen of a
- * visible, focused window for 500 ms without interruption, and a press of key, button or finger reached
- * that window after those 500 ms and just now; a key only after 1,000 ms, and not one that is held down. One press pays for the answers of one card. Window and press are what the
- * main process sees; that a card is on the screen is what the page says, which only makes it stricter. Time is
- * passed in.
+ * Invariant: a widening answer from a window counts only if its question's card was on the screen of a visible, focused
+ * window for 500 ms without interruption, and a press of key, button or finger reached that window after those 500 ms
+ * and just now; a key only after 1,000 ms, and not one that is held down. One press counts for the answers of one card.
+ * Window and press are what the main process sees; that a card is on the screen is what the page says, which only makes
+ * it stricter. Time is passed in.
  */
 import { KeyturnError } from '../../src/base/errors.ts';
 

@@ -5,9 +5,9 @@
  * kind of change that this page doesn't know is said to be unknown.
  */
 import { commandName } from '../../words/asker.ts';
-import { RequestingProgram } from './requesting-program.tsx';
-import { QuestionForm } from './consent-form.tsx';
-import type { CardProps, ConsentWords } from './consent-form.tsx';
+import { RequestingProgram } from './base/requesting-program.tsx';
+import { QuestionForm } from './base/consent-form.tsx';
+import type { CardProps, ConsentWords } from './base/consent-form.tsx';
 import { Fact, Facts } from '../parts/facts.tsx';
 import { overrideTarget } from '../base/untrusted-text.ts';
 import { Address, UntrustedText } from '../parts/untrusted-text.tsx';

@@ -3,10 +3,10 @@
  *
  * Invariant: every word of the program is shown as untrusted text.
  */
-import { QuestionForm } from './consent-form.tsx';
-import type { CardProps, ConsentWords } from './consent-form.tsx';
+import { QuestionForm } from './base/consent-form.tsx';
+import type { CardProps, ConsentWords } from './base/consent-form.tsx';
 import { sanitizeLabel } from '../base/untrusted-text.ts';
-import { RequestingProgram } from './requesting-program.tsx';
+import { RequestingProgram } from './base/requesting-program.tsx';
 import { strings } from '../base/strings.ts';
 
 const words = strings.card;

@@ -1,6 +1,7 @@
 /** The card of a question, or of several of one run: which card stands for which kind. */
-import { AccessCard } from './access-card.tsx';
-import { AccountCard, ChoiceCard } from './account-card.tsx';
+import { AccessCard } from './access/access-card.tsx';
+import { AccountCard } from './account-card.tsx';
+import { ChoiceCard } from './choice-card.tsx';
 import { CommandCard } from './command-card.tsx';
 import type { Questions } from '../base/cards.ts';
 import { OnCard } from '../parts/untrusted-text.tsx';

@@ -3,11 +3,11 @@
  *
  * Invariant: every setting that a yes would confirm stands on the card, with the value as the broker names it.
  */
-import { QuestionForm } from './consent-form.tsx';
-import type { CardProps } from './consent-form.tsx';
+import { QuestionForm } from './base/consent-form.tsx';
+import type { CardProps } from './base/consent-form.tsx';
 import { Fact, Facts } from '../parts/facts.tsx';
 import { UntrustedText } from '../parts/untrusted-text.tsx';
-import { maxPathLength } from './requesting-program.tsx';
+import { maxPathLength } from './base/requesting-program.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { strings } from '../base/strings.ts';
 import type { Question } from '../base/views.ts';

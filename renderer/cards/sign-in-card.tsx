@@ -6,8 +6,8 @@
  */
 import { useState } from 'preact/hooks';
 import { announce } from '../state/announcement.ts';
-import { useApprovalDelay } from './approval-delay.ts';
-import { ChangedNotice } from './consent-form.tsx';
+import { useApprovalDelay } from './base/approval-delay.ts';
+import { ChangedNotice } from './base/changed-notice.tsx';
 import { useAction } from '../state/action.ts';
 import { Fact, Facts } from '../parts/facts.tsx';
 import { Field } from '../parts/field.tsx';

@@ -5,12 +5,12 @@
  * Invariant: the host stands by itself and first, in the spelling that the browser gets. The server's words are shown
  * as untrusted text, after it.
  */
-import { QuestionForm } from './consent-form.tsx';
-import type { CardProps } from './consent-form.tsx';
+import { QuestionForm } from './base/consent-form.tsx';
+import type { CardProps } from './base/consent-form.tsx';
 import { Fact, Facts } from '../parts/facts.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
-import { RequestingProgram } from './requesting-program.tsx';
+import { RequestingProgram } from './base/requesting-program.tsx';
 import { strings } from '../base/strings.ts';
 
 const words = strings.page;

@@ -151,13 +151,13 @@ export interface ErrorDetails {
   readonly rule?: string;
   /** Seconds until another try makes sense. */
   readonly retryAfter?: number;
-  /** One of its reason's. */
+  /** One of the cases that the table lists for the reason. */
   readonly case?: Case;
   readonly facts?: Facts;
   readonly cause?: unknown;
 }
 
-/** What a window that says it in another language needs of the message: text from outside. */
+/** Texts from outside that stand in the message: a window in another language shows them beside its own sentence. */
 export interface Facts {
   /** The server's own words, as `quoted` makes them. */
   readonly said?: string;
@@ -241,8 +241,8 @@ export function quoted(text: string): string {
 }
 
 /**
- * What a line of visible text has none of, for a class of a pattern: control characters, overrides of direction, other
- * ends of lines, half characters. Here and below, patterns with Unicode classes are made when they are used: V8 checks a
+ * Characters that can't be seen, to stand between the brackets of a pattern: control characters, overrides of direction,
+ * other ends of lines, half characters. Here and below, patterns with Unicode classes are made when they are used: V8 checks a
  * literal as it reads the file, and these take a millisecond of each program's start.
  */
 export const invisible = String.raw`\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}`;

@@ -28,7 +28,7 @@ const ignored = (): void => undefined;
 
 const mayBeRead = 'other programs of yours may read its memory';
 
-/** What can stay open, with its sentence. */
+/** What may be left unprotected, each with the sentence that says so. */
 export const shieldGaps = {
   unsupported: 'this system offers no shield for its memory',
   noNative: 'its memory is not shielded: the native calls could not be loaded',
@@ -40,7 +40,7 @@ export const shieldGaps = {
 
 export type ShieldGap = keyof typeof shieldGaps;
 
-/** Shields this process. Resolves to what stays open. */
+/** Shields this process. Resolves to what is left unprotected. */
 export const shieldProcess = (platform: NodeJS.Platform = process.platform): Promise<ShieldGap[]> =>
   shield(platform, makeUndumpable);
 
@@ -52,7 +52,7 @@ export const shieldProcess = (platform: NodeJS.Platform = process.platform): Pro
 export const shieldDesktop = (platform: NodeJS.Platform = process.platform): Promise<ShieldGap[]> =>
   shield(platform, () => [...emptyCores(), ...traceable()]);
 
-/** `onLinux` keeps other processes from the memory there, and returns the steps that failed. */
+/** `onLinux` keeps other processes from the memory there, and returns what is left unprotected. */
 async function shield(
   platform: NodeJS.Platform,
   onLinux: (libc: Library) => readonly ShieldGap[],

@@ -14,11 +14,12 @@ import { chooseGrant } from './consent/grant-choice.ts';
 import type { BrokerParts } from './parts.ts';
 import type { PendingRequest } from './pending-request.ts';
 import type { Decision } from './questions/answer.ts';
-import { questionTimeout } from './questions/interaction.ts';
+import { answerInTime } from './questions/answer-in-time.ts';
 import type { Grant } from './records/grant.ts';
 import { cliClientId, isChild } from './records/local-client.ts';
 import { namesGrant } from './records/permission.ts';
 import type { Permission } from './records/permission.ts';
+import * as accountRefusals from './refusals/account-refusals.ts';
 import * as refusals from './refusals/refusals.ts';
 
 /** What a project file chooses. */
@@ -59,7 +60,8 @@ export class AccountChoices {
     const grant = await this.#permitted(pending, project);
     const { folder, mark, account } = project;
     if (this.#parts.folders.has({ folder, mark, endpoint, account })) return;
-    if (access.interaction === 'never') throw refusals.folderUnconfirmed(this.#named(pending, project));
+    if (access.interaction === 'never')
+      throw accountRefusals.folderUnconfirmed(this.#named(pending, project));
     const key = JSON.stringify(['folder', ...this.#askerOf(pending), folder, mark, account]);
     await this.#questions.join(
       key,
@@ -83,7 +85,7 @@ export class AccountChoices {
       .forEndpoint(endpoint)
       .filter(({ id }) => permissions.some((permission) => namesGrant(permission, id)));
     const permitted = [...new Set(named.map(({ account }) => account))];
-    return refusals.folderNamesOther(this.#named(pending, project), permitted);
+    return accountRefusals.folderNamesOther(this.#named(pending, project), permitted);
   }
 
   /**
@@ -94,7 +96,7 @@ export class AccountChoices {
   async choose(pending: PendingRequest, permission: Permission, accounts: readonly string[]): Promise<void> {
     const { endpoint, access, deadline } = pending;
     const name = this.#parts.clients.nameOf(access.clientId);
-    const required = refusals.accountRequired(name, endpoint, accounts);
+    const required = accountRefusals.accountRequired(name, endpoint, accounts);
     if (access.interaction === 'never') throw required;
     const key = JSON.stringify(['accounts', ...this.#askerOf(pending), ...accounts]);
     await this.#questions.join(
@@ -138,9 +140,9 @@ export class AccountChoices {
     const { verdict } = await this.#ask(pending, { accounts: [account], folder }, signal);
     if (verdict === 'no') {
       await this.#record(pending, 'refused', grant, folder);
-      throw refusals.folderRefused(this.#named(pending, project));
+      throw accountRefusals.folderRefused(this.#named(pending, project));
     }
-    if (verdict !== 'yes') throw refusals.folderUnconfirmed(this.#named(pending, project));
+    if (verdict !== 'yes') throw accountRefusals.folderUnconfirmed(this.#named(pending, project));
     const { clock, folders } = this.#parts;
     await folders.add({ folder, mark, endpoint: pending.endpoint, account, confirmedAt: clock.wall() });
     await this.#record(pending, 'confirmed', grant, folder);
@@ -151,31 +153,20 @@ export class AccountChoices {
     about: { readonly accounts: readonly string[]; readonly folder?: string },
     signal: AbortSignal,
   ): Promise<Decision> {
-    const { clock, clients, interactions } = this.#parts;
+    const { clients } = this.#parts;
     const clientName = clients.nameOf(clientId);
     const retryAfter = this.#pauses.left(clientId);
     if (retryAfter > 0) throw refusals.askedTooSoon(clientName, retryAfter);
     const asker = process?.look();
-    const over = new AbortController();
-    const either = AbortSignal.any([signal, over.signal]);
     const question = { kind: 'choice', clientId, clientName, endpoint, ...about } as const;
-    const answered = interactions.askWithTerms(
-      { ...question, ...(asker === undefined ? {} : { asker }) },
-      either,
-    );
-    const unanswered = clock.sleep(questionTimeout, either).then(() => ({ verdict: 'later' as const }));
-    for (const waiting of [answered, unanswered]) waiting.catch(() => undefined);
-    try {
-      const decision = await Promise.race([answered, unanswered]);
-      if (decision.verdict === 'yes') this.#pauses.end(clientId);
-      else this.#pauses.lengthen(clientId, endpoint);
-      return decision;
-    } catch (error) {
+    const shown = { ...question, ...(asker === undefined ? {} : { asker }) };
+    const decision = await answerInTime(this.#parts, shown, signal).catch((error: unknown) => {
       if (signal.aborted) this.#pauses.lengthen(clientId, endpoint);
       throw error;
-    } finally {
-      over.abort();
-    }
+    });
+    if (decision.verdict === 'yes') this.#pauses.end(clientId);
+    else this.#pauses.lengthen(clientId, endpoint);
+    return decision;
   }
 
   async #record(
@@ -206,7 +197,7 @@ export class AccountChoices {
   #named(
     { endpoint, access: { clientId } }: PendingRequest,
     { folder, account }: Project,
-  ): { readonly name: string; readonly endpoint: string; readonly folder: string; readonly account: string } {
+  ): accountRefusals.NamedByFolder {
     return { name: this.#parts.clients.nameOf(clientId), endpoint, folder, account };
   }
 

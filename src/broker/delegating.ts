@@ -17,6 +17,7 @@ import { isChild } from './records/local-client.ts';
 import type { ChildClient } from './records/local-client.ts';
 import { namesGrant } from './records/permission.ts';
 import type { Permission } from './records/permission.ts';
+import { accountRequired } from './refusals/account-refusals.ts';
 import * as refusals from './refusals/refusals.ts';
 
 export interface DelegationRequest {
@@ -121,7 +122,7 @@ export class Delegating {
     const choice = chooseGrant({ there: grants.forEndpoint(endpoint), comparison }, asked, covering);
     if (covering.length === 0 || choice.kind === 'ask') throw this.#current.required(access);
     if (choice.kind === 'choose')
-      throw refusals.accountRequired(this.#parts.clients.nameOf(clientId), endpoint, choice.accounts);
+      throw accountRequired(this.#parts.clients.nameOf(clientId), endpoint, choice.accounts);
     if (choice.kind !== 'use' || choice.grant.state.kind !== 'active') throw noToken(endpoint);
     // A permission names its grant once the program got a token.
     if (!namesGrant(choice.permission, choice.grant.id)) throw noToken(endpoint);

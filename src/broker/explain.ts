@@ -62,7 +62,7 @@ export function explainGrant(parts: BrokerParts, grant: Grant): Explanation {
 
 /** An attempt whose outcome isn't known; undefined while the refresh is under way, and for a grant that is over. */
 export function leftOver({ refresher }: Pick<BrokerParts, 'refresher'>, grant: Grant): Grant['attempt'] {
-  if (grant.state.kind !== 'active' || refresher.isRefreshing(grant.id)) return undefined;
+  if (grant.state.kind !== 'active' || refresher.turns.isTaken(grant.id)) return undefined;
   return grant.attempt;
 }
 
@@ -73,7 +73,7 @@ function sentences(parts: BrokerParts, grant: Grant): Sentences {
   const login = `keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}`;
   switch (state.kind) {
     case 'active':
-      return parts.refresher.isRefreshing(grant.id)
+      return parts.refresher.turns.isTaken(grant.id)
         ? refreshing
         : (forbidden(parts, grant) ?? lost(parts, grant) ?? active(parts, grant));
     case 'loginRequired':

@@ -92,7 +92,7 @@ export class Proofs {
     const { grants, cache, audit, refresher } = this.#parts;
     audit.note({ event: 'proof', outcome: reasonOf(error), grant: id, issuer });
     if (reasonOf(error) === 'key_lost')
-      await refresher.exclusive(id, async () => {
+      await refresher.turns.take(id, async () => {
         const now = grants.byId(id);
         if (now?.state.kind !== 'active') return;
         cache.dropGrant(id);

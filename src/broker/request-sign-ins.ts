@@ -18,6 +18,7 @@ import { accountLabel } from './records/grant.ts';
 import type { Grant } from './records/grant.ts';
 import { StepUpLimit } from './step-up-limit.ts';
 import { waitsForUser } from './refusals/login-required.ts';
+import { anotherSignedIn } from './refusals/account-refusals.ts';
 import * as refusals from './refusals/refusals.ts';
 import type { SignInRequest } from './sign-in/sign-in-context.ts';
 import type { SignIns } from './sign-in/sign-ins.ts';
@@ -186,7 +187,7 @@ export class RequestSignIns {
     const isMoved = signedIn.issuer !== meant.issuer || signedIn.resource !== meant.resource;
     if (!isMoved && request.account !== undefined) {
       const name = this.#parts.clients.nameOf(request.clientId);
-      throw refusals.anotherSignedIn(name, endpoint, meant, signedIn);
+      throw anotherSignedIn(name, endpoint, meant, signedIn);
     }
     await this.#consent.requirePermission(chosen, deadline);
     // What the person chose answers this request. The next one goes on with the grant that the permission names first.

@@ -14,8 +14,8 @@ import { CardPauses } from './consent/card-pauses.ts';
 import type { CurrentPermissions } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
 import type { Verdict } from './questions/answer.ts';
+import { answerInTime } from './questions/answer-in-time.ts';
 import type { ClientProcess } from './questions/client-process.ts';
-import { questionTimeout } from './questions/interaction.ts';
 import { keySubject } from './records/api-key.ts';
 import { askedTooSoon } from './refusals/refusals.ts';
 
@@ -102,27 +102,19 @@ export class ShownUrls {
     signal.throwIfAborted();
     // The card before this one took its time.
     this.#refuse(shown);
-    const { clock, clients, interactions, openBrowser } = this.#parts;
+    const { clients, openBrowser } = this.#parts;
     const clientName = clients.nameOf(clientId);
     const asker = process?.look();
-    const over = new AbortController();
-    const either = AbortSignal.any([signal, over.signal]);
     const question = { kind: 'url', clientId, clientName, endpoint, url, message } as const;
-    const answered = interactions.ask({ ...question, ...(asker === undefined ? {} : { asker }) }, either);
-    const unanswered = clock.sleep(questionTimeout, either).then(() => 'later' as const);
-    for (const pending of [answered, unanswered]) pending.catch(() => undefined);
-    try {
-      const verdict = await Promise.race([answered, unanswered]);
-      this.#settle(shown, verdict);
-      // Without a browser the person still has the address: the question shows it.
-      if (verdict === 'yes') openBrowser(url).catch(() => undefined);
-      return actions[verdict];
-    } catch (error) {
+    const asked = { ...question, ...(asker === undefined ? {} : { asker }) };
+    const { verdict } = await answerInTime(this.#parts, asked, signal).catch((error: unknown) => {
       if (signal.aborted) this.#settle(shown, 'withdrawn');
       throw error;
-    } finally {
-      over.abort();
-    }
+    });
+    this.#settle(shown, verdict);
+    // Without a browser the person still has the address: the question shows it.
+    if (verdict === 'yes') openBrowser(url).catch(() => undefined);
+    return actions[verdict];
   }
 
   #settle({ clientId, endpoint, url }: Shown, outcome: Verdict | 'withdrawn'): void {

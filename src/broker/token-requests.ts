@@ -12,11 +12,9 @@
  */
 import { reasonOf } from '../base/errors.ts';
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
-import type { Soon } from './soon.ts';
 import { canonicalResource } from '../oauth/base/resource.ts';
 import { isWithin, union, withoutOfflineAccess } from '../oauth/base/scope.ts';
 import type { AccountChoices } from './account-choices.ts';
-import { placeOf } from './account-choices.ts';
 import type { Consent } from './consent/consent.ts';
 import type { Covering, CurrentPermissions } from './consent/current-permissions.ts';
 import {
@@ -35,9 +33,12 @@ import { hasLostCompany } from './records/company.ts';
 import { isChild } from './records/local-client.ts';
 import { isBoundTo } from './records/permission.ts';
 import { refuseByPolicy } from './refusals/grant-policy.ts';
+import { unknownAccount } from './refusals/account-refusals.ts';
 import * as refusals from './refusals/refusals.ts';
 import type { Rejections } from './rejections.ts';
 import type { RequestSignIns } from './request-sign-ins.ts';
+import type { Soon } from './soon.ts';
+import { TokenRows } from './token-rows.ts';
 import { isFresh, scopeKey } from './tokens/token-cache.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
 import { ScopeExchange } from './tokens/scope-exchange.ts';
@@ -71,8 +72,7 @@ export class TokenRequests {
   readonly #exchange: ScopeExchange;
   /** Canonical endpoints, by the text that named them. */
   readonly #endpoints = new Map<string, string>();
-  /** What the audit log calls each token: a MAC over all of it. */
-  readonly #fingerprints = new WeakMap<AccessToken, string>();
+  readonly #rows: TokenRows;
 
   constructor({ parts, consent, signIns, rejections, choices }: TokenRequestParts) {
     this.#parts = parts;
@@ -82,6 +82,7 @@ export class TokenRequests {
     this.#rejections = rejections;
     this.#choices = choices;
     this.#exchange = new ScopeExchange(parts);
+    this.#rows = new TokenRows(parts);
   }
 
   /** From memory at once; else a promise. Throws, or rejects with, the refusal. */
@@ -139,7 +140,7 @@ export class TokenRequests {
   #refused({ request, endpoint }: PendingRequest, error: unknown): unknown {
     const refusal =
       error instanceof DeadlineExceeded ? this.#signIns.stillPending(request.clientId, endpoint) : error;
-    this.#note(request, endpoint, 'refused', reasonOf(refusal));
+    this.#rows.refused(request, endpoint, reasonOf(refusal));
     return refusal;
   }
 
@@ -228,7 +229,7 @@ export class TokenRequests {
         return startAgainAfter(refresher.readOrRefuse(choice.grant.id));
       case 'unknownAccount':
         this.#choices.refuseOther(pending);
-        throw refusals.unknownAccount(endpoint, choice.account, choice.known);
+        throw unknownAccount(endpoint, choice.account, choice.known);
     }
   }
 
@@ -350,49 +351,11 @@ export class TokenRequests {
     leases.used(permission, token.tokenId);
     token.handedTo.add(access.clientId);
     clients.used(access.clientId, clock.wall());
-    this.#note(request, endpoint, 'token', 'ok', { grant, token });
+    this.#rows.handedOut(request, endpoint, grant, token);
     const { accessToken, json, tokenId, expiresAt, scope } = token;
     const { resource, account, issuer } = grant;
     const tokenType = token.proofKey ? 'DPoP' : 'Bearer';
     return { accessToken, json, tokenType, tokenId, expiresAt, scope, resource, account, issuer };
-  }
-
-  /** Undefined until the audit log has its key. */
-  #fingerprintOf(token: AccessToken): string | undefined {
-    const known = this.#fingerprints.get(token);
-    if (known !== undefined) return known;
-    const fingerprint = this.#parts.audit.fingerprint(token.accessToken);
-    if (fingerprint !== undefined) this.#fingerprints.set(token, fingerprint);
-    return fingerprint;
-  }
-
-  /** The row in the audit log. */
-  #note(
-    { clientId, chosenBy }: TokenRequest,
-    endpoint: string,
-    event: 'token' | 'refused',
-    outcome: string,
-    given?: { readonly grant: Grant; readonly token: AccessToken },
-  ): void {
-    const { audit, clients } = this.#parts;
-    const folder = chosenBy && placeOf(this.#parts, clientId, chosenBy.folder);
-    const client = clients.nameOf(clientId);
-    if (!given) return audit.note({ event, outcome, client, endpoint, folder });
-    const { id: grant, resource, issuer } = given.grant;
-    const { scope } = given.token;
-    const fingerprint = this.#fingerprintOf(given.token);
-    return audit.note({
-      event,
-      outcome,
-      client,
-      endpoint,
-      folder,
-      grant,
-      resource,
-      issuer,
-      scope,
-      fingerprint,
-    });
   }
 }
 

@@ -55,8 +55,8 @@ const statuses: Partial<Record<Reason, number>> = {
 const badGateway = 502;
 
 /**
- * Writes the refusal, whose end is the caller's; `id` is that of the message that is refused. Ends the connection where
- * an answer had begun.
+ * Writes the refusal; the caller ends the response. `id` is that of the message that is refused. Ends the connection where an
+ * answer had begun.
  */
 export function refuse(response: ServerResponse, error: unknown, id: MessageId | null): void {
   if (response.headersSent || response.destroyed) {

@@ -1,17 +1,15 @@
 /**
- * The user's own units: where they lie, which of them are ours, what systemd says of them, and their end.
+ * The user's own units: where they lie, which of them are ours, whether systemd listens for us, and their end.
  *
  * Invariant: a unit that Keyturn did not write is never changed, stopped or removed.
  */
-import { execFile } from 'node:child_process';
 import { existsSync, lstatSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { promisify } from 'node:util';
-import { KeyturnError, quoted, shellWord } from '../base/errors.ts';
+import { KeyturnError, shellWord } from '../base/errors.ts';
 import { homePaths } from '../base/paths.ts';
 import type { HomePaths } from '../base/paths.ts';
-import { systemCode } from '../base/system-error.ts';
 import { socketPath } from '../ipc/wire/socket-path.ts';
+import { NoSystemd, systemctl } from './systemctl.ts';
 
 export const unitNames = ['keyturn.service', 'keyturn.socket'] as const;
 export type UnitName = (typeof unitNames)[number];
@@ -25,7 +23,7 @@ export function unitFile(name: UnitName, env: Environment = process.env): string
   return path.join(path.dirname(paths.config), 'systemd', 'user', name);
 }
 
-/** One that can't be read isn't. */
+/** A unit that can't be read counts as somebody else's. */
 export function isOurs(file: string): boolean {
   try {
     return readFileSync(file, 'utf8').startsWith(mark);
@@ -74,34 +72,17 @@ export async function removeService(env: Environment = process.env): Promise<str
   return removed;
 }
 
-/** Whether systemd listens at the socket of this home, whoever wrote the unit. False where there is no systemd. */
+/**
+ * Whether systemd listens at the socket of this home, whoever wrote the unit. False where there is no systemd. Throws as
+ * `systemctl` where there is one and it doesn't say.
+ */
 export async function systemdListens(paths: HomePaths, env: Environment): Promise<boolean> {
   const asked = ['show', '--property=ActiveState', '--property=Listen', 'keyturn.socket'];
-  const said = await systemctl(asked, env).catch(() => '');
-  const lines = said.split('\n');
-  return lines.includes('ActiveState=active') && lines.includes(`Listen=${socketPath(paths)} (Stream)`);
-}
-
-/** What `systemctl --user` prints. Throws `invalid_request` with its complaint. */
-export async function systemctl(words: readonly string[], env: Environment = process.env): Promise<string> {
   try {
-    return (await promisify(execFile)('systemctl', ['--user', ...words], { encoding: 'utf8', env })).stdout;
+    const lines = (await systemctl(asked, env)).split('\n');
+    return lines.includes('ActiveState=active') && lines.includes(`Listen=${socketPath(paths)} (Stream)`);
   } catch (error) {
-    const said: unknown =
-      typeof error === 'object' && error !== null ? Reflect.get(error, 'stderr') : undefined;
-    const why = typeof said === 'string' && said.trim() !== '' ? quoted(said.trim()) : systemCode(error);
-    throw new KeyturnError('invalid_request', `systemd refused ${quoted(words.join(' '))}: ${why}.`, {
-      hint: 'A service needs systemd, and a session of yours that it started. Without one, `keyturn daemon` runs the broker in a terminal.',
-      cause: error,
-    });
+    if (error instanceof NoSystemd) return false;
+    throw error;
   }
-}
-
-/** A word such as `enabled` or `inactive`; these questions end with a failure for some of them. */
-export async function unitState(question: 'is-enabled' | 'is-active', name: UnitName): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>();
-  execFile('systemctl', ['--user', question, name], { encoding: 'utf8' }, (error, stdout) =>
-    resolve(stdout.trim() || (error === null ? '' : 'unknown')),
-  );
-  return promise;
 }

@@ -6,7 +6,7 @@
  */
 import { KeyturnError, shellWord } from '../base/errors.ts';
 import { type Backup, keepBackup } from './backup.ts';
-import { applied } from './edit.ts';
+import { applied } from './formats/edit.ts';
 import { replaceConfig } from './files.ts';
 import type { LeftCause, WhyLeft } from './left.ts';
 import { formatOf, type Switch } from './plan.ts';

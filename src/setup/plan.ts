@@ -8,12 +8,12 @@ import path from 'node:path';
 import { createHash } from 'node:crypto';
 import { maxNameLength } from '../ipc/wire/limits.ts';
 import type { ConfigFile } from './clients.ts';
-import { applied, type Edit, type Format, NotUnderstood, type Place } from './edit.ts';
+import { applied, type Edit, type Format, NotUnderstood, type Place } from './formats/edit.ts';
 import { type FoundKey, readEntry, type Reading } from './entry.ts';
-import { jsonFormat } from './json-format.ts';
+import { jsonFormat } from './formats/json-format.ts';
 import type { WhyLeft } from './left.ts';
 import type { OwnCommand } from './own-command.ts';
-import { tomlFormat } from './toml-format.ts';
+import { tomlFormat } from './formats/toml-format.ts';
 
 interface Standing {
   /** The name of the entry in its client. */

@@ -6,11 +6,11 @@
  */
 import { createHash } from 'node:crypto';
 import { type BackedUpFile, backupsIn, openBackup, removeBackup } from './backup.ts';
-import { applied, NotUnderstood } from './edit.ts';
+import { applied, NotUnderstood } from './formats/edit.ts';
 import { readConfig, replaceConfig, textOf } from './files.ts';
 import type { SetupHome } from './setup-home.ts';
-import { jsonFormat } from './json-format.ts';
-import { tomlFormat } from './toml-format.ts';
+import { jsonFormat } from './formats/json-format.ts';
+import { tomlFormat } from './formats/toml-format.ts';
 
 export type Undone =
   | { readonly file: string; readonly outcome: 'restored' | 'unchanged' | 'gone' | 'unreadable' | 'changing' }

@@ -10,7 +10,7 @@ import { connect } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { pair } from '../../src/client/pair.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
-import { proxyStanding } from '../../src/ipc/protocol/proxy-schema.ts';
+import { proxyStanding } from '../../src/ipc/protocol/schemas/proxy-schema.ts';
 import { maxLength } from '../../src/ipc/wire/limits.ts';
 import { maxUrlLength } from '../../src/oauth/base/resource.ts';
 import { maxScopeLength } from '../../src/oauth/base/scope.ts';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TokenRequest } from '../../src/broker/questions/token-request.ts';
 import type { Grant } from '../../src/broker/records/grant.ts';
-import { tokenGet } from '../../src/ipc/protocol/token-schema.ts';
+import { tokenGet } from '../../src/ipc/protocol/schemas/token-schema.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
 import { brokerRig, inWorld, refusal, turnOfEvents } from './rig.ts';

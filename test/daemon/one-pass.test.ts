@@ -81,6 +81,7 @@ const calledByName = {
   'daemon/clients/client-processes.ts': 'which process asks',
   'daemon/system/machine-clock.ts': 'the time',
   'broker/broker.ts': 'the entry to the room: hands the request on',
+  'broker/token-rows.ts': 'the row in the audit log',
   'broker/soon.ts': 'goes on at once, where nothing has to be waited for',
   'broker/questions/token-request.ts': 'the fields of the request, and whether it asks for more scopes',
   'broker/records/local-client.ts': 'the name of the program for the audit log, and when it last came',

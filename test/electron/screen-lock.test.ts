@@ -3,15 +3,17 @@
  * monitor and logind are doubles.
  */
 import { EventEmitter } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import type { PowerMonitor } from 'electron';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { watchScreenLock } from '../../electron/system/screen-lock.ts';
+import { startTimeout, watchScreenLock } from '../../electron/system/screen-lock.ts';
 import type { ScreenLock } from '../../electron/system/screen-lock.ts';
 import { until } from '../support/home.ts';
 import { screenSession } from '../support/processes/screen-saver.ts';
 import { fakeLogind, systemBus } from '../support/processes/system-bus.ts';
 import type { Logind } from '../support/processes/system-bus.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 interface Alarm {
   readonly in: number;
@@ -50,9 +52,12 @@ function listen(env: NodeJS.ProcessEnv): Watched {
 /** After so many milliseconds a listener counts as steady. */
 const steady = 60_000;
 
+/** It waits for the next start. */
+const isPause = (one: Alarm): boolean => !one.isOver && one.in !== steady && one.in !== startTimeout;
+
 /** The pause before the next start; runs it. */
 async function passPause({ alarms }: Watched): Promise<number> {
-  const alarm = await until('it waits', () => alarms.find((one) => !one.isOver && one.in !== steady));
+  const alarm = await until('it waits', () => alarms.find(isPause));
   alarm.isOver = true;
   alarm.run();
   return alarm.in;
@@ -116,7 +121,7 @@ it.each([
     const { env } = await screenSession();
     const watched = listen({ ...process.env, ...env, ...without });
     const pauses: number[] = [];
-    const waiting = (): number => watched.alarms.filter((one) => !one.isOver && one.in !== steady).length;
+    const waiting = (): number => watched.alarms.filter(isPause).length;
     while (pauses.length < 6 * listeners) {
       // They take turns: one asks the bus first, and the other doesn't.
       await until('each waits', () => waiting() === listeners);
@@ -128,6 +133,25 @@ it.each([
     expect(watched.lock.state).toBe(why);
   },
 );
+
+it('takes a listener that hangs before it listens for one without a bus, and is lost when that goes on', async () => {
+  const { env } = await screenSession();
+  const folder = temporaryFolder();
+  writeFileSync(path.join(folder, 'dbus-monitor'), '#!/bin/sh\nexec sleep 1000\n', { mode: 0o755 });
+  const watched = listen({ ...process.env, ...env, PATH: `${folder}:${process.env['PATH']}` });
+  expect(watched.lock.state).toBe('starting');
+  const listeners = 2;
+  while (watched.lost < listeners) {
+    const alarm = await until('a time is over', () =>
+      watched.alarms.find((one) => !one.isOver && one.in !== steady),
+    );
+    alarm.isOver = true;
+    alarm.run();
+  }
+  await until('it says so', () => watched.lock.state === 'noBus');
+  watched.lock.close();
+  await until('its listeners are gone', () => Number.isNaN(listener()));
+});
 
 it('starts nothing any more once it was closed', async () => {
   const watched = listen({

@@ -134,4 +134,19 @@ esac
     expect(await systemdListens(home.paths, home.env)).toBe(false);
     expect(asked()).toContain('--user show');
   });
+
+  it('is not taken for one that nobody holds where systemd doesn’t say, but for that where there is no systemd', async () => {
+    const folder = temporaryFolder();
+    const home = newHome({ env: { PATH: `${folder}:${process.env['PATH']}` } });
+    const systemctl = path.join(folder, 'systemctl');
+    const says = (words: string): void =>
+      writeFileSync(systemctl, `#!/bin/sh\necho "Failed to connect to bus: ${words}" >&2\nexit 1\n`, {
+        mode: 0o755,
+      });
+    says('Permission denied');
+    await expect(systemdListens(home.paths, home.env)).rejects.toThrow('Permission denied');
+    says('No medium found');
+    expect(await systemdListens(home.paths, home.env)).toBe(false);
+    expect(await systemdListens(home.paths, { ...home.env, PATH: '/nonexistent' })).toBe(false);
+  });
 });

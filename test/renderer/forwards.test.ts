@@ -5,8 +5,10 @@ import { pair } from '../../src/client/pair.ts';
 import { connect } from '../../src/client/connect.ts';
 import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { emptyStatus } from '../support/homes/example-desk.ts';
 import { questionId, startPageBroker } from './page-broker.ts';
 import { button, windowsOfOneBrowser } from './page-window.ts';
+import { answering } from './written-lists.ts';
 
 const openWindow = windowsOfOneBrowser();
 
@@ -47,4 +49,17 @@ it('the window lists what is open to other machines and sandboxes, and an end fr
   await page.getByRole('button', { name: 'End build.example' }).click();
   await button(page, 'End').click();
   await section.waitFor({ state: 'detached' });
+});
+
+it('a list of open forwards that can’t be read is refused in its place, and not shown as an empty one', async () => {
+  const refusal = { reason: 'internal', message: 'The list was lost.' };
+  const answers = answering({ status: { ...emptyStatus, forwards: 1 } });
+  const { page } = await openWindow({
+    answer: async (channel, params) =>
+      channel === 'forward.list' ? { ok: false, refusal } : answers(channel, params),
+    hash: 'programs',
+  });
+  const section = page.getByRole('region', { name: 'Open to other machines and sandboxes' });
+  await section.getByText(refusal.message).waitFor();
+  expect(await section.getByText('Nothing matches the filter.').count()).toBe(0);
 });

@@ -1,7 +1,7 @@
 /** Which entries of a client's file change, to what, and what stays. */
 import { describe, expect, it } from 'vitest';
 import { configFiles, type ConfigFile } from '../../src/setup/clients.ts';
-import { applied } from '../../src/setup/edit.ts';
+import { applied } from '../../src/setup/formats/edit.ts';
 import { findingsIn, type Finding } from '../../src/setup/plan.ts';
 
 const home = '/home/ada';

@@ -1,5 +1,10 @@
-/** The forwards that are open now: which machine or sandbox may ask, for what and until when. Each ends with one press. */
+/**
+ * The forwards that are open now: which machine or sandbox may ask, for what and until when. Each ends with one press.
+ *
+ * Invariant: a list that can't be read, or not yet, is not shown as an empty one.
+ */
 import { CardList } from '../../lists/card-list.tsx';
+import { ListRow } from '../../lists/list-row.tsx';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { Refused } from '../../parts/refused.tsx';
@@ -25,12 +30,14 @@ function ForwardList() {
       <h3 id="forwards-title">{words.title}</h3>
       <p class="dim small">{words.hint}</p>
       <Refused refusal={refusal} />
-      <CardList
-        kind="permissions"
-        items={value?.forwards ?? []}
-        keyOf={({ id }) => id}
-        show={(forward) => <Forward forward={forward} />}
-      />
+      {value && value.forwards.length > 0 && (
+        <CardList
+          kind="permissions"
+          items={value.forwards}
+          keyOf={({ id }) => id}
+          show={(forward) => <Forward forward={forward} />}
+        />
+      )}
     </section>
   );
 }
@@ -39,39 +46,40 @@ function Forward({ forward }: { readonly forward: OpenForward }) {
   const { id, label, until } = forward;
   const name = sanitizeLabel(label);
   return (
-    <div class="permission">
-      <div class="permission-what">
-        <p class="permission-head">
-          <strong>
-            <UntrustedText text={label} />
-          </strong>
-        </p>
-        <Facts>
-          <Reach of={forward} />
-          <Fact name={words.until}>
-            <When at={until} />
-          </Fact>
-        </Facts>
-      </div>
-      <div class="actions">
-        <ConfirmedAction
-          button={words.end}
-          label={words.endOf({ name })}
-          title={words.endTitle}
-          what={words.endWhat}
-          confirm={words.end}
-          done={words.ended({ name })}
-          run={(action) => action.run('forward.end', { forward: id })}
-        >
-          <Facts>
-            <Fact name={strings.command.forward}>
-              <UntrustedText text={label} />
-            </Fact>
-            <Reach of={forward} />
-          </Facts>
-        </ConfirmedAction>
-      </div>
-    </div>
+    <ListRow
+      head={
+        <strong>
+          <UntrustedText text={label} />
+        </strong>
+      }
+      actions={
+        <div class="actions">
+          <ConfirmedAction
+            button={words.end}
+            label={words.endOf({ name })}
+            title={words.endTitle}
+            what={words.endWhat}
+            confirm={words.end}
+            done={words.ended({ name })}
+            run={(action) => action.run('forward.end', { forward: id })}
+          >
+            <Facts>
+              <Fact name={strings.command.forward}>
+                <UntrustedText text={label} />
+              </Fact>
+              <Reach of={forward} />
+            </Facts>
+          </ConfirmedAction>
+        </div>
+      }
+    >
+      <Facts>
+        <Reach of={forward} />
+        <Fact name={words.until}>
+          <When at={until} />
+        </Fact>
+      </Facts>
+    </ListRow>
   );
 }
 

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { announce, announceBriefly } from '../../state/announcement.ts';
 import { call } from '../../state/bridge.ts';
 import { useAction } from '../../state/action.ts';
+import { ListRow } from '../../lists/list-row.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { KeyPlace } from '../../parts/key-place.tsx';
@@ -27,30 +28,31 @@ export function PermissionRow({ program, permission }: PermissionRowProps) {
   const { resource, decision, scope } = permission;
   const isDenied = decision === 'deny';
   return (
-    <div class="permission">
-      <div class="permission-what">
-        <p class="permission-head">
+    <ListRow
+      head={
+        <>
           <Address url={resource} />
           <Mark tone={isDenied ? 'bad' : 'good'} icon={isDenied ? 'no' : 'check'}>
             {isDenied ? words.denied : words.allowed}
           </Mark>
+        </>
+      }
+      actions={<PermissionActions program={program} permission={permission} />}
+    >
+      <Accounts names={permission.accounts} />
+      {isDenied && <p class="dim small">{words.deniedWhat}</p>}
+      {permission.key && (
+        <p class="dim">
+          {words.key} <KeyPlace of={permission.key} />
         </p>
-        <Accounts names={permission.accounts} />
-        {isDenied && <p class="dim small">{words.deniedWhat}</p>}
-        {permission.key && (
-          <p class="dim">
-            {words.key} <KeyPlace of={permission.key} />
-          </p>
-        )}
-        {!isDenied && !permission.key && <Reach scope={scope} />}
-        {!isDenied && (
-          <p class="dim small">
-            <Until permission={permission} />
-          </p>
-        )}
-      </div>
-      <PermissionActions program={program} permission={permission} />
-    </div>
+      )}
+      {!isDenied && !permission.key && <Reach scope={scope} />}
+      {!isDenied && (
+        <p class="dim small">
+          <Until permission={permission} />
+        </p>
+      )}
+    </ListRow>
   );
 }
 

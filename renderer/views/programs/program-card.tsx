@@ -1,7 +1,7 @@
 /** One local client: what is known of it, when it was used, what it may reach. */
 import { useMemo } from 'preact/hooks';
 import { commandName } from '../../../words/asker.ts';
-import { FileMark, maxPathLength } from '../../cards/requesting-program.tsx';
+import { FileMark, maxPathLength } from '../../cards/base/requesting-program.tsx';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';

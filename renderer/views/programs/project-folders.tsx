@@ -1,6 +1,6 @@
 /** The folders whose project file may choose an account, as the person confirmed. Each is taken back with one press. */
 import { CardList } from '../../lists/card-list.tsx';
-import { maxPathLength } from '../../cards/requesting-program.tsx';
+import { maxPathLength } from '../../cards/base/requesting-program.tsx';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';

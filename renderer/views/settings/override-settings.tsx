@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/action.ts';
+import { ListRow } from '../../lists/list-row.tsx';
 import { Choice, Field } from '../../parts/field.tsx';
 import { Address } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel, overrideTarget } from '../../base/untrusted-text.ts';
@@ -60,28 +61,33 @@ function KnownOverride({ server, name, isOff }: KnownOverrideProps) {
     }
   };
   return (
-    <div class="permission">
-      <div class="permission-what">
-        <p class="permission-head">
+    <ListRow
+      head={
+        <>
           <Address url={place} />
           <Mark tone="warn" icon="warn">
             {name}
           </Mark>
-        </p>
-        <p>{rule}</p>
-        <p class="small">{isOff ? words.overrideOff : words.overrideDangers[name]}</p>
-      </div>
-      <div class="actions">
-        <button
-          type="button"
-          aria-label={words.overrideEndFor({ rule, server: sanitizeLabel(place) })}
-          onClick={() => void end()}
-        >
-          {words.overrideEnd}
-        </button>
-      </div>
-      <Refused refusal={action.refusal} />
-    </div>
+        </>
+      }
+      actions={
+        <>
+          <div class="actions">
+            <button
+              type="button"
+              aria-label={words.overrideEndFor({ rule, server: sanitizeLabel(place) })}
+              onClick={() => void end()}
+            >
+              {words.overrideEnd}
+            </button>
+          </div>
+          <Refused refusal={action.refusal} />
+        </>
+      }
+    >
+      <p>{rule}</p>
+      <p class="small">{isOff ? words.overrideOff : words.overrideDangers[name]}</p>
+    </ListRow>
   );
 }
 

@@ -8,6 +8,7 @@ import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/action.ts';
 import { CardList } from '../../lists/card-list.tsx';
+import { ListRow } from '../../lists/list-row.tsx';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { Field } from '../../parts/field.tsx';
@@ -45,29 +46,28 @@ function Proxy({ proxy }: { readonly proxy: ListedProxy }) {
   const { name, resource, port, state, lastUsedAt } = proxy;
   const trouble = words.states[state];
   return (
-    <div class="permission">
-      <div class="permission-what">
-        <p class="permission-head">
-          <strong>
-            <UntrustedText text={name} />
-          </strong>
-        </p>
-        <Facts>
-          <Fact name={strings.card.server}>
-            <Address url={resource} />
-          </Fact>
-          <Fact name={words.port}>{String(port)}</Fact>
-          <Fact name={strings.servers.usedBy}>
-            <Apps of={proxy} />
-          </Fact>
-          <Fact name={strings.programs.lastUsed}>
-            {lastUsedAt === undefined ? strings.never : <When at={lastUsedAt} />}
-          </Fact>
-        </Facts>
-        {trouble !== undefined && <Notice kind="warn">{trouble}</Notice>}
-      </div>
-      <ProxyActions proxy={proxy} />
-    </div>
+    <ListRow
+      head={
+        <strong>
+          <UntrustedText text={name} />
+        </strong>
+      }
+      actions={<ProxyActions proxy={proxy} />}
+    >
+      <Facts>
+        <Fact name={strings.card.server}>
+          <Address url={resource} />
+        </Fact>
+        <Fact name={words.port}>{String(port)}</Fact>
+        <Fact name={strings.servers.usedBy}>
+          <Apps of={proxy} />
+        </Fact>
+        <Fact name={strings.programs.lastUsed}>
+          {lastUsedAt === undefined ? strings.never : <When at={lastUsedAt} />}
+        </Fact>
+      </Facts>
+      {trouble !== undefined && <Notice kind="warn">{trouble}</Notice>}
+    </ListRow>
   );
 }
 

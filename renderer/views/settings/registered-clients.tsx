@@ -2,6 +2,7 @@
  * The clients of ours at issuers: those that the person entered, and apart from them what was registered by
  * itself. Each can be removed while no grant needs it; the broker says when one does.
  */
+import { ListRow } from '../../lists/list-row.tsx';
 import { CardList } from '../../lists/card-list.tsx';
 import { CopyText } from '../../parts/copy-text.tsx';
 import { ConfirmedAction } from '../../parts/confirmed-action.tsx';
@@ -54,29 +55,23 @@ function Clients({ clients }: { readonly clients: readonly Registered[] }) {
 function Client({ client }: { readonly client: Registered }) {
   const { issuer, clientId, redirectUri, registeredAt, source } = client;
   return (
-    <div class="permission">
-      <div class="permission-what">
-        <p class="permission-head">
-          <Address url={issuer} />
-        </p>
-        <Facts>
-          <Fact name={words.clientId}>
-            <UntrustedText text={clientId} />
+    <ListRow head={<Address url={issuer} />} actions={<Removal client={client} />}>
+      <Facts>
+        <Fact name={words.clientId}>
+          <UntrustedText text={clientId} />
+        </Fact>
+        <Fact name={words.proof}>{strings.registration.proofs[client.authMethod]}</Fact>
+        <Fact name={words.use}>{words.uses[client.grant ?? 'signIns']}</Fact>
+        {redirectUri !== undefined && (
+          <Fact name={words.redirectUri}>
+            <CopyText text={sanitize(redirectUri).text} />
           </Fact>
-          <Fact name={words.proof}>{strings.registration.proofs[client.authMethod]}</Fact>
-          <Fact name={words.use}>{words.uses[client.grant ?? 'signIns']}</Fact>
-          {redirectUri !== undefined && (
-            <Fact name={words.redirectUri}>
-              <CopyText text={sanitize(redirectUri).text} />
-            </Fact>
-          )}
-          <Fact name={source === 'preregistered' ? words.entered : words.registered}>
-            <When at={registeredAt} /> {source === 'metadata_document' && words.byDocument}
-          </Fact>
-        </Facts>
-      </div>
-      <Removal client={client} />
-    </div>
+        )}
+        <Fact name={source === 'preregistered' ? words.entered : words.registered}>
+          <When at={registeredAt} /> {source === 'metadata_document' && words.byDocument}
+        </Fact>
+      </Facts>
+    </ListRow>
   );
 }
 

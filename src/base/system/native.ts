@@ -1,9 +1,9 @@
 /**
  * Native code that lies in the executable itself. The system loads it from a file only.
  *
- * Invariant: what is loaded has the hash that the build knows. On Linux the file has no name by the time that it is
+ * Invariant: what is loaded has the hash that the build knows. On Linux the file loses its name before it is
  * written, so that no other program can write it, and nothing of it is left when the process ends. Windows deletes no
- * code that runs: there the file is one for all processes, in a folder of this user's, and its hash is in its name.
+ * code that runs: there all processes share one file in a folder of this user's, with its hash in its name.
  */
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';

@@ -10,8 +10,8 @@ import type { KeyturnError } from '../../base/errors.ts';
 import type { RequestDeadline } from '../../base/request-deadline.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import type { Decision } from '../questions/answer.ts';
+import { answerInTime } from '../questions/answer-in-time.ts';
 import type { ClientProcessView } from '../questions/client-process.ts';
-import { questionTimeout } from '../questions/interaction.ts';
 import type { ProxiedAsker } from '../questions/question.ts';
 import { shownKey } from '../records/api-key.ts';
 import { cliClientId, isChild } from '../records/local-client.ts';
@@ -99,7 +99,7 @@ export class Consent {
 
   async #ask(access: AccessRequest, signal: AbortSignal): Promise<void> {
     this.#refuseTooSoon(access);
-    const { clock, clients, grants, interactions, refresher } = this.#parts;
+    const { clients, grants, refresher } = this.#parts;
     // For a key the grants aren't even read.
     const there = access.key ? [] : grants.forEndpoint(access.endpoint);
     // A card shows the vault's accounts and scopes. The index is not enough.
@@ -109,10 +109,9 @@ export class Consent {
     }
     const { comparison } = refresher.secrets;
     const offer = access.key ? keyOffer : offerFor({ grants, comparison }, access, this.current.all(access));
-    const over = new AbortController();
-    const either = AbortSignal.any([signal, over.signal]);
     const asker = access.asker?.look();
-    const answered = interactions.askWithTerms(
+    const decision = await answerInTime(
+      this.#parts,
       {
         kind: 'allow',
         clientId: access.clientId,
@@ -126,19 +125,12 @@ export class Consent {
         ...forwardOf(clients.originOf(access.clientId)),
         isAllowed: () => this.changes.extendable(access) !== undefined,
       },
-      either,
-    );
-    const unanswered = clock.sleep(questionTimeout, either).then(() => ({ verdict: 'later' as const }));
-    for (const pending of [answered, unanswered]) pending.catch(() => undefined);
-    try {
-      const decision = await Promise.race([answered, unanswered]).catch((error: unknown) => {
-        if (signal.aborted) this.#pauses.lengthen(access.clientId, access.endpoint);
-        throw error;
-      });
-      await this.#settle(access, { ...offer, asker }, decision);
-    } finally {
-      over.abort();
-    }
+      signal,
+    ).catch((error: unknown) => {
+      if (signal.aborted) this.#pauses.lengthen(access.clientId, access.endpoint);
+      throw error;
+    });
+    await this.#settle(access, { ...offer, asker }, decision);
   }
 
   #proxied(clientId: string, asker: ClientProcessView | undefined): { readonly proxied?: ProxiedAsker } {

@@ -80,12 +80,12 @@ export function chooseGrant(
   return { kind: 'signIn', grant: grant ?? asked[0] };
 }
 
-/** The accounts among which a request that names none may fall: the chosen one, or else all that are named. */
+/** The accounts that may serve a request that names none: the chosen one, or else each that the permission names. */
 function openAccounts({ grants = [], account }: Permission, living: readonly Grant[]): string[] {
   // Most permissions name one grant, and this runs at every request.
   if (grants.length < 2) return [];
   const named = new Set(grants.flatMap((id) => living.find((one) => one.id === id)?.account ?? []));
-  // The person may have ended the chosen one.
+  // The chosen one may have ended meanwhile.
   return account !== undefined && named.has(account) ? [account] : [...named];
 }
 

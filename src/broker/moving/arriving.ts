@@ -61,7 +61,7 @@ export async function importGrants(parts: ArrivingParts, parcel: Parcel): Promis
     const place = placeOf(parts, parcel, grant);
     if (place === 'here') continue;
     const { id } = place ?? (await addDraft(parts, grant, clients));
-    const kept = await parts.refresher.exclusive(id, () => keep(parts, id, { parcel, grant, clients }));
+    const kept = await parts.refresher.turns.take(id, () => keep(parts, id, { parcel, grant, clients }));
     await record(parts, kept, 'imported');
     imported.push(kept);
   }

@@ -67,7 +67,7 @@ export async function exportGrants<T>(
   const grants: MovedGrant[] = [];
   try {
     for (const { id } of moving) {
-      const grant = await parts.refresher.exclusive(id, () => markMoved(parts, id));
+      const grant = await parts.refresher.turns.take(id, () => markMoved(parts, id));
       if (grant) grants.push(grant);
     }
     const registrations = await registrationsOf(parts, grants);
@@ -78,7 +78,7 @@ export async function exportGrants<T>(
     return { result, moved, staying };
   } catch (error) {
     for (const { id } of grants)
-      await parts.refresher.exclusive(id, () => comeBack(parts, id)).catch(() => undefined);
+      await parts.refresher.turns.take(id, () => comeBack(parts, id)).catch(() => undefined);
     throw error;
   }
 }
@@ -88,7 +88,7 @@ export async function takeBack(parts: MovingParts): Promise<Grant[]> {
   await vouchAll(parts);
   const back: Grant[] = [];
   for (const { id } of movedGrants(parts)) {
-    const grant = await parts.refresher.exclusive(id, () => comeBack(parts, id));
+    const grant = await parts.refresher.turns.take(id, () => comeBack(parts, id));
     if (!grant) continue;
     await record(parts, grant, 'taken back');
     back.push(grant);

@@ -1,5 +1,5 @@
 /** A local client's token request and its result. The ipc layer owns the names on the wire. */
-import type { JsonText } from '../records/json-text.ts';
+import type { JsonText } from './json-text.ts';
 import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
 import type { ApiKey } from '../records/api-key.ts';
 import type { ClientProcess } from './client-process.ts';

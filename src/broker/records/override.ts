@@ -2,7 +2,8 @@
  * Overrides: rules that the owner waived for one server that errs, or for one host in a private network.
  *
  * Invariant: off unless the owner set it, for exactly this server or host, and never where the administrator's policy
- * keeps the rule; every use is shown (list, status, audit). All but `private-address` break a MUST of the specification; PKCE itself is never waived.
+ * keeps the rule; every use is shown (list, status, audit). All but `private-address` break a MUST of the specification;
+ * PKCE itself is never waived.
  */
 import { z } from 'zod';
 import type { Overrides } from '../../oauth/base/overrides.ts';
@@ -24,7 +25,7 @@ export const privateAddress = 'private-address';
 
 export type OverrideName = keyof typeof overrideNames | typeof privateAddress;
 
-export const overrideNamesOfAll = [privateAddress, ...Object.keys(overrideNames)] as [
+export const allOverrideNames = [privateAddress, ...Object.keys(overrideNames)] as [
   OverrideName,
   ...OverrideName[],
 ];
@@ -32,7 +33,7 @@ export const overrideNamesOfAll = [privateAddress, ...Object.keys(overrideNames)
 export const overrideSchema = z.object({
   /** The protected server's canonical endpoint, the issuer as it is written, or a host as `hostOrigin` writes it. */
   server: z.string(),
-  names: z.array(z.enum(overrideNamesOfAll)),
+  names: z.array(z.enum(allOverrideNames)),
 });
 
 export type OverrideRecord = z.infer<typeof overrideSchema>;

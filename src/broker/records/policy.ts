@@ -9,7 +9,7 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 import { isLoopbackRedirect } from '../../oauth/client/registration.ts';
 import { cliClientId } from './local-client.ts';
 import type { Grant } from './grant.ts';
-import { overrideNamesOfAll } from './override.ts';
+import { allOverrideNames } from './override.ts';
 import type { OverrideName } from './override.ts';
 
 /** `https://*.example.com/path` is read as if the star were a label of its own. */
@@ -36,7 +36,7 @@ const features = ['proxies', 'forwards', 'apiKeys', 'delegation', 'moving', 'ove
 export type Feature = (typeof features)[number];
 
 /** One rule that can't be waived; `overrides` switches off all. */
-const overrideOff = overrideNamesOfAll.map((name) => `overrides:${name}` as const);
+const overrideOff = allOverrideNames.map((name) => `overrides:${name}` as const);
 
 export const policySchema = z.strictObject({
   /** Authorization servers by their issuer URL. Absent: any. */
@@ -121,15 +121,15 @@ export class Policy {
   /** Throws `policy_refused`. */
   refuseProgram({ name, executable, isChangeable = false }: Program): void {
     const { programs } = this.content;
+    if (!programs) return;
     const isCli = name === cliClientId;
-    if (!programs || (isCli && programs.includes(cliClientId))) return;
-    const isListed = executable !== undefined && programs.includes(executable);
-    if (!isCli && isListed && !isChangeable) return;
-    if (!isCli && isListed) throw refused(`others than root can change ${quoted(executable)}`);
-    const file = executable === undefined ? 'whose file is not known' : `which runs ${quoted(executable)}`;
-    throw refused(
-      `${quoted(name)}, ${name === cliClientId ? 'the command line,' : `${file},`} is not among the programs that it allows`,
-    );
+    const listed = programs.find((one) => one === (isCli ? cliClientId : executable));
+    if (listed === undefined) {
+      const file = executable === undefined ? 'whose file is not known' : `which runs ${quoted(executable)}`;
+      const what = isCli ? 'the command line' : file;
+      throw refused(`${quoted(name)}, ${what}, is not among the programs that it allows`);
+    }
+    if (!isCli && isChangeable) throw refused(`others than root can change ${quoted(listed)}`);
   }
 
   /** Milliseconds. */

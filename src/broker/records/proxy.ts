@@ -11,7 +11,7 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { ChangeRules } from '../../store/narrowing.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
 
-/** `status` shows the list unverified, so that its texts are as the wire takes them (ipc/protocol/proxy-schema.ts). */
+/** `status` shows the list unverified, so that its texts are as the wire takes them (ipc/protocol/schemas/proxy-schema.ts). */
 export const proxySchema = z.object({
   id: z.string().max(64),
   /** As the person types it. */

@@ -50,7 +50,7 @@ export async function revokeGrant(
   const ending = endHere(parts, named.id);
   // The turn below awaits this promise; until then its rejection must not count as unhandled.
   ending.catch(() => undefined);
-  return parts.refresher.exclusive(named.id, async () => {
+  return parts.refresher.turns.take(named.id, async () => {
     await ending.catch((error: unknown) => endInVault(parts, named.id, error));
     await vouched(parts, named.id);
     // End it again: a sign-in that was in the queue before us may have revived it, and this call came later.
@@ -64,7 +64,7 @@ export async function revokeGrant(
 
 /** Retries, unless the grant has changed since: a person signed in again, or asked for a try just now. */
 export async function retryRevocation(parts: RevokerParts, pending: PendingGrant): Promise<void> {
-  await parts.refresher.exclusive(pending.id, async () => {
+  await parts.refresher.turns.take(pending.id, async () => {
     if (!parts.grants.isCurrent(pending)) return;
     await vouched(parts, pending.id);
     const named = parts.grants.byId(pending.id);
@@ -79,7 +79,7 @@ export async function abandonRevocation(
   parts: RevokerParts,
   { id }: Grant,
 ): Promise<{ grant: Grant; receipt: Receipt }> {
-  return parts.refresher.exclusive(id, async () => {
+  return parts.refresher.turns.take(id, async () => {
     const { grant, state } = await endHere(parts, id);
     if (state.receipt !== 'pending') return { grant, receipt: state.receipt };
     const { liveUntil = 0 } = grant;

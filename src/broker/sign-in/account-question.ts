@@ -7,7 +7,7 @@ import { KeyturnError, quoted, reasonOf, shellQuoted, shellWord } from '../../ba
 import { revokeToken } from '../../oauth/grants/revocation.ts';
 import type { RevocationResult } from '../../oauth/grants/revocation.ts';
 import type { SignInContext, IssuedTokens, SignInParts } from './sign-in-context.ts';
-import { questionTimeout } from '../questions/interaction.ts';
+import { answerInTime } from '../questions/answer-in-time.ts';
 import type { Another, Mismatch } from './sign-in-account.ts';
 
 /** Resolves with a yes. Throws `account_mismatch`, and the signal's reason when the sign-in is withdrawn. */
@@ -21,17 +21,10 @@ export async function requireYes(
   const { issuer } = context.destination.server;
   if (another.kind === 'mismatch') throw anotherAccount(endpoint, another);
   const { known, signedIn } = another;
-  const over = new AbortController();
-  const either = AbortSignal.any([signal, over.signal]);
   const account = signedIn === undefined ? {} : { account: signedIn };
-  const asked = parts.interactions.ask({ kind: 'account', endpoint, issuer, ...account, known }, either);
-  const unanswered = parts.clock.sleep(questionTimeout, either).then(() => 'later' as const);
-  for (const pending of [asked, unanswered]) pending.catch(() => undefined);
-  try {
-    if ((await Promise.race([asked, unanswered])) !== 'yes') throw mismatch(endpoint, known, signedIn);
-  } finally {
-    over.abort();
-  }
+  const question = { kind: 'account', endpoint, issuer, ...account, known } as const;
+  const { verdict } = await answerInTime(parts, question, signal);
+  if (verdict !== 'yes') throw mismatch(endpoint, known, signedIn);
 }
 
 /** RFC 7009: revokes tokens that will not be used. Never throws: the audit log has the error. */

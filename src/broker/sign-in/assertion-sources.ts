@@ -8,11 +8,10 @@
  * a pipe.
  */
 import { createHash } from 'node:crypto';
-import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { KeyturnError, quoted, detailsOf } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
 import { keyedMutex } from '../../base/mutex.ts';
+import { namedText } from '../../base/system/named-text.ts';
 import { commandWords, printedText } from '../../base/system/printed-text.ts';
 
 /** Bytes: a JWT with a chain of certificates in its header is a few thousand long. */
@@ -88,7 +87,7 @@ export class AssertionSources {
   ): Promise<T> {
     const key = JSON.stringify([file, resource, grantId]);
     if (isByPerson) this.#failures.delete(key);
-    const text = await fileText(file, (why) => noIdToken(file, why));
+    const text = await namedText(file, { maxLength, refused: (why) => noIdToken(file, why) });
     const idToken = text.trim();
     if (!/^[\w-]+\.[\w-]+\.[\w-]*$/.test(idToken)) throw noIdToken(file, 'it holds something else');
     return this.#unlessRefused(key, idToken, redeem);
@@ -145,28 +144,13 @@ async function readAssertion(source: string, env: NodeJS.ProcessEnv): Promise<st
   const [, kind, where = ''] = /^(file|command|env):(.*)$/s.exec(source) ?? [];
   const text =
     kind === 'file'
-      ? await fileText(where, (why) => unreadable(where, why))
+      ? await namedText(where, { maxLength, refused: (why) => unreadable(where, why) })
       : kind === 'env'
         ? env[where]
         : await printed(where, env);
   const assertion = (text ?? '').trim();
   if (assertion !== '') return assertion;
   throw unreadable(source, kind === 'env' ? 'the broker was started without it' : 'it is empty');
-}
-
-/** A platform replaces the file by a symbolic link, so links are followed. A pipe would wait without end. */
-async function fileText(file: string, refused: (why: string) => KeyturnError): Promise<string> {
-  const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(() => {
-    throw refused("it is missing or can't be opened");
-  });
-  try {
-    const found = await handle.stat();
-    if (!found.isFile()) throw refused('it is not a plain file');
-    if (found.size > maxLength) throw refused(`it is longer than ${maxLength} bytes`);
-    return await handle.readFile('utf8');
-  } finally {
-    await handle.close();
-  }
 }
 
 async function printed(command: string, env: NodeJS.ProcessEnv): Promise<string> {

@@ -63,7 +63,7 @@ export async function storeGrant(
 ): Promise<Grant> {
   const target = await targetOf(parts, received, confirmAccount);
   const { id } = target.grant ?? (await addDraft(parts, received, target.account));
-  const grant = await parts.refresher.exclusive(id, () => store(parts, id, received));
+  const grant = await parts.refresher.turns.take(id, () => store(parts, id, received));
   await parts.audit.record({
     event: 'login',
     outcome: target.grant ? 'renewed' : 'new',

@@ -11,21 +11,17 @@
 import { KeyturnError, reasonOf, Unreachable } from '../../base/errors.ts';
 import type { Http } from '../../oauth/base/http.ts';
 import { refresh } from '../../oauth/grants/token.ts';
-import type { RefreshRequest, TokenResponse } from '../../oauth/grants/token.ts';
+import type { TokenResponse } from '../../oauth/grants/token.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import type { Audit } from '../../audit/audit.ts';
-import type { KeyHolders } from '../../signing/key-holders.ts';
 import type { AccessPause } from '../refusals/access-pause.ts';
-import type { AuthorizationServers } from './authorization-servers.ts';
 import { Backoff } from '../../base/backoff.ts';
 import { toWall } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
 import { isSameScope } from '../grants/grant-binding.ts';
 import { GrantSecrets } from '../grants/grant-secret.ts';
 import type { GrantSecret } from '../grants/grant-secret.ts';
-import { namesOfServers } from '../records/grant.ts';
 import type { Grant, Grants, GrantState } from '../records/grant.ts';
-import type { OverrideBook } from '../records/override.ts';
 import {
   afterRefusal,
   endedByRefusals,
@@ -35,19 +31,17 @@ import {
 } from '../refusals/refresh-refusals.ts';
 import type { Policy } from '../records/policy.ts';
 import { refuseByPolicy } from '../refusals/grant-policy.ts';
+import { GrantTurns } from './grant-turns.ts';
 import { lostAfter, narrowsForGood } from './lost-scope.ts';
 import { narrowedForGood, serverResting, unreachableUntil } from '../refusals/refusals.ts';
-import { isCompanySignIn, providerOverrides } from '../records/company.ts';
-import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
 import { deadState, whyEnded } from '../refusals/login-required.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import { scopeKey } from './token-cache.ts';
-import type { AccessToken, TokenCache } from './token-cache.ts';
+import type { AccessToken } from './token-cache.ts';
 import {
   setsOf,
   activeGrant,
   keyOfSet,
-  loginRequired,
   endedError,
   isForgottenRegistration,
   pausedBy,
@@ -57,17 +51,14 @@ import {
   clientForgotten,
 } from './failed-refresh.ts';
 import type { Progress, FailedRefresh } from './failed-refresh.ts';
+import { prepareRefresh } from './prepared-refresh.ts';
+import type { PreparedRefresh, PreparedRefreshParts } from './prepared-refresh.ts';
 
-export interface RefresherParts {
+export interface RefresherParts extends Omit<PreparedRefreshParts, 'secrets'> {
   readonly network: (endpoint: string) => Http;
   readonly clock: Clock;
-  readonly overrides: OverrideBook;
   readonly vault: Vault;
   readonly grants: Grants;
-  readonly registrations: Registrations;
-  readonly servers: AuthorizationServers;
-  readonly cache: TokenCache;
-  readonly keyHolders: KeyHolders;
   readonly audit: Audit;
   readonly pause: Pick<AccessPause, 'refuse'>;
   readonly policy: Policy;
@@ -77,6 +68,8 @@ export interface RefresherParts {
 
 export class Refresher {
   readonly secrets: GrantSecrets;
+  /** Refreshes for different scope sets of a grant follow one another, and everything else that touches its tokens. */
+  readonly turns = new GrantTurns();
   readonly #parts: RefresherParts;
   readonly #shared = new SharedWork<AccessToken>({ finishes: true });
   /** Of every server that gives tokens, by grant. */
@@ -84,10 +77,6 @@ export class Refresher {
   /** By grant; and by grant and scope set where the server can't narrow to it. */
   readonly #refusals = new RefreshRefusals();
   #isVaultInTrouble = false;
-  /** The tail of each grant's queue: refreshes for different scope sets follow one another. */
-  readonly #queues = new Map<string, Promise<unknown>>();
-  /** Turns that change no token. */
-  readonly #quiet = new WeakSet<Promise<unknown>>();
 
   constructor(parts: RefresherParts) {
     this.#parts = parts;
@@ -126,16 +115,6 @@ export class Refresher {
     return this.#refusals.last(grantId);
   }
 
-  isRefreshing(grantId: string): boolean {
-    const last = this.#queues.get(grantId);
-    return last !== undefined && !this.#quiet.has(last);
-  }
-
-  /** True while anybody refreshes, keeps or revokes a grant's tokens. */
-  get isBusy(): boolean {
-    return this.#queues.values().some((last) => !this.#quiet.has(last));
-  }
-
   /**
    * A fresh access token, with the grant's scopes or, given `scope`, with just those (RFC 6749 §6).
    * Throws `login_required` when the refresh token is dead, `Unreachable` when nobody knows,
@@ -148,7 +127,7 @@ export class Refresher {
     caller: AbortSignal,
   ): Promise<AccessToken> {
     const key = `${grantId} ${scopeKey(scope)}`;
-    return this.#shared.join(key, () => this.exclusive(grantId, () => this.#run(grantId, scope)), caller);
+    return this.#shared.join(key, () => this.turns.take(grantId, () => this.#run(grantId, scope)), caller);
   }
 
   /**
@@ -158,39 +137,19 @@ export class Refresher {
   async compareWithVault(grants: readonly Grant[]): Promise<void> {
     for (const { id } of grants) {
       if (!this.secrets.comparison.isCompared(id))
-        await this.#quietly(id, () => this.secrets.compareWithVault(id));
+        await this.turns.look(id, () => this.secrets.compareWithVault(id));
     }
   }
 
   /** For an active grant whose tokens the vault did not hold. Resolves if it holds them now; else throws why. */
   async readOrRefuse(grantId: string): Promise<void> {
-    await this.#quietly(grantId, () => this.secrets.read(grantId));
+    await this.turns.look(grantId, () => this.secrets.read(grantId));
   }
 
   /** Resolves when no refresh is under way: nothing is cut off between the server's answer and the vault. */
   async settled(): Promise<void> {
-    await Promise.allSettled(this.#queues.values());
+    await this.turns.settled();
     await this.secrets.flush();
-  }
-
-  /** Runs `work` when nothing else touches the grant's tokens: sign-in and revocation take their turn here too. */
-  async exclusive<T>(grantId: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#queues.get(grantId) ?? Promise.resolve();
-    const turn = before.then(work, work);
-    this.#queues.set(grantId, turn);
-    try {
-      return await turn;
-    } finally {
-      if (this.#queues.get(grantId) === turn) this.#queues.delete(grantId);
-    }
-  }
-
-  /** A turn in which tokens are only looked at: nobody takes it for a refresh, and no lock waits for it. */
-  async #quietly(grantId: string, work: () => Promise<unknown>): Promise<void> {
-    const turn = this.exclusive(grantId, work);
-    const last = this.#queues.get(grantId);
-    if (last) this.#quiet.add(last);
-    await turn;
   }
 
   async #run(grantId: string, scope: readonly string[] | undefined): Promise<AccessToken> {
@@ -205,7 +164,10 @@ export class Refresher {
     const grant = activeGrant(grants, grantId);
     refuseByPolicy(this.#parts, grant);
     if (scope !== undefined) await this.#refuseLosing(grant);
-    const request = await this.#prepare(grant, scope).catch((error: unknown) => this.#failed(grant, error));
+    const parts = { ...this.#parts, secrets: this.secrets };
+    const request = await prepareRefresh(parts, grant, scope).catch((error: unknown) =>
+      this.#failed(grant, error),
+    );
     const attempted = await this.#noteAttempt(grant);
     const progress: Progress = { isRotating: false };
     const answer = await this.#send(attempted, request, progress).catch((error: unknown) =>
@@ -244,35 +206,6 @@ export class Refresher {
     if (narrowsForGood(vouched, grant.issuer)) throw narrowedForGood(grant);
   }
 
-  async #prepare(grant: Grant, scope: readonly string[] | undefined): Promise<Prepared> {
-    const { registrations, servers, overrides, cache, keyHolders } = this.#parts;
-    const secret = await this.secrets.read(grant.id);
-    const { refreshToken } = secret;
-    if (refreshToken === undefined) throw loginRequired(grant, 'it has no refresh token');
-    const record = registrations.byId(grant.registrationId);
-    if (!record) throw loginRequired(grant, 'its registration is gone');
-    const clientSecret = await registrations.secret(record);
-    return {
-      record,
-      secret,
-      server: await servers.of(grant),
-      registration: record.registration,
-      ...(clientSecret === undefined ? {} : { clientSecret }),
-      refreshToken,
-      // RFC 8707 §2.2: the same resource as in the authorization request, byte for byte.
-      resource: grant.resource,
-      grantedScope: grant.scope,
-      overrides: {
-        ...overrides.for(...namesOfServers(grant)),
-        ...(isCompanySignIn(registrations, grant) ? providerOverrides : {}),
-      },
-      ...(secret.proofKey === undefined
-        ? {}
-        : { proofKey: cache.proofKey(grant.id, keyHolders.open(secret.proofKey)) }),
-      ...(scope === undefined ? {} : { scope }),
-    };
-  }
-
   /**
    * Written to disk before the request leaves (docs/reliability.md, step 1). If an earlier attempt is still recorded, we
    * keep that one, because its answer is the one we miss.
@@ -285,7 +218,11 @@ export class Refresher {
     return attempted;
   }
 
-  async #send(grant: Grant, { secret, ...request }: Prepared, progress: Progress): Promise<TokenResponse> {
+  async #send(
+    grant: Grant,
+    { secret, ...request }: PreparedRefresh,
+    progress: Progress,
+  ): Promise<TokenResponse> {
     const onRotation = async (refreshToken: string): Promise<void> => {
       progress.isRotating = true;
       await this.#rotate(grant, secret, { refreshToken, scope: request.scope });
@@ -310,7 +247,7 @@ export class Refresher {
   }
 
   /** docs/reliability.md, step 3: the record says that the refresh is over. */
-  async #keep(grant: Grant, answer: TokenResponse, { scope, secret }: Prepared): Promise<AccessToken> {
+  async #keep(grant: Grant, answer: TokenResponse, { scope, secret }: PreparedRefresh): Promise<AccessToken> {
     const { grants, cache, clock } = this.#parts;
     const lostScope = lostAfter(grant, answer, secret.narrowedTo);
     const granted = scope === undefined ? { scope: [...answer.scope], lostScope } : {};
@@ -421,11 +358,6 @@ export class Refresher {
     const refusal = this.#refusals.last(key);
     throw refusal ? refusedUntil(refusal, left) : serverResting(resource, left);
   }
-}
-
-interface Prepared extends Omit<RefreshRequest, 'onRotation'> {
-  readonly record: RegistrationRecord;
-  readonly secret: GrantSecret;
 }
 
 /** What decides about the refresh token that is kept. */

@@ -5,7 +5,7 @@
  * protected server refuses it. A grant has at most eight scope sets (invariant 10, docs/internals.md).
  */
 import { randomBytes } from 'node:crypto';
-import { jsonText, type JsonText } from '../records/json-text.ts';
+import { jsonText, type JsonText } from '../questions/json-text.ts';
 import { ProofKey } from '../../oauth/client/proof-key.ts';
 import type { SigningKey } from '../../signing/base/signing-key.ts';
 

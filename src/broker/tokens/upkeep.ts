@@ -102,7 +102,7 @@ export class Upkeep {
     if (!token || token.handedTo.size === 0 || token.margin < tickEvery) return false;
     const grant = grants.byId(grantId);
     if (grant?.state.kind !== 'active' || !grant.hasRefreshToken) return false;
-    if (refresher.backoff.left(grantId) > 0 || refresher.isRefreshing(grantId)) return false;
+    if (refresher.backoff.left(grantId) > 0 || refresher.turns.isTaken(grantId)) return false;
     const left = token.expiresAt - clock.now();
     return left > 0 && left <= quietMargin(token);
   }

@@ -1,6 +1,7 @@
-/** Waiting for a broker that has to stop. */
+/** Waiting for a process of ours that has to end, such as a broker. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { systemCode } from '../../base/system-error.ts';
 import { pollInterval, timeouts } from '../../client/takeover.ts';
 
 /** Resolves when the process has ended: true; false when it takes too long. */
@@ -18,8 +19,9 @@ export async function ended(isOver: () => boolean): Promise<boolean> {
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0) && !isZombie(pid);
-  } catch {
-    return false;
+  } catch (error) {
+    // Another user's process is alive, though no signal may be sent to it.
+    return systemCode(error) === 'EPERM';
   }
 }
 

@@ -1,7 +1,7 @@
 /** `keyturn allow CLIENT RESOURCE`: gives a local client a permission. Works before any discovery. */
 import { exitCodes, quoted, shellWord } from '../../base/errors.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
-import { accountNote } from '../terminal/account-note.ts';
+import { accountNote } from '../words/account-note.ts';
 import { durationFrom, resourceFrom, scopeFrom, UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';

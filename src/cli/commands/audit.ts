@@ -1,5 +1,5 @@
 /** `keyturn audit tail|verify|export`: who got what when, and whether the log was tampered with. */
-import { tailRows } from '../terminal/audit-rows.ts';
+import { tailRows } from '../words/audit-rows.ts';
 import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { UsageError } from '../terminal/arguments.ts';

@@ -8,7 +8,7 @@ import { exitCodes, KeyturnError, reasons } from '../../base/errors.ts';
 import { endpointUrl } from '../../client/endpoint-url.ts';
 import type { NamedAccount } from '../../bridge/server/authorized-fetch.ts';
 import type { Connection } from '../../client/connection.ts';
-import { kinds } from '../programs/asked.ts';
+import { kinds } from '../asking/asked.ts';
 import { withProjectAccount } from '../project/project-folder.ts';
 import { startEntry } from '../programs/entry.ts';
 import { entryName, nameOfServer } from '../programs/entry-name.ts';
@@ -102,7 +102,7 @@ async function connectBeforehand(
   const resource = endpoint.href;
   const named = await projectAccount(resource);
   if (isInBackground) {
-    const { askInBackground } = await import('../programs/asker.ts');
+    const { askInBackground } = await import('../asking/asker.ts');
     return askInBackground({ as: name, params: { resource, kinds, ...named } });
   }
   const { connectEntry } = await import('../programs/entry-connect.ts');

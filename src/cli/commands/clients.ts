@@ -3,7 +3,7 @@ import path from 'node:path';
 import { exitCodes } from '../../base/errors.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
-import { keyPlaceWords } from '../terminal/key-rows.ts';
+import { keyPlaceWords } from '../words/key-rows.ts';
 import { print, printJson, printTable, processName, say, when } from '../terminal/output.ts';
 
 export const command = defineCommand(

@@ -6,7 +6,7 @@ import { exitCodes, shellWord } from '../../base/errors.ts';
 import { resourceFrom, UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
-import { sayKeyLives, sayNothingRevoked } from '../terminal/permission-end.ts';
+import { sayKeyLives, sayNothingRevoked } from '../words/permission-end.ts';
 
 export const command = defineCommand(
   {

@@ -5,7 +5,7 @@
  * no disk; the rest of the environment is as it was.
  */
 import { quoted } from '../../base/errors.ts';
-import { askedBy } from '../programs/asked.ts';
+import { askedBy } from '../asking/asked.ts';
 import { runInPlace } from '../programs/child.ts';
 import { type Credential, credentialInBackground, credentialWithin } from '../programs/credential-within.ts';
 import { credentialsTogether, unattended } from '../programs/credentials-together.ts';

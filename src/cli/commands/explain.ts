@@ -3,8 +3,8 @@ import { exitCodes, quoted, reasonOf } from '../../base/errors.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { withGrant } from '../broker/named-grant.ts';
-import { keyPlaceWords } from '../terminal/key-rows.ts';
-import type { ListedKey } from '../terminal/key-rows.ts';
+import { keyPlaceWords } from '../words/key-rows.ts';
+import type { ListedKey } from '../words/key-rows.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { pauseEnd, print, printJson, printTable, when } from '../terminal/output.ts';
 

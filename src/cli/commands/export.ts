@@ -15,7 +15,7 @@ import { connect, interruptible } from '../broker/connection.ts';
 import { ask, call } from '../broker/request.ts';
 import { UsageError } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
-import { movedLines } from '../terminal/account-note.ts';
+import { movedLines } from '../words/account-note.ts';
 import { print, say } from '../terminal/output.ts';
 import { choosePassphrase, linesFromStdin } from '../terminal/passphrase-prompt.ts';
 

@@ -6,7 +6,7 @@
  */
 import { exitCodes } from '../../base/errors.ts';
 import type { TokenResult } from '../../ipc/wire/token-messages.ts';
-import { askedBy } from '../programs/asked.ts';
+import { askedBy } from '../asking/asked.ts';
 import { credentialWithin } from '../programs/credential-within.ts';
 import { resourceFrom, secondsFrom } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
@@ -61,7 +61,7 @@ export const command = defineCommand(
     const validity = secondsFrom(options['min-validity'], '--min-validity') ?? defaultValidity;
     const timeout = secondsFrom(options.timeout, '--timeout') ?? defaultTimeout;
     const asked = await askedBy(options, resourceFrom(resource), validity);
-    if (options['in-background']) return (await import('../programs/asker.ts')).askInBackground(asked);
+    if (options['in-background']) return (await import('../asking/asker.ts')).askInBackground(asked);
     const given = await credentialWithin(asked, {
       command: ['headers'],
       within: timeout * 1000,

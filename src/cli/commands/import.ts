@@ -10,7 +10,7 @@ import { maxLength } from '../../ipc/wire/limits.ts';
 import { connect, interruptible } from '../broker/connection.ts';
 import { call } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
-import { movedLines } from '../terminal/account-note.ts';
+import { movedLines } from '../words/account-note.ts';
 import { print, say } from '../terminal/output.ts';
 import { askPassphrase, linesFromStdin } from '../terminal/passphrase-prompt.ts';
 

@@ -8,7 +8,7 @@ import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
 import { resourceFrom, UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
-import { showKeys } from '../terminal/key-rows.ts';
+import { showKeys } from '../words/key-rows.ts';
 import { printJson, say } from '../terminal/output.ts';
 import { askSecret } from '../terminal/passphrase-prompt.ts';
 import type { Input, Statement } from '../terminal/statement.ts';

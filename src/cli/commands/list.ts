@@ -2,9 +2,9 @@
 import { exitCodes, quoted } from '../../base/errors.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
-import { showKeys } from '../terminal/key-rows.ts';
+import { showKeys } from '../words/key-rows.ts';
 import { pauseEnd, print, printJson, printTable, say, when } from '../terminal/output.ts';
-import { receiptNotes } from '../terminal/receipt.ts';
+import { receiptNotes } from '../words/receipt.ts';
 
 type Grant = Awaited<ReturnType<typeof ask<'grant.list'>>>['grants'][number];
 

@@ -7,9 +7,9 @@ import type { Connection } from '../../client/connection.ts';
 import { connectAsOwner } from '../../client/connect.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import { connect, interruptible, throughTakeover } from '../broker/connection.ts';
-import { pasteAddress } from '../broker/paste.ts';
+import { pasteAddress } from '../waiting/paste.ts';
 import { printJson } from '../terminal/output.ts';
-import { questionsBefore, watchQuestions } from '../broker/watch.ts';
+import { questionsBefore, watchQuestions } from '../waiting/watch.ts';
 
 export const command = defineCommand(
   {

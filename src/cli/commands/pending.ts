@@ -2,7 +2,8 @@
 import { exitCodes, quoted, shellQuoted, shellWord } from '../../base/errors.ts';
 import { askWhere } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
-import { keyPlaceWords } from '../terminal/key-rows.ts';
+import { choiceOptions, choiceQuestion } from '../words/choice-words.ts';
+import { keyPlaceWords } from '../words/key-rows.ts';
 import { hostOf, print, printJson, processName, say, when } from '../terminal/output.ts';
 
 export const command = defineCommand(
@@ -82,20 +83,19 @@ function describe(question: Question, isDesk: boolean): string[] {
   }
 }
 
-function choiceLines({ id, client, resource, accounts = [], folder }: Question): string[] {
-  const names = accounts.map(quoted).join(', ');
-  return folder === undefined
-    ? [`${id}  Which account should ${client} use at ${resource}, where a request names none: ${names}?`]
-    : [
-        `${id}  Should the project file in ${quoted(folder)} choose the account ${names} at ${resource}?`,
-        `  ${client} says that it runs there. A yes counts for every program of yours in that folder.`,
-      ];
+function choiceLines({ id, client = '', resource = '', accounts = [], folder }: Question): string[] {
+  const sentence = choiceQuestion({ client, resource, accounts, folder });
+  const claim = `  ${client} says that it runs there. A yes counts for every program of yours in that folder.`;
+  return [
+    `${id}  ${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`,
+    ...(folder === undefined ? [] : [claim]),
+  ];
 }
 
 function choiceAnswers({ id, accounts = [], folder }: Question): string[] {
-  if (folder !== undefined) return [`  keyturn answer ${shellWord(id)} yes|no|later`];
+  const options = choiceOptions({ accounts, folder });
   return [
-    ...accounts.map((one) => `  keyturn answer ${shellWord(id)} yes --account ${shellQuoted(one)}`),
+    ...options.map((option) => `  keyturn answer ${shellWord(id)} yes${option}`),
     `  keyturn answer ${shellWord(id)} no|later`,
   ];
 }

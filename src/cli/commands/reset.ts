@@ -18,7 +18,7 @@ import { connect, connectIfRunning } from '../broker/connection.ts';
 import { isHome, removeHomeFiles } from '../broker/home-files.ts';
 import { print, printJson } from '../terminal/output.ts';
 import { sayIfSlow } from '../terminal/progress.ts';
-import { receiptLine } from '../terminal/receipt.ts';
+import { receiptLine } from '../words/receipt.ts';
 import { answerTo, isAtTerminal } from '../terminal/standard-input.ts';
 
 export const command = defineCommand(

@@ -6,7 +6,7 @@ import { defineCommand } from '../terminal/command.ts';
 import { withGrant } from '../broker/named-grant.ts';
 import { print, printJson, say } from '../terminal/output.ts';
 import { sayIfSlow } from '../terminal/progress.ts';
-import { receiptLine } from '../terminal/receipt.ts';
+import { receiptLine } from '../words/receipt.ts';
 import { answerTo, isAtTerminal } from '../terminal/standard-input.ts';
 
 export const command = defineCommand(

@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { exitCodes, KeyturnError } from '../../base/errors.ts';
 import { deskCommandFile, homePaths } from '../../base/paths.ts';
 import { stopBroker } from '../broker/restart.ts';
-import { removeService, removeUnits, systemctl, unitNames, unitState } from '../../service/user-units.ts';
+import { NoSystemd, systemctl, unitState } from '../../service/systemctl.ts';
+import { removeService, removeUnits, unitNames } from '../../service/user-units.ts';
 import { writeUnits } from '../service/written-units.ts';
 import { UsageError } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
@@ -76,8 +77,15 @@ async function remove(): Promise<void> {
 }
 
 async function status(): Promise<void> {
-  for (const name of unitNames) {
-    const [enabled, active] = [await unitState('is-enabled', name), await unitState('is-active', name)];
-    print(`${name.padEnd(16)} ${enabled}, ${active}`);
+  try {
+    for (const name of unitNames) {
+      // First: this question needs a systemd that runs.
+      const active = await unitState('is-active', name);
+      const enabled = await unitState('is-enabled', name);
+      print(`${name.padEnd(16)} ${enabled}, ${active}`);
+    }
+  } catch (error) {
+    if (!(error instanceof NoSystemd)) throw error;
+    print(error.message);
   }
 }

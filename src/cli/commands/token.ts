@@ -14,7 +14,7 @@ import { withProjectAccount } from '../project/project-folder.ts';
 import { resourceFrom, scopeFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { connect, interruptible, throughRestart } from '../broker/connection.ts';
-import { watchLater } from '../broker/watch-later.ts';
+import { watchLater } from '../waiting/watch-later.ts';
 import { print, printJson, say } from '../terminal/output.ts';
 import type { Input, Statement } from '../terminal/statement.ts';
 import { timeoutOption, tokenOptions, unattendedOption, validityOption } from '../terminal/token-options.ts';

@@ -2,7 +2,7 @@
 import { exitCodes } from '../../base/errors.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
-import { sayNothingRevoked } from '../terminal/permission-end.ts';
+import { sayNothingRevoked } from '../words/permission-end.ts';
 
 export const command = defineCommand(
   {

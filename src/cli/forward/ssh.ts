@@ -8,22 +8,14 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import {
-  lstatSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { KeyturnError, quoted, Unreachable } from '../../base/errors.ts';
 import { systemCode } from '../../base/system-error.ts';
+import { ownFolder } from './own-folder.ts';
+import { maxLines, SshLog } from './ssh-log.ts';
 
 const run = promisify(execFile);
 
@@ -68,35 +60,12 @@ export interface OtherMachine {
  * the attempt, and rejects with the signal's reason.
  */
 export async function connectOverSsh(host: string, signal: AbortSignal): Promise<OtherMachine> {
-  removeLeftovers();
-  const folder = mkdtempSync(path.join(tmpdir(), `${folderPrefix}${process.pid}-`));
+  const folder = ownFolder();
   try {
     return await opened(host, folder, signal);
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
     throw error;
-  }
-}
-
-const folderPrefix = 'keyturn-ssh-';
-
-/** The folders of commands that were killed, by their process ids. One that is used again is removed another time. */
-function removeLeftovers(): void {
-  for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(folderPrefix))) {
-    const pid = Number(/^\d+(?=-)/.exec(name.slice(folderPrefix.length))?.[0]);
-    const folder = path.join(tmpdir(), name);
-    const found = lstatSync(folder, { throwIfNoEntry: false });
-    if (!found?.isDirectory() || found.uid !== process.getuid?.() || !isEnded(pid)) continue;
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-function isEnded(pid: number): boolean {
-  try {
-    if (pid > 0) process.kill(pid, 0);
-    return false;
-  } catch (error) {
-    return systemCode(error) === 'ESRCH';
   }
 }
 
@@ -106,7 +75,7 @@ async function opened(host: string, folder: string, signal: AbortSignal): Promis
   const checked = await verifying(host);
   // -v: nothing else says which host key was verified. -E: the server's banner goes to stderr, and can't pass for it.
   const options = ['-v', '-E', log.file, '-M', '-S', control, ...ownOptions, ...checked];
-  // It reads what never comes: if this process is killed, its end of the pipe closes, and the connection ends.
+  // `cat` there waits for input that never comes. If this process is killed, the pipe closes, and the connection ends.
   const master = spawn('ssh', [...options, '--', host, 'exec cat'], { stdio: ['pipe', 'ignore', 'ignore'] });
   master.stdin.on('error', () => undefined);
   const machine = new Session(host, control, master);
@@ -155,72 +124,6 @@ async function verifying(host: string): Promise<string[]> {
     throw unreachable(host, linesOf(error));
   }
 }
-
-/** Of a certificate it shows the host's own key too, which ssh verifies by the authority, or else by itself. */
-const hostKeyLine =
-  /^debug1: Server host (?:key: \S+ (SHA256:[\w+/]{43})\s*$|certificate: \S+ (SHA256:[\w+/]{43}), )/;
-
-/** What `ssh -v` writes of one connection. A jump host's own process writes elsewhere. */
-class SshLog {
-  readonly file: string;
-  #complaints: readonly string[] = [];
-  readonly #emptying: NodeJS.Timeout;
-
-  constructor(file: string) {
-    this.file = file;
-    writeFileSync(file, '', { mode: 0o600 });
-    // It says something of each connection that comes by.
-    this.#emptying = setInterval(() => this.#emptyIfLong(), lookEvery).unref();
-  }
-
-  hostKey(): string | undefined {
-    // The first such line: what a host says of itself before it stands in other lines, and a certificate's own words,
-    // which may hold line breaks, come after it.
-    for (const line of this.#read().split('\n')) {
-      const [, key, certified] = hostKeyLine.exec(line) ?? [];
-      if (key !== undefined || certified !== undefined) return key ?? certified;
-    }
-    return undefined;
-  }
-
-  /** The last lines that aren't for a search of a fault; also after the end. */
-  complaints(): readonly string[] {
-    return this.#complaints;
-  }
-
-  end(): void {
-    clearInterval(this.#emptying);
-    const lines = this.#read().split('\n');
-    const isSaid = (line: string): boolean => line !== '' && !/^(?:debug\d: |OpenSSH_)/.test(line);
-    this.#complaints = lines
-      .map((line) => line.trim())
-      .filter(isSaid)
-      .slice(-maxLines);
-  }
-
-  /** Empty where another program removed it: it says what went wrong, and nothing rests on it once the key is read. */
-  #read(): string {
-    try {
-      return readFileSync(this.file, 'utf8');
-    } catch {
-      return '';
-    }
-  }
-
-  /** The other end decides how many connections come by. */
-  #emptyIfLong(): void {
-    const size = statSync(this.file, { throwIfNoEntry: false })?.size ?? 0;
-    if (size > maxLog) truncateSync(this.file);
-  }
-}
-
-/** Milliseconds between two looks at the size of the log. */
-const lookEvery = 5000;
-
-/** Bytes: far more than the beginning takes, where the host key stands. */
-const maxLog = 1024 * 1024;
-
-const maxLines = 5;
 
 class Session {
   readonly gone: Promise<void>;

@@ -12,8 +12,8 @@ import type { Connection } from '../../client/connection.ts';
 import { isBound } from '../../ipc/wire/token-messages.ts';
 import type { CredentialGetParams, KeyResult, TokenResult } from '../../ipc/wire/token-messages.ts';
 import { interruptible, throughRestart } from '../broker/connection.ts';
-import { watchLater } from '../broker/watch-later.ts';
-import type { Asked } from './asked.ts';
+import { watchLater } from '../waiting/watch-later.ts';
+import type { Asked } from '../asking/asked.ts';
 import { connectAs, startEntry } from './entry.ts';
 
 /** The question is open, and the person has not answered it in time. */
@@ -54,7 +54,7 @@ export async function credentialWithin(asked: Asked, bounds: Bounds): Promise<Cr
     }
     // The questions of an entry stand already.
     if (asked.as !== undefined || !open.includes(reasonOf(error))) throw error;
-    const { leaveQuestion } = await import('./standing-question.ts');
+    const { leaveQuestion } = await import('../asking/standing-question.ts');
     leaveQuestion(asked, command);
     throw standing(error, again);
   }

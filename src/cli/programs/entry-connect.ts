@@ -5,7 +5,7 @@
  * window. One who was refused before is asked anew: a person started this.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { exitCodes, KeyturnError, quoted, shellQuoted, shellWord } from '../../base/errors.ts';
+import { exitCodes, KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import { locate } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
 import { pollInterval } from '../../client/takeover.ts';
@@ -14,15 +14,16 @@ import { deskCapability } from '../../ipc/wire/capabilities.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { connect } from '../broker/connection.ts';
 import { call } from '../broker/request.ts';
-import { watchQuestions } from '../broker/watch.ts';
-import { keyPlaceWords } from '../terminal/key-rows.ts';
+import { watchQuestions } from '../waiting/watch.ts';
+import { choiceOptions, choiceQuestion } from '../words/choice-words.ts';
+import { keyPlaceWords } from '../words/key-rows.ts';
 import { say } from '../terminal/output.ts';
 import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
-import { type Asked, kinds } from './asked.ts';
-import { askPerson, maxAsking } from './asker.ts';
-import { AskingFiles } from './asking-files.ts';
+import { type Asked, kinds } from '../asking/asked.ts';
+import { askPerson, maxAsking } from '../asking/asker.ts';
+import { AskingFiles } from '../asking/asking-files.ts';
 import type { Entry } from './entry.ts';
-import { forgetRefusal } from './pairing.ts';
+import { forgetRefusal } from '../asking/pairing.ts';
 
 /** Throws what a request for a token throws. */
 export async function connectEntry({ name, resource, account, chosenBy }: Entry): Promise<void> {
@@ -150,11 +151,9 @@ function tellQuestions(
 
 function wordsOf(question: Question, { name, resource }: Entry): string {
   const { kind, code, key, folder, accounts = [] } = question;
-  const names = accounts.map(quoted).join(', ');
   if (kind === 'choice') {
-    return folder === undefined
-      ? `keyturn: which account should ${quoted(name)} use at ${quoted(resource)}: ${names}?`
-      : `keyturn: should the project file in ${quoted(folder)} choose the account ${names} at ${quoted(resource)}?`;
+    const named = { client: quoted(name), resource: quoted(resource) };
+    return `keyturn: ${choiceQuestion({ ...named, accounts, folder })}`;
   }
   const what =
     kind === 'pair'
@@ -167,11 +166,7 @@ function wordsOf(question: Question, { name, resource }: Entry): string {
 
 function tell({ id, kind, folder, accounts = [] }: Question, words: string, isDesk: boolean): void {
   say(words);
-  const [first] = accounts;
-  const option =
-    kind === 'choice' && folder === undefined && first !== undefined
-      ? ` --account ${shellQuoted(first)}`
-      : '';
+  const [option = ''] = kind === 'choice' ? choiceOptions({ accounts, folder }) : [];
   say(
     isDesk
       ? `  ${kind === 'pair' ? 'Compare the code, and answer' : 'Answer'} in Keyturn’s window.`

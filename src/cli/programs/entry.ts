@@ -12,7 +12,7 @@ import type { ChosenBy } from '../../ipc/wire/token-messages.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
 import { connect, connectIfRunning, requireBroker, throughRestart } from '../broker/connection.ts';
-import { type Asked, kinds } from './asked.ts';
+import { type Asked, kinds } from '../asking/asked.ts';
 
 /** Starts a broker where none runs, at later requests of an entry too. Throws `unpaired` where the entry has no key. */
 export async function connectAs(name: string | undefined): Promise<Connection> {
@@ -79,7 +79,7 @@ export async function startEntry(
   // Nobody is asked without a broker; an entry without a key has not started one yet.
   await requireBroker();
   const signal = AbortSignal.timeout(wait);
-  const { untilAnswered } = await import('./standing-question.ts');
+  const { untilAnswered } = await import('../asking/standing-question.ts');
   let isLate = false;
   for (let isOver = false; !isOver;) {
     isOver = true;
@@ -121,7 +121,7 @@ async function ready({ as, params }: Asked): Promise<Outcome> {
 
 async function refuseRemembered({ name }: Entry, { reason }: KeyturnError): Promise<void> {
   if (reason !== 'unpaired') return;
-  const { isPaired, refusedBefore, wasRefused } = await import('./pairing.ts');
+  const { isPaired, refusedBefore, wasRefused } = await import('../asking/pairing.ts');
   if (wasRefused(name)) throw refusedBefore(name);
   if (!isPaired(name)) return;
   throw new KeyturnError('unpaired', `The broker does not know the key of ${quoted(name)}.`, {
@@ -157,7 +157,7 @@ async function unanswered(
 }
 
 async function codeOf(entry: Pick<Entry, 'name'>): Promise<string | undefined> {
-  const { AskingFiles } = await import('./asking-files.ts');
+  const { AskingFiles } = await import('../asking/asking-files.ts');
   const { locate } = await import('../../client/connect.ts');
   return (await AskingFiles.ofPairing(locate().paths, entry.name).read()).code;
 }

@@ -5,15 +5,16 @@
  * anything else, is refused whole, with the line. No message holds content of the file but a key.
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { z } from 'zod';
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import { unreadableFile } from '../../base/private-file.ts';
 import { systemCode } from '../../base/system-error.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
-import { NotUnderstood } from '../../setup/edit.ts';
-import { tomlItems } from '../../setup/toml-items.ts';
-import type { Item } from '../../setup/toml-items.ts';
+import { NotUnderstood } from '../../setup/formats/edit.ts';
+import { tomlItems } from '../../setup/formats/toml-items.ts';
+import type { Item } from '../../setup/formats/toml-items.ts';
 
 /** Bytes. A line for each of a hundred servers takes a third. */
 const maxBytes = 16 * 1024;
@@ -47,9 +48,9 @@ function textOf(file: string): string {
     throw refused(file, `it could not be opened (${systemCode(error)})`, 'Make it readable, or remove it.');
   }
   try {
-    const { mode, size, uid } = fstatSync(descriptor);
-    refuseForeign(file, { mode, uid, isFile: fstatSync(descriptor).isFile() });
-    if (size > maxBytes)
+    const found = fstatSync(descriptor);
+    refuseForeign(file, found);
+    if (found.size > maxBytes)
       throw refused(file, `it has more than ${maxBytes} bytes`, 'Keep only the lines that name an account.');
     const bytes = Buffer.alloc(maxBytes);
     return new TextDecoder('utf-8', { fatal: true }).decode(
@@ -64,13 +65,12 @@ function textOf(file: string): string {
 }
 
 /** Windows has neither such owners nor such modes. */
-function refuseForeign(
-  file: string,
-  { mode, uid, isFile }: { readonly mode: number; readonly uid: number; readonly isFile: boolean },
-): void {
-  if (!isFile) throw refused(file, 'it is no plain file', 'Put a plain file in its place, or remove it.');
+function refuseForeign(file: string, found: Stats): void {
+  if (!found.isFile())
+    throw refused(file, 'it is no plain file', 'Put a plain file in its place, or remove it.');
   const own = process.getuid?.();
   if (own === undefined) return;
+  const { mode, uid } = found;
   if (uid !== own)
     throw refused(
       file,

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import type { Broker } from '../../broker/broker.ts';
 import { cliClientId, isChild } from '../../broker/records/local-client.ts';
 import { providerAt } from '../../broker/records/company.ts';
-import { overrideNamesOfAll } from '../../broker/records/override.ts';
+import { allOverrideNames } from '../../broker/records/override.ts';
 import type { Feature, Program } from '../../broker/records/policy.ts';
 import { changerOf } from '../../base/system/changers.ts';
 import { attestedFileOf } from '../../ipc/peer/program.ts';
@@ -64,7 +64,7 @@ export function refuseByPolicy(broker: Broker, caller: Caller, method: MethodNam
   if (waived?.on) policy.refuseOverride(waived.name);
 }
 
-const waivedRule = z.object({ name: z.enum(overrideNamesOfAll), on: z.boolean() });
+const waivedRule = z.object({ name: z.enum(allOverrideNames), on: z.boolean() });
 
 /** The company's provider, where the person signs in for its servers, is an issuer and no protected server. */
 function refusePlace(broker: Broker, method: MethodName, endpoint: string): void {

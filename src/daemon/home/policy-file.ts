@@ -38,7 +38,7 @@ export async function readPolicy(file: string): Promise<Policy> {
   throw unusable(file, `${quoted(issue?.path.join('.') ?? '')}: ${issue?.message ?? 'bad value'}`);
 }
 
-/** A link that leads nowhere is there. */
+/** True also for a link that leads nowhere. */
 async function isThere(name: string): Promise<boolean> {
   try {
     await lstat(name);

@@ -181,7 +181,7 @@ export function clocksAnswer({ grants, servers }: Broker['parts']): ResultOf<'st
 
 function shownState({ parts }: Broker, grant: Grant): string {
   if (grant.state.kind !== 'active') return grant.state.kind;
-  return parts.refresher.isRefreshing(grant.id) ? 'refreshing' : 'active';
+  return parts.refresher.turns.isTaken(grant.id) ? 'refreshing' : 'active';
 }
 
 type ClientAnswer = ResultOf<'client.list'>['clients'][number];

@@ -8,8 +8,7 @@
  */
 import type { Verdict } from '../../broker/questions/answer.ts';
 import { CardPauses } from '../../broker/consent/card-pauses.ts';
-import { questionTimeout } from '../../broker/questions/interaction.ts';
-import { requestDeadline, DeadlineExceeded } from '../../base/request-deadline.ts';
+import { answerInTime } from '../../broker/questions/answer-in-time.ts';
 import type { Broker } from '../../broker/broker.ts';
 import type { ApprovalRequest } from '../../broker/questions/question.ts';
 import { KeyturnError } from '../../base/errors.ts';
@@ -69,17 +68,8 @@ export class Approvals {
 
   async #ask(caller: Caller, request: ApprovalRequest): Promise<Verdict> {
     const { broker, processes } = this.#parts;
-    const { clock, interactions } = broker.parts;
-    const waiting = requestDeadline(clock, questionTimeout, caller.signal);
     const asker = processes.of(caller).look();
-    try {
-      return await interactions.ask({ kind: 'command', request, asker }, waiting.signal);
-    } catch (error) {
-      if (error instanceof DeadlineExceeded) return 'later';
-      throw error;
-    } finally {
-      waiting.end();
-    }
+    return (await answerInTime(broker.parts, { kind: 'command', request, asker }, caller.signal)).verdict;
   }
 
   /** The change has a row of its own in the audit log. This row says that a command asked for it. */

@@ -13,7 +13,7 @@ import { questionTimeout } from '../../broker/questions/interaction.ts';
 import type { Interaction } from '../../broker/questions/interaction.ts';
 import type { ApprovalRequest, OfferedGrant, Question } from '../../broker/questions/question.ts';
 import type { SignInDetails } from '../../broker/questions/starter.ts';
-import { interaction } from '../../ipc/protocol/interaction-schema.ts';
+import { interaction } from '../../ipc/protocol/schemas/interaction-schema.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { formatScope } from '../../oauth/base/scope.ts';
 import { spelled } from '../system/spelling.ts';

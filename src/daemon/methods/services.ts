@@ -1,5 +1,5 @@
 /** What the methods of the wire need besides the broker, and the form that each of them has. */
-import type { Written } from '../../broker/records/json-text.ts';
+import type { Written } from '../../broker/questions/json-text.ts';
 import type { Soon } from '../../broker/soon.ts';
 import type { Broker } from '../../broker/broker.ts';
 import type { ChildClient } from '../../broker/records/local-client.ts';

@@ -14,7 +14,7 @@ import type { ProcessName } from '../../ipc/peer/peer.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
-import type { Written } from '../../broker/records/json-text.ts';
+import type { Written } from '../../broker/questions/json-text.ts';
 import { type Soon, whenThere } from '../../broker/soon.ts';
 import { bearerChallenge } from '../../oauth/discovery/challenge.ts';
 import { formatScope, parseScope } from '../../oauth/base/scope.ts';

@@ -5,11 +5,9 @@
  * Invariant: neither is in a message. What another user could have written or read is refused. A command gets
  * no shell, and nothing of ours on its standard input.
  */
-import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { systemCode } from '../../base/system-error.ts';
+import { namedText } from '../../base/system/named-text.ts';
 import { commandWords, printedText } from '../../base/system/printed-text.ts';
 import type { Settings } from '../settings/settings.ts';
 
@@ -62,28 +60,21 @@ function credentialFile(name: string, { CREDENTIALS_DIRECTORY: folder }: NodeJS.
   );
 }
 
-async function readSecret(file: string, wanted: Wanted = passphrase): Promise<string> {
-  const unreadable = (why: string, hint?: string): KeyturnError => notTaken(file, wanted, why, hint);
-  // A pipe would wait without end (Windows has no such flag).
-  const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(
-    (error: unknown) => {
-      throw unreadable(`it can't be opened (${systemCode(error)})`);
+function readSecret(file: string, wanted: Wanted = passphrase): Promise<string> {
+  const refused = (why: string, hint?: string): KeyturnError => notTaken(file, wanted, why, hint);
+  return namedText(file, {
+    maxLength,
+    refused,
+    check({ uid: owner, mode }) {
+      const uid = process.getuid?.();
+      // Windows has neither such owners nor such modes.
+      if (uid === undefined) return;
+      if (owner !== uid && owner !== 0) throw refused(`it belongs to user ${owner}`);
+      // An administrator may give it to a group.
+      if ((mode & 0o027) !== 0)
+        throw refused('others may read or change it', `chmod 600, or 640 if root gives it to a group`);
     },
-  );
-  try {
-    const found = await handle.stat();
-    const uid = process.getuid?.();
-    if (!found.isFile()) throw unreadable('it is not a plain file');
-    if (uid !== undefined && found.uid !== uid && found.uid !== 0)
-      throw unreadable(`it belongs to user ${found.uid}`);
-    // An administrator may give it to a group. Windows has no such modes.
-    if (uid !== undefined && (found.mode & 0o027) !== 0)
-      throw unreadable('others may read or change it', `chmod 600, or 640 if root gives it to a group`);
-    if (found.size > maxLength) throw unreadable(`it is longer than ${maxLength} bytes`);
-    return await handle.readFile('utf8');
-  } finally {
-    await handle.close();
-  }
+  });
 }
 
 interface Wanted {

@@ -164,7 +164,7 @@ export class VaultLock {
     // Brings the anchor up to the disk while the vault still takes it.
     await audit.flush().catch(() => undefined);
     do await refresher.settled();
-    while (refresher.isBusy);
+    while (refresher.turns.isAnyTaken);
   }
 
   /** What they would bring could not be kept, and until then they hold verifiers. */

@@ -301,7 +301,7 @@ class Reception {
   }
 }
 
-/** Counts the times that somebody asked, and all promises that waited for nothing have run since. */
+/** A number that changes once all promises that wait for no I/O have run. */
 function turnCounter(): () => number {
   let turn = 0;
   let isCurrent = false;

@@ -10,17 +10,17 @@ import type { Socket } from 'node:net';
 import { KeyturnError, reasonOf, type Reason } from '../../base/errors.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { encodeFrame, FrameReader, terminated } from '../wire/framing.ts';
-import { brokerProof, clientProof, newNonce, sameProof, transcript } from '../wire/handshake.ts';
+import {
+  answerHello,
+  handshakeRefusal,
+  isExpected,
+  refuseOtherAddress,
+  unknownProgram,
+  type Proven,
+} from './broker-handshake.ts';
 import type { Paired, PairingQueue } from './pairing.ts';
 import type { PeerFacts } from '../peer/peer.ts';
-import {
-  type HelloResult,
-  isHelloParams,
-  isPairParams,
-  isProveParams,
-  ownerId,
-  protocolVersion,
-} from '../wire/handshake-messages.ts';
+import { isHelloParams, isPairParams, isProveParams, ownerId } from '../wire/handshake-messages.ts';
 import { errorBody, type Message, type MessageId, parseMessage } from '../wire/json-rpc.ts';
 import { frameLimit, handshakeFrameLimit } from '../wire/limits.ts';
 import type { After } from '../wire/timer.ts';
@@ -81,13 +81,6 @@ const maxUnsent = 8 * frameLimit;
 
 /** Milliseconds in which what was written may still leave: the other end only has to read it. */
 const farewell = 1000;
-
-const handshakeRule = 'Keyturn wire contract, HELLO: nothing is served before each side has proved who it is';
-
-interface Proven {
-  readonly clientId: string;
-  readonly proof: string;
-}
 
 type Phase =
   | { readonly at: 'hello' }
@@ -171,7 +164,7 @@ export class Session {
   /** Takes as many frames as may be in flight. Reading stops only when a whole frame's worth waits. */
   #advance(): void {
     if (this.#phase.at === 'pairing' && this.#reader.buffered > 0) {
-      this.refuse(refusal('a program that waits for its pairing may send nothing else'));
+      this.refuse(handshakeRefusal('a program that waits for its pairing may send nothing else'));
     }
     try {
       while (this.#mayTake()) {
@@ -250,44 +243,24 @@ export class Session {
         return this.#prove(message.id, message.params, this.#phase.expected);
       }
     }
-    throw refusal('the handshake comes first: hello, then prove; or pair');
+    throw handshakeRefusal('the handshake comes first: hello, then prove; or pair');
   }
 
   async #hello(id: MessageId, params: unknown, line: Buffer): Promise<void> {
-    if (!isHelloParams(params)) throw refusal('a hello lacks a field, or one is malformed');
-    this.#checkAddress(params.versions, params.endpoint);
+    if (!isHelloParams(params)) throw handshakeRefusal('a hello lacks a field, or one is malformed');
+    refuseOtherAddress(params, this.#host.endpoint);
     this.clientId = params.clientId;
     const key = await this.#host.keyFor(params.clientId);
-    if (!key) {
-      throw new KeyturnError('unpaired', 'this broker knows no such program', {
-        hint: 'Its key no longer opens this broker. Move its key file away, and start the pairing in the program anew.',
-      });
-    }
-    const offer = {
-      version: protocolVersion,
-      brokerId: this.#host.homeId,
-      nonce: newNonce(),
-      capabilities: this.#host.capabilities,
-    };
-    const t = transcript({ ...offer, helloLine: line, brokerNonce: offer.nonce });
-    const proof = brokerProof(key, t);
+    if (!key) throw unknownProgram();
+    const { answer, expected } = answerHello(this.#host, { clientId: params.clientId, key, line });
     if (this.#phase.at !== 'hello') return;
-    this.#phase = {
-      at: 'prove',
-      expected: { clientId: params.clientId, proof: clientProof(key, t, proof) },
-    };
-    this.#respond(id, { ...offer, proof } satisfies HelloResult);
-  }
-
-  /** A hello for another socket was relayed to us; it must get no proof that could be carried back. */
-  #checkAddress(versions: readonly number[], endpoint: string): void {
-    if (!versions.includes(protocolVersion)) throw otherVersion(versions);
-    if (endpoint !== this.#host.endpoint) throw refusal('the hello was meant for another socket');
+    this.#phase = { at: 'prove', expected };
+    this.#respond(id, answer);
   }
 
   async #prove(id: MessageId, params: unknown, expected: Proven): Promise<void> {
-    if (!isProveParams(params) || !sameProof(expected.proof, params.proof)) {
-      throw refusal('the proof is wrong', 'Pair the program again if its key file was replaced.');
+    if (!isProveParams(params) || !isExpected(expected, params.proof)) {
+      throw handshakeRefusal('the proof is wrong', 'Pair the program again if its key file was replaced.');
     }
     if (expected.clientId !== ownerId) await this.#host.confirmPaired(expected.clientId);
     if (this.#phase.at !== 'prove') return;
@@ -307,8 +280,8 @@ export class Session {
   }
 
   async #pair(id: MessageId, params: unknown): Promise<void> {
-    if (!isPairParams(params)) throw refusal('a pairing lacks a field, or one is malformed');
-    this.#checkAddress(params.versions, params.endpoint);
+    if (!isPairParams(params)) throw handshakeRefusal('a pairing lacks a field, or one is malformed');
+    refuseOtherAddress(params, this.#host.endpoint);
     const asker = { name: params.name, peer: this.peer, peerNow: () => this.#peerNow() };
     const paired = await this.#host.pairings.ask(asker, this.#gone.signal, (code) => {
       this.#phase = { at: 'pairing' };
@@ -391,23 +364,4 @@ export class Session {
     this.#host.onUnread(this);
     this.destroy();
   }
-}
-
-function refusal(message: string, hint?: string): KeyturnError {
-  return new KeyturnError('handshake_failed', message, {
-    rule: handshakeRule,
-    ...(hint === undefined ? {} : { hint }),
-  });
-}
-
-function otherVersion(offered: readonly number[]): KeyturnError {
-  const theirs = offered.slice(0, 8).join(', ');
-  return new KeyturnError(
-    'version_unsupported',
-    `this broker speaks version ${protocolVersion} of the wire, and the program speaks ${theirs}`,
-    {
-      rule: handshakeRule,
-      hint: 'Update the older of the two; keyturn daemon --restart starts what is installed.',
-    },
-  );
 }

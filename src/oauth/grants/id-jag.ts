@@ -14,8 +14,8 @@ import {
   authorizationServerLocations,
   requireExpectedIssuer,
   requireIssuer,
+  tokenExchange,
 } from '../discovery/authorization-server.ts';
-import { tokenExchange } from '../discovery/authorization-server.ts';
 import type { AuthorizationServer, TokenServer } from '../discovery/authorization-server.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import type { ProofKey } from '../client/proof-key.ts';

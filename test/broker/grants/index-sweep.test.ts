@@ -75,7 +75,7 @@ describe('the comparison in the background', () => {
     const sweep = new IndexSweep(rig.parts);
     sweep.answered();
     sweep.failed();
-    expect(rig.parts.refresher.isBusy).toBe(false);
+    expect(rig.parts.refresher.turns.isAnyTaken).toBe(false);
     await sweep.end();
     expect(rig.parts.refresher.secrets.comparison.checked).toBeLessThan(2);
   });

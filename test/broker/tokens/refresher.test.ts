@@ -208,10 +208,10 @@ describe('a slow refresh', () => {
     const held = holdNextTokenRequest();
     const asked = rig.ask();
     await held.arrived;
-    expect(rig.parts.refresher.isRefreshing(rig.grant().id)).toBe(true);
+    expect(rig.parts.refresher.turns.isTaken(rig.grant().id)).toBe(true);
     held.release();
     await asked;
-    expect(rig.parts.refresher.isRefreshing(rig.grant().id)).toBe(false);
+    expect(rig.parts.refresher.turns.isTaken(rig.grant().id)).toBe(false);
   });
 });
 

@@ -126,7 +126,7 @@ describe('tokens that are due at once', () => {
     const { cache, refresher } = rig.parts;
     for (const id of ids) cache.get(id, fullScope)?.handedTo.add('a program');
     rig.clock.advance(due);
-    return { ...rig, begun: () => ids.map((id) => refresher.isRefreshing(id)) };
+    return { ...rig, begun: () => ids.map((id) => refresher.turns.isTaken(id)) };
   }
 
   it('tokens that are due at once are refreshed one after another, and none waits for the answer to another', async () => {
@@ -179,10 +179,10 @@ describe('the tick', () => {
     await rig.ask();
     rig.clock.advance(due);
     rig.upkeep.start();
-    expect(rig.parts.refresher.isRefreshing(rig.grant().id)).toBe(false);
+    expect(rig.parts.refresher.turns.isTaken(rig.grant().id)).toBe(false);
     rig.clock.advance(tickEvery);
     await turn();
-    expect(rig.parts.refresher.isRefreshing(rig.grant().id)).toBe(true);
+    expect(rig.parts.refresher.turns.isTaken(rig.grant().id)).toBe(true);
     rig.upkeep.stop();
     await rig.parts.refresher.settled();
   });

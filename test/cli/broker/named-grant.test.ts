@@ -1,6 +1,6 @@
 /** Grants that a mistyped name may have meant, and the account that a program works as. */
 import { describe, expect, it } from 'vitest';
-import { accountNote } from '../../../src/cli/terminal/account-note.ts';
+import { accountNote } from '../../../src/cli/words/account-note.ts';
 import { near } from '../../../src/cli/broker/named-grant.ts';
 
 const endpoint = 'https://notes.example/mcp';

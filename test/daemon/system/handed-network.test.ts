@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { KeyturnError } from '../../../src/base/errors.ts';
 import { handedNetwork } from '../../../src/daemon/system/handed-network.ts';
-import { networkResult } from '../../../src/ipc/protocol/network-schema.ts';
+import { networkResult } from '../../../src/ipc/protocol/schemas/network-schema.ts';
 
 const block = (kind: string, text: string): string =>
   `-----BEGIN ${kind}-----\n${text}\n-----END ${kind}-----`;

@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest';
 
 import { KeyturnError } from '../../../src/base/errors.ts';
 import { isMethod, methods } from '../../../src/ipc/protocol/methods.ts';
-import { leaseDelegateResult } from '../../../src/ipc/protocol/client-schema.ts';
-import { networkResult } from '../../../src/ipc/protocol/network-schema.ts';
-import { tokenRejectResult, tokenResult } from '../../../src/ipc/protocol/token-schema.ts';
+import { leaseDelegateResult } from '../../../src/ipc/protocol/schemas/client-schema.ts';
+import { networkResult } from '../../../src/ipc/protocol/schemas/network-schema.ts';
+import { tokenRejectResult, tokenResult } from '../../../src/ipc/protocol/schemas/token-schema.ts';
 import { isDelegationResult } from '../../../src/ipc/wire/delegation-messages.ts';
 import { errorBody, errorFrom, parseMessage } from '../../../src/ipc/wire/json-rpc.ts';
 import { isNetworkResult } from '../../../src/ipc/wire/network-messages.ts';

@@ -167,6 +167,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     mayImport: [
       'base/errors.ts',
       'base/private-file.ts',
+      'base/system/named-text.ts',
       'base/system/printed-text.ts',
       'base/system/tcp-owner.ts',
       ...waiting,

@@ -1,0 +1,34 @@
+/**
+ * The end of the app, however and however often it was asked to quit.
+ *
+ * Invariant: a rotation under way is finished first.
+ */
+import { app } from 'electron';
+import type { Daemon } from '../../src/daemon/daemon.ts';
+
+/**
+ * Electron answers each of these once, by quitting in order, and gives it back to the system then: a second one would
+ * end the app at once, in the middle of a rotation that the first one waits for. A rotation has an end of its own.
+ */
+const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** `close`: called once the daemon has stopped, before the app ends. */
+export function stopBeforeQuit(daemon: Pick<Daemon, 'stop' | 'stopped'>, close: () => void): void {
+  let isDone = false;
+  app.on('before-quit', (event) => {
+    if (isDone) return;
+    event.preventDefault();
+    void daemon.stop();
+  });
+  const quit = (): void => app.quit();
+  // Once the app is ready: Electron sets its own before that, over ours.
+  for (const signal of endSignals) process.on(signal, quit);
+  const leave = async (): Promise<void> => {
+    await daemon.stopped;
+    close();
+    isDone = true;
+    for (const signal of endSignals) process.off(signal, quit);
+    app.quit();
+  };
+  void leave();
+}

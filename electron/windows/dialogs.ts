@@ -1,0 +1,54 @@
+/**
+ * What the app says and asks in a dialog of the system, where there is no window of its own to say it.
+ *
+ * Invariant: whoever closes a dialog has agreed to nothing.
+ */
+import { dialog } from 'electron';
+import type { MessageBoxOptions } from 'electron';
+import { KeyturnError } from '../../src/base/errors.ts';
+import { refusalWords, refusedSwitches, words } from '../base/words.ts';
+
+/** Once a start: the app needs the socket, and ends where the person keeps the service. */
+export async function mayRemoveService(): Promise<boolean> {
+  return isAgreed({
+    type: 'question',
+    message: words().held,
+    detail: words().heldWhat,
+    buttons: [words().removeService, words().quit],
+    defaultId: 1,
+  });
+}
+
+/** After a window's page crashed: whether the person wants it opened again. It may crash again. */
+export async function mayOpenAgain(): Promise<boolean> {
+  return isAgreed({
+    type: 'warning',
+    message: words().crashed,
+    detail: words().crashedWhat,
+    buttons: [words().openAgain, words().close],
+    defaultId: 0,
+  });
+}
+
+/** True for the first of two buttons. */
+async function isAgreed(options: Omit<MessageBoxOptions, 'cancelId'>): Promise<boolean> {
+  return (await dialog.showMessageBox({ ...options, cancelId: 1 })).response === 0;
+}
+
+/** About a tray that isn't shown. Answers the number of the button; the first one where it was closed. */
+export async function askOfTray(message: string, detail: string, buttons: string[]): Promise<number> {
+  const asked = { type: 'info', message, detail, buttons, defaultId: 0, cancelId: 0 } as const;
+  return (await dialog.showMessageBox(asked)).response;
+}
+
+/** Before the app is ready Linux has no dialogs: there Electron writes it to stderr. */
+export function sayRefusedSwitches(switches: readonly string[]): void {
+  dialog.showErrorBox(words().startFailed, refusedSwitches(switches));
+}
+
+export function sayStartFailed(error: unknown): void {
+  dialog.showErrorBox(
+    words().startFailed,
+    error instanceof KeyturnError ? refusalWords(error) : words().report,
+  );
+}

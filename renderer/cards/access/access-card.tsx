@@ -1,0 +1,202 @@
+/**
+ * The card of a program that asks for access: who asks, for which servers and scopes, and for how long.
+ *
+ * Invariant: every word of the program or the server is shown as untrusted text.
+ */
+import { spokenRefusal } from '../../base/refusal-words.ts';
+import { useState } from 'preact/hooks';
+import { announce } from '../../state/announcement.ts';
+import { call } from '../../state/bridge.ts';
+import { rereadAll } from '../../state/store.ts';
+import { emptyContext, useAccessContext } from './access-context.ts';
+import type { AccessContext, ServerContext } from './access-context.ts';
+import { serverCount } from '../../base/cards.ts';
+import type { Questions } from '../../base/cards.ts';
+import { ConsentForm } from '../base/consent-form.tsx';
+import type { ConsentWords } from '../base/consent-form.tsx';
+import { Facts } from '../../parts/facts.tsx';
+import { formatNumber } from '../../base/format.ts';
+import { sanitizeLabel } from '../../base/untrusted-text.ts';
+import { UntrustedText } from '../../parts/untrusted-text.tsx';
+import { approvalsOf, obstacleOf, useKeptAccess } from './kept-access.ts';
+import type { KeptAccess } from './kept-access.ts';
+import { askerKind, commandName } from '../../../words/asker.ts';
+import type { LeaseChoice } from './lease-choices.ts';
+import { LeasePicker } from './lease-picker.tsx';
+import { Notice } from '../../parts/notice.tsx';
+import { Refused } from '../../parts/refused.tsx';
+import { RequestingProgram } from '../base/requesting-program.tsx';
+import { GuessNote, scopeNames } from '../../parts/scopes.tsx';
+import { OneOfSeveral, OnlyServer, TimeFact } from './server-request.tsx';
+import { strings } from '../../base/strings.ts';
+import type { Question, Refusal } from '../../base/views.ts';
+
+const words = strings.card;
+
+interface AccessCardProps {
+  /** Of one run of the program. */
+  readonly questions: Questions;
+  readonly onDone: () => void;
+}
+
+export function AccessCard({ questions, onDone }: AccessCardProps) {
+  const { context, refusal } = useAccessContext(questions);
+  const { asker, leases, first } = context ?? emptyContext;
+  const content = context && JSON.stringify([questions, context]);
+  // A choice was made among what the card said then; of anything else it says nothing.
+  const [wanted, choose] = useState<{ readonly choice: LeaseChoice; readonly content: string | undefined }>();
+  const chosen = wanted !== undefined && wanted.content === content ? wanted.choice : first;
+  const kept = useKeptAccess();
+  const requests = requestsOf(questions, context);
+  const isFirstAccess = requests.every((request) => request.context?.permission === undefined);
+  return (
+    <ConsentForm
+      ids={questions.map(({ id }) => id)}
+      onDone={onDone}
+      words={wordsFor(questions)}
+      content={content}
+      approvals={() => approvalsOf(requests, kept, chosen)}
+      obstacle={obstacleOf(questions, kept)}
+      // With a permission from before it would end that too.
+      undo={asker && isFirstAccess ? () => undoDenials(questions, asker.clientId) : undefined}
+    >
+      <div class="parties">
+        <RequestingProgram
+          question={questions[0]}
+          name={questions[0].client ?? ''}
+          note={questions[0].client === commandName ? strings.programs.cli : words.ownName}
+          paired={asker}
+          isRead={context !== undefined}
+        />
+        <Servers requests={requests} kept={kept} />
+      </div>
+      {questions.length > 1 && <GuessNote names={questions.flatMap(({ scope }) => scopeNames(scope))} />}
+      <Warnings questions={questions} />
+      {context && (
+        <LeasePicker
+          leases={leases}
+          chosen={chosen}
+          pid={questions[0].asker?.pid}
+          onChoose={(choice) => choose({ choice, content })}
+        />
+      )}
+      <Refused refusal={refusal} />
+    </ConsentForm>
+  );
+}
+
+/** A question, and what is to be known of its server once the lists were read. */
+interface Request {
+  readonly question: Question;
+  readonly context: ServerContext | undefined;
+}
+
+type Requests = readonly [Request, ...Request[]];
+
+function requestsOf([first, ...others]: Questions, context: AccessContext | undefined): Requests {
+  return [
+    { question: first, context: context?.servers[0] },
+    ...others.map((question, at) => ({ question, context: context?.servers[at + 1] })),
+  ];
+}
+
+/** One server, or several with a tick for each. */
+function Servers({ requests, kept }: { readonly requests: Requests; readonly kept: KeptAccess }) {
+  const [only, ...others] = requests;
+  if (others.length === 0) {
+    const onKeep = (scopes: readonly string[]): void => kept.tick(only.question, { kept: scopes });
+    return <OnlyServer {...only} kept={kept.of(only.question).kept} onKeep={onKeep} />;
+  }
+  return (
+    <>
+      {requests.map(({ question, context }) => (
+        <OneOfSeveral
+          key={question.id}
+          question={question}
+          context={context}
+          {...kept.of(question)}
+          onKeep={(scopes) => kept.tick(question, { kept: scopes })}
+          onInclude={(isIncluded) => kept.tick(question, { isIncluded })}
+        />
+      ))}
+      <Facts>
+        <TimeFact questions={requests.map(({ question }) => question)} />
+      </Facts>
+    </>
+  );
+}
+
+/** What a yes means here beyond the scopes. */
+function Warnings({ questions }: Pick<AccessCardProps, 'questions'>) {
+  const [{ client, proxied }] = questions;
+  const hasKey = questions.some(({ key }) => key);
+  const hasToken = questions.some(({ key }) => !key);
+  return (
+    <>
+      {proxied !== undefined && (
+        <Notice kind={proxied === 'program' ? 'info' : 'warn'}>{words.proxied[proxied]}</Notice>
+      )}
+      {hasKey && <Notice kind="warn">{words.keyWhat}</Notice>}
+      {client === commandName && hasToken && <Notice kind="warn">{words.cliWarning}</Notice>}
+      {client === commandName && hasKey && <Notice kind="warn">{words.cliKeyWarning}</Notice>}
+    </>
+  );
+}
+
+async function undoDenials(questions: Questions, clientId: string): Promise<void> {
+  const [{ client = '', resource: firstResource = '' }] = questions;
+  const program = sanitizeLabel(client);
+  // Two questions about one server were denied together.
+  const denied = new Map(
+    questions.map((one) => [JSON.stringify([one.resource, one.key !== undefined]), one]),
+  );
+  const undone =
+    denied.size > 1
+      ? words.undoneSeveral({ program })
+      : strings.programs.undone({ program, server: sanitizeLabel(firstResource) });
+  const refusals: Refusal[] = [];
+  for (const { resource = '', key } of denied.values()) {
+    const method = key ? 'key.permission.end' : 'permission.end';
+    const answer = await call(method, { client: clientId, resource });
+    if (!answer.ok) refusals.push(answer.refusal);
+  }
+  announce(refusals[0] ? spokenRefusal(refusals[0]) : undone);
+  rereadAll();
+}
+
+/** Characters of a name in the title; the whole one stands below. */
+const maxTitleName = 40;
+
+/** The question in one sentence. The name is the program's own choice, which stands below it. */
+function Title({ questions }: Pick<AccessCardProps, 'questions'>) {
+  const [{ client = '', resource = '', key }] = questions;
+  const app = <UntrustedText text={client} bound={maxTitleName} />;
+  const who = askerKind(client);
+  const count = serverCount(questions);
+  const parts =
+    count > 1
+      ? words.titleSeveral.parts({ who, app, count: <>{formatNumber(count)}</> })
+      : words[key ? 'titleKey' : 'titleAllow'].parts({
+          who,
+          app,
+          server: <UntrustedText text={URL.parse(resource)?.host ?? resource} bound={maxTitleName} />,
+        });
+  return <>{parts}</>;
+}
+
+function wordsFor(questions: Questions): ConsentWords {
+  const [{ client = '', key }] = questions;
+  const asker = { who: askerKind(client), program: sanitizeLabel(client) };
+  const isSeveral = serverCount(questions) > 1;
+  return {
+    title: <Title questions={questions} />,
+    help: questions.length > 1 ? words.helpSeveral : words.help,
+    confirm: words.allow,
+    deny: words.denyAlways,
+    answered: {
+      yes: key && !isSeveral ? words.keyGiven(asker) : words.allowed(asker),
+      no: words[isSeveral ? 'deniedAlwaysSeveral' : 'deniedAlways'](asker),
+      later: words.postponed,
+    },
+  };
+}

@@ -1,0 +1,67 @@
+/**
+ * What the card for access says and offers beyond the questions themselves: it depends on lists that change.
+ *
+ * Invariant: there is no offer before every list that it rests on was read: a list that can't be read is
+ * not an empty one. It holds only what the card shows, so that nothing else counts as a change of it.
+ */
+import type { Questions } from '../../base/cards.ts';
+import { defaultChoice, leaseChoices, currentPermission } from './lease-choices.ts';
+import type { LeaseChoice } from './lease-choices.ts';
+import { useList } from '../../state/store.ts';
+import type { LocalClient, Permission, Refusal } from '../../base/views.ts';
+
+/** What is to be known of one question's server. */
+export interface ServerContext {
+  /** What the program may do there already. */
+  readonly permission: Permission | undefined;
+  readonly issuers: readonly string[];
+}
+
+export interface AccessContext {
+  /** The paired program of that name; undefined where the name tells nobody. */
+  readonly asker: Pick<LocalClient, 'clientId' | 'executable'> | undefined;
+  /** Of each question, in their order. */
+  readonly servers: readonly ServerContext[];
+  /** What every one of the questions can be given. */
+  readonly leases: readonly LeaseChoice[];
+  /** What is chosen before the person chose. */
+  readonly first: LeaseChoice;
+}
+
+/** Until the lists were read. */
+export const emptyContext: AccessContext = { asker: undefined, servers: [], leases: [], first: 'hour' };
+
+/** `refusal`: of a list that can't be read. */
+export function useAccessContext(questions: Questions): {
+  readonly context?: AccessContext;
+  readonly refusal?: Refusal | undefined;
+} {
+  const clients = useList('client.list');
+  const settings = useList('settings.get');
+  const grants = useList('grant.list');
+  if (!clients.value || !settings.value || !grants.value) {
+    return { refusal: clients.refusal ?? settings.refusal ?? grants.refusal };
+  }
+  const known = grants.value.grants;
+  const named = clients.value.clients.filter(({ name }) => name === questions[0].client);
+  const asker = named.length === 1 ? named[0] : undefined;
+  const servers = questions.map((question) => {
+    const there = known.filter(({ endpoint }) => endpoint === question.resource).map((grant) => grant.issuer);
+    return {
+      permission: currentPermission(question, asker),
+      issuers: question.issuer === undefined ? [...new Set(there)] : [question.issuer],
+    };
+  });
+  const leases = leaseChoices(
+    questions[0],
+    servers.map(({ permission }) => permission),
+  );
+  return {
+    context: {
+      asker: asker && { clientId: asker.clientId, executable: asker.executable },
+      servers,
+      leases,
+      first: defaultChoice(leases, settings.value.settings['defaultLease']),
+    },
+  };
+}

@@ -1,0 +1,97 @@
+/**
+ * How long a person may allow a program something, and which lease each choice asks of the broker.
+ *
+ * Invariant: a choice is offered only where the wire carries exactly that; nothing is allowed for
+ * longer or wider than the choice says. "As before" is only where something was before.
+ */
+import { scopeNames } from '../../parts/scopes.tsx';
+import { commandName } from '../../../words/asker.ts';
+import type { LocalClient, ParamsOn, Permission, Question, SettingValue } from '../../base/views.ts';
+
+/** Seconds. */
+const hour = 3600;
+
+const leases = ['once', 'hour', 'run', 'untilRevoked', 'asBefore'] as const;
+export type LeaseChoice = (typeof leases)[number];
+
+/**
+ * The choices for the card of one run's questions, the shortest first. `permissions`: what the program may do already
+ * where each of them asks.
+ */
+export function leaseChoices(
+  { client, asker }: Question,
+  permissions: readonly (Permission | undefined)[],
+): readonly LeaseChoice[] {
+  const isCommand = client === commandName;
+  const had = permissions.filter((permission) => permission !== undefined).length;
+  return [
+    // Once is for one token of the run that asked.
+    ...(asker === undefined ? [] : (['once'] as const)),
+    'hour',
+    // The command's session is one command: over before the next one asks.
+    ...(isCommand || asker === undefined ? [] : (['run'] as const)),
+    // Only where it means the same for all of them.
+    ...(had === permissions.length ? (['asBefore'] as const) : []),
+    // What the command may do always ends.
+    ...(had > 0 || isCommand ? [] : (['untilRevoked'] as const)),
+  ];
+}
+
+/** What is chosen before the person chose: their own setting, as far as this card has it. */
+export function defaultChoice(
+  choices: readonly LeaseChoice[],
+  setting: SettingValue | undefined,
+): LeaseChoice {
+  const wanted = leases.find((choice) => choice === setting) ?? 'untilRevoked';
+  if (choices.includes(wanted)) return wanted;
+  return choices.includes('asBefore') && wanted === 'untilRevoked' ? 'asBefore' : 'hour';
+}
+
+/** What the asking program may do at that server already, beyond a session. */
+export function currentPermission(
+  { resource, key }: Question,
+  asker: LocalClient | undefined,
+): Permission | undefined {
+  return asker?.permissions.find(
+    (p) =>
+      p.resource === resource &&
+      // A permission for tokens says nothing about the key, and the other way round.
+      (p.key === undefined) === (key === undefined) &&
+      p.decision === 'allow' &&
+      p.run === undefined,
+  );
+}
+
+/** Which of the scopes it asks for are new to it. */
+export function newScopes({ scope }: Question, permission: Permission | undefined): readonly string[] {
+  const known = scopeNames(permission?.scope);
+  return permission?.scope === undefined ? [] : scopeNames(scope).filter((name) => !known.includes(name));
+}
+
+type LeaseParams = Pick<ParamsOn<'interaction.answer'>, 'lease'>;
+
+/** Seconds that the choice of a time lasts. */
+export const hourLong = hour;
+
+/**
+ * Without a lease the broker allows it until the person ends it. Undefined where the choice means nothing: then
+ * nothing may be sent.
+ */
+export function leaseParams(
+  choice: LeaseChoice,
+  permission: Permission | undefined,
+): LeaseParams | undefined {
+  switch (choice) {
+    case 'once':
+      return { lease: { once: true } };
+    case 'hour':
+      return { lease: { seconds: hour } };
+    case 'run':
+      return { lease: { run: true } };
+    case 'untilRevoked':
+      return {};
+    case 'asBefore':
+      // What stands is the broker's to say, at the answer: it may have ended since the card was read.
+      return permission === undefined ? undefined : { lease: { asBefore: true } };
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * The request of one refresh, made of what the vault and the records say of its grant.
+ *
+ * Invariant: nothing is sent and nothing is changed.
+ */
+import type { RefreshRequest } from '../../oauth/grants/token.ts';
+import type { KeyHolders } from '../../signing/key-holders.ts';
+import type { GrantSecret, GrantSecrets } from '../grants/grant-secret.ts';
+import { isCompanySignIn, providerOverrides } from '../records/company.ts';
+import { namesOfServers } from '../records/grant.ts';
+import type { Grant } from '../records/grant.ts';
+import type { OverrideBook } from '../records/override.ts';
+import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
+import type { AuthorizationServers } from './authorization-servers.ts';
+import { loginRequired } from './failed-refresh.ts';
+import type { TokenCache } from './token-cache.ts';
+
+export interface PreparedRefreshParts {
+  readonly secrets: GrantSecrets;
+  readonly overrides: OverrideBook;
+  readonly registrations: Registrations;
+  readonly servers: AuthorizationServers;
+  readonly cache: TokenCache;
+  readonly keyHolders: KeyHolders;
+}
+
+export interface PreparedRefresh extends Omit<RefreshRequest, 'onRotation'> {
+  readonly record: RegistrationRecord;
+  readonly secret: GrantSecret;
+}
+
+/** `scope` undefined: all scopes of the grant. Throws `login_required` where something is gone, and what the vault throws. */
+export async function prepareRefresh(
+  { secrets, overrides, registrations, servers, cache, keyHolders }: PreparedRefreshParts,
+  grant: Grant,
+  scope: readonly string[] | undefined,
+): Promise<PreparedRefresh> {
+  const secret = await secrets.read(grant.id);
+  const { refreshToken } = secret;
+  if (refreshToken === undefined) throw loginRequired(grant, 'it has no refresh token');
+  const record = registrations.byId(grant.registrationId);
+  if (!record) throw loginRequired(grant, 'its registration is gone');
+  const clientSecret = await registrations.secret(record);
+  return {
+    record,
+    secret,
+    server: await servers.of(grant),
+    registration: record.registration,
+    ...(clientSecret === undefined ? {} : { clientSecret }),
+    refreshToken,
+    // RFC 8707 §2.2: the same resource as in the authorization request, byte for byte.
+    resource: grant.resource,
+    grantedScope: grant.scope,
+    overrides: {
+      ...overrides.for(...namesOfServers(grant)),
+      ...(isCompanySignIn(registrations, grant) ? providerOverrides : {}),
+    },
+    ...(secret.proofKey === undefined
+      ? {}
+      : { proofKey: cache.proofKey(grant.id, keyHolders.open(secret.proofKey)) }),
+    ...(scope === undefined ? {} : { scope }),
+  };
+}

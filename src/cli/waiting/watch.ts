@@ -1,0 +1,254 @@
+/**
+ * Tells the person at the terminal what a waiting request waits for: a sign-in or a permission.
+ *
+ * Invariant: goes to stderr, names the issuer's host beside its URL, and shows only what belongs to the request at
+ * hand: its server's sign-in, and its own permission. A device code is shown only where that sign-in was started.
+ */
+import type { Connection } from '../../client/connection.ts';
+import { quoted, shellQuoted, shellWord } from '../../base/errors.ts';
+import { deskCapability } from '../../ipc/wire/capabilities.ts';
+import { canonicalResource } from '../../oauth/base/resource.ts';
+import { parseScope } from '../../oauth/base/scope.ts';
+import { choiceOptions, choiceQuestion } from '../words/choice-words.ts';
+import { say } from '../terminal/output.ts';
+
+/** A sign-in that the person starts here, on purpose. */
+export interface OwnLogin {
+  /** Ids of the questions that were open before: another request's, which this terminal is not about. */
+  readonly earlier: ReadonlySet<string>;
+  /** Of these, the sign-in that this one waits along with. */
+  readonly joined?: string;
+  /** Called with the id of the sign-in's page once it was shown; absent where the browser is here. */
+  readonly onPage?: (id: string) => void;
+}
+
+/** What this terminal asks for. */
+export interface TerminalRequest {
+  readonly resource: string;
+  /** As it was asked for; absent where no scopes were named, or a server's answer may name some. */
+  readonly scope?: string | undefined;
+}
+
+type WatchedConnection = Pick<Connection, 'capabilities' | 'request' | 'onNotification'>;
+
+/** Shows each question about what was asked for once, until the connection ends. */
+export async function watchQuestions(
+  connection: WatchedConnection,
+  asked: TerminalRequest,
+  own?: OwnLogin,
+): Promise<void> {
+  const { resource } = asked;
+  const shown = new Set<string>(own?.earlier);
+  if (own?.joined !== undefined) shown.delete(own.joined);
+  const origin = URL.parse(resource)?.origin;
+  const look = async (): Promise<void> => {
+    for (const question of await openQuestions(connection)) {
+      const id = text(question, 'id');
+      if (shown.has(id) || URL.parse(text(question, 'resource'))?.origin !== origin) continue;
+      if (question['kind'] === 'allow' && !isAbout(question, asked)) continue;
+      shown.add(id);
+      // One that somebody else started in the meantime.
+      if (own && isSignIn(question) && text(question, 'url') === '') continue;
+      if (id === own?.joined)
+        say(`keyturn: a sign-in at ${hostIn(question)} waits already. Here is its page again.`);
+      tell(question, own, connection.capabilities.includes(deskCapability));
+      if (question['kind'] === 'login') own?.onPage?.(id);
+    }
+  };
+  connection.onNotification((method) => {
+    if (method === 'interaction.changed') look().catch(() => undefined);
+  });
+  await connection.request('subscribe');
+  await look();
+}
+
+/**
+ * True for a permission that is no wider than what this terminal asks for: a yes to another one of that server, or
+ * to more scopes, would allow what nobody here wants. One that this process asked for is its own in any case.
+ */
+function isAbout(question: Fields, { resource, scope }: TerminalRequest): boolean {
+  if (text(question, 'resource') !== canonicalResource(resource, { allowInsecureLoopback: true }))
+    return false;
+  const asker = question['asker'];
+  if (scope === undefined || (isFields(asker) && asker['pid'] === process.pid)) return true;
+  const wanted = new Set(parseScope(scope));
+  const named = text(question, 'scope');
+  return named !== '' && parseScope(named).every((one) => wanted.has(one));
+}
+
+/** What a sign-in is for. */
+interface SignIn {
+  readonly resource: string;
+  readonly account: string | undefined;
+  readonly method: 'browser' | 'paste' | 'device';
+}
+
+/** Ids of what waits for the user at this moment; `joined`: the sign-in that an equal one joins. */
+export async function questionsBefore(
+  connection: WatchedConnection,
+  signIn: SignIn,
+): Promise<{ readonly earlier: ReadonlySet<string>; readonly joined?: string }> {
+  const open = await openQuestions(connection);
+  const earlier = new Set(open.map((question) => text(question, 'id')));
+  // At a desk nobody joins the sign-in of another command.
+  if (connection.capabilities.includes(deskCapability)) return { earlier };
+  const joined = open.find((question) => isEqual(question, signIn));
+  return { earlier, ...(joined === undefined ? {} : { joined: text(joined, 'id') }) };
+}
+
+function isEqual(question: Fields, { resource, account = '', method }: SignIn): boolean {
+  const isBrowser = text(question, 'startUrl') !== '';
+  return (
+    question['kind'] === (method === 'device' ? 'device' : 'login') &&
+    question['startedBy'] !== 'program' &&
+    text(question, 'resource') === canonicalResource(resource, { allowInsecureLoopback: true }) &&
+    text(question, 'account') === account &&
+    (method === 'device' || isBrowser === (method === 'browser'))
+  );
+}
+
+/** `isDesk`: the broker is the app, whose window has the card, and opens the page after a click. */
+function tell(question: Fields, own: OwnLogin | undefined, isDesk: boolean): void {
+  switch (question['kind']) {
+    case 'login':
+      return tellLogin(question, own?.onPage ? 'elsewhere' : isDesk ? 'window' : 'browser');
+    case 'device':
+      return own && tellDevice(question);
+    case 'account':
+      return tellAccount(question, isDesk);
+    case 'allow':
+      return question['client'] === 'cli' ? tellAllow(question, isDesk) : undefined;
+    case 'choice':
+      return question['client'] === 'cli' ? tellChoice(question, isDesk) : undefined;
+  }
+}
+
+function tellAccount(question: Fields, isDesk: boolean): void {
+  const account = text(question, 'account');
+  const who = account === '' ? 'an account that the server did not name' : quoted(account);
+  say(`keyturn: ${who} signed in at ${hostIn(question)}, and another account was expected. Keep both?`);
+  tellAnswer(question, isDesk);
+}
+
+const waysToSignIn = {
+  elsewhere: ': open this address in any browser:',
+  window: ': open the question in Keyturn’s window, or visit:',
+  browser: ' in your browser. If none opened, visit:',
+} as const;
+
+/** Otherwise a mistyped name would silently become an account. */
+function tellNewAccount(question: Fields): void {
+  const others = accountsIn(question);
+  if (others.length === 0) return;
+  say(
+    `keyturn: ${quoted(text(question, 'account'))} is a new account there, beside ${others.map((one) => quoted(one)).join(', ')}.`,
+  );
+}
+
+function tellLogin(question: Fields, way: keyof typeof waysToSignIn): void {
+  tellMove(question);
+  tellNewAccount(question);
+  const url = text(question, 'url');
+  if (question['newClient'] === true)
+    say(`keyturn: ${hostIn(question)} has registered Keyturn again; continue on this page.`);
+  // At a desk only the window and the command that started the sign-in show the address.
+  if (url === '')
+    return say(`keyturn: to sign in at ${hostIn(question)}, open the question in Keyturn’s window.`);
+  say(`keyturn: sign in at ${hostIn(question)}${waysToSignIn[way]}`);
+  say(url);
+  const hint = text(question, 'hint');
+  if (question['newClient'] !== true) say(`  ${wayPastError(question, way)}`);
+  if (hint !== '') say(`  If that does not help: ${hint}.`);
+}
+
+/** A server that has forgotten Keyturn shows the error on its page only: Keyturn can't know of it. */
+function wayPastError(question: Fields, way: keyof typeof waysToSignIn): string {
+  if (question['replacedByHand'] === true) {
+    return `If the page shows an error, enter the client again: keyturn register ${shellWord(text(question, 'issuer'))} --client-id ID`;
+  }
+  if (way === 'window') return 'If the page shows an error, say so in Keyturn’s window.';
+  const account = text(question, 'account');
+  const options = [
+    ...(account === '' ? [] : [`--account ${shellQuoted(account)}`]),
+    '--new-client',
+    ...(way === 'elsewhere' ? ['--paste'] : []),
+  ];
+  return `If the page shows an error: keyturn login ${shellWord(text(question, 'resource'))} ${options.join(' ')}`;
+}
+
+function tellDevice(question: Fields): void {
+  tellMove(question);
+  tellNewAccount(question);
+  const code = text(question, 'code');
+  say(`keyturn: sign in at ${hostIn(question)}: on any device, open this address and enter ${code}`);
+  say(text(question, 'url'));
+}
+
+function tellAllow(question: Fields, isDesk: boolean): void {
+  if (isFields(question['key'])) {
+    say(
+      `keyturn: may the command line, and so any program you run, have your API key for ${text(question, 'resource')}?`,
+    );
+    return tellAnswer(question, isDesk);
+  }
+  const scope = text(question, 'scope');
+  const account = text(question, 'account');
+  const as = account === '' ? '' : ` as ${quoted(account)}`;
+  say(
+    `keyturn: may \`keyturn token\`, and so any program you run, reach ${text(question, 'resource')}${as}${scope ? ` (${scope})` : ''}?`,
+  );
+  tellAnswer(question, isDesk);
+}
+
+function tellChoice(question: Fields, isDesk: boolean): void {
+  const choice = { accounts: accountsIn(question), folder: text(question, 'folder') || undefined };
+  const client = '`keyturn token`';
+  say(`keyturn: ${choiceQuestion({ client, resource: text(question, 'resource'), ...choice })}`);
+  const [first = '', ...others] = choiceOptions(choice);
+  tellAnswer(question, isDesk, first, others.length > 0 ? 'another one, or no, or later' : undefined);
+}
+
+function tellAnswer(question: Fields, isDesk: boolean, option = '', others = 'no, or later'): void {
+  say(
+    isDesk
+      ? '  Answer in Keyturn’s window.'
+      : `  Answer in another terminal: keyturn answer ${shellWord(text(question, 'id'))} yes${option}   (or ${others})`,
+  );
+}
+
+function accountsIn(question: Fields): string[] {
+  const accounts = question['accounts'];
+  return Array.isArray(accounts) ? accounts.filter((one) => typeof one === 'string') : [];
+}
+
+/** The server names another issuer than it did: the person must know whom to trust with a password. */
+function tellMove(question: Fields): void {
+  const former = text(question, 'formerIssuer');
+  if (former === '') return;
+  say(`keyturn: the server used to sign in at ${former}, and now names ${text(question, 'issuer')}.`);
+}
+
+function hostIn(question: Fields): string {
+  const issuer = text(question, 'issuer');
+  return URL.parse(issuer)?.host ?? issuer;
+}
+
+const isSignIn = ({ kind }: Fields): boolean => kind === 'login' || kind === 'device';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function text(fields: Fields, name: string): string {
+  const value = fields[name];
+  return typeof value === 'string' ? value : '';
+}
+
+/** The broker is proven; its answer is still read with care, without a schema library in the lean path. */
+async function openQuestions(connection: WatchedConnection): Promise<Fields[]> {
+  const answer = await connection.request('interaction.list');
+  const list = isFields(answer) ? answer['interactions'] : undefined;
+  return Array.isArray(list) ? list.filter(isFields) : [];
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null;
+}

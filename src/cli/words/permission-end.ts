@@ -1,0 +1,15 @@
+/**
+ * Reminds a person at a terminal that the end of a permission revokes no token and no key. A script needs no reminder.
+ */
+import { say } from '../terminal/output.ts';
+
+/** `what`: the command that revokes. */
+export function sayNothingRevoked(what: string): void {
+  if (process.stdout.isTTY) say(`keyturn: nothing was revoked at the server; ${what} does that.`);
+}
+
+/** The same for an API key: it has no end, and the program may have kept it. */
+export function sayKeyLives(): void {
+  if (process.stdout.isTTY)
+    say('keyturn: the key itself stays good. If the program must not use it any more, end it at the server.');
+}

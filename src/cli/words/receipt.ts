@@ -1,0 +1,35 @@
+/** Receipts of revocations in words: what became of the tokens of a grant that was ended. */
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
+import { when } from '../terminal/output.ts';
+
+type Receipt = ResultOf<'grant.revoke'>['revoked'][number];
+type Grant = ResultOf<'grant.list'>['grants'][number];
+
+/** What each receipt means, in a sentence. */
+const meanings = {
+  confirmed: () => 'confirmed by the issuer',
+  notOffered: () =>
+    'ended here; the issuer offers no revocation, and its refresh token may stay valid: end it in your account there',
+  pending: ({ nextTry, triedUntil }) =>
+    `ended here; the issuer could not be reached yet. Keyturn tries again by itself${at(', next at', nextTry)}${at(', until', triedUntil)}`,
+  abandoned: () =>
+    'ended here; the issuer never confirmed it, and Keyturn can no longer ask: end it in your account there',
+  moved: () => 'forgotten here; another machine has its tokens, so the issuer was not asked to revoke them',
+} as const satisfies Record<Receipt['receipt'], (receipt: Partial<Receipt>) => string>;
+
+/** One line for one grant. */
+export function receiptLine(receipt: Receipt): string {
+  const { resource, issuer, liveUntil } = receipt;
+  const live = at('; an access token that was handed out may work until', liveUntil);
+  return `${resource} at ${issuer}: ${meanings[receipt.receipt](receipt)}${live}`;
+}
+
+/** The same in a cell of a table; nothing for a grant that isn't revoked. */
+export function receiptNotes({ receipt, nextTry, liveUntil }: Grant): string[] {
+  if (receipt === undefined) return [];
+  return [`${receipt}${at(', next try', nextTry)}${at(', tokens may live until', liveUntil)}`];
+}
+
+function at(words: string, seconds: number | undefined): string {
+  return seconds === undefined ? '' : `${words} ${when(seconds)}`;
+}

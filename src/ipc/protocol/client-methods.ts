@@ -1,0 +1,119 @@
+/**
+ * The methods about local clients: the paired ones, their permissions and child runs, the questions they raise, the proxies
+ * by which programs without a key come, and the forwards by which programs elsewhere do.
+ */
+import * as z from 'zod';
+
+import { ownersEnd } from './method.ts';
+import type { Method } from './method.ts';
+import {
+  folderList,
+  folderNamed,
+  forwardList,
+  forwardNamed,
+  forwardOpen,
+  forwardOpened,
+  leaseDelegate,
+  leaseDelegateResult,
+  localClient,
+  permission,
+} from './schemas/client-schema.ts';
+import { interaction, interactionAnswer } from './schemas/interaction-schema.ts';
+import { proxy, proxyAdd, proxyNamed } from './schemas/proxy-schema.ts';
+import { account, empty, id, shownName, url } from './schemas/values.ts';
+
+/** A name or an id: ids stay unique, names are what people type. */
+const client = shownName;
+
+export const clientMethods = {
+  // Local clients, their permissions and their questions
+  'client.list': {
+    who: 'owner',
+    effect: 'reads',
+    isPolled: true,
+    params: empty,
+    result: z.object({ clients: z.array(localClient) }),
+  },
+  'client.remove': {
+    ...ownersEnd,
+    params: z.object({ client }),
+    result: empty,
+  },
+  'permission.set': {
+    who: 'owner',
+    effect: 'widens',
+    usesRecords: true,
+    params: permission.extend({ client, account: account.optional() }),
+    result: empty,
+  },
+  'permission.end': {
+    who: 'owner',
+    effect: 'widens',
+    usesRecords: true,
+    params: z.object({ client, resource: url }),
+    result: empty,
+  },
+  /** Folders whose project file may choose an account. */
+  'folder.list': { who: 'owner', effect: 'reads', isPolled: true, params: empty, result: folderList },
+  'folder.end': { ...ownersEnd, params: folderNamed, result: empty },
+  'interaction.list': {
+    who: 'owner',
+    effect: 'reads',
+    isPolled: true,
+    inMismatchedHome: true,
+    params: empty,
+    result: z.object({ interactions: z.array(interaction) }),
+  },
+  'interaction.answer': { who: 'owner', effect: 'widens', params: interactionAnswer, result: empty },
+
+  // Access for child runs
+  /** At most what the program has, for a child run of its own; the answer has that run's key. */
+  'lease.delegate': {
+    who: 'client',
+    effect: 'asks',
+    usesRecords: true,
+    params: leaseDelegate,
+    result: leaseDelegateResult,
+  },
+  'lease.end': { who: 'client', effect: 'narrows', params: z.object({ clientId: id }), result: empty },
+
+  // Proxies: addresses for programs without a key
+  'proxy.add': {
+    who: 'owner',
+    effect: 'widens',
+    usesRecords: true,
+    params: proxyAdd,
+    result: z.object({ proxy }),
+  },
+  'proxy.list': {
+    who: 'owner',
+    effect: 'reads',
+    usesRecords: true,
+    params: empty,
+    result: z.object({ proxies: z.array(proxy) }),
+  },
+  /** The address of before is nobody's from now on. */
+  'proxy.rotate': {
+    ...ownersEnd,
+    params: proxyNamed,
+    result: z.object({ proxy }),
+  },
+  /** The programs that came by it end with it. */
+  'proxy.remove': {
+    ...ownersEnd,
+    params: proxyNamed,
+    result: empty,
+  },
+
+  // Forwards: sockets for programs of another machine or of a sandbox
+  /** It ends with this connection, which then gets `forward.ended`. */
+  'forward.open': {
+    who: 'owner',
+    effect: 'widens',
+    usesRecords: true,
+    params: forwardOpen,
+    result: forwardOpened,
+  },
+  'forward.list': { who: 'owner', effect: 'reads', isPolled: true, params: empty, result: forwardList },
+  'forward.end': { who: 'owner', effect: 'narrows', params: forwardNamed, result: empty },
+} as const satisfies Record<string, Method>;

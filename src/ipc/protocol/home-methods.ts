@@ -1,0 +1,133 @@
+/** The owner's methods about the home: clients of ours, settings, waived rules, the audit log, the broker itself. */
+import * as z from 'zod';
+
+import { ownersEnd } from './method.ts';
+import type { Method } from './method.ts';
+import { activeHour, auditRow, auditVerdict, use } from './schemas/audit-schema.ts';
+import { reset } from './schemas/grant-schema.ts';
+import { clientIdentifier, registered, registration } from './schemas/registration-schema.ts';
+import { deskState, setting, settingName, settingValue } from './schemas/settings-schema.ts';
+import { status } from './schemas/status-schema.ts';
+import { empty, overrideName, url } from './schemas/values.ts';
+
+export const homeMethods = {
+  // Clients of ours at authorization servers
+  'registration.set': {
+    who: 'owner',
+    effect: 'widens',
+    usesRecords: true,
+    params: registration,
+    /** The redirect URI to register at the issuer; absent for a client that needs no person. */
+    result: z.object({
+      redirectUri: url.optional(),
+      /** The client that was entered for that issuer before, the same one too. */
+      replaced: z.string().optional(),
+    }),
+  },
+  'registration.list': {
+    who: 'owner',
+    effect: 'reads',
+    isPolled: true,
+    params: empty,
+    result: z.object({ registrations: z.array(registered) }),
+  },
+  /** Refused with `conflict` while a grant needs the client. */
+  'registration.remove': {
+    ...ownersEnd,
+    params: z.object({ issuer: url, clientId: clientIdentifier }),
+    result: empty,
+  },
+
+  // Settings and waived rules
+  'settings.get': {
+    who: 'owner',
+    effect: 'reads',
+    isPolled: true,
+    inMismatchedHome: true,
+    params: empty,
+    result: z.object({
+      settings: z.record(settingName, settingValue),
+      details: z.array(setting),
+      desk: deskState,
+    }),
+  },
+  'settings.set': {
+    who: 'owner',
+    effect: 'widens',
+    /** Text counts as the boolean or number that it spells; `null` unsets. */
+    params: z.object({ name: settingName, value: settingValue }),
+    result: z.object({ inForce: z.literal(['now', 'nextStart']) }),
+  },
+  'override.set': {
+    who: 'owner',
+    effect: 'widens',
+    usesRecords: true,
+    /** The protected server's endpoint, or an issuer. */
+    params: z.object({ server: url, name: overrideName, on: z.boolean() }),
+    result: empty,
+  },
+
+  // The audit log
+  'audit.tail': {
+    who: 'owner',
+    effect: 'reads',
+    isPolled: true,
+    inMismatchedHome: true,
+    params: z.object({ count: z.int().min(1).max(1000) }),
+    /** Oldest first; times in milliseconds, as they stand in the log. */
+    result: z.object({ rows: z.array(auditRow) }),
+  },
+  'audit.activity': {
+    who: 'owner',
+    effect: 'reads',
+    isPolled: true,
+    inMismatchedHome: true,
+    /** A week at most. */
+    params: z.object({ hours: z.int().min(1).max(168) }),
+    /** `hours`: oldest first, the last one is not over. `uses`: the most used first. */
+    result: z.object({ hours: z.array(activeHour), uses: z.array(use) }),
+  },
+  'audit.verify': {
+    who: 'owner',
+    effect: 'reads',
+    inMismatchedHome: true,
+    params: empty,
+    result: auditVerdict,
+  },
+
+  // The broker
+  status: {
+    who: 'owner',
+    effect: 'reads',
+    isPolled: true,
+    inMismatchedHome: true,
+    params: empty,
+    result: status,
+  },
+  subscribe: {
+    who: 'any',
+    effect: 'reads',
+    isPolled: true,
+    inMismatchedHome: true,
+    params: empty,
+    result: empty,
+  },
+  /** Answers when every rotated token is in the vault. `pid`: the process that ends now. */
+  'daemon.stop': {
+    who: 'owner',
+    effect: 'narrows',
+    inMismatchedHome: true,
+    stopsBroker: true,
+    params: empty,
+    result: z.object({ pid: z.int().positive() }),
+  },
+  'home.reset': {
+    who: 'owner',
+    effect: 'narrows',
+    inMismatchedHome: true,
+    stopsBroker: true,
+    /** `withoutVault`: go on where the vault is locked or broken, and nothing can be revoked. */
+    params: z.object({ withoutVault: z.boolean().optional() }),
+    result: reset,
+  },
+} as const satisfies Record<string, Method>;

@@ -1,0 +1,48 @@
+/** The owner's methods about API keys: setting one, what there is, its end, and which programs may have it. */
+import * as z from 'zod';
+
+import { ownersEnd } from './method.ts';
+import type { Method } from './method.ts';
+import { permission } from './schemas/client-schema.ts';
+import { keyIsSet, keyListed, keySet } from './schemas/key-schema.ts';
+import { empty, shownName, url } from './schemas/values.ts';
+
+/** A name or an id: ids stay unique, names are what people type. */
+const client = shownName;
+
+export const keyMethods = {
+  'key.set': {
+    who: 'owner',
+    effect: 'widens',
+    usesRecords: true,
+    params: keySet,
+    result: keyIsSet,
+  },
+  'key.list': {
+    who: 'owner',
+    effect: 'reads',
+    isPolled: true,
+    params: empty,
+    result: z.object({ keys: z.array(keyListed) }),
+  },
+  'key.remove': {
+    ...ownersEnd,
+    params: z.object({ resource: url }),
+    result: empty,
+  },
+  /** As `permission.set`, for the API key of an endpoint: a key has neither scopes nor accounts. */
+  'key.permission.set': {
+    who: 'owner',
+    effect: 'widens',
+    usesRecords: true,
+    params: permission.omit({ scope: true }).extend({ client }),
+    result: empty,
+  },
+  'key.permission.end': {
+    who: 'owner',
+    effect: 'widens',
+    usesRecords: true,
+    params: z.object({ client, resource: url }),
+    result: empty,
+  },
+} as const satisfies Record<string, Method>;

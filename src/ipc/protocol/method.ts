@@ -1,0 +1,49 @@
+/**
+ * What the table says of one method of the wire: what it takes and answers, who may call it, and what has to hold before it
+ * runs.
+ *
+ * Invariant: a flag that a row leaves out is the careful choice, so a method that is added without a thought is refused
+ * rather than served.
+ */
+import type * as z from 'zod';
+
+/** Who may call a method. `any`: the owner and local clients, each seeing what is theirs. */
+type Who = 'owner' | 'client' | 'any';
+
+/**
+ * What a method does to access. `reads` shows. `narrows` takes away or ends. `asks` gives only what the person allows
+ * on a card, or what the caller's own sign-in brings. `widens` gives somebody more than they had, or may do so.
+ */
+type Effect = 'reads' | 'narrows' | 'asks' | 'widens';
+
+export interface Method {
+  readonly params: z.ZodType;
+  readonly result: z.ZodType;
+  /** While the vault is locked, methods of `client` are refused; the owner's go on and meet the lock themselves. */
+  readonly who: Who;
+  readonly effect: Effect;
+  /**
+   * The owner uses records that confer authority, so they are verified first. For a local client they always are.
+   * Without the flag unverified records throw, so a row that forgets it is refused.
+   */
+  readonly usesRecords?: true;
+  /**
+   * Starts a sign-in, or carries one on: it can put another account behind what was allowed. Refused at a closed desk.
+   */
+  readonly signsIn?: true;
+  /** Success changes no list that anybody shows. For `narrows` and `widens`, which otherwise do. */
+  readonly changesNoList?: true;
+  /** A program may call it again and again to show something. It doesn't keep the vault from locking when idle. */
+  readonly isPolled?: true;
+  /** A person acts and waits: the keychain may ask at once, though it asked a moment ago. */
+  readonly mayPrompt?: true;
+  /** Answered even in a home whose files don't belong together: it only shows, or it ends the home. */
+  readonly inMismatchedHome?: true;
+  /** Stops the broker. It waits for the other requests, and must not wait for itself. */
+  readonly stopsBroker?: true;
+  /** The hint for a local client that calls this method of the owner's: what it can do instead. */
+  readonly clientHint?: string;
+}
+
+/** Of the methods that end what a record allows. */
+export const ownersEnd = { who: 'owner', effect: 'narrows', usesRecords: true } as const;

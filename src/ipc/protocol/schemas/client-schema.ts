@@ -1,0 +1,134 @@
+/**
+ * Local clients, their permissions, the folders that choose an account, and the forwards by which clients elsewhere come,
+ * as schemas of the wire.
+ *
+ * Invariant: every text is bounded. A forward's label can stand in a file's name and in a command.
+ */
+import * as z from 'zod';
+
+import { asker, executable } from './asker-schema.ts';
+import { forwardLabelPattern } from '../../wire/forwarded.ts';
+import { keyPlace } from './key-schema.ts';
+import { account, day, folder, id, instant, name, scope, seconds, shownName, url } from './values.ts';
+
+export const permission = z.object({
+  resource: url,
+  scope: scope.optional(),
+  until: instant.optional(),
+  decision: z.literal(['allow', 'deny']),
+});
+
+const heldPermission = permission.extend({
+  /** It is for the endpoint's API key, which goes in this header, and for no token. */
+  key: keyPlace.optional(),
+  /** The accounts that the program works as there; absent until its first token. */
+  accounts: z.array(account).optional(),
+  /** Of several: the one for requests that name none; absent while nobody has chosen. */
+  account: account.optional(),
+  /** The permission is for this run of the program only. */
+  run: asker.optional(),
+  /** And for one token. */
+  once: z.literal(true).optional(),
+});
+
+/** Names one confirmed folder: its path, and the server that it is for. */
+export const folderNamed = z.object({ folder, resource: url });
+
+/** Where the person let a project file choose an account at a server. */
+const confirmedFolder = folderNamed.extend({ account, confirmedAt: instant });
+
+export const folderList = z.object({ folders: z.array(confirmedFolder) });
+
+const label = z.string().regex(forwardLabelPattern);
+
+/** As OpenSSH shows it: SHA-256 of the key in base64, without padding. */
+const hostKey = z.string().regex(/^SHA256:[A-Za-z0-9+/]{43}$/);
+
+/** Where a forwarded program runs. Without a host key: in a sandbox of this machine. */
+export const forwardOrigin = z.object({ label, hostKey: hostKey.optional() });
+
+export const localClient = z.object({
+  clientId: id,
+  name: shownName,
+  pairedAt: instant,
+  lastUsedAt: instant.optional(),
+  /** As the kernel told it at the pairing; for display. */
+  executable: executable.optional(),
+  /** What that says: of an interpreter not which program it ran. */
+  file: z.literal(['attested', 'interpreter']).optional(),
+  /** It comes by a proxy: for this program, for every script of this interpreter, or for any program. */
+  proxied: z.literal(['program', 'interpreter', 'any']).optional(),
+  /** It runs elsewhere, and comes by this forward. */
+  forward: forwardOrigin.optional(),
+  /** Of a child run: the program that delegated to it. */
+  parentId: id.optional(),
+  permissions: z.array(heldPermission),
+});
+
+/** `lifetime` in seconds. */
+export const leaseDelegate = z.object({
+  resource: url,
+  scope: scope.min(1).optional(),
+  account: account.optional(),
+  lifetime: seconds.min(1),
+  name,
+});
+
+/** `clientId`, `key` and `brokerId` are what the child connects with. */
+export const leaseDelegateResult = z.object({
+  clientId: id,
+  /** 32 bytes, base64url. */
+  key: z.string().regex(/^[\w-]{43}$/),
+  brokerId: id,
+  resource: url,
+  scope,
+  account,
+  until: instant,
+});
+
+/** A month: a machine that is used for longer is forwarded to anew. */
+const longest = 31 * day;
+
+/** An absolute path. The bound is that of a socket's path on Linux. */
+const socketPath = z.string().regex(/^\/[^\0]{1,107}$/);
+
+const maxResources = 64;
+
+const forward = forwardOrigin.extend({
+  id,
+  /** Where the broker listens on this machine. */
+  socket: socketPath,
+  /** Of one to another machine: what follows the label in the name of its socket there. */
+  mark: z
+    .string()
+    .regex(/^[0-9a-f]{8}$/)
+    .optional(),
+  resources: z.array(url),
+  /** It ends then, or with the connection that opened it. */
+  until: instant,
+  /** Connections of programs that proved themselves there. */
+  connections: z.int().nonnegative(),
+});
+
+export const forwardOpen = z
+  .object({
+    label,
+    /** Of the machine at the other end, as `ssh` verified it. */
+    hostKey: hostKey.optional(),
+    /** Where to listen, for a sandbox. Absent: in the broker's own folder. */
+    path: socketPath.optional(),
+    resources: z.array(url).min(1).max(maxResources),
+    /** Seconds. */
+    lifetime: z.int().positive().max(longest),
+  })
+  .refine(
+    ({ hostKey: key, path }) => (key === undefined) !== (path === undefined),
+    'exactly one of hostKey and path',
+  );
+
+/** A label or an id. */
+export const forwardNamed = z.object({ forward: z.string().min(1).max(64) });
+
+export const forwardOpened = z.object({ forward });
+
+export const forwardList = z.object({ forwards: z.array(forward) });

@@ -1,0 +1,165 @@
+/**
+ * Grants, as schemas of the wire: how they stand, what became of them, what ending them came to, and how they move to
+ * another machine.
+ *
+ * Invariant: states and never secrets: no schema here has a field for a token. One crosses the socket sealed only.
+ */
+import * as z from 'zod';
+
+import { clientIdentifier } from './registration-schema.ts';
+import { settingName } from './settings-schema.ts';
+import { passphrase } from './vault-schema.ts';
+import { account, id, instant, overrideName, scope, shownName, state, url } from './values.ts';
+import { maxLength } from '../../wire/limits.ts';
+
+/** What became of the tokens of a grant that was ended here. */
+const receiptFields = {
+  /**
+   * The issuer ended them; it has no revocation for us; it wasn't reached yet; it never was, and we gave up; another
+   * machine has them, and the issuer was not asked.
+   */
+  receipt: z.literal(['confirmed', 'notOffered', 'pending', 'abandoned', 'moved']),
+  endedAt: instant.optional(),
+  /** Until when an access token that was handed out may still work; absent where none can. */
+  liveUntil: instant.optional(),
+  /** While pending: when the issuer is asked next, and until when it is tried. */
+  nextTry: instant.optional(),
+  triedUntil: instant.optional(),
+};
+
+/** One grant, as an owner or the local client sees it. Never a token. */
+export const grant = z.object({
+  id,
+  resource: url,
+  endpoint: url,
+  issuer: url,
+  account: account.optional(),
+  scope,
+  state,
+  /** Rules that the owner waived for this server. */
+  overrides: z.array(overrideName),
+  /** Why a sign-in is needed. */
+  why: z.string().max(maxLength.url).optional(),
+  /** The same as a code (`signInCauses`, broker/records/grant.ts). Absent in answers of older brokers. */
+  cause: state.optional(),
+  /** Of a revoked grant. */
+  ...receiptFields,
+  receipt: receiptFields.receipt.optional(),
+  /** What its newest access token says of the resource it is for; absent where that can't be seen. */
+  audience: z.literal(['resource', 'unbound', 'other']).optional(),
+  /** `DPoP`: its tokens are bound to a key of the broker. Absent in answers of older brokers. */
+  tokenType: z.literal(['Bearer', 'DPoP']).optional(),
+  /** The label of the security token that the key lies in; absent: the vault holds it, or there is none. */
+  keyToken: z.string().max(maxLength.account).optional(),
+  expires_at: instant.optional(),
+  lastRefreshedAt: instant.optional(),
+  /** The issuer could not give a token since then, and isn't asked before `nextTryAt`. */
+  trouble: z.object({ reason: state, since: instant, nextTryAt: instant }).optional(),
+  /** The administrator's policy doesn't allow it: it is kept, not refreshed, and gives nobody a token. */
+  refusal: z.object({ reason: z.literal('policy_refused'), message: z.string() }).optional(),
+  /** A refresh whose outcome isn't known: the broker ended during it, or its answer was lost. */
+  attempt: z.object({ startedAt: instant, lost: z.literal(['broker', 'answer']) }).optional(),
+  /** Names of the local clients that may use it; a local client sees only its own. */
+  clients: z.array(shownName),
+});
+
+/** A grant by its id, or every grant of an endpoint. */
+export const grantNamed = z
+  .object({ grant: id.optional(), resource: url.optional(), account: account.optional() })
+  .refine(
+    (params) => (params.grant === undefined) !== (params.resource === undefined),
+    'exactly one of grant and resource names the grant',
+  );
+
+const sentence = z.string().max(maxLength.scope);
+
+/** How a grant stands, what happens next, and what became of it. */
+export const explanation = z.object({
+  grant,
+  signedInAt: instant,
+  /** How it stands, and what happens next; sentences for a person. */
+  now: sentence,
+  next: sentence,
+  attempt: sentence.optional(),
+  /** Where a token isn't bound to this server. */
+  audience: sentence.optional(),
+  /** Where its tokens are bound to a key. */
+  key: sentence.optional(),
+  clock: sentence.optional(),
+  /** How far the issuer’s clock is ahead of ours, where `clock` speaks of it; negative: behind. */
+  clockAhead: z.int().optional(),
+  /** Programs whose refused tokens are not replaced for now; a local client sees its own. */
+  refusals: z
+    .array(
+      z.object({
+        client: shownName,
+        operation: z.string().max(maxLength.operation).optional(),
+        until: instant,
+      }),
+    )
+    .optional(),
+  /** What brings the next access token, and not before when; absent for a grant that is over. */
+  refresh: z
+
+    .object({
+      by: z.literal(['underWay', 'itself', 'request', 'signIn', 'resume']),
+      after: instant.optional(),
+    })
+    .optional(),
+  /** What the audit log has about it, oldest first; a local client sees what is its own. */
+  timeline: z.array(
+    z.object({
+      at: instant,
+      event: z.string(),
+      outcome: z.string(),
+      client: z.string().optional(),
+      /** The folder whose project file chose this account. */
+      folder: z.string().optional(),
+      /** So many of the same kind within a minute. */
+      count: instant.optional(),
+    }),
+  ),
+});
+
+/** What ending a grant came to. */
+export const receipt = z.object({
+  id,
+  resource: url,
+  issuer: url,
+  account,
+  ...receiptFields,
+});
+
+/** What ending everything came to. */
+export const reset = z.object({
+  revoked: z.array(receipt),
+  /** Clients of ours that stay registered at their issuers. */
+  registrations: z.array(z.object({ issuer: url, clientId: clientIdentifier })),
+  /** Record files that could not be read: what they named was neither revoked nor removed. */
+  unreadable: z.array(z.string().max(4096)),
+  /** What the vault would not let go of, as a sentence; absent where it is empty. */
+  vaultLeft: z.string().max(maxLength.scope).optional(),
+});
+
+/** The text of an export. */
+const sealed = z.string().min(1).max(maxLength.export);
+
+const moved = z.object({ id, resource: url, issuer: url, account });
+
+/** What the methods that move grants take and answer. */
+export const moving = {
+  export: {
+    params: z.object({ passphrase }),
+    /** `staying`: living grants that can't move. */
+    result: z.object({ sealed, grants: z.array(moved), staying: z.array(moved) }),
+  },
+  import: {
+    params: z.object({ passphrase, sealed }),
+    /** `alreadyHere`: so many came with the same export before. `settings`: the names of those that were changed. */
+    result: z.object({ grants: z.array(moved), alreadyHere: z.int(), settings: z.array(settingName) }),
+  },
+  takeBack: { params: z.object({}), result: z.object({ grants: z.array(moved) }) },
+} as const;
+
+/** One sign-in that a command would move. */
+export const movedSignIn = z.object({ resource: url, issuer: url, account });

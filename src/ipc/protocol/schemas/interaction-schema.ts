@@ -1,0 +1,200 @@
+/**
+ * Open questions and sign-ins as schemas of the wire, with the answers that they take.
+ *
+ * Invariant: every text is bounded.
+ */
+import * as z from 'zod';
+
+import { asker } from './asker-schema.ts';
+import { forwardOrigin } from './client-schema.ts';
+import { keyPlace } from './key-schema.ts';
+import { movedSignIn } from './grant-schema.ts';
+import { assertionSource, authMethod, clientIdentifier, registrationGrant } from './registration-schema.ts';
+import { settingName, settingValue, unconfirmed } from './settings-schema.ts';
+import {
+  account,
+  day,
+  folder,
+  id,
+  instant,
+  overrideName,
+  scope,
+  seconds,
+  shownName,
+  state,
+  url,
+} from './values.ts';
+import { maxLength } from '../../wire/limits.ts';
+
+/** Seconds: a hundred years, beyond which "until you end it" is what was meant. */
+const maxLease = 36_500 * day;
+
+/** One for each server of each sign-in: more than an export holds of usual ones, and all that a card can list. */
+const maxSignIns = 1000;
+
+const aloneOnly = 'once and asBefore each stand alone';
+
+export const interactionAnswer = z.object({
+  id,
+  answer: z.literal(['yes', 'no', 'later']),
+  /** Exactly these scopes in place of those that the question names. */
+  scope: scope.min(1).optional(),
+  /**
+   * For the run that asked, for so many seconds, or both; or for one token of that run; or for as long as what
+   * the program may do there already, as that stands when the answer is kept.
+   */
+  lease: z
+    .object({
+      run: z.literal(true).optional(),
+      seconds: z.int().positive().max(maxLease).optional(),
+      once: z.literal(true).optional(),
+      asBefore: z.literal(true).optional(),
+    })
+    .refine(
+      (lease) => (lease.once ?? lease.asBefore) === undefined || Object.keys(lease).length === 1,
+      aloneOnly,
+    )
+    .optional(),
+  /** Of a choice: one of the accounts that it names. */
+  account: account.optional(),
+});
+
+/** A browser on this machine; one elsewhere, with its last address pasted back; or a code (RFC 8628). */
+const signInMethod = z.literal(['browser', 'paste', 'device']);
+
+export const interaction = z.object({
+  id,
+  kind: z.literal(['allow', 'pair', 'login', 'device', 'account', 'command', 'settings', 'url', 'choice']),
+  /** Of the kind `command`: what it would widen. The fields below say what the person has to know about it. */
+  command: z
+    .literal([
+      'allow',
+      'endDenial',
+      'key',
+      'register',
+      'login',
+      'override',
+      'proxy',
+      'forward',
+      'settings',
+      'unlock',
+      'passphrase',
+      'backup',
+      'export',
+      'import',
+      'takeBack',
+      'resume',
+    ])
+    .optional(),
+  /** Of `allow`: the card that shows it. Questions with the same one are asked together, and answered one by one. */
+  card: id.optional(),
+  client: shownName.optional(),
+  asker: asker.optional(),
+  /** Of `allow`, by a proxy: a yes is for this program, for every script of this interpreter, or for any program. */
+  proxied: z.literal(['program', 'interpreter', 'any']).optional(),
+  /** Of `allow` and `pair`: the program runs elsewhere. Of a forward that would be opened: its other end. */
+  forward: forwardOrigin.optional(),
+  /** Of a forward that would be opened: what its programs could ask for. */
+  resources: z.array(url).optional(),
+  resource: url.optional(),
+  /** The question is about the API key for `resource`, which goes in this header, and about no token. */
+  key: keyPlace.optional(),
+  /** Of an API key that would be set: Keyturn would not ask whether the server offers a sign-in. */
+  unchecked: z.literal(true).optional(),
+  issuer: url.optional(),
+  scope: scope.optional(),
+  /**
+   * Of `allow`: whose tokens a yes allows; absent where nobody has signed in yet. Of a sign-in: the label that it was
+   * asked for. Of `account`: who signed in; absent where the server didn't say.
+   */
+  account: account.optional(),
+  /** Of `allow`: what a yes allows; `DPoP`: tokens that are bound to a key. Absent where nobody has signed in yet. */
+  tokenType: z.literal(['Bearer', 'DPoP']).optional(),
+  /**
+   * Of `allow`, where the question is about the account: those that the program works as there now. Of the end of a
+   * denial: those that it is about. Of `account`: those that are signed in there. Of a sign-in under a new name:
+   * those beside it. Of `choice`: those to choose among, of which a yes names one where there are several.
+   */
+  accounts: z.array(account).optional(),
+  /** Of `choice`: a project file in this folder names the account, as the program says. */
+  folder: folder.optional(),
+  /** Of a sign-in by a page: what to try where the page shows an error. */
+  hint: z.string().max(maxLength.scope).optional(),
+  until: instant.optional(),
+  /** Of a sign-in that a command wants to start. */
+  method: signInMethod.optional(),
+  registration: clientIdentifier.optional(),
+  /** Of a client that would be entered, as in `registration.set`; `idp` is the identity provider's issuer. */
+  grant: registrationGrant.optional(),
+  authMethod: authMethod.optional(),
+  redirectUri: url.optional(),
+  idp: url.optional(),
+  assertion: assertionSource.optional(),
+  /** True where the client that was entered for that issuer, or the key that was set there, would end. */
+  replaces: z.boolean().optional(),
+  override: overrideName.optional(),
+  server: url.optional(),
+  /** Without a value: it would be unset. A password in a URL is left out. */
+  setting: z.object({ name: settingName, value: settingValue.optional() }).optional(),
+  /** Of `export`, `import` and `takeBack`: what would move. */
+  signIns: z.array(movedSignIn).max(maxSignIns).optional(),
+  /**
+   * Of the kind `settings`: what was written outside Keyturn, and would count after a yes. Of `import`: what would be
+   * set.
+   */
+  settings: z.array(unconfirmed).optional(),
+  /** The issuer that the protected server named before, where it names another now. */
+  formerIssuer: url.optional(),
+  /**
+   * The six digits of a pairing, or the code to type at the page of a sign-in on another device. At a desk that
+   * code, and the address of a sign-in, go to the connection that started it and to the windows.
+   */
+  code: z.string().max(maxLength.id).optional(),
+  /**
+   * Of a sign-in: the server did not take the client of the page before, and this page is of another one. Of one that
+   * a command wants to start: Keyturn would register anew there.
+   */
+  newClient: z.literal(true).optional(),
+  /** Of a sign-in by a page: only a client that the owner enters could take the place of the one of this page. */
+  replacedByHand: z.literal(true).optional(),
+  /** Of a sign-in: a request of a program's, a command, or a window. */
+  startedBy: z.literal(['program', 'command', 'window']).optional(),
+  /**
+   * The page to open; an authorization URL has challenge and state in it, and no secret. Of the kind `url` at a desk:
+   * for the windows only, `server` has its origin.
+   */
+  url: z.string().max(maxLength.challenge).optional(),
+  /** The broker's own address that leads on to that page, for a browser on this machine. */
+  startUrl: url.optional(),
+  /** Of the kind `url`: the words of the server that wants its address opened. */
+  message: z.string().max(maxLength.sentence).optional(),
+  createdAt: instant,
+  /** When nobody waits for the answer any more; absent for sign-ins and pairings. */
+  expiresAt: instant.optional(),
+  state,
+});
+
+export const loginStart = z.object({
+  resource: url,
+  method: signInMethod.optional(),
+  scope: scope.min(1).optional(),
+  account: account.optional(),
+  issuer: url.optional(),
+  /** By a client that is registered anew, where the page of the one there is shows an error. */
+  newClient: z.literal(true).optional(),
+  timeout: seconds.optional(),
+});
+
+/** What the person says of a sign-in's page. */
+export const loginAnswer = z
+  .object({
+    id,
+    /** The whole address that a browser elsewhere ended at. Holds a code: never logged. */
+    redirect: z.string().min(1).max(maxLength.challenge).optional(),
+    /** It shows an error where the sign-in should be. */
+    isErrorPage: z.literal(true).optional(),
+  })
+  .refine(
+    ({ redirect, isErrorPage }) => (redirect === undefined) !== (isErrorPage === undefined),
+    'exactly one of redirect and isErrorPage',
+  );

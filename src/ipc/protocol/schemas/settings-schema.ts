@@ -1,0 +1,46 @@
+/**
+ * Settings as schemas of the wire: what is set, what was written, and whether a desk decides about it.
+ *
+ * Invariant: every text is bounded.
+ */
+import * as z from 'zod';
+
+import { maxLength } from '../../wire/limits.ts';
+
+export const settingName = z.string().regex(/^[A-Za-z][A-Za-z0-9.]{0,63}$/);
+export const settingText = z.string().max(maxLength.setting);
+export const settingValue = z.union([
+  settingText,
+  z.number(),
+  z.boolean(),
+  z.null(),
+  z.array(settingText).max(maxLength.id),
+]);
+
+export const setting = z.object({
+  name: settingName,
+  /** Absent: not set, and there is no default. A password in a URL is left out. */
+  value: settingValue.optional(),
+  default: settingValue.optional(),
+  /** `vault`: the file says something else, which nobody confirmed. */
+  source: z.literal(['file', 'environment', 'default', 'vault']),
+  /** What the file or a variable says and doesn't count, because the vault doesn't vouch for it. */
+  written: settingValue.optional(),
+  isUnconfirmed: z.literal(true).optional(),
+  /** A change is in force at once; else at the broker's next start. */
+  live: z.boolean(),
+});
+
+/** A setting that was written otherwise than the vault has it. Passwords in URLs are left out. */
+export const unconfirmed = z.object({
+  name: settingName,
+  /** What was written; absent: it was unset. */
+  value: settingValue.optional(),
+  /** What counts in its place; absent: nothing. */
+  held: settingValue.optional(),
+  /** The value is the same, and the file that it names has another content. */
+  isContent: z.literal(true).optional(),
+});
+
+/** `here`: the app is the broker. `closed`: a desk's home whose app doesn't run. */
+export const deskState = z.literal(['unknown', 'none', 'here', 'closed', 'released']);

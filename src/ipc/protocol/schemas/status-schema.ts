@@ -1,0 +1,111 @@
+/**
+ * What `status` answers, as a schema of the wire.
+ *
+ * Invariant: every text is bounded.
+ */
+import * as z from 'zod';
+
+import { deskState, settingName, settingText, settingValue, unconfirmed } from './settings-schema.ts';
+import { pause } from './pause-schema.ts';
+import { proxyStanding } from './proxy-schema.ts';
+import { overrideName, url } from './values.ts';
+import { vaultState } from './vault-schema.ts';
+import { maxLength } from '../../wire/limits.ts';
+
+const overrides = z.array(
+  z.object({
+    server: url,
+    names: z.array(overrideName),
+    /** Those of them that don't count, because the administrator's policy keeps the rule. */
+    switchedOff: z.array(overrideName).optional(),
+  }),
+);
+
+export const status = z.object({
+  version: z.string().max(maxLength.id),
+  pid: z.int().positive(),
+  home: z.string().max(maxLength.scope),
+  vault: z.string().max(maxLength.id),
+  /** Of a `sealed-file` vault. */
+  vaultKey: z.literal(['passphrase', 'keychain']).optional(),
+  vaultState,
+  /** All access is paused. Before the vault was asked (`homeState` is `unchecked`) this isn't known. */
+  pause: pause.optional(),
+  /** The user's own command; absent: the system's browser. */
+  browser: settingText.optional(),
+  insecureLoopback: z.boolean(),
+  /** How many there are. */
+  grants: z.int().nonnegative(),
+  keys: z.int().nonnegative(),
+  clients: z.int().nonnegative(),
+  interactions: z.int().nonnegative(),
+  overrides,
+  /** Where each proxy leads and listens, whether it does, and which programs came by it. */
+  proxies: z.array(proxyStanding),
+  /** How many forwards are open. A broker of an older release has none. */
+  forwards: z.int().nonnegative().optional(),
+  /** The index of grants: how many were compared with the vault since the start, and whose line said something else. */
+  index: z.object({
+    checked: z.int().nonnegative(),
+    differences: z.array(z.object({ grant: z.string().max(maxLength.id), what: settingText })),
+    /** How many more there are. */
+    more: z.int().nonnegative(),
+  }),
+  /** Files that count for nothing, were left as they are, and why. */
+  unreadable: z.array(z.object({ file: settingText, why: z.string(), hint: z.string().optional() })),
+  /** `grants.json`, an older format of the grants, where it lies beside `grants.jsonl`: nothing reads it. */
+  leftover: settingText.optional(),
+  /** The administrator's policy, where there is one: its file, and what it allows or switches off. */
+  policy: z
+    .object({
+      file: settingText,
+      issuers: z.array(z.string()).optional(),
+      resources: z.array(z.string()).optional(),
+      programs: z.array(z.string()).optional(),
+      off: z.array(z.string().max(maxLength.id)).optional(),
+      clients: z
+        .array(z.object({ issuer: z.string(), clientId: z.string(), redirectUri: z.string() }))
+        .optional(),
+      /** Seconds. */
+      lifetimes: z.object({ permission: z.int().positive() }).optional(),
+    })
+    .optional(),
+  /** What the vault vouches for of this home. */
+  homeState: z.object({
+    /** `unchecked`: the vault was not needed yet. `passing`: a memory vault, which remembers nothing of it. */
+    state: z.literal(['unchecked', 'checked', 'passing', 'strange']),
+    desk: deskState,
+    /** A card about the settings waits, and nothing goes to the network until it is answered. */
+    isWaiting: z.boolean(),
+    /** Why it is `strange`: its files and its vault do not belong together. */
+    why: z.string().optional(),
+    /** The same as a code. */
+    mismatch: z.literal(['otherVault', 'otherHome']).optional(),
+    /**
+     * Settings whose written value isn't the vault's. At a desk, and in a desk's home, `held` counts; elsewhere
+     * `value`.
+     */
+    differing: z.array(unconfirmed),
+  }),
+  /** Settings that were recorded or changed, by name. */
+  settings: z.record(settingName, settingValue),
+  log: z.object({
+    level: z.string().max(maxLength.id),
+    /** Absent: the terminal. */
+    file: settingText.optional(),
+    /** False: it could not be written the last time. */
+    ok: z.boolean(),
+  }),
+  audit: z.object({
+    /** `plain`: the vault can't seal it. `waiting`: for the vault to be opened. */
+    state: z.literal(['sealed', 'waiting', 'plain', 'failing']),
+    /** Why it fails. */
+    reason: z.string().max(maxLength.id).optional(),
+  }),
+  /** What the broker could not do to shield its process; empty where it did everything. */
+  unshielded: z.array(settingText),
+  /** The same as codes (base/shield.ts). Absent in answers of older brokers. */
+  shieldGaps: z.array(z.string().max(maxLength.id)).optional(),
+  /** Issuers whose clock is more than a minute from this machine's; `ahead` in seconds, negative for behind. */
+  clocks: z.array(z.object({ issuer: url, ahead: z.int() })),
+});

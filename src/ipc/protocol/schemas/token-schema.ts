@@ -1,0 +1,125 @@
+/**
+ * Tokens as schemas of the wire: how a local client asks for one, gets it and rejects it; and how it shows an address
+ * of its server.
+ *
+ * Invariant: every text is bounded.
+ */
+import * as z from 'zod';
+
+import { account, folder, id, instant, scope, seconds, url } from './values.ts';
+import { maxLength } from '../../wire/limits.ts';
+import {
+  keyValuePattern,
+  methodPattern,
+  noncePattern,
+  proofPattern,
+  tokenPattern,
+} from '../../wire/values.ts';
+import { keyPlace } from './key-schema.ts';
+
+const challenge = z.object({
+  status: z.literal([401, 403]),
+  wwwAuthenticate: z.string().max(maxLength.challenge).optional(),
+});
+
+const accessToken = z.string().min(1).max(maxLength.token).regex(tokenPattern);
+
+export const tokenResult = z.object({
+  access_token: accessToken,
+  token_type: z.string().min(1).max(maxLength.id),
+  expires_at: instant,
+  expires_in: instant,
+  scope,
+  resource: url,
+  account,
+  issuer: url,
+  tokenId: id,
+});
+
+/** An API key, in place of a token. `value` is the whole value of the header, with the scheme. */
+export const keyResult = keyPlace.extend({
+  kind: z.literal('key'),
+  value: z.string().min(1).max(maxLength.token).regex(keyValuePattern),
+  resource: url,
+  keyId: id,
+});
+
+/** Without it, tokens only. */
+const kinds = z
+  .array(z.literal(['token', 'key']))
+  .min(1)
+  .max(2)
+  .optional();
+
+/** As systems spell it. So no program here can name a folder in the way that those of another machine are shown. */
+const absolutePath = /^(?:\/|[A-Za-z]:\\)/;
+
+export const tokenGet = z
+  .object({
+    resource: url,
+    /** What the program can use. */
+    kinds,
+    scope: scope.min(1).optional(),
+    account: account.optional(),
+    /** Why `account`: a project file in this folder names it. A claim of the program's, and shown as one. */
+    chosenBy: z.object({ folder: folder.regex(absolutePath), mark: z.string().max(maxLength.id) }).optional(),
+    minimumValidity: seconds.optional(),
+    challenge: challenge.optional(),
+    operation: z.string().max(maxLength.operation).optional(),
+    interaction: z.literal(['never', 'allow']).optional(),
+    timeout: seconds.optional(),
+    /** From the broker's own proxy only: the process behind it. */
+    process: z.object({ pid: z.int().positive(), startTicks: z.string().max(maxLength.id) }).optional(),
+  })
+  .refine(
+    ({ account: named, chosenBy }) => chosenBy === undefined || named !== undefined,
+    'chosenBy goes with account',
+  );
+
+/** What the program gives up there. */
+export const permissionRelease = z.object({ resource: url, kinds });
+
+/** One request of the program. */
+export const tokenProve = z.object({
+  tokenId: id,
+  method: z.string().max(maxLength.httpMethod).regex(methodPattern),
+  /** Absolute. Its query doesn't matter, and may be left out. */
+  url: url.refine((text) => URL.canParse(text), 'it is no URL'),
+  /** What the protected server wants in the proof (RFC 9449 §9). */
+  nonce: z.string().max(maxLength.nonce).regex(noncePattern).optional(),
+});
+
+/** `proof`: the value of the DPoP header. */
+export const tokenProveResult = z.object({ proof: z.string().max(maxLength.token).regex(proofPattern) });
+
+export const tokenReject = z
+  .object({
+    tokenId: id.optional(),
+    access_token: accessToken.optional(),
+    keyId: id.optional(),
+    status: z.int().min(400).max(599),
+    challenge: challenge.optional(),
+    operation: z.string().max(maxLength.operation).optional(),
+    /** The protected server took this very token before. */
+    worked: z.boolean().optional(),
+  })
+  .refine(
+    ({ tokenId, access_token, keyId }) =>
+      [tokenId, access_token, keyId].filter((named) => named !== undefined).length === 1,
+    'exactly one of tokenId, access_token and keyId names what was refused',
+  );
+
+export const tokenRejectResult = z.object({
+  rejected: z.boolean(),
+  token: tokenResult.optional(),
+  retryAfter: seconds.optional(),
+});
+
+/** An address that the protected server asks the person to open, with the server's words about it. */
+export const urlShow = z.object({
+  resource: url,
+  url: z.string().min(1).max(maxLength.challenge),
+  message: z.string().max(maxLength.sentence).optional(),
+});
+
+export const urlShowResult = z.object({ action: z.literal(['accept', 'decline', 'cancel']) });

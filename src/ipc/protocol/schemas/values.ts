@@ -1,0 +1,40 @@
+/**
+ * The plain values that the wire's schemas are made of.
+ *
+ * Invariant: every text is bounded.
+ */
+import * as z from 'zod';
+
+import { maxLength } from '../../wire/limits.ts';
+import { idPattern, namePattern } from '../../wire/values.ts';
+
+/** Seconds in a day: nobody needs a token to be valid for longer, or waits longer for one. */
+export const day = 24 * 60 * 60;
+
+export const id = z.string().regex(idPattern);
+export const name = z.string().regex(namePattern()).max(maxLength.id);
+/**
+ * A program as lists and cards call it. Of a child run: after the names of the programs behind it. Of a forwarded program:
+ * before its forward's label. Of one that comes by a proxy: after the name of that.
+ */
+export const shownName = z.string().regex(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]{1,300}$/u);
+export const url = z.string().min(1).max(maxLength.url);
+export const scope = z.string().max(maxLength.scope);
+export const account = z.string().max(maxLength.account);
+/** The path of a folder, after the name of its machine where that is another one. */
+export const folder = z.string().min(1).max(maxLength.path);
+export const state = z.string().min(1).max(maxLength.id);
+/** Seconds since 1970. */
+export const instant = z.int().nonnegative();
+/** A duration in seconds. */
+export const seconds = z.int().nonnegative().max(day);
+export const empty = z.object({});
+
+/** A rule that the owner may waive for a server; `private-address` is for a host. */
+export const overrideName = z.literal([
+  'issuer-mismatch',
+  'no-resource',
+  'no-pkce-metadata',
+  'audience',
+  'private-address',
+]);

@@ -1,0 +1,54 @@
+/** The methods by which a local client gets, rejects and gives up tokens. */
+import * as z from 'zod';
+
+import type { Method } from './method.ts';
+import { networkGet, networkResult } from './schemas/network-schema.ts';
+import {
+  keyResult,
+  permissionRelease,
+  tokenGet,
+  tokenProve,
+  tokenProveResult,
+  tokenReject,
+  tokenRejectResult,
+  tokenResult,
+  urlShow,
+  urlShowResult,
+} from './schemas/token-schema.ts';
+import { empty } from './schemas/values.ts';
+
+export const tokenMethods = {
+  'token.get': {
+    who: 'client',
+    effect: 'asks',
+    usesRecords: true,
+    params: tokenGet,
+    result: z.union([tokenResult, keyResult]),
+  },
+  /** A proof of the key that a token of this program is bound to, for one request within what it may reach. */
+  'token.prove': {
+    who: 'client',
+    effect: 'reads',
+    usesRecords: true,
+    params: tokenProve,
+    result: tokenProveResult,
+  },
+  'token.reject': {
+    who: 'client',
+    effect: 'narrows',
+    changesNoList: true,
+    params: tokenReject,
+    result: tokenRejectResult,
+  },
+  /** A yes opens an address in the person's browser. It gives nobody access. */
+  'url.show': { who: 'client', effect: 'asks', usesRecords: true, params: urlShow, result: urlShowResult },
+  /** How the broker itself would reach a server. Holds no secret, and gives nobody access. */
+  'network.get': { who: 'client', effect: 'reads', params: networkGet, result: networkResult },
+  'permission.release': {
+    who: 'client',
+    effect: 'narrows',
+    usesRecords: true,
+    params: permissionRelease,
+    result: empty,
+  },
+} as const satisfies Record<string, Method>;

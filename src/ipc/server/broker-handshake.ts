@@ -1,0 +1,73 @@
+/**
+ * The broker's side of the handshake: what a hello is answered with, what has to come next, and what is refused.
+ *
+ * Invariant: nothing is kept between two calls. A hello for another socket gets no proof.
+ */
+import type { KeyObject } from 'node:crypto';
+
+import { KeyturnError } from '../../base/errors.ts';
+import { brokerProof, clientProof, newNonce, sameProof, transcript } from '../wire/handshake.ts';
+import { type HelloResult, protocolVersion } from '../wire/handshake-messages.ts';
+
+const handshakeRule = 'Keyturn wire contract, HELLO: nothing is served before each side has proved who it is';
+
+/** What a client has to prove next. */
+export interface Proven {
+  readonly clientId: string;
+  readonly proof: string;
+}
+
+interface Hello {
+  readonly clientId: string;
+  readonly key: KeyObject;
+  /** The frame, exactly. */
+  readonly line: Buffer;
+}
+
+export function answerHello(
+  { homeId, capabilities }: { readonly homeId: string; readonly capabilities: readonly string[] },
+  { clientId, key, line }: Hello,
+): { readonly answer: HelloResult; readonly expected: Proven } {
+  const offer = { version: protocolVersion, brokerId: homeId, nonce: newNonce(), capabilities };
+  const t = transcript({ ...offer, helloLine: line, brokerNonce: offer.nonce });
+  const proof = brokerProof(key, t);
+  return { answer: { ...offer, proof }, expected: { clientId, proof: clientProof(key, t, proof) } };
+}
+
+export function isExpected(expected: Proven, proof: string): boolean {
+  return sameProof(expected.proof, proof);
+}
+
+/** A hello for another socket was relayed to us; it must get no proof that could be carried back. */
+export function refuseOtherAddress(
+  { versions, endpoint }: { readonly versions: readonly number[]; readonly endpoint: string },
+  own: string,
+): void {
+  if (!versions.includes(protocolVersion)) throw otherVersion(versions);
+  if (endpoint !== own) throw handshakeRefusal('the hello was meant for another socket');
+}
+
+export function unknownProgram(): KeyturnError {
+  return new KeyturnError('unpaired', 'this broker knows no such program', {
+    hint: 'Its key no longer opens this broker. Move its key file away, and start the pairing in the program anew.',
+  });
+}
+
+export function handshakeRefusal(message: string, hint?: string): KeyturnError {
+  return new KeyturnError('handshake_failed', message, {
+    rule: handshakeRule,
+    ...(hint === undefined ? {} : { hint }),
+  });
+}
+
+function otherVersion(offered: readonly number[]): KeyturnError {
+  const theirs = offered.slice(0, 8).join(', ');
+  return new KeyturnError(
+    'version_unsupported',
+    `this broker speaks version ${protocolVersion} of the wire, and the program speaks ${theirs}`,
+    {
+      rule: handshakeRule,
+      hint: 'Update the older of the two; keyturn daemon --restart starts what is installed.',
+    },
+  );
+}

@@ -1,0 +1,94 @@
+/** Which questions a waiting command shows: those that its own request waits for. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { questionsBefore, watchQuestions } from '../../../src/cli/waiting/watch.ts';
+
+const origin = 'https://notes.example';
+
+let stderr: string;
+beforeEach(() => {
+  stderr = '';
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => Boolean((stderr += text)));
+});
+afterEach(() => vi.restoreAllMocks());
+
+/** A broker at which these questions about the command line wait. */
+function brokerWith(...questions: { readonly [name: string]: unknown }[]) {
+  const interactions = questions.map((question) => ({ kind: 'allow', client: 'cli', ...question }));
+  return {
+    capabilities: [],
+    request: (): Promise<unknown> => Promise.resolve({ interactions }),
+    onNotification: () => () => undefined,
+  };
+}
+
+describe('a login', () => {
+  const resource = `${origin}/mcp`;
+  const waiting = {
+    kind: 'login',
+    client: '',
+    resource,
+    issuer: origin,
+    startedBy: 'command',
+    url: `${origin}/authorize`,
+    startUrl: 'http://127.0.0.1:1/x',
+  };
+  const signIn = { resource, account: undefined, method: 'browser' } as const;
+
+  it('shows the page of an equal sign-in that waits, and the way past an error there', async () => {
+    const broker = brokerWith(
+      { id: 'aaaaaaaa', ...waiting },
+      { id: 'bbbbbbbb', ...waiting, account: 'work' },
+    );
+    const before = await questionsBefore(broker, signIn);
+    expect(before.joined).toBe('aaaaaaaa');
+    await watchQuestions(broker, { resource }, before);
+    expect(stderr).toContain('waits already');
+    expect(stderr.match(/https:\S+authorize/g)).toHaveLength(1);
+    expect(stderr).toContain(`keyturn login ${resource} --new-client`);
+  });
+
+  it('is told the command that enters a client where nothing else helps past an error', async () => {
+    const broker = brokerWith({ id: 'aaaaaaaa', ...waiting, replacedByHand: true });
+    await watchQuestions(broker, { resource }, { earlier: new Set() });
+    expect(stderr).toContain(`keyturn register ${origin} --client-id ID`);
+    expect(stderr).not.toContain('--new-client');
+  });
+
+  it('joins no sign-in of a program, of another way or, at a desk, of anybody', async () => {
+    const { startUrl: _none, ...elsewhere } = waiting;
+    const broker = brokerWith(
+      { id: 'aaaaaaaa', ...waiting, startedBy: 'program' },
+      { id: 'bbbbbbbb', ...elsewhere },
+    );
+    expect((await questionsBefore(broker, signIn)).joined).toBeUndefined();
+    const desk = { ...brokerWith({ id: 'aaaaaaaa', ...waiting }), capabilities: ['desk'] };
+    expect((await questionsBefore(desk, signIn)).joined).toBeUndefined();
+  });
+});
+
+describe('a command that waits for a permission', () => {
+  it('shows its own question, not one about the whole server or another part of it', async () => {
+    const broker = brokerWith(
+      { id: 'aaaaaaaa', resource: origin },
+      { id: 'bbbbbbbb', resource: `${origin}/mcp` },
+      { id: 'cccccccc', resource: `${origin}/mcp/inner` },
+    );
+    await watchQuestions(broker, { resource: `${origin}/mcp/` });
+    expect(stderr.match(/keyturn answer \w+/g)).toEqual(['keyturn answer bbbbbbbb']);
+  });
+
+  it('shows none that names more scopes than it asked for, unless it is its own', async () => {
+    const resource = `${origin}/mcp`;
+    const broker = brokerWith(
+      { id: 'aaaaaaaa', resource, scope: 'read write' },
+      { id: 'bbbbbbbb', resource },
+      { id: 'cccccccc', resource, scope: 'read' },
+      { id: 'dddddddd', resource, scope: 'read list', asker: { pid: process.pid } },
+    );
+    await watchQuestions(broker, { resource, scope: 'read' });
+    expect(stderr.match(/keyturn answer \w+/g)).toEqual([
+      'keyturn answer cccccccc',
+      'keyturn answer dddddddd',
+    ]);
+  });
+});

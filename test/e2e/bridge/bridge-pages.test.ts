@@ -1,0 +1,62 @@
+/** Pages that a protected server wants opened, through `keyturn bridge`, where the person answers by command. */
+import { expect, it } from 'vitest';
+import { homeInWorld, type TestHome, until } from '../../support/home.ts';
+import { clientOf } from '../../support/processes/bridge-client.ts';
+import { paired } from '../../support/processes/program.ts';
+import { shop, shopPage } from '../../support/servers/shop.ts';
+
+/** The one page that waits, as `keyturn pending` words it. */
+async function pendingPage(home: TestHome): Promise<{ readonly id: string; readonly text: string }> {
+  return until('a page that waits', async () => {
+    const run = await home.keyturn(['pending']);
+    const [, id] = /^(\S+) {2}.*asks you to open a page/m.exec(run.stdout) ?? [];
+    return id === undefined ? undefined : { id, text: run.stdout };
+  });
+}
+
+it('a server’s address is answered by command: shown with its host, printed and opened after a yes, and noted without its query', async () => {
+  const service = shop();
+  const { home, resource } = await homeInWorld({ issuing: { service } });
+  await home.ok(['list']);
+  await paired(home, 'an-editor');
+  await home.ok(['allow', 'an-editor', resource]);
+  const { client, output } = await clientOf(home, resource, '--as', 'an-editor');
+
+  const paid = client.callTool({ name: 'pay' });
+  const { id, text } = await pendingPage(home);
+  expect(text).toContain(`${resource}, which an-editor uses, asks you to open a page at xn--py-7kc.example.`);
+  expect(text).toContain('  https://xn--py-7kc.example/checkout?order=7\n');
+  expect(text).toContain(`the server says: ${JSON.stringify(shopPage.message)}`);
+  const answered = await home.keyturn(['answer', id, 'yes']);
+  expect(answered).toMatchObject({ code: 0, stdout: '' });
+  expect(answered.stderr).toContain('https://xn--py-7kc.example/checkout?order=7');
+  expect(await paid).toMatchObject({ content: [{ text: 'accept' }] });
+
+  const refused = client.callTool({ name: 'unpaid' });
+  refused.catch(() => undefined);
+  await home.ok(['answer', (await pendingPage(home)).id, 'no']);
+  await expect(refused).rejects.toMatchObject({
+    code: -32_042,
+    message: expect.stringContaining('the person said no. The request did not run.'),
+  });
+  expect(service.calls).toBe(2);
+
+  const rows = await home.json<{ event: string; outcome?: string; url?: string }[]>('audit', 'tail');
+  const about = rows.filter(({ event }) => event === 'url');
+  expect(about.map(({ outcome }) => outcome)).toEqual(['opened', 'declined']);
+  expect(about[0]?.url).toBe('https://xn--py-7kc.example/checkout?…');
+  expect(output.stderr).toBe('');
+});
+
+it('a server’s address is withdrawn when the bridge ends', async () => {
+  const { home, resource } = await homeInWorld({ issuing: { service: shop() } });
+  await home.ok(['list']);
+  await paired(home, 'an-editor');
+  await home.ok(['allow', 'an-editor', resource]);
+  const { client } = await clientOf(home, resource, '--as', 'an-editor');
+  const paid = client.callTool({ name: 'pay' });
+  paid.catch(() => undefined);
+  await pendingPage(home);
+  await client.close();
+  await until('the page goes', async () => (await home.json<unknown[]>('pending')).length === 0);
+});

@@ -1,0 +1,225 @@
+/** The start of `keyturn bridge`: pairing, permission and sign-in at the first one, and nothing at the next ones. */
+import type { StdioServerParameters } from '@modelcontextprotocol/client/stdio';
+import { describe, expect, it } from 'vitest';
+import { builtBin } from '../../support/built.ts';
+import { homeInWorld, type TestHome, until } from '../../support/home.ts';
+import { clientOf } from '../../support/processes/bridge-client.ts';
+import { paired } from '../../support/processes/program.ts';
+import { inTerminal } from '../../support/processes/terminal.ts';
+
+interface Question {
+  readonly id: string;
+  readonly kind: string;
+  readonly client?: string;
+  readonly code?: string;
+  readonly resource?: string;
+  readonly scope?: string;
+}
+
+/** Answers the only question there is, once it is of this kind. */
+async function answer(home: TestHome, kind: string, verdict: 'yes' | 'no'): Promise<Question> {
+  const question = await until(`a question of kind ${kind}`, async () => {
+    const [first, ...others] = await home.json<Question[]>('pending');
+    expect(others).toEqual([]);
+    return first?.kind === kind ? first : undefined;
+  });
+  await home.ok(['answer', question.id, verdict]);
+  return question;
+}
+
+const refusalOf = async (start: Promise<unknown>): Promise<unknown> =>
+  start.then(
+    () => 'started',
+    (error: unknown) => error,
+  );
+
+describe('the first start', () => {
+  it('the bridge’s first start asks once for all processes of the entry, and goes on in each; later starts ask nothing', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['list']);
+    const starts = [1, 2, 3].map(() => clientOf(home, resource, '--as', 'an-editor'));
+    expect(await answer(home, 'pair', 'yes')).toMatchObject({ client: 'an-editor' });
+    expect(await answer(home, 'allow', 'yes')).toMatchObject({ client: 'an-editor', resource });
+    const clients = await Promise.all(starts);
+    for (const { client } of clients) {
+      expect((await client.listTools()).tools.map(({ name }) => name)).toContain('list-notes');
+    }
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, registrations: 1 });
+    expect(home.askers()).toEqual([]);
+
+    const { client } = await clientOf(home, resource, '--as', 'an-editor');
+    expect(JSON.stringify(await client.callTool({ name: 'list-notes' }))).toContain('alice');
+    expect(await home.json('pending')).toEqual([]);
+    expect(world.counts().authorizationServer.signIns).toBe(1);
+  });
+
+  it('commands of one entry pair once, and each gets the answer for the scopes that it asks for', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['list']);
+    const headers = (scope: string) =>
+      home.start(['headers', resource, '--as', 'an-editor', '--scope', scope, '--timeout', '60']);
+    const [reading, writing] = [headers('notes:read'), headers('notes:write')];
+    await until('both ask', () => home.askers().length === 2);
+    await answer(home, 'pair', 'yes');
+    const questions = await until('a question for each', async () => {
+      const open = await home.json<Question[]>('pending');
+      return open.length === 2 ? open : undefined;
+    });
+    const no = questions.find(({ scope }) => scope?.includes('write'));
+    const yes = questions.find((question) => question !== no);
+    await home.ok(['answer', no?.id ?? '', 'later']);
+    expect(await writing.ended).toMatchObject({ code: 3, stdout: '' });
+    await home.ok(['answer', yes?.id ?? '', 'yes']);
+    expect(await reading.ended).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('the bridge remembers that the person refused to pair it, until a person connects it', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['list']);
+    const start = refusalOf(clientOf(home, resource, '--as', 'an-editor'));
+    await answer(home, 'pair', 'no');
+    const refused = {
+      message: expect.stringContaining('keyturn bridge --connect URL --as an-editor'),
+      data: { reason: 'pairing_denied' },
+    };
+    expect(await start).toMatchObject(refused);
+    // The next start raises no question: it is answered at once.
+    expect(await refusalOf(clientOf(home, resource, '--as', 'an-editor'))).toMatchObject(refused);
+    expect(await home.json('pending')).toEqual([]);
+    expect(home.askers()).toEqual([]);
+
+    const connecting = home.start(['bridge', '--connect', resource, '--as', 'an-editor']);
+    const { code = '' } = await answer(home, 'pair', 'yes');
+    await connecting.says(`Its code is ${code}.`);
+    await answer(home, 'allow', 'yes');
+    expect(await connecting.ended).toMatchObject({ code: 0, stdout: '' });
+    const { client } = await clientOf(home, resource, '--as', 'an-editor');
+    expect((await client.listTools()).tools).toHaveLength(2);
+  });
+
+  it('the bridge tells the client after 20 seconds what to do, and the questions go on without it', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['list']);
+    expect(await refusalOf(clientOf(home, resource, '--as', 'an-editor'))).toMatchObject({
+      message: expect.stringContaining(`keyturn bridge --connect ${resource} --as an-editor`),
+      data: { reason: 'consent_pending' },
+    });
+    expect(home.askers()).toHaveLength(1);
+    await answer(home, 'pair', 'yes');
+    await answer(home, 'allow', 'yes');
+    await until('the process that asked ends', () => home.askers().length === 0);
+    expect(world.counts().authorizationServer.codeExchanges).toBe(1);
+    const { client } = await clientOf(home, resource, '--as', 'an-editor');
+    expect((await client.listTools()).tools).toHaveLength(2);
+    expect(await home.json('pending')).toEqual([]);
+  });
+
+  it('the bridge’s first start is refused at once if the person denied the server to this program', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['list']);
+    await paired(home, 'an-editor');
+    await home.ok(['deny', 'an-editor', resource]);
+    expect(await refusalOf(clientOf(home, resource, '--as', 'an-editor'))).toMatchObject({
+      data: { reason: 'consent_denied' },
+    });
+    expect(home.askers()).toEqual([]);
+  });
+});
+
+describe('--connect without a name', () => {
+  it('--connect without a name leads from nothing to an entry that a client starts: one command, and what it prints', async () => {
+    const { home, resource } = await homeInWorld();
+    const terminal = inTerminal(home, [process.execPath, builtBin, 'bridge', '--connect', resource]);
+    await terminal.shows(/asks to be paired\. Its code is \d{6}\.[^]*\[y\/N\] /);
+    terminal.type('y\n');
+    await terminal.shows(/may "[^"]+" reach [^]*\[y\/N\] /);
+    terminal.type('y\n');
+    await terminal.ended;
+    const [printed = ''] = /^\{[^]*^\}/m.exec(terminal.shown().replaceAll('\r', '')) ?? [];
+    const { mcpServers } = JSON.parse(printed) as { mcpServers: Record<string, StdioServerParameters> };
+    const [[name, entry] = []] = Object.entries(mcpServers);
+    expect(name).toMatch(/^127\.0\.0\.1-\d+-mcp-[0-9a-f]{6}$/);
+    expect(entry).toEqual({
+      command: process.execPath,
+      args: [builtBin, 'bridge', resource, '--as', name],
+      env: { KEYTURN_HOME: home.folder, NODE_EXTRA_CA_CERTS: home.env['NODE_EXTRA_CA_CERTS'] },
+    });
+    const { client } = await clientOf(home, ...(entry?.args?.slice(2) ?? []));
+    expect((await client.listTools()).tools).toHaveLength(2);
+    expect(await home.json('pending')).toEqual([]);
+  });
+
+  it('--connect at a terminal ends when its questions are answered elsewhere, without a key', async () => {
+    const { home, resource } = await homeInWorld();
+    const command = [process.execPath, builtBin, 'bridge', '--connect', resource, '--as', 'an-editor'];
+    const terminal = inTerminal(home, command);
+    await terminal.shows(/asks to be paired[^]*\[y\/N\] /);
+    await answer(home, 'pair', 'yes');
+    await terminal.shows(/Answered elsewhere[^]*may "an-editor" reach [^]*\[y\/N\] /);
+    await answer(home, 'allow', 'yes');
+    await terminal.ended;
+    expect(terminal.shown()).toContain(`an-editor may use ${resource}`);
+  });
+
+  it('--connect with --json prints the entry for a script, with the variables that it needs and no password of a proxy', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['list']);
+    const connecting = home.start(['bridge', '--connect', resource, '--as', 'an-editor', '--json'], {
+      env: { HTTPS_PROXY: 'http://ann:hush@proxy.example:3128', NO_PROXY: '127.0.0.1' },
+    });
+    await answer(home, 'pair', 'yes');
+    await answer(home, 'allow', 'yes');
+    const { code, stdout } = await connecting.ended;
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      name: 'an-editor',
+      command: process.execPath,
+      args: [builtBin, 'bridge', resource, '--as', 'an-editor'],
+      env: {
+        KEYTURN_HOME: home.folder,
+        NODE_EXTRA_CA_CERTS: home.env['NODE_EXTRA_CA_CERTS'],
+        NO_PROXY: '127.0.0.1',
+      },
+    });
+  });
+});
+
+describe('the arguments of mcp-remote', () => {
+  it('the bridge takes the arguments of mcp-remote: it names unneeded ones on standard error, and leaves tools out', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['list']);
+    await paired(home, 'an-editor');
+    await home.ok(['allow', 'an-editor', resource]);
+    const given = ['3334', '--transport', 'http-first', '--debug', '--header', 'X-Team: notes'];
+    const { client, output } = await clientOf(
+      home,
+      resource,
+      ...given,
+      '--ignore-tool',
+      'add*',
+      '--as',
+      'an-editor',
+    );
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['list-notes']);
+    await expect(client.callTool({ name: 'add-note', arguments: { note: 'milk' } })).rejects.toThrow(
+      'leaves the tool out',
+    );
+    expect(output.stderr.match(/ is not needed: /g)).toHaveLength(3);
+    expect(output.stderr.trim().split('\n')).toHaveLength(3);
+  });
+
+  it.each([
+    [['--static-oauth-client-info', '{"client_id":"a"}'], 'keyturn register ISSUER --client-id ID'],
+    [['--header', 'Authorization: Bearer x'], 'keyturn key set'],
+    [['--no-such-flag'], 'There is no option \\"--no-such-flag\\" here'],
+  ])(
+    'the argument %j of mcp-remote is refused to the client, with what to use instead',
+    async (args, said) => {
+      const { home, resource } = await homeInWorld();
+      const error = await refusalOf(clientOf(home, resource, ...args));
+      expect(JSON.stringify(error)).toContain('invalid_request');
+      expect(String(error)).toContain(said.replaceAll('\\', ''));
+      expect(home.brokers()).toEqual([]);
+    },
+  );
+});

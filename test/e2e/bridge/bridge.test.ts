@@ -1,0 +1,101 @@
+/** `keyturn bridge` as a client starts it: a program on standard input and output, in front of a real protected server. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { Writable } from 'node:stream';
+import { expect, it, onTestFinished } from 'vitest';
+import { builtBin } from '../../support/built.ts';
+import { homeInWorld, isAlive, processFacts, until } from '../../support/home.ts';
+import { clientOf } from '../../support/processes/bridge-client.ts';
+import { childOf } from '../../support/processes/process-table.ts';
+import { paired } from '../../support/processes/program.ts';
+
+it('the bridge lists and calls tools of a protected server, renews a refused token, steps up, and shows the client no token', async () => {
+  const { home, world, resource } = await homeInWorld();
+  await home.ok(['list']);
+  await paired(home, 'an-editor');
+  await home.ok(['allow', 'an-editor', resource]);
+  const { client, output, pid } = await clientOf(home, resource, '--as', 'an-editor');
+
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual(['list-notes', 'add-note']);
+  expect(JSON.stringify(await client.callTool({ name: 'list-notes' }))).toContain('alice');
+
+  world.expireAccessTokens();
+  expect(JSON.stringify(await client.callTool({ name: 'list-notes' }))).toContain('alice');
+  expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1 });
+
+  const added = await client.callTool({ name: 'add-note', arguments: { note: 'milk' } });
+  expect(JSON.stringify(added)).toContain('milk');
+  expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codeExchanges: 2 });
+
+  expect(output.stderr).toBe('');
+  expect(processFacts(pid).argv.join(' ')).not.toMatch(/bearer/i);
+  await client.close();
+  await until('the bridge ends', () => !isAlive(pid));
+});
+
+it('the bridge trusts the authority of the broker’s settings if its own environment names none', async () => {
+  const { home, resource } = await homeInWorld();
+  await home.ok(['list']);
+  await paired(home, 'an-editor');
+  await home.ok(['allow', 'an-editor', resource]);
+  const { NODE_EXTRA_CA_CERTS: _, ...env } = home.env;
+  const { client, output } = await clientOf({ env }, resource, '--as', 'an-editor');
+  expect((await client.listTools()).tools).toHaveLength(2);
+  expect(output.stderr).toBe('');
+});
+
+/** Node's flag for a module that runs before the command. */
+const before = (code: string): string[] => ['--import', `data:text/javascript,${encodeURIComponent(code)}`];
+
+/** Stays in the loading of the bridge's modules until the parent is gone. */
+const slowLoading = before(`
+  import { registerHooks } from 'node:module';
+  import { writeSync } from 'node:fs';
+  const parent = process.ppid;
+  registerHooks({ load(url, context, next) {
+    if (url.endsWith('/bridge/bridge.js')) {
+      writeSync(1, 'loading');
+      while (process.ppid === parent) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
+    return next(url, context);
+  } });
+`);
+
+/** Makes the command believe that this is Node 20, so that it hands over to another process. */
+const oldNode = before(
+  "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })",
+);
+
+it.each([
+  ['', []],
+  [', and it dies while the modules are loaded', slowLoading],
+  [', and an older Node handed over to the one that runs it', oldNode],
+])(
+  'the bridge ends with the process that started it, though another process holds its pipes%s',
+  async (_how, flags) => {
+    const { home, resource } = await homeInWorld();
+    // A shell starts it in the background and dies; the pipes are the test's own and stay open.
+    const script = '"$0" "$@" <&3 & echo "pid $!" >&2; read -r _';
+    const shell = spawn(
+      'sh',
+      ['-c', script, process.execPath, ...flags, builtBin, 'bridge', resource, '--as', 'an-editor'],
+      {
+        env: home.env,
+        stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+      },
+    );
+    onTestFinished(() => void shell.kill());
+    const [said] = (await once(shell.stderr, 'data')) as [Buffer];
+    const pid = Number(/pid (\d+)/.exec(said.toString())?.[1]);
+    const [, , , input] = shell.stdio;
+    // It may end before it has read the line.
+    input?.on('error', () => undefined);
+    if (input instanceof Writable) input.write('{\n');
+    expect(String(((await once(shell.stdout, 'data')) as [Buffer])[0])).toMatch(/-32700|loading/);
+    // With an older Node the bridge is a child of this process.
+    const bridge = childOf(pid) ?? pid;
+    shell.kill('SIGKILL');
+    await until('the bridge ends', () => !isAlive(bridge) && !isAlive(pid));
+  },
+);

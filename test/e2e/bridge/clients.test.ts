@@ -1,0 +1,254 @@
+/**
+ * Clients that nobody here wrote, through `keyturn bridge`, against a real protected server over HTTPS. They run beside each
+ * other in one home; the server counts what they did.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { TestHome, until } from '../../support/home.ts';
+import {
+  type Entry,
+  type ForeignClient,
+  ForeignClients,
+  type Outcome,
+  type ProgramName,
+} from '../../support/processes/foreign-client.ts';
+import { paired } from '../../support/processes/program.ts';
+import { told } from '../../support/secrets.ts';
+import { codeBlocks, page, section } from '../../docs/pages.ts';
+import { workshop } from '../../support/servers/workshop.ts';
+import { openWorld, type TestWorld } from '../../support/world.ts';
+
+const programs = ['sdk-1', 'sdk-2', 'ai-sdk', 'langchain'] as const;
+const commands = ['inspector', 'mcporter'] as const;
+
+const tools = ['echo', 'repeat', 'wait', 'add-note', 'ask-person', 'ask-model'];
+
+/** Bytes of a large result. */
+const large = 8 * 1024 * 1024;
+
+const service = workshop();
+let world: TestWorld;
+let home: TestHome;
+let clients: ForeignClients;
+const running = new Map<ProgramName, ForeignClient>();
+
+const client = (name: ProgramName): ForeignClient => {
+  const found = running.get(name);
+  if (!found) throw new Error(`${name} did not start`);
+  return found;
+};
+
+beforeAll(async () => {
+  world = await openWorld({ service });
+  const { resource } = world.protectedServer;
+  home = new TestHome({ world, vault: 'keychain' });
+  clients = new ForeignClients(home, resource);
+  await home.ok(['list']);
+  for (const name of [...programs, ...commands]) {
+    await paired(home, name);
+    await home.ok(['allow', name, resource]);
+  }
+  const started = await Promise.all(programs.map(async (name) => [name, await clients.start(name)] as const));
+  for (const [name, program] of started) running.set(name, program);
+});
+
+afterAll(async () => {
+  await clients.close();
+  await home.close();
+  service.forget();
+  await world.close();
+});
+
+describe('unlike clients on one server', () => {
+  it.each(programs)(
+    '%s lists and calls tools, reads resources, gets prompts and answers the server',
+    async (name) => {
+      const { operations } = client(name);
+      const ask = async (...words: [string, ...unknown[]]) => client(name).ask(...words);
+      expect(await ask('tools')).toEqual(tools);
+      expect(await ask('call', 'echo', { key: `${name} echo`, text: 'näh – 🔑' })).toBe('näh – 🔑');
+      expect(await ask('resources')).toEqual(['workshop://wood']);
+      expect(await ask('read', 'workshop://wood')).toBe('oak');
+      const has = (operation: string): boolean => operations.includes(operation);
+      if (has('prompts')) expect(await ask('prompts')).toEqual(['plan']);
+      if (has('prompt')) expect(await ask('prompt', 'plan', { thing: 'chair' })).toBe('Plan a chair.');
+      if (has('person')) expect(await ask('person', `${name} person`)).toBe('accept green');
+      if (has('model')) expect(await ask('model', `${name} model`)).toContain('hello');
+      expect(service.ran(`${name} echo`)).toBe(1);
+    },
+  );
+
+  it('inspector lists and calls tools, reads resources and gets prompts as a command', async () => {
+    const run = async (...args: string[]) =>
+      JSON.parse(
+        await clients.run('inspector', '--cli', '--config', 'CONFIGURATION', '--server', 'workshop', ...args),
+      ) as unknown;
+    expect(await run('--method', 'tools/list')).toMatchObject({ tools: tools.map((name) => ({ name })) });
+    const call = ['--method', 'tools/call', '--tool-name', 'echo'];
+    expect(await run(...call, '--tool-arg', 'key=inspector echo', 'text=hello')).toMatchObject({
+      content: [{ text: 'hello' }],
+    });
+    expect(await run('--method', 'resources/read', '--uri', 'workshop://wood')).toMatchObject({
+      contents: [{ text: 'oak' }],
+    });
+    const prompt = ['--method', 'prompts/get', '--prompt-name', 'plan', '--prompt-args', 'thing=chair'];
+    expect(JSON.stringify(await run(...prompt))).toContain('Plan a chair.');
+    expect(service.ran('inspector echo')).toBe(1);
+  });
+
+  it('mcporter lists and calls tools and reads resources as a command', async () => {
+    const run = async (...args: string[]) => clients.run('mcporter', '--config', 'CONFIGURATION', ...args);
+    expect(await run('list', 'workshop', '--json')).toContain('ask-person');
+    expect(await run('call', 'workshop.echo', 'key=mcporter echo', 'text=hello')).toContain('hello');
+    expect(await run('resource', 'workshop', 'workshop://wood', '--output', 'text')).toContain('oak');
+    expect(service.ran('mcporter echo')).toBe(1);
+  });
+
+  it('unlike clients on one server share one sign-in, one registration and one grant', async () => {
+    expect(world.counts().authorizationServer).toMatchObject({
+      signIns: 1,
+      registrations: 1,
+      codeExchanges: 1,
+    });
+    const grants = await home.json<{ clients: string[] }[]>('list');
+    expect(grants).toHaveLength(1);
+    expect(grants[0]?.clients.toSorted()).toEqual([...programs, ...commands].toSorted());
+  });
+
+  it.each(programs)('%s gets a result of 8 MB', async (name) => {
+    const text = await client(name).ask<string>('call', 'repeat', { key: `${name} large`, times: large });
+    expect(text).toBe('x'.repeat(large));
+    expect(service.ran(`${name} large`)).toBe(1);
+  });
+
+  // The AI SDK forgets a call that its caller aborts, and tells no server.
+  it.each(['sdk-1', 'sdk-2', 'langchain'] as const)(
+    '%s cancels a call, and the server learns of it',
+    async (name) => {
+      const key = `${name} wait`;
+      const call = client(name).ask('call', 'wait', { key });
+      const ended = expect(call).rejects.toThrow(/abort|cancel/i);
+      await until('the tool runs', () => service.ran(key) === 1);
+      await client(name).ask('cancel', key);
+      await ended;
+      await until('the server knows', () => service.cancelled.has(key));
+    },
+  );
+
+  it('unlike clients on one server step up in mid-session, once for all', async () => {
+    for (const name of programs) {
+      const note = `note of ${name}`;
+      expect(await client(name).ask('call', 'add-note', { note })).toBe(`added ${note}`);
+      expect(service.ran(note)).toBe(1);
+    }
+    expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codeExchanges: 2 });
+  });
+
+  it('unlike clients make 1,000 calls, some at once, while tokens are refused: each runs once and has its answer', async () => {
+    const keys = Array.from({ length: 1000 }, (_, n) => `call ${n}`);
+    const calls = client('sdk-2').ask<Outcome[]>('calls', keys, 8);
+    for (const after of [200, 500, 800]) {
+      await until(`call ${after} runs`, () => service.ran(`call ${after}`) > 0);
+      world.expireAccessTokens();
+    }
+    const outcomes = await calls;
+    expect(outcomes.filter(({ key, text }) => text !== key)).toEqual([]);
+    expect(outcomes).toHaveLength(1000);
+    expect(keys.filter((key) => service.ran(key) !== 1)).toEqual([]);
+  });
+});
+
+/** The entry that docs/clients.md shows for a program, with the server of this test. */
+function entryFor(title: string): Entry {
+  const part = { name: 'docs/clients.md', text: section(page('docs/clients.md'), title) };
+  const [text = ''] = codeBlocks(part, 'json');
+  const configuration = text.replaceAll('https://notes.example/mcp', world.protectedServer.resource);
+  const { mcpServers } = JSON.parse(configuration) as { mcpServers: { notes: Entry } };
+  return mcpServers.notes;
+}
+
+it('a new user gets from the page to the first call: connect, answer, paste', async () => {
+  const entry = entryFor('Cursor');
+  const { args } = entry;
+  const name = args.at(-1) ?? '';
+  const connecting = home.start(['bridge', '--connect', world.protectedServer.resource, '--as', name]);
+  for (const kind of ['pair', 'allow']) {
+    const card = await until(`the question: ${kind}`, async () =>
+      (await home.json<{ id: string; kind: string; client: string }[]>('pending')).find(
+        (each) => each.kind === kind && each.client === name,
+      ),
+    );
+    await home.ok(['answer', card.id, 'yes']);
+  }
+  expect(await connecting.ended).toMatchObject({ code: 0, stdout: '' });
+  clients.configure('mcporter', entry);
+  const call = ['--config', 'CONFIGURATION', 'call', 'workshop.echo', 'key=new user', 'text=hello'];
+  expect(await clients.run('mcporter', ...call)).toContain('hello');
+  expect(service.ran('new user')).toBe(1);
+  expect(world.counts().authorizationServer.signIns).toBe(2);
+});
+
+/** Calls of every program, from before to after `happens`; each one must have run once, or say what became of it. */
+async function throughout(what: string, happens: () => Promise<void>): Promise<void> {
+  const each = 60;
+  const keysOf = (name: string): string[] => Array.from({ length: each }, (_, n) => `${what} ${name} ${n}`);
+  const calls = programs.map(async (name) => client(name).ask<Outcome[]>('calls', keysOf(name), 2));
+  await until('calls run', () => programs.every((name) => service.ran(`${what} ${name} 5`) > 0));
+  await happens();
+  const outcomes = (await Promise.all(calls)).flat();
+  expect(outcomes).toHaveLength(each * programs.length);
+  for (const { key, text, error } of outcomes) {
+    if (error === undefined) expect({ key, text, ran: service.ran(key) }).toEqual({ key, text: key, ran: 1 });
+    else expect(error).toMatch(/Keyturn: The (connection|server)/);
+    expect(service.ran(key)).toBeLessThanOrEqual(1);
+  }
+  for (const name of programs) {
+    const key = `${name} after ${what}`;
+    expect(await client(name).ask('call', 'echo', { key, text: key })).toBe(key);
+    expect(service.ran(key)).toBe(1);
+  }
+}
+
+/** Sessions are forgotten, as those of a server that is started anew. */
+const restartServer = async (): Promise<void> => world.protectedServer.restart(async () => service.forget());
+const restartBroker = async (): Promise<void> => void (await home.ok(['daemon', '--restart']));
+
+describe('a restart in the middle of calls', () => {
+  it('a restart of the server in the middle of calls doubles none and leaves none without an answer or a clear error', async () => {
+    const key = 'cut off';
+    const call = client('sdk-1').ask('call', 'wait', { key });
+    const ended = expect(call).rejects.toThrow(
+      'The connection to the server broke before it answered "tools/call". The request may have run.',
+    );
+    await until('the tool runs', () => service.ran(key) === 1);
+    await throughout('server', restartServer);
+    await ended;
+    expect(service.ran(key)).toBe(1);
+  });
+
+  it('a restart of the broker in the middle of calls costs no call', async () => {
+    const key = 'kept';
+    const call = client('sdk-1').ask('call', 'wait', { key });
+    await until('the tool runs', () => service.ran(key) === 1);
+    await throughout('broker', restartBroker);
+    service.release(key);
+    expect(await call).toBe('waited');
+    expect(service.ran(key)).toBe(1);
+  });
+
+  it('a restart of both server and broker in the middle of calls doubles none and leaves none without an answer or a clear error', async () => {
+    await throughout('both', async () => {
+      await Promise.all([restartServer(), restartBroker()]);
+    });
+    expect(world.counts().authorizationServer.signIns).toBe(2);
+    expect(service.doubled).toBe(0);
+  });
+});
+
+it('no client and no process below it holds or prints a token', async () => {
+  clients.search();
+  for (const name of programs) await client(name).close();
+  const { processes, findings } = clients.found();
+  // Each program with its bridge; commands were looked at when they printed.
+  expect(processes).toBeGreaterThanOrEqual(2 * programs.length + commands.length);
+  expect(told(findings)).toBe('');
+});

@@ -1,0 +1,177 @@
+/** The broker as a process: how it starts, stops, stays alone, and what others can see of it. */
+import { existsSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { filesBelow, homeInWorld, isAlive, newHome, processFacts, until } from '../../support/home.ts';
+import { homeDuringRefresh, refusesNewRequests } from '../../support/homes/refreshing-home.ts';
+
+interface Status {
+  pid: number;
+  vault: string;
+}
+
+describe('in the foreground', () => {
+  it('a broker in the foreground runs until it gets a signal to stop, and leaves no socket behind', async () => {
+    const home = newHome();
+    const broker = home.start(['daemon']);
+    await broker.says('the broker listens on');
+    const socket = path.join(home.paths.run, 'broker.sock');
+    expect((await home.json<Status>('status')).pid).toBe(broker.pid);
+    expect(statSync(socket).mode & 0o777).toBe(0o600);
+    expect(statSync(home.paths.run).mode & 0o777).toBe(0o700);
+
+    expect(await home.keyturn(['daemon', '--stop'])).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(isAlive(broker.pid)).toBe(false);
+    expect(await broker.ended).toMatchObject({ code: 0, stdout: '' });
+    expect(existsSync(socket)).toBe(false);
+    expect(await home.keyturn(['status'])).toMatchObject({ code: 8 });
+  });
+
+  it('a broker in the foreground ends in order on SIGINT, SIGTERM and SIGHUP', async () => {
+    const home = newHome();
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      const broker = home.start(['daemon']);
+      await broker.says('the broker listens on');
+      broker.signal(signal);
+      expect(await broker.ended, signal).toMatchObject({ code: 0, stdout: '' });
+    }
+  });
+
+  it('a broker in the foreground is the only one: a second exits 8 and says why, and the first goes on', async () => {
+    const home = newHome();
+    const first = home.start(['daemon']);
+    await first.says('the broker listens on');
+    const second = await home.keyturn(['daemon']);
+    expect(second).toMatchObject({ code: 8, stdout: '' });
+    expect(second.stderr).toContain('A broker already runs for this home');
+    expect(second.stderr).toContain('keyturn daemon --stop');
+    expect(second.stderr).toContain('reason: broker_running');
+    expect((await home.json<Status>('status')).pid).toBe(first.pid);
+  });
+});
+
+describe('in the middle of something', () => {
+  it('a broker ends when it is stopped, though a sign-in page is open and a question waits', async () => {
+    const { home, resource } = await homeInWorld({ browser: 'true' });
+    expect(await home.keyturn(['token', resource, '--timeout', '1'])).toMatchObject({ code: 3 });
+    expect(await home.keyturn(['login', resource, '--timeout', '10'])).toMatchObject({ code: 3 });
+    const waiting = await home.json<{ kind: string }[]>('pending');
+    expect(new Set(waiting.map(({ kind }) => kind))).toEqual(new Set(['allow', 'login']));
+    const pid = (await home.brokerPid()) ?? 0;
+    expect(await home.keyturn(['daemon', '--stop'])).toMatchObject({ code: 0 });
+    expect(isAlive(pid)).toBe(false);
+  });
+});
+
+describe('started by a command', () => {
+  it('commands start one broker, however many of them find none at the same moment', async () => {
+    const home = newHome();
+    const runs = await Promise.all(Array.from({ length: 10 }, () => home.keyturn(['list', '--json'])));
+    for (const run of runs) expect(run).toMatchObject({ code: 0, stdout: '[]\n' });
+    expect(home.brokers()).toEqual([await home.brokerPid()]);
+  });
+
+  it('a broker that was killed comes back by itself, with what it had on disk', async () => {
+    const home = newHome({ vault: 'keychain' });
+    await home.ok(['allow', 'cli', 'https://notes.example/mcp']);
+    const killed = (await home.brokerPid()) ?? 0;
+    process.kill(killed, 'SIGKILL');
+    await until('it is gone', () => !isAlive(killed));
+    expect(await home.ok(['clients'])).toContain('https://notes.example/mcp');
+    expect(await home.brokerPid()).not.toBe(killed);
+  });
+
+  it('a new broker waits for one that is finishing a refresh, so that no rotated token is lost', async () => {
+    const { home, world, resource, broker, asking, release } = await homeDuringRefresh();
+    process.kill(broker, 'SIGTERM');
+    await until('it refuses new requests', () => refusesNewRequests(home));
+    // More signals change nothing: the broker still finishes the refresh.
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGTERM'] as const) {
+      process.kill(broker, signal);
+      expect(await refusesNewRequests(home), signal).toBe(true);
+    }
+    const next = home.start(['list', '--json']);
+    expect(home.brokers()).toEqual([broker]);
+    release();
+    expect(await asking.ended).toMatchObject({ code: 0 });
+
+    const [grant] = JSON.parse((await next.ended).stdout) as { state: string }[];
+    expect(grant?.state).toBe('active');
+    expect(isAlive(broker)).toBe(false);
+    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
+  });
+
+  it('a broker gets of the environment only what is on its list, and never shows a token there or in its arguments', async () => {
+    const keyLog = '/nonexistent/keyturn-tls-keys';
+    const { home, resource } = await homeInWorld({
+      env: {
+        NODE_OPTIONS: '--no-warnings',
+        NODE_TLS_REJECT_UNAUTHORIZED: '0',
+        NODE_TLS_ANYTHING: '1',
+        SSLKEYLOGFILE: keyLog,
+        LD_LIBRARY_PATH: '/nonexistent',
+        LD_PRELOAD: '',
+        LD_AUDIT: '',
+        DYLD_INSERT_LIBRARIES: '/nonexistent',
+        DYLD_LIBRARY_PATH: '/nonexistent',
+        ELECTRON_RUN_AS_NODE: '1',
+        ELECTRON_NO_ASAR: '1',
+        AWS_SECRET_ACCESS_KEY: 'not-for-the-broker',
+        LC_ALL: 'C.UTF-8',
+        TZ: 'UTC',
+      },
+    });
+    await home.ok(['allow', 'cli', resource]);
+    const token = (await home.ok(['token', resource])).trim();
+    const { argv, environ } = processFacts((await home.brokerPid()) ?? 0);
+    const names = environ.map((entry) => entry.split('=', 1)[0] ?? '');
+    expect(new Set(names)).toEqual(
+      new Set([
+        'HOME',
+        'KEYTURN_BROWSER',
+        'KEYTURN_HOME',
+        'KEYTURN_VAULT',
+        'LC_ALL',
+        'NODE_EXTRA_CA_CERTS',
+        'PATH',
+        'TZ',
+      ]),
+    );
+    expect(argv.slice(1, 4)).toEqual(['--disable-sigusr1', '--max-semi-space-size=2', '--expose-gc']);
+    expect(argv.slice(5)).toEqual(['daemon', '--auto-started']);
+    expect([...argv, ...environ].join('\n')).not.toContain(token);
+  });
+
+  it('a broker keeps the settings that its home was made with, whatever a later environment says', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['daemon', '--stop']);
+    const env = { KEYTURN_VAULT: 'keychain', KEYTURN_BROWSER: 'false', NODE_EXTRA_CA_CERTS: undefined };
+    await home.ok(['allow', 'cli', resource], { env });
+    expect(await home.keyturn(['token', resource], { env })).toMatchObject({ code: 0 });
+    expect((await home.json<Status>('status')).vault).toBe('memory');
+    const { environ } = processFacts((await home.brokerPid()) ?? 0);
+    expect(
+      environ.filter((entry) => /^(KEYTURN_VAULT|KEYTURN_BROWSER|NODE_EXTRA_CA_CERTS)=/.test(entry)),
+    ).toEqual([]);
+  });
+
+  it('a broker forgets what rested on a memory vault when it ends, says so, and signs in anew when allowed', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['token', resource]);
+    await home.ok(['daemon', '--stop']);
+    expect(await home.json('list')).toMatchObject([{ state: 'loginRequired', resource }]);
+    expect(await home.keyturn(['token', resource, '--no-interaction'])).toMatchObject({
+      code: 3,
+      stdout: '',
+    });
+    expect(await home.ok(['clients'])).not.toContain(resource);
+    await home.ok(['allow', 'cli', resource]);
+    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
+    // The registration's proof was in that vault, too.
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 2, registrations: 2 });
+    expect(filesBelow(home.paths.state).map((file) => path.basename(file))).not.toContain('permissions.json');
+  });
+});

@@ -1,0 +1,78 @@
+/** A broker that ssh or cron started without D-Bus: it says so, and recovers when a desktop is there. */
+import { linkSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { homeInWorld, type TestHome } from '../../support/home.ts';
+import { type KeyringSession, ownKeyring } from '../../vault/keychain/keyring.ts';
+
+interface Status {
+  pid: number;
+  vaultState: { state: string; what?: string; hint?: string };
+}
+
+/** A home whose environment has no bus, and a desktop with a real one beside it. */
+async function withoutBus(): Promise<{
+  home: TestHome;
+  resource: string;
+  keyring: KeyringSession;
+  runtime: string;
+}> {
+  const keyring = await ownKeyring();
+  onTestFinished(() => keyring.end());
+  const runtime = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  onTestFinished(() => rmSync(runtime, { recursive: true }));
+  // Its own runtime folder: the folder of the user who runs the tests has that user's keyring.
+  const env = { KEYTURN_VAULT: 'keychain', XDG_RUNTIME_DIR: runtime };
+  const { home, resource } = await homeInWorld({ env });
+  // What is allowed has to be provable, and so waits for the keychain too.
+  expect(await home.keyturn(['allow', 'cli', resource])).toMatchObject({ code: 7 });
+  return { home, resource, keyring, runtime };
+}
+
+async function refusedAsAbsent(home: TestHome, resource: string): Promise<number> {
+  const run = await home.keyturn(['token', resource]);
+  expect(run).toMatchObject({ code: 7, stdout: '' });
+  expect(run.stderr).toMatch(/hint: .*keyring[^]*reason: vault_unavailable/);
+  const status = await home.json<Status>('status');
+  expect(status.vaultState).toMatchObject({
+    state: 'absent',
+    what: expect.any(String),
+    hint: expect.any(String),
+  });
+  for (const command of ['list', 'clients', 'pending']) await home.ok([command]);
+  return status.pid;
+}
+
+it('a broker takes the session of a desktop caller without a restart, and from then on serves callers without one', async () => {
+  const { home, resource, keyring } = await withoutBus();
+  const pid = await refusedAsAbsent(home, resource);
+  const { DBUS_SESSION_BUS_ADDRESS } = keyring.env;
+  const unusable = { DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' };
+  expect(await home.keyturn(['token', resource], { env: unusable })).toMatchObject({ code: 7 });
+  await home.ok(['allow', 'cli', resource], { env: { DBUS_SESSION_BUS_ADDRESS } });
+  await home.ok(['token', resource]);
+  await home.ok(['token', resource, '--no-interaction', '--min-validity', '3599']);
+  expect(await home.json<Status>('status')).toMatchObject({ pid, vaultState: { state: 'open' } });
+});
+
+it('a broker finds the bus in the runtime folder once there is one', async () => {
+  const { home, resource, keyring, runtime } = await withoutBus();
+  const pid = await refusedAsAbsent(home, resource);
+  const [, socket = ''] = /^unix:path=([^,]+)/.exec(String(keyring.env['DBUS_SESSION_BUS_ADDRESS'])) ?? [];
+  linkSync(socket, path.join(runtime, 'bus'));
+  await home.ok(['allow', 'cli', resource]);
+  await home.ok(['token', resource]);
+  expect(await home.json<Status>('status')).toMatchObject({ pid, vaultState: { state: 'open' } });
+});
+
+it.each([
+  'tcp:host=127.0.0.1,port=1',
+  'unix:path=/a;tcp:host=127.0.0.1,port=1',
+  'unixexec:path=/bin/sh,argv1=-c',
+  'unix:path=relative',
+])('a broker never hands over or takes an address like %s', async (DBUS_SESSION_BUS_ADDRESS) => {
+  const { methods } = await import('../../../src/ipc/protocol/methods.ts');
+  const params = { session: { DBUS_SESSION_BUS_ADDRESS } };
+  expect(methods['vault.unlock'].params.safeParse(params).success).toBe(false);
+});

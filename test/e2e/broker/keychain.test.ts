@@ -1,0 +1,89 @@
+/** The keychain as the vault of real processes: what survives a restart, what a locked one says, and what a killed broker leaves in it. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { keychainVault } from '../../../src/vault/keychain/keychain.ts';
+import { openHeadless } from '../../support/homes/desk-home.ts';
+import { homeOnOwnKeyring } from '../../support/homes/own-keyring-home.ts';
+import { homeInWorld, newHome } from '../../support/home.ts';
+import { verdictOn } from '../../support/servers/notebook.ts';
+
+describe('the keychain', () => {
+  it('the keychain keeps a grant over a restart: no second sign-in, one refresh, and the rotated token is kept again', async () => {
+    const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
+    await home.ok(['allow', 'cli', resource]);
+    const first = await home.ok(['token', resource]);
+    for (const restart of [1, 2]) {
+      await home.ok(['daemon', '--stop']);
+      const token = await home.ok(['token', resource, '--no-interaction']);
+      expect(token).not.toBe(first);
+      expect((await verdictOn(world, token.trim())).status).toBe(200);
+      expect(world.counts().authorizationServer).toMatchObject({
+        signIns: 1,
+        registrations: 1,
+        refreshes: restart,
+        refreshReuses: 0,
+      });
+    }
+  });
+
+  it('a locked keychain leads to exit 7 and spends no refresh token, and the broker goes on once it is open', async () => {
+    const { keyring, home, world, resource, token: old } = await homeOnOwnKeyring();
+    await keyring.lock();
+    const run = await home.keyturn(['token', resource, '--rejected-stdin'], { stdin: old });
+    expect(run).toMatchObject({ code: 7, stdout: '' });
+    expect(run.stderr).toMatch(/hint: .*unlock/);
+    expect(world.counts().authorizationServer.tokenRequests).toBe(1);
+
+    await keyring.restartUnlocked();
+    // Programs leave a locked keychain alone for a while; a person asks it at once.
+    await home.ok(['unlock']);
+    const token = await home.ok(['token', resource, '--no-interaction']);
+    expect((await verdictOn(world, token.trim())).status).toBe(200);
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1, refreshReuses: 0 });
+  });
+
+  it('an absent keychain refuses before any sign-in, and nothing else takes its place', async () => {
+    const { home, world, resource } = await homeInWorld({
+      env: { KEYTURN_VAULT: 'keychain', DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' },
+    });
+    for (const command of ['allow cli', 'token']) {
+      const run = await home.keyturn([...command.split(' '), resource]);
+      expect(run, command).toMatchObject({ code: 7, stdout: '' });
+      expect(run.stderr).toContain('reason: vault_unavailable');
+      expect(run.stderr).toContain('keyturn settings vault sealed-file');
+    }
+    // What can be told without a keychain is.
+    expect(await home.ok(['clients'])).toContain('cli');
+    expect(world.counts().authorizationServer.signIns).toBe(0);
+
+    // The way that the hint names works, one hint after the other.
+    const { stderr } = await home.keyturn(['settings', 'vault', 'sealed-file']);
+    expect(stderr).toContain('keyturn unlock');
+    expect(await home.json('status')).toMatchObject({ vault: 'sealed-file' });
+    await home.ok(['unlock', '--passphrase-stdin'], { stdin: 'correct horse battery\n' });
+    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['token', resource]);
+  });
+
+  it('the keychain loses the value of an API key that no record names, as a killed broker leaves it, at its next use', async () => {
+    const home = newHome({ vault: 'keychain' });
+    const first = await openHeadless(home);
+    const set = { resource: 'https://tickets.example/mcp', header: 'X-Api-Key', unchecked: true };
+    await first.line.request('key.set', { ...set, value: 'ak_of-this-server' });
+    await first.stop();
+    const { homeId } = JSON.parse(readFileSync(path.join(home.paths.state, 'home.json'), 'utf8')) as {
+      homeId: string;
+    };
+    const vault = keychainVault({ service: `keyturn/${homeId}` });
+    onTestFinished(() => vault.close());
+    const list = await vault.read('keys');
+    await vault.write('keys', list.replace('[', '["0123456789abcdef",'));
+    await vault.write('key.0123456789abcdef', 'as of a change that was cut short');
+    const { line } = await openHeadless(home);
+    expect(await line.request('proxy.list')).toEqual({ proxies: [] });
+    expect(await vault.find('key.0123456789abcdef')).toBeUndefined();
+    expect(await vault.read('keys')).toBe(list);
+    await line.request('key.remove', { resource: set.resource });
+  });
+});

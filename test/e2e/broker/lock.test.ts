@@ -1,0 +1,290 @@
+/** Lock and unlock with real processes: each kind of vault, over restarts and SIGKILL, at a real terminal. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { builtBin } from '../../support/built.ts';
+import {
+  filesBelow,
+  homeInWorld,
+  isAlive,
+  newHome,
+  processFacts,
+  type TestHome,
+  until,
+} from '../../support/home.ts';
+import { keepSecret } from '../../support/secrets.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { verdictOn } from '../../support/servers/notebook.ts';
+
+const built: string = path.join(path.dirname(builtBin), '..', 'client', 'index.js');
+const { connect, pair } = (await import(built)) as typeof import('../../../src/client/index.ts');
+
+interface Status {
+  pid: number;
+  vault: string;
+  vaultKey?: string;
+  vaultState: { state: string; what?: string; hint?: string };
+}
+
+const bySealedFile = { KEYTURN_VAULT: 'sealed-file' };
+const passphrase = 'correct horse battery';
+const given = { stdin: `${passphrase}\n` };
+
+const stateOf = async (home: TestHome): Promise<string> =>
+  (await home.json<Status>('status')).vaultState.state;
+
+async function kill(home: TestHome): Promise<void> {
+  const pid = (await home.brokerPid()) ?? 0;
+  process.kill(pid, 'SIGKILL');
+  await until('it is gone', () => !isAlive(pid));
+}
+
+describe('a sealed file with a passphrase', () => {
+  it('a passphrase is chosen at the first unlock; the vault begins locked at every start, and keeps the grant over SIGKILL', async () => {
+    const { home, world, resource } = await homeInWorld({ env: bySealedFile });
+    await home.ok(['list']);
+    expect(await home.json<Status>('status')).toMatchObject({
+      vault: 'sealed-file',
+      vaultKey: 'passphrase',
+      vaultState: { state: 'new', hint: expect.stringContaining('keyturn unlock') },
+    });
+    // What would be allowed could not be proven later: its key is in the vault.
+    for (const command of [
+      ['token', resource],
+      ['allow', 'cli', resource],
+    ]) {
+      const refused = await home.keyturn(command);
+      expect(refused).toMatchObject({ code: 7, stdout: '' });
+      expect(refused.stderr).toMatch(/hint: Choose one with: keyturn unlock[^]*reason: locked/);
+    }
+    expect(world.counts().authorizationServer.signIns).toBe(0);
+
+    expect(await home.keyturn(['unlock', '--passphrase-stdin'], given)).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringMatching(/^keyturn: the vault is new, and opens by this passphrase .*\n$/),
+    });
+    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['token', resource]);
+    expect(statSync(path.join(home.paths.state, 'vault.sealed')).mode & 0o777).toBe(0o600);
+    await kill(home);
+    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 7, stdout: '' });
+    expect(await stateOf(home)).toBe('locked');
+    expect(await home.keyturn(['unlock', '--passphrase-stdin'], given)).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
+    const token = await home.ok(['token', resource, '--no-interaction']);
+    expect((await verdictOn(world, token.trim())).status).toBe(200);
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1, refreshReuses: 0 });
+  });
+
+  it('a sealed file refuses a wrong passphrase, makes the next try wait, and shows none anywhere', async () => {
+    const home = newHome({ env: bySealedFile });
+    await home.ok(['unlock', '--passphrase-stdin'], given);
+    const { argv, environ } = processFacts((await home.brokerPid()) ?? 0);
+    await home.ok(['lock']);
+    const wrong = await home.keyturn(['unlock', '--passphrase-stdin'], { stdin: 'wrong horse\n' });
+    expect(wrong).toMatchObject({ code: 7, stdout: '' });
+    expect(wrong.stderr).toContain('does not open the vault');
+    await until('the pause is over', async () => {
+      const { code, stderr } = await home.keyturn(['unlock', '--passphrase-stdin'], given);
+      if (code !== 0) expect(stderr).toMatch(/again in: 1 s\n {2}reason: rate_limited/);
+      return code === 0;
+    });
+
+    const changed = { stdin: `${passphrase}\nanother staple\n` };
+    await home.ok(['passphrase', '--passphrase-stdin'], changed);
+    await home.ok(['daemon', '--stop']);
+    expect(await home.keyturn(['unlock', '--passphrase-stdin'], given)).toMatchObject({ code: 7 });
+    await until('the pause is over', async () => {
+      const { code } = await home.keyturn(['unlock', '--passphrase-stdin'], { stdin: 'another staple\n' });
+      return code === 0;
+    });
+    const audit = await home.ok(['audit', 'tail']);
+    for (const outcome of ['locked', 'unlocked', 'unlock: locked', 'passphrase changed']) {
+      expect(audit).toContain(outcome);
+    }
+    const files = filesBelow(home.folder).filter((file) => !file.endsWith('.sock'));
+    const texts = [
+      ...files.map((file) => readFileSync(file, 'latin1')),
+      ...home.printed.flatMap(({ stdout, stderr }) => [stdout, stderr]),
+      ...argv,
+      ...environ,
+    ];
+    for (const secret of [passphrase, 'another staple', 'wrong horse']) {
+      expect(texts.filter((text) => text.includes(secret))).toEqual([]);
+    }
+  });
+
+  it('a passphrase is asked for on the terminal without an echo, twice if it is new, and never from a pipe', async () => {
+    const home = newHome({ env: bySealedFile });
+    const piped = await home.keyturn(['unlock']);
+    expect(piped).toMatchObject({ code: 2, stdout: '' });
+    expect(piped.stderr).toContain('--passphrase-stdin');
+
+    const first = atTerminal(home, 'unlock');
+    await first.shows('choose a passphrase for the vault: ');
+    first.types('horsey\u007f\r');
+    await first.shows('once more: ');
+    first.types('horse\r');
+    expect(await first.ended).toBe(0);
+    expect(first.shown()).not.toContain('hors');
+    expect(await stateOf(home)).toBe('open');
+
+    await home.ok(['lock']);
+    const second = atTerminal(home, 'unlock');
+    await second.shows('passphrase of the vault: ');
+    second.types('horse\r');
+    expect(await second.ended).toBe(0);
+    expect(await stateOf(home)).toBe('open');
+
+    await home.ok(['lock']);
+    const third = atTerminal(home, 'unlock');
+    await third.shows('passphrase of the vault: ');
+    third.types('\u0003');
+    expect(await third.ended).toBe(130);
+    expect(await stateOf(home)).toBe('locked');
+  });
+});
+
+describe('a sealed file whose key lies in the keychain', () => {
+  it('a sealed file whose key lies in the keychain opens by itself, over restart and SIGKILL, and after a lock only by unlock', async () => {
+    const { home, world, resource } = await homeInWorld({
+      vault: 'keychain',
+      env: { ...bySealedFile, KEYTURN_VAULT_KEY: 'keychain' },
+    });
+    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['token', resource]);
+    await home.ok(['daemon', '--stop']);
+    await home.ok(['token', resource, '--no-interaction']);
+    await kill(home);
+    await home.ok(['token', resource, '--no-interaction']);
+    await home.ok(['lock']);
+    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 7 });
+    await home.ok(['unlock']);
+    await home.ok(['token', resource, '--no-interaction']);
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
+    expect(await home.keyturn(['passphrase', '--passphrase-stdin'], { stdin: 'a\nb\n' })).toMatchObject({
+      code: 2,
+    });
+  });
+});
+
+describe('a sealed file whose passphrase comes from no person', () => {
+  it('a sealed file with its passphrase in a file opens by itself, from the first start on, and stays locked without it', async () => {
+    const folder = temporaryFolder();
+    const secret = 'unattended horse battery';
+    keepSecret('passphrase', secret);
+    const file = path.join(folder, 'key');
+    writeFileSync(file, `${secret}\n`, { mode: 0o600 });
+    const env = { ...bySealedFile, KEYTURN_VAULT_KEY: `file:${file}` };
+    const { home, world, resource } = await homeInWorld({ env });
+    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['token', resource]);
+    await kill(home);
+    // The setting was recorded: this start of a command knows no variable any more.
+    const later = { env: { KEYTURN_VAULT_KEY: 'file:/nowhere' } };
+    await home.ok(['token', resource, '--no-interaction'], later);
+    expect(await home.json<Status>('status')).toMatchObject({
+      vaultKey: 'passphrase',
+      vaultState: { state: 'open' },
+    });
+    await home.ok(['daemon', '--stop']);
+
+    writeFileSync(file, 'another horse');
+    expect(await home.keyturn(['token', resource, '--no-interaction'])).toMatchObject({ code: 7 });
+    const log = readFileSync(path.join(home.paths.state, 'daemon.log'), 'utf8');
+    expect(log).toContain('the vault stays locked: this passphrase does not open the vault');
+    await until('the pause is over', async () => {
+      const { code } = await home.keyturn(['unlock', '--passphrase-stdin'], { stdin: `${secret}\n` });
+      return code === 0;
+    });
+    await home.ok(['token', resource, '--no-interaction']);
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
+  });
+
+  it('a sealed file that a person opened gets a file for its passphrase later, and keeps what it holds', async () => {
+    const home = newHome({ env: bySealedFile });
+    await home.ok(['unlock', '--passphrase-stdin'], given);
+    await home.ok(['allow', 'cli', 'https://server.example/mcp']);
+    const file = path.join(temporaryFolder(), 'key');
+    writeFileSync(file, passphrase, { mode: 0o600 });
+    await home.ok(['settings', 'vaultKey', `file:${file}`]);
+    expect(await stateOf(home)).toBe('open');
+    expect(await home.ok(['clients'])).toContain('server.example');
+  });
+});
+
+describe.each(['keychain', 'memory'] as const)('a lock of the %s vault', (vault) => {
+  it('a lock of the vault refuses programs, on open connections and new ones, and serves them again without a new pairing', async () => {
+    const { home, world, resource } = await homeInWorld({ vault });
+    await home.ok(['login', resource]);
+    const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
+    const card = await until('the card', async () => (await home.json<{ id: string }[]>('pending'))[0]);
+    await home.ok(['answer', card.id, 'yes']);
+    await pairing;
+    await home.ok(['allow', 'editor', resource]);
+    const program = await connect({ name: 'editor', env: home.env });
+    onTestFinished(() => program.close());
+    await program.getToken({ resource });
+
+    expect(await home.keyturn(['lock'])).toEqual({ code: 0, stdout: '', stderr: '' });
+    const said = 'keyturn: the vault was locked already.\n';
+    expect(await home.keyturn(['lock'])).toEqual({ code: 0, stdout: '', stderr: said });
+    const locked = { reason: 'locked', hint: 'Unlock it with: keyturn unlock' };
+    await expect(program.getToken({ resource })).rejects.toMatchObject(locked);
+    await expect(program.request('grant.list')).rejects.toMatchObject(locked);
+    // Before the broker has proved itself a program shows none of its words.
+    const unproven = { reason: 'locked' };
+    await expect(connect({ name: 'editor', env: home.env })).rejects.toMatchObject(unproven);
+    await expect(pair({ name: 'other', env: home.env, onCode: () => undefined })).rejects.toMatchObject(
+      unproven,
+    );
+    for (const command of ['list', 'clients', 'pending', 'status']) await home.ok([command]);
+    expect(await home.ok(['audit', 'tail'])).toContain('locked');
+    expect(await stateOf(home)).toBe('locked');
+
+    await home.ok(['unlock']);
+    expect((await program.getToken({ resource })).access_token).toBeTruthy();
+    (await connect({ name: 'editor', env: home.env })).close();
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
+  });
+});
+
+it('keyturn lock locks nothing and says so if no broker runs', async () => {
+  const run = await newHome().keyturn(['lock']);
+  expect(run).toMatchObject({ code: 0, stdout: '' });
+  expect(run.stderr).toContain('no broker runs');
+});
+
+interface Terminal {
+  /** Resolves when the terminal shows `text`, after what was waited for before. */
+  shows(text: string): Promise<void>;
+  types(text: string): void;
+  /** All that it has shown. */
+  shown(): string;
+  /** The command's exit code. */
+  readonly ended: Promise<number>;
+}
+
+/** A command at a pseudo-terminal, which script(1) gives it. */
+function atTerminal(home: TestHome, command: string): Terminal {
+  const line = `'${process.execPath}' '${builtBin}' ${command}`;
+  const child = spawn('script', ['-qefc', line, '/dev/null'], { env: home.env, stdio: 'pipe' });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let shown = '';
+  let seen = 0;
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
+  return {
+    shows: async (text) => {
+      await until(`the terminal shows "${text}"`, () => shown.includes(text, seen));
+      seen = shown.indexOf(text, seen) + text.length;
+    },
+    types: (text) => void child.stdin.write(text),
+    shown: () => shown,
+    ended: once(child, 'close').then(([code]: unknown[]) => (typeof code === 'number' ? code : -1)),
+  };
+}

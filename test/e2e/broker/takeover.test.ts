@@ -1,0 +1,144 @@
+/** One broker takes over from another: what waits goes on waiting, there; and brokers of other versions. */
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { reasonOf } from '../../../src/base/errors.ts';
+import type { ResultOf } from '../../../src/ipc/protocol/methods.ts';
+import { homeInWorld, isAlive, newHome, type TestHome, until } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { homeDuringRefresh, refusesNewRequests } from '../../support/homes/refreshing-home.ts';
+import { pairedProgram } from '../../support/processes/program.ts';
+
+type Question = ResultOf<'interaction.list'>['interactions'][number];
+
+const root = path.join(import.meta.dirname, '..', '..', '..');
+
+/** What waits, as the broker that runs now says; nothing while none takes requests. */
+async function questions(home: TestHome): Promise<readonly Question[]> {
+  const passing = ['broker_stopping', 'broker_unreachable', 'unpaired'];
+  return askBroker(home, 'interaction.list', {}).then(
+    ({ interactions }) => interactions,
+    (error: unknown) => {
+      if (passing.includes(reasonOf(error))) return [];
+      throw error;
+    },
+  );
+}
+
+async function question(home: TestHome, kind: string, not = ''): Promise<Question> {
+  return until(`a question of kind ${kind}`, async () =>
+    (await questions(home)).find((one) => one.kind === kind && one.id !== not),
+  );
+}
+
+async function bothQuestions(home: TestHome): Promise<readonly Question[]> {
+  return until('both questions', async () => {
+    const waiting = await questions(home);
+    return waiting.length === 2 ? waiting : undefined;
+  });
+}
+
+describe('a broker that is replaced', () => {
+  it('a broker that is replaced leaves its questions to the next one: a waiting program does nothing and gets its token', async () => {
+    const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
+    await home.ok(['list']);
+    const program = await pairedProgram(home, 'editor');
+    const asked = program.getToken({ resource, interaction: 'allow' });
+    const command = home.start(['token', resource]);
+    const first = await bothQuestions(home);
+    const before = (await home.brokerPid()) ?? 0;
+
+    const next = home.start(['daemon', '--replace']);
+    await next.says('the broker listens on');
+    expect(isAlive(before)).toBe(false);
+    const again = await bothQuestions(home);
+    expect(new Set(again.map(({ client }) => client))).toEqual(new Set(['cli', 'editor']));
+    const cli = again.find(({ client }) => client === 'cli');
+    // The person at the terminal is told what to type now: a moment after the next broker has the question.
+    await command.says(`keyturn answer ${cli?.id} yes`);
+    for (const { id } of again) {
+      expect(first.map((one) => one.id)).not.toContain(id);
+      await home.ok(['answer', id, 'yes']);
+    }
+    expect((await asked).access_token).toMatch(/^\S+$/);
+    const run = await command.ended;
+    expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
+    expect(world.counts().authorizationServer.signIns).toBe(1);
+    program.close();
+  });
+
+  it('a sign-in of a broker that is replaced begins anew at the next one', async () => {
+    const { home, world, resource } = await homeInWorld({ browser: 'true' });
+    const login = home.start(['login', resource]);
+    const { id } = await question(home, 'login');
+    await home.ok(['daemon', '--restart']);
+    const { url = '' } = await question(home, 'login', id);
+    expect(await world.signIn(url)).toMatchObject({ status: 200 });
+    expect(await login.ended).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  it('a broker that is replaced refuses what is new while it finishes a refresh, whose token its asker still gets', async () => {
+    const { home, world, broker, asking, release } = await homeDuringRefresh();
+    const stopping = home.start(['daemon', '--stop']);
+    await until('it refuses new requests', () => refusesNewRequests(home));
+    const waiting = home.start(['list', '--json']);
+    release();
+
+    expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
+    expect(await stopping.ended).toMatchObject({ code: 0 });
+    expect(isAlive(broker)).toBe(false);
+    const [grant] = JSON.parse((await waiting.ended).stdout) as { state: string }[];
+    expect(grant?.state).toBe('active');
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
+  });
+});
+
+/** The built package as another version, without the answer to `status`. */
+function otherRelease(version: string): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const program = path.join(folder, 'dist', 'cli');
+  cpSync(path.join(root, 'dist', 'cli'), program, { recursive: true });
+  symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
+  const manifest = readFileSync(path.join(root, 'package.json'), 'utf8');
+  const { version: ours } = JSON.parse(manifest) as { version: string };
+  writeFileSync(path.join(folder, 'package.json'), manifest.replace(`"${ours}"`, `"${version}"`));
+  rewrite(program, `"${ours}"`, `"${version}"`);
+  rewrite(program, /status: \((\w+)\) => \1\.status\(\)/g, 'status: () => ({})');
+  return path.join(program, 'bin.js');
+}
+
+/** Replaces a text in the files of the folder, and fails where none has it. */
+function rewrite(folder: string, from: string | RegExp, to: string): void {
+  let holders = 0;
+  for (const name of readdirSync(folder)) {
+    const file = path.join(folder, name);
+    const before = readFileSync(file, 'utf8');
+    const after = before.replaceAll(from, to);
+    if (after === before) continue;
+    writeFileSync(file, after);
+    holders += 1;
+  }
+  expect(holders).toBeGreaterThan(0);
+}
+
+describe('a broker of another version', () => {
+  it('a broker of another version serves as ever; a request that fails because of it says so, and a restart mends it', async () => {
+    const bin = otherRelease('9.8.7');
+    const other = newHome({ bin });
+    await other.ok(['list', '--json']);
+    const pid = other.brokers()[0] ?? 0;
+
+    const home = newHome({ env: { KEYTURN_HOME: other.folder } });
+    expect(await home.keyturn(['list', '--json'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
+    const run = await home.keyturn(['status']);
+    expect(run).toMatchObject({ code: 8, stdout: '' });
+    expect(run.stderr).toContain('The running broker is of version 9.8.7, this command of ');
+    expect(run.stderr).toContain('hint: Restart the broker: keyturn daemon --restart');
+
+    await home.ok(['daemon', '--restart']);
+    expect(isAlive(pid)).toBe(false);
+    expect(await home.keyturn(['status'])).toMatchObject({ code: 0, stderr: '' });
+  });
+});

@@ -1,0 +1,96 @@
+/** What a press of the tab key offers of a real broker's servers, programs and accounts: a real bash, the built command. */
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it, onTestFinished } from 'vitest';
+import { builtBin } from '../../support/built.ts';
+import { homeInWorld, newHome, type TestHome } from '../../support/home.ts';
+import { paired } from '../../support/processes/program.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const run = promisify(execFile);
+
+/** Bash breaks a line into words at these, each a word of its own. */
+const split = (words: readonly string[]): string[] =>
+  words.flatMap((word) => word.split(/([:@])/).filter(Boolean));
+
+/** The replies of a real bash, in which `keyturn` is the built command of this home. */
+async function shell(home: TestHome) {
+  const folder = temporaryFolder();
+  writeFileSync(path.join(folder, 'script'), await home.ok(['completion', 'bash']));
+  const command = path.join(folder, 'keyturn');
+  writeFileSync(command, `#!/bin/sh\nexec '${process.execPath}' '${builtBin}' "$@"\n`);
+  chmodSync(command, 0o700);
+  const source =
+    'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _keyturn; printf "%s\\n" "${COMPREPLY[@]}"';
+  const env = { ...home.env, PATH: `${folder}:${process.env['PATH']}`, COMP_WORDBREAKS: ' \t\n"\'@><=;|&(:' };
+  return async (...words: string[]): Promise<string[]> => {
+    const typed = words.at(-1) === '' ? [...split(words), ''] : split(words);
+    const args = ['--norc', '-c', source, 'bash', path.join(folder, 'script'), 'keyturn', ...typed];
+    const { stdout, stderr } = await run('bash', args, { env, cwd: folder });
+    expect(stderr).toBe('');
+    return stdout.split('\n').filter((line) => line !== '' && !line.startsWith('--'));
+  };
+}
+
+it('completion offers servers, programs, accounts, proxies and questions, and nothing that a shell could run', async () => {
+  const { home, resource } = await homeInWorld();
+  await home.ok(['login', resource, '--account', 'alice@example']);
+  await home.ok(['login', resource, '--account', '$(touch made)']);
+  await paired(home, 'notes-app');
+  await home.ok(['allow', 'notes-app', 'https://other.example/mcp']);
+  await home.ok(['key', 'set', 'https://keyed.example/mcp', '--unchecked', '--stdin'], { stdin: 'ak_1' });
+  await home.ok(['proxy', 'add', 'https://far.example/mcp', '--as', 'far']);
+  const asking = home.start(['token', 'https://asked.example/mcp']);
+  await asking.says('keyturn answer');
+  const [question] = await home.json<{ id: string }[]>('pending');
+  const offered = await shell(home);
+
+  // Bash puts a reply in the place of what follows the last colon.
+  const { host, hostname, port } = new URL(resource);
+  expect(await offered('token', '')).toEqual([
+    resource,
+    'https://keyed.example/mcp',
+    'https://other.example/mcp',
+  ]);
+  expect(await offered('key', 'remove', 'https://k')).toEqual(['//keyed.example/mcp']);
+  expect(await offered('proxy', 'remove', '')).toEqual(['far', 'https://far.example/mcp']);
+  expect(await offered('end', 'notes-app', 'https://oth')).toEqual(['//other.example/mcp']);
+  expect(await offered('answer', '')).toEqual([question?.id]);
+  asking.signal('SIGINT');
+  await asking.ended;
+  expect(await offered('revoke', 'https://12')).toEqual([`//${host}/mcp`]);
+  expect(await offered('revoke', `https://${hostname}:`)).toEqual([`${port}/mcp`]);
+  expect(await offered('explain', 'https://oth')).toEqual(['//other.example/mcp']);
+  expect(await offered('allow', 'no')).toEqual(['notes-app']);
+  expect(await offered('allow', 'notes-app', 'https://oth')).toEqual(['//other.example/mcp']);
+  expect(await offered('token', resource, '--account', '')).toEqual(['alice@example']);
+  expect(await offered('token', resource, '--account', 'alice@e')).toEqual(['example']);
+  expect(await offered('token', 'https://nowhere')).toEqual([]);
+  expect((await home.ok(['__complete', 'accounts'])).trim()).toBe('alice@example');
+});
+
+it('completion starts no broker and says nothing if none runs', async () => {
+  const home = newHome();
+  expect(await home.keyturn(['__complete', 'resources'])).toEqual({ code: 0, stdout: '', stderr: '' });
+  expect(await home.keyturn(['__complete', 'nonsense'])).toEqual({ code: 0, stdout: '', stderr: '' });
+  expect(existsSync(home.folder)).toBe(false);
+  expect(home.brokers()).toEqual([]);
+});
+
+it('completion does not wait for a broker that never answers', async () => {
+  const home = newHome();
+  await home.ok(['list']);
+  await home.ok(['daemon', '--stop']);
+  mkdirSync(home.paths.run, { mode: 0o700, recursive: true });
+  const file = path.join(home.paths.run, 'broker.sock');
+  const server = net.createServer();
+  server.listen(file);
+  await once(server, 'listening');
+  chmodSync(file, 0o600);
+  onTestFinished(() => void server.close());
+  expect(await home.keyturn(['__complete', 'programs'])).toEqual({ code: 0, stdout: '', stderr: '' });
+});

@@ -1,0 +1,62 @@
+/** What commands say where a person who is new to them would stumble. */
+import { expect, it } from 'vitest';
+import { builtBin } from '../../support/built.ts';
+import { newHome, type TestHome, until } from '../../support/home.ts';
+import { inTerminal } from '../../support/processes/terminal.ts';
+
+const url = 'https://tickets.example/mcp';
+
+interface Question {
+  readonly id: string;
+  readonly kind: string;
+}
+
+const question = async (home: TestHome, wanted: string): Promise<Question> =>
+  until(`a question of the kind ${wanted}`, async () =>
+    (await home.json<Question[]>('pending')).find(({ kind }) => kind === wanted),
+  );
+
+it('hints say of an API key what a newcomer misses: where it goes, what allows it, and when it was last used', async () => {
+  const home = newHome();
+  const typed = await home.keyturn(['key', 'set', url, 'ak_typed-by-mistake']);
+  expect(typed).toMatchObject({ code: 2, stdout: '' });
+  expect(typed.stderr).toMatch(/^keyturn: A key never goes on the command line/);
+  expect(typed.stderr).toContain('--stdin');
+  expect(typed.stderr).not.toContain('ak_typed');
+  await home.ok(['key', 'set', url, '--unchecked', '--stdin'], { stdin: 'ak_of-this-server' });
+  const allowed = await home.keyturn(['allow', 'cli', url]);
+  expect(allowed).toMatchObject({ code: 0, stdout: '' });
+  expect(allowed.stderr).toContain(`To allow the API key there: keyturn allow cli ${url} --key`);
+  expect(await home.keyturn(['allow', 'cli', url, '--key'])).toMatchObject({ stderr: '' });
+  await home.ok(['headers', url]);
+  await home.ok(['daemon', '--stop']);
+  expect(await home.json('clients')).toMatchObject({
+    clients: [{ name: 'cli', lastUsedAt: expect.any(Number) as number }],
+  });
+});
+
+it('hints name the proxy that leads to the same server already', async () => {
+  const home = newHome();
+  expect(await home.keyturn(['proxy', 'add', url])).toMatchObject({ code: 0 });
+  const second = await home.keyturn(['proxy', 'add', url]);
+  expect(second).toMatchObject({ code: 0 });
+  expect(second.stderr).toContain(
+    '"tickets.example-2" is a further proxy for this server, beside "tickets.example". If one is enough: keyturn proxy remove tickets.example-2',
+  );
+});
+
+it('hints lead from a pairing to the question that follows it, by the beginning of an id', async () => {
+  const home = newHome();
+  await home.ok(['list']);
+  const late = await home.keyturn(['headers', url, '--as', 'helper', '--timeout', '5']);
+  expect(late).toMatchObject({ code: 3, stdout: '' });
+  expect(late.stderr).toContain('Then run this again, or let your client reconnect.');
+  const { id } = await question(home, 'pair');
+  const terminal = inTerminal(home, [process.execPath, builtBin, 'answer', id.slice(0, 5), 'yes']);
+  const [, next = ''] = await terminal.shows(
+    /"helper" is paired, and now asks for access to "https:[^"]*"\. Answer: keyturn answer (\w+) yes/,
+  );
+  await terminal.ended;
+  expect((await question(home, 'allow')).id).toBe(next);
+  await home.ok(['answer', next.slice(0, 4), 'no']);
+});

@@ -1,0 +1,83 @@
+/** The broker signs in at the servers that README prints, as they are printed there. */
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
+import { runPrinted } from '../../docs/printed-program.ts';
+import { startUpstream } from '../../server/third-party/rig.ts';
+import { newHome } from '../../support/home.ts';
+import { freePort } from '../../support/servers/port.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const userAgent = path.join(import.meta.dirname, '..', '..', '..', 'demo', 'user-agent.ts');
+const browser = { KEYTURN_ALLOW_INSECURE_LOOPBACK: '1', KEYTURN_BROWSER: `${process.execPath} ${userAgent}` };
+
+/** What the protected server answers to a request with the broker's token. */
+async function answered(
+  resource: string,
+  token: string,
+  body: object,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const answer = await fetch(resource, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token.trim()}`,
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify(body),
+  });
+  return { status: answer.status, text: await answer.text() };
+}
+
+it('a client signs in at README’s authorization server for README’s protected server, which takes the token', async () => {
+  const issuer = `http://127.0.0.1:${await freePort()}`;
+  const resource = `http://127.0.0.1:${await freePort()}/mcp`;
+  const authorizing = { words: [issuer, resource, '{folder}/login.db'], url: issuer };
+  const login = await runPrinted('keyturn/server/authorization', authorizing);
+  onTestFinished(() => login.close());
+  const notes = await runPrinted('keyturn/server', { words: [resource, issuer], url: resource });
+  onTestFinished(() => notes.close());
+
+  const home = newHome({ env: browser });
+  await home.ok(['allow', 'cli', resource]);
+  const listed = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+  expect(await answered(resource, await home.ok(['token', resource]), listed)).toEqual({
+    status: 200,
+    text: expect.stringContaining('add-note'),
+  });
+  const [grant] = await home.json<{ issuer: string }[]>('list');
+  expect(grant).toMatchObject({ issuer });
+});
+
+it('a client signs in at README’s third-party flow, by way of the upstream, whose API then answers', async () => {
+  const certificates = await throwAwayCertificates();
+  const upstream = await startUpstream(certificates);
+  onTestFinished(() => upstream.close());
+  const clientId = 'the id that the upstream gave you';
+  upstream.state.bend = { claims: { aud: clientId }, introspection: { client_id: clientId } };
+  const authorities = path.join(temporaryFolder(), 'upstream.pem');
+  await writeFile(authorities, certificates.ca);
+  const origin = `http://127.0.0.1:${await freePort()}`;
+  const flow = await runPrinted('keyturn/server/third-party', {
+    words: [origin, upstream.issuer, `${upstream.issuer}/api`, '{folder}/sessions.db'],
+    url: origin,
+    env: {
+      SEALING_KEY: randomBytes(32).toString('base64'),
+      UPSTREAM_SECRET: 'of-this-test',
+      NODE_EXTRA_CA_CERTS: authorities,
+    },
+  });
+  onTestFinished(() => flow.close());
+
+  const resource = `${origin}/mcp`;
+  const home = newHome({ env: { ...browser, NODE_EXTRA_CA_CERTS: authorities } });
+  await home.ok(['allow', 'cli', resource]);
+  const token = await home.ok(['token', resource]);
+  expect(await answered(resource, token, {})).toEqual({ status: 200, text: '{"notes":[]}' });
+  await home.ok(['revoke', resource]);
+  await expect.poll(async () => (await answered(resource, token, {})).status).toBe(401);
+  const revoked = upstream.state.requests.filter((request) => request.path === '/revoke');
+  expect(revoked.length).toBeGreaterThan(0);
+});

@@ -1,0 +1,95 @@
+/** What tells a person how to answer a question: in the window where a person sits at the broker, else by commands. */
+import { describe, expect, it } from 'vitest';
+import { openDesk } from '../../support/homes/desk-home.ts';
+import { homeInBentWorld } from '../../support/bent/home.ts';
+import { homeInWorld, newHome, type TestHome, until } from '../../support/home.ts';
+import { asks, connected, library } from '../../support/processes/program.ts';
+
+const resource = 'https://notes.example/mcp';
+
+/** What `keyturn pending` shows, once it shows something. */
+async function pending(home: TestHome): Promise<string> {
+  return until('a question', async () => {
+    const shown = await home.ok(['pending']);
+    return shown === '' ? undefined : shown;
+  });
+}
+
+describe('keyturn pending at a desk', () => {
+  it('keyturn pending at a desk leads a pairing and a program’s question to the window, and takes what that shows to type', async () => {
+    const { home, card, answer } = await openDesk(newHome());
+    const { pair } = await library();
+    const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
+    const first = await card();
+    const asked = await pending(home);
+    expect(asked).toContain('  Answer in Keyturn’s window.\n');
+    expect(asked).toContain(`  keyturn answer ${first.id} no|later`);
+    expect(asked).not.toContain('yes');
+    await answer(first.id, 'yes');
+    await pairing;
+
+    const editor = await connected(home, 'editor');
+    const asking = asks(editor, { resource });
+    const second = await card();
+    const wanted = await pending(home);
+    expect(wanted).toContain(`May editor reach ${resource}?`);
+    expect(wanted).toContain('  Answer in Keyturn’s window.\n');
+    expect(wanted).not.toContain('yes');
+    await home.ok(['answer', second.id, 'no']);
+    await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
+  });
+
+  it('keyturn pending at a desk leads a command’s question to the window too', async () => {
+    const { home, card } = await openDesk(newHome());
+    const allowing = home.start(['allow', 'cli', resource]);
+    const { id } = await card();
+    const shown = await pending(home);
+    expect(shown).toContain(`  Answer in Keyturn’s window.\n  keyturn answer ${id} no   cancels it\n`);
+    await home.ok(['answer', id, 'no']);
+    expect(await allowing.ended).toMatchObject({ code: 4 });
+  });
+
+  it('keyturn pending at a desk leads a sign-in that it did not start to the window, and shows no address of it', async () => {
+    const { home, resource: real } = await homeInWorld();
+    const { owner, card } = await openDesk(home);
+    const signingIn = owner.call('login.start', { resource: real });
+    signingIn.catch(() => undefined);
+    const { id } = await card();
+    const shown = await pending(home);
+    expect(shown).toContain(`for ${real}:\n  Open it in Keyturn’s window.\n`);
+    expect(shown).not.toContain('state=');
+    await home.ok(['answer', id, 'no']);
+    await expect(signingIn).rejects.toMatchObject({ reason: 'login_failed' });
+  });
+});
+
+describe('a request whose time is over', () => {
+  it('a request whose time is over is led to the window if the question waits there', async () => {
+    const { home, answer, card } = await openDesk(newHome());
+    const run = await home.keyturn(['token', resource, '--timeout', '1']);
+    expect(run).toMatchObject({ code: 3, stdout: '' });
+    expect(run.stderr).toContain('reason: consent_pending');
+    expect(run.stderr).toContain('hint: Answer in Keyturn’s window, then ask again.');
+    expect(run.stderr).not.toContain('keyturn answer');
+    await answer((await card()).id, 'later');
+  });
+});
+
+describe('keyturn register at a desk', () => {
+  it('keyturn register at a desk says without a card that a grant needs the client it would replace', async () => {
+    const { home, world, authorizationServer, url } = await homeInBentWorld();
+    const { owner, card, cards } = await openDesk(home);
+    const { issuer } = authorizationServer;
+    const entered = await owner.call('registration.set', { issuer, clientId: 'by-hand' });
+    const { redirectUri } = entered as { redirectUri: string };
+    authorizationServer.addClient({ clientId: 'by-hand', redirectUris: [redirectUri] });
+    const signingIn = owner.call('login.start', { resource: url });
+    const { url: page = '' } = await card();
+    await (await world.fetch(page)).body?.cancel();
+    await signingIn;
+    const run = await home.keyturn(['register', issuer, '--client-id', 'another']);
+    expect(run).toMatchObject({ code: 2, stdout: '' });
+    expect(run.stderr).toContain('is still needed by');
+    expect(await cards()).toEqual([]);
+  });
+});

@@ -1,0 +1,364 @@
+/** A broker at which a person sits: what commands want to widen waits for their yes. Real commands, real broker, the owner in-process. */
+import { describe, expect, it } from 'vitest';
+import { sealParcel } from '../../../src/daemon/moving/sealed-parcel.ts';
+import { methods } from '../../../src/ipc/protocol/methods.ts';
+import { openDesk } from '../../support/homes/desk-home.ts';
+import { newHome, until } from '../../support/home.ts';
+import { asks, connected, library } from '../../support/processes/program.ts';
+
+const resource = 'https://notes.example/mcp';
+
+const byCommand = {
+  rule: 'While the desktop app is the broker, every command that gives somebody more needs your press in its window',
+};
+
+describe('keyturn allow at a desk', () => {
+  it('keyturn allow at a desk waits for the card, says so, and is done after a yes', async () => {
+    const { home, card, cards, answer, permissions } = await openDesk(newHome());
+    const allowing = home.start(['allow', 'cli', `${resource}/`, '--scope', 'notes:read', '--for', '8h']);
+    const { id, asker, until: end, ...shown } = await card();
+    expect(shown).toMatchObject({
+      kind: 'command',
+      command: 'allow',
+      client: 'cli',
+      resource,
+      scope: 'notes:read',
+    });
+    expect(end).toBeGreaterThan(Date.now() / 1000 + 7 * 3600);
+    expect(asker).toMatchObject({ verified: true, pid: allowing.pid });
+    expect(await permissions()).toEqual([]);
+    await allowing.says('keyturn: the question waits in Keyturn’s window.');
+    await answer(id, 'yes');
+    expect(await allowing.ended).toMatchObject({ code: 0, stdout: '' });
+    expect(await permissions()).toMatchObject([
+      { resource, scope: 'notes:read', until: end, decision: 'allow' },
+    ]);
+    expect(await cards()).toEqual([]);
+    expect(await home.ok(['audit', 'tail'])).toContain('allow: yes');
+  });
+
+  it.each(['no', 'later'] as const)(
+    'keyturn allow at a desk is refused after "%s", and nothing is remembered',
+    async (word) => {
+      const { home, card, answer, permissions } = await openDesk(newHome());
+      const allowing = home.start(['allow', 'cli', resource]);
+      await answer((await card()).id, word);
+      const run = await allowing.ended;
+      expect(run).toMatchObject({ code: 4, stdout: '' });
+      expect(run.stderr).toContain('reason: consent_denied');
+      expect(run.stderr).toContain(`rule: ${byCommand.rule}`);
+      expect(await permissions()).toEqual([]);
+    },
+  );
+
+  it('the windows show at once what a command allows and takes away; a command that only looks causes no event', async () => {
+    const { home, heard, line, owner } = await openDesk(newHome());
+    await owner.call('permission.set', { client: 'cli', resource, decision: 'allow' });
+    expect(heard).toEqual(['status.changed']);
+    await line.request('client.list');
+    expect(heard).toEqual(['status.changed']);
+    await home.ok(['end', 'cli', resource]);
+    expect(heard).toEqual(['status.changed', 'status.changed']);
+  });
+
+  it('keyturn allow at a desk takes its card back when it is interrupted', async () => {
+    const { home, card, cards, permissions } = await openDesk(newHome());
+    const allowing = home.start(['allow', 'cli', resource]);
+    await card();
+    allowing.signal('SIGINT');
+    expect(await allowing.ended).toMatchObject({ code: 130, stdout: '' });
+    await until('the card is gone', async () => (await cards()).length === 0);
+    expect(await permissions()).toEqual([]);
+  });
+
+  it('keyturn allow at a desk refuses at once, without a card, what can never be done', async () => {
+    const { line, cards } = await openDesk(newHome());
+    const refused = async (method: string, params: object): Promise<unknown> => {
+      const { reason } = await line.request(method, params).then(
+        () => ({ reason: 'none' }),
+        (error: { reason: string }) => error,
+      );
+      return [reason, (await cards()).length];
+    };
+    const allow = { client: 'cli', resource, decision: 'allow' };
+    expect(await refused('permission.set', { ...allow, client: 'nobody' })).toEqual(['not_found', 0]);
+    expect(await refused('permission.set', { ...allow, resource: 'http://a.example' })).toEqual([
+      'invalid_resource',
+      0,
+    ]);
+    expect(await refused('permission.set', { ...allow, scope: 'a "b' })).toEqual(['invalid_scope', 0]);
+    expect(await refused('permission.set', { ...allow, until: -1 })).toEqual(['invalid_request', 0]);
+    expect(await refused('registration.set', { issuer: 'http://a.example', clientId: 'x' })).toEqual([
+      'insecure_url',
+      0,
+    ]);
+    const redirectUri = 'https://elsewhere.example/callback';
+    expect(
+      await refused('registration.set', { issuer: 'https://a.example', clientId: 'x', redirectUri }),
+    ).toEqual(['invalid_request', 0]);
+    expect(await refused('override.set', { server: 'nowhere', name: 'no-resource', on: true })).toEqual([
+      'invalid_resource',
+      0,
+    ]);
+    expect(await refused('settings.set', { name: 'colour', value: 'red' })).toEqual(['not_found', 0]);
+    expect(await refused('settings.set', { name: 'logLevel', value: 'loud' })).toEqual([
+      'invalid_request',
+      0,
+    ]);
+    const tooLong = `http://proxy.example:3128/${'x'.repeat(1000)}`;
+    expect(await refused('settings.set', { name: 'httpsProxy', value: tooLong })).toEqual([
+      'invalid_request',
+      0,
+    ]);
+  });
+});
+
+/** A server that the command line is denied. */
+const denied = 'https://denied.example';
+
+/** An export that changes one setting, sealed at the least cost. */
+const anExport = await sealParcel(
+  { id: 'a'.repeat(32), registrations: [], grants: [], settings: { defaultLease: 'hour' } },
+  'aPassphrase-1234',
+  { N: 2 ** 14, r: 8, p: 1 },
+);
+
+/** A request of each method that widens, and what its card has to show. */
+const widening: Readonly<Record<string, readonly [params: object, shown: object]>> = {
+  'permission.set': [
+    { client: 'cli', resource, decision: 'allow' },
+    { command: 'allow', client: 'cli', resource },
+  ],
+  'permission.end': [
+    { client: 'cli', resource: denied },
+    { command: 'endDenial', client: 'cli', resource: denied },
+  ],
+  'key.set': [
+    { resource, header: 'x-api-key', value: 'anApiKey-2718', unchecked: true },
+    { command: 'key', resource, key: { header: 'x-api-key' }, replaces: false, unchecked: true },
+  ],
+  'key.permission.set': [
+    { client: 'cli', resource, decision: 'allow' },
+    { command: 'allow', client: 'cli', resource, key: { header: 'x-api-key' } },
+  ],
+  'key.permission.end': [
+    { client: 'cli', resource: denied },
+    { command: 'endDenial', client: 'cli', resource: denied, key: { header: 'x-api-key' } },
+  ],
+  'proxy.add': [{ resource }, { command: 'proxy', resource, client: 'notes.example' }],
+  'forward.open': [
+    {
+      label: 'build.example',
+      hostKey: `SHA256:${'k'.repeat(43)}`,
+      resources: [`${resource}/`],
+      lifetime: 3600,
+    },
+    {
+      command: 'forward',
+      forward: { label: 'build.example', hostKey: `SHA256:${'k'.repeat(43)}` },
+      resources: [resource],
+      until: expect.any(Number) as number,
+    },
+  ],
+  'registration.set': [
+    { issuer: 'https://login.example', clientId: 'abc', clientSecret: 'aClientSecret-0815' },
+    { command: 'register', issuer: 'https://login.example', registration: 'abc', replaces: false },
+  ],
+  'login.start': [
+    {
+      resource: `${resource}/`,
+      account: 'work',
+      issuer: 'https://login.example',
+      scope: 'a b',
+      method: 'paste',
+    },
+    {
+      command: 'login',
+      resource,
+      account: 'work',
+      issuer: 'https://login.example',
+      scope: 'a b',
+      method: 'paste',
+    },
+  ],
+  'override.set': [
+    { server: resource, name: 'no-resource', on: true },
+    { command: 'override', server: resource, override: 'no-resource' },
+  ],
+  'settings.set': [
+    { name: 'httpsProxy', value: 'http://me:aProxyPassword-4711@proxy.example:3128' },
+    { command: 'settings', setting: { name: 'httpsProxy', value: 'http://me:***@proxy.example:3128/' } },
+  ],
+  'access.resume': [{}, { command: 'resume' }],
+  'grant.export': [{ passphrase: 'aPassphrase-1234' }, { command: 'export', signIns: [] }],
+  'grant.import': [
+    { passphrase: 'aPassphrase-1234', sealed: anExport },
+    { command: 'import', signIns: [], settings: [{ name: 'defaultLease', value: 'hour' }] },
+  ],
+  'backup.open': [{ sealedKey: 'A'.repeat(80) }, { command: 'backup' }],
+  'vault.unlock': [{ passphrase: 'aPassphrase-1234' }, { command: 'unlock' }],
+  'vault.passphrase': [
+    { current: 'aPassphrase-1234', next: 'anotherPassphrase-5678' },
+    { command: 'passphrase' },
+  ],
+};
+
+describe('the owner’s key at a desk', () => {
+  it('the owner’s key at a desk widens nothing by itself: each such method has its card, with no secret on it', async () => {
+    const all = Object.entries(methods).flatMap(([method, { effect }]) =>
+      effect === 'widens' ? [method] : [],
+    );
+    // moving.test.ts has the card of `grant.takeBack`: it needs something that was exported.
+    const others = ['interaction.answer', 'grant.takeBack'];
+    expect(all.toSorted()).toEqual([...Object.keys(widening), ...others].toSorted());
+    const { line, owner, cards, card, answer } = await openDesk(newHome());
+    await owner.call('permission.set', { client: 'cli', resource: denied, decision: 'deny' });
+    const key = { resource: denied, header: 'x-api-key', value: 'anApiKey-3141', unchecked: true } as const;
+    await owner.call('key.set', key);
+    await owner.call('key.permission.set', { client: 'cli', resource: denied, decision: 'deny' });
+    await line.request('access.pause');
+    const before = await line.request('settings.get');
+    for (const [method, [params, shown]] of Object.entries(widening)) {
+      const asking = line.request(method, params).catch((error: { reason: string }) => error.reason);
+      const { id, createdAt: _, expiresAt: _end, asker, ...rest } = await card();
+      expect(rest, method).toEqual({ kind: 'command', state: 'open', ...shown });
+      expect(asker).toMatchObject({ verified: true, pid: process.pid });
+      await answer(id, 'yes');
+      // A memory vault has no passphrase to change, nobody answers at that server, and no vault sealed that backup.
+      const outcomes = [
+        'invalid_request',
+        'not_permitted',
+        'conflict',
+        'protected_server_unreachable',
+        'vault_unreadable',
+      ];
+      expect([...outcomes, undefined], method).toContain(
+        await asking.then((outcome) => (typeof outcome === 'string' ? outcome : undefined)),
+      );
+      expect(await cards()).toEqual([]);
+    }
+    expect(await line.request('settings.get')).not.toEqual(before);
+  });
+
+  it('a card at a desk shows what a client would be entered for, and that it takes the place of another', async () => {
+    const { home, line, owner, card, answer } = await openDesk(newHome());
+    const issuer = 'https://login.example';
+    const redirectUri = 'http://127.0.0.1:61234/callback';
+    await owner.call('registration.set', { issuer, clientId: 'before' });
+    const idp = { issuer: 'https://idp.example', clientId: 'desk', idTokenFile: '/nowhere/id-token' };
+    const secret = { clientSecret: 'aClientSecret-0815', authMethod: 'client_secret_post' };
+    const entry = { issuer, clientId: 'abc', ...secret, grant: 'id-jag', idp };
+    const entering = line.request('registration.set', entry);
+    const { id, ...shown } = await card();
+    expect(shown).toMatchObject({
+      command: 'register',
+      grant: 'id-jag',
+      authMethod: 'client_secret_post',
+      idp: 'https://idp.example',
+      replaces: true,
+    });
+    expect(JSON.stringify(shown)).not.toContain(secret.clientSecret);
+    const line1 =
+      'enter the client "abc" for https://login.example, grant id-jag, authenticated by client_secret_post';
+    const line2 =
+      ', with the identity provider "https://idp.example", in place of the client that was entered';
+    expect(await home.ok(['pending'])).toContain(line1 + line2);
+    await answer(id, 'yes');
+    await entering;
+    const assertion = 'command:/usr/bin/workload-token --audience https://c.example';
+    const workload = { issuer: 'https://c.example', clientId: 'c', grant: 'jwt-bearer', assertion };
+    const job = line.request('registration.set', workload);
+    const ofJob = await card();
+    expect(ofJob).toMatchObject({ grant: 'jwt-bearer', assertion });
+    expect(await home.ok(['pending'])).toContain(`grant jwt-bearer, with the assertion from "${assertion}"`);
+    await answer(ofJob.id, 'yes');
+    await job;
+    const other = line.request('registration.set', {
+      issuer: 'https://b.example',
+      clientId: 'b',
+      redirectUri,
+    });
+    const second = await card();
+    expect(second).toMatchObject({ redirectUri, replaces: false });
+    await answer(second.id, 'yes');
+    await other;
+  });
+
+  it('a card at a desk shows that a setting would be unset by giving no value', async () => {
+    const { line, card, answer } = await openDesk(newHome());
+    const asking = line.request('settings.set', { name: 'logLevel', value: null });
+    const { id, setting } = await card();
+    expect(setting).toEqual({ name: 'logLevel' });
+    await answer(id, 'yes');
+    expect(await asking).toEqual({ inForce: 'now' });
+  });
+
+  it('the owner’s key at a desk reads and narrows at once', async () => {
+    const { home, owner, permissions } = await openDesk(newHome());
+    const allow = { client: 'cli', resource, decision: 'allow', scope: 'read write' };
+    await owner.call('permission.set', allow);
+    await owner.call('override.set', { server: resource, name: 'no-resource', on: true });
+    for (const command of [
+      ['list'],
+      ['clients'],
+      ['settings'],
+      ['allow', 'cli', resource, '--scope', 'read', '--for', '1h'],
+      ['override', resource, 'no-resource', 'off'],
+    ]) {
+      await home.ok(command);
+    }
+    expect(await permissions()).toMatchObject([{ scope: 'read' }]);
+    await home.ok(['end', 'cli', resource]);
+    expect(await permissions()).toEqual([]);
+    await home.ok(['deny', 'cli', resource]);
+    expect(await permissions()).toMatchObject([{ decision: 'deny' }]);
+  });
+
+  it('the owner’s key at a desk says yes to no program, no pairing and not to itself; "no" and "later" count', async () => {
+    const { home, line, card, cards, answer, permissions } = await openDesk(newHome());
+    const { pair } = await library();
+    const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
+    const refusal = { reason: 'not_permitted', ...byCommand };
+    const first = await card();
+    await expect(line.request('interaction.answer', { id: first.id, answer: 'yes' })).rejects.toMatchObject(
+      refusal,
+    );
+    await answer(first.id, 'yes');
+    await pairing;
+
+    const editor = await connected(home, 'editor');
+    const asking = asks(editor, { resource });
+    const second = await card();
+    const run = await home.keyturn(['answer', second.id, 'yes']);
+    expect(run).toMatchObject({ code: 4, stdout: '' });
+    expect(run.stderr).toContain('hint: Answer it in Keyturn’s window.');
+    await home.ok(['answer', second.id, 'later']);
+    await expect(asking).rejects.toMatchObject({ reason: 'consent_required' });
+
+    const allowing = home.start(['allow', 'editor', resource]);
+    const third = await card();
+    expect(await home.ok(['pending'])).toContain(`May a command allow editor ${resource}?`);
+    expect(await home.keyturn(['answer', third.id, 'yes'])).toMatchObject({ code: 4 });
+    await home.ok(['answer', third.id, 'no']);
+    expect(await allowing.ended).toMatchObject({ code: 4 });
+    expect(await permissions()).toEqual([]);
+    expect(await cards()).toEqual([]);
+  });
+
+  it('the owner’s key at a desk asks for an unlock while the vault is locked', async () => {
+    const { home, owner, card, answer } = await openDesk(newHome({ env: { KEYTURN_VAULT: 'sealed-file' } }));
+    const stdin = 'correct horse battery\n';
+    const first = home.start(['unlock', '--passphrase-stdin'], { stdin });
+    const { id, command } = await card();
+    expect(command).toBe('unlock');
+    expect(await owner.call('status', {})).toMatchObject({ vaultState: { state: 'new' } });
+    await answer(id, 'yes');
+    expect(await first.ended).toMatchObject({ code: 0 });
+    expect(await owner.call('status', {})).toMatchObject({ vaultState: { state: 'open' } });
+    await home.ok(['lock']);
+    const second = home.start(['unlock', '--passphrase-stdin'], { stdin });
+    await answer((await card()).id, 'no');
+    expect(await second.ended).toMatchObject({ code: 4 });
+    expect(await owner.call('status', {})).toMatchObject({ vaultState: { state: 'locked' } });
+  });
+});

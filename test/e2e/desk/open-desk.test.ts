@@ -1,0 +1,48 @@
+/** A command that a closed desk refuses, at a terminal: it offers to start the app that ran here last. */
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { deskCommandFile } from '../../../src/base/paths.ts';
+import { builtBin } from '../../support/built.ts';
+import { openDesk } from '../../support/homes/desk-home.ts';
+import { newHome, until, type TestHome } from '../../support/home.ts';
+
+const resource = 'https://server.invalid/mcp';
+
+/** What a terminal shows of `keyturn allow`, by script(1), in a desktop session or without one. */
+async function allowAtTerminal(home: TestHome, typed: string, screen = ':0'): Promise<string> {
+  const typescript = path.join(home.folder, '..', 'typescript');
+  const shell = `${process.execPath} ${builtBin} allow cli ${resource}; echo "exit $?"`;
+  const env = { ...home.env, WAYLAND_DISPLAY: '', DISPLAY: screen };
+  const running = promisify(execFile)('script', ['-qec', shell, typescript], { env });
+  running.child.stdin?.end(`${typed}\n`);
+  return (await running).stdout;
+}
+
+it('a command that a closed desk refuses offers to start the app, shows which program that is, and starts it after a yes only', async () => {
+  const home = newHome({ vault: 'keychain' });
+  const { owner, stop } = await openDesk(home);
+  await owner.call('permission.set', { client: 'cli', resource: `${resource}/other`, decision: 'allow' });
+  await stop();
+  const file = deskCommandFile(home.paths);
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  const sign = path.join(home.folder, 'started');
+  const app = path.join(home.folder, 'app.mjs');
+  writeFileSync(app, `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(sign)}, '');`);
+  const note = (command: readonly string[]): void =>
+    writeFileSync(file, JSON.stringify(command), { mode: 0o600 });
+  const question = /Open the app of this home now, by/;
+
+  note(['app.mjs']);
+  expect(await allowAtTerminal(home, 'y')).not.toMatch(question);
+  note([process.execPath, app]);
+  expect(await allowAtTerminal(home, 'y', '')).not.toMatch(question);
+  const refused = await allowAtTerminal(home, 'n');
+  expect(refused).toMatch(/desk is closed[^]*reason: not_permitted[^]*exit 4/);
+  expect(refused).toContain(`now, by ${process.execPath} ${app}? [y/N]`);
+  expect(existsSync(sign)).toBe(false);
+  expect(await allowAtTerminal(home, 'y')).toMatch(/the app starts[^]*exit 4/);
+  await until('the app was started', () => existsSync(sign));
+});

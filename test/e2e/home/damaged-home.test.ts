@@ -1,0 +1,188 @@
+/** Files of a home that can't be read: reported with what to do, kept as they are, never taken for empty. */
+import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { newHome, type TestHome } from '../../support/home.ts';
+
+interface Status {
+  unreadable: { file: string; why: string; hint?: string }[];
+}
+
+const resource = 'https://notes.example/mcp';
+
+describe('a file that can’t be read', () => {
+  const garbage = '{"version":1,"items":[{"half a rec';
+
+  /** A home that was used and stopped; with a vault that lasts, else there would be no records. */
+  async function usedHome(): Promise<TestHome> {
+    const home = newHome({ vault: 'keychain' });
+    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['daemon', '--stop']);
+    return home;
+  }
+
+  it('an unreadable file of grants refuses what needs it, is shown by status, and hinders nothing else', async () => {
+    const home = await usedHome();
+    const file = path.join(home.paths.state, 'grants.jsonl');
+    writeFileSync(file, garbage, { mode: 0o600 });
+    const run = await home.keyturn(['list']);
+    expect(run).toMatchObject({ code: 7, stdout: '' });
+    expect(run.stderr).toContain(`${file} can't be read`);
+    expect(run.stderr).toContain('hint: Keyturn left it as it is.');
+    expect((await home.json<Status>('status')).unreadable).toEqual([
+      {
+        file,
+        why: expect.stringContaining("can't be read"),
+        hint: expect.stringContaining('Keyturn left it as it is.'),
+      },
+    ]);
+    expect(await home.ok(['status'])).toContain(`UNREADABLE ${file}`);
+    expect(await home.ok(['clients'])).toContain(resource);
+    await home.ok(['deny', 'cli', 'https://other.example/mcp']);
+    await home.ok(['daemon', '--stop']);
+    expect(readFileSync(file, 'utf8')).toBe(garbage);
+  });
+
+  it('unreadable files of all records stop every token, and each stays as it is', async () => {
+    const home = await usedHome();
+    const files = ['grants.jsonl', 'registrations.json', 'clients.json', 'permissions.json'].map((name) =>
+      path.join(home.paths.state, name),
+    );
+    for (const file of files) writeFileSync(file, garbage, { mode: 0o600 });
+    for (const args of [
+      ['token', resource],
+      ['allow', 'cli', resource],
+      ['deny', 'cli', resource],
+      ['clients'],
+    ]) {
+      expect(await home.keyturn(args), args.join(' ')).toMatchObject({ code: 7, stdout: '' });
+    }
+    const { unreadable } = await home.json<Status>('status');
+    expect(unreadable.map(({ file }) => file)).toEqual(files);
+    await home.ok(['daemon', '--stop']);
+    for (const file of files) expect(readFileSync(file, 'utf8'), file).toBe(garbage);
+  });
+
+  it('a file of permissions that somebody wrote in gives nobody a token, and is shown for what it is', async () => {
+    const home = await usedHome();
+    const file = path.join(home.paths.state, 'permissions.json');
+    const forged = readFileSync(file, 'utf8').replaceAll('notes.example', 'bank.example');
+    writeFileSync(file, forged);
+    // Lists show what stands there; nothing needs the keychain for that.
+    expect(await home.ok(['clients'])).toContain('bank.example');
+    expect((await home.json<Status>('status')).unreadable).toEqual([]);
+    const run = await home.keyturn(['token', 'https://bank.example/mcp']);
+    expect(run).toMatchObject({ code: 7, stdout: '' });
+    expect(run.stderr).toContain('its MAC is wrong');
+    expect(await home.keyturn(['deny', 'cli', resource])).toMatchObject({ code: 7 });
+    const shown = await home.ok(['status']);
+    expect(shown).toContain(`UNREADABLE ${file}`);
+    expect(shown).toMatch(/UNREADABLE .*\n +hint: Something changed it, so it gives no access\./);
+    const listed = await home.keyturn(['clients']);
+    expect(listed.stdout).toMatch(/^cli +cli +https:\/\/bank.example\/mcp +allow \(does not count\) /m);
+    expect(listed.stderr).toContain(`marked entries do not count: ${file} can't be read`);
+    await home.ok(['daemon', '--stop']);
+    expect(readFileSync(file, 'utf8')).toBe(forged);
+    rmSync(file);
+    const without = await home.keyturn(['token', resource, '--no-interaction']);
+    expect(without).toMatchObject({ code: 3, stdout: '' });
+  });
+
+  it('a file of a format before 0.1.0 is refused with the command that begins a new home', async () => {
+    const home = await usedHome();
+    const file = path.join(home.paths.state, 'permissions.json');
+    const { items } = JSON.parse(readFileSync(file, 'utf8')) as { items: unknown[] };
+    const firstFormat = JSON.stringify({ version: 1, items }, undefined, 1);
+    writeFileSync(file, firstFormat);
+    const run = await home.keyturn(['token', resource]);
+    expect(run).toMatchObject({ code: 7, stdout: '' });
+    expect(run.stderr).toContain('a Keyturn before 0.1.0 wrote it');
+    expect(run.stderr).toContain('keyturn reset');
+    await home.ok(['daemon', '--stop']);
+    expect(readFileSync(file, 'utf8')).toBe(firstFormat);
+    expect(await home.ok(['reset', '--yes'])).toContain(file);
+    rmSync(file);
+    expect(await home.keyturn(['token', resource, '--no-interaction'])).toMatchObject({
+      code: 3,
+      stdout: '',
+    });
+  });
+
+  it.each([
+    ['settings.json', (home: TestHome) => path.join(home.paths.config, 'settings.json')],
+    ['home.json', (home: TestHome) => path.join(home.paths.state, 'home.json')],
+  ])('an unreadable %s keeps the broker from starting, and is left as it is', async (name, fileOf) => {
+    const home = await usedHome();
+    writeFileSync(fileOf(home), garbage);
+    const run = await home.keyturn(['list']);
+    expect(run).toMatchObject({ code: 8, stdout: '' });
+    expect(run.stderr).toContain(name);
+    expect(run.stderr).toMatch(/hint: Keyturn left it as it is/);
+    expect(readFileSync(fileOf(home), 'utf8')).toBe(garbage);
+  });
+
+  it('home.json of another home is named, and the home’s broker can be ended all the same', async () => {
+    const home = newHome();
+    await home.ok(['list']);
+    const file = path.join(home.paths.state, 'home.json');
+    const before = readFileSync(file, 'utf8');
+    const exchanged = before.replace(/"homeId":"[^"]*"/, `"homeId":"${'x'.repeat(22)}"`);
+    await home.ok(['daemon', '--stop']);
+    writeFileSync(file, exchanged);
+    const run = await home.keyturn(['list']);
+    expect(run).toMatchObject({ code: 8, stdout: '' });
+    expect(run.stderr).toMatch(
+      /hint: If .*home\.json or .* was exchanged or deleted, end the broker \(keyturn daemon --stop/,
+    );
+    const [pid] = home.brokers();
+    const stopping = await home.keyturn(['daemon', '--stop']);
+    expect(stopping).toMatchObject({ code: 0, stdout: '' });
+    expect(stopping.stderr).toContain(`(process ${pid}) takes no request of this command; a signal ends it.`);
+    expect(home.brokers()).toEqual([]);
+    writeFileSync(file, before);
+    await home.ok(['list']);
+    // Without the owner's key no command can ask the broker that runs.
+    rmSync(path.join(home.paths.config, 'owner.key'));
+    await home.ok(['daemon', '--stop']);
+    expect(home.brokers()).toEqual([]);
+    await home.ok(['list']);
+  });
+
+  it('a refusal of settings with a value nobody knows names the setting', async () => {
+    const home = await usedHome();
+    const file = path.join(home.paths.config, 'settings.json');
+    writeFileSync(file, '{"vault":"shoebox"}');
+    const run = await home.keyturn(['list']);
+    expect(run).toMatchObject({ code: 8, stdout: '' });
+    expect(run.stderr).toContain(`${file}: vault has a bad value: it takes keychain, sealed-file or memory.`);
+    expect(readFileSync(file, 'utf8')).toBe('{"vault":"shoebox"}');
+  });
+
+  it('an owner’s key that others may read opens nothing until its mode is mended', async () => {
+    const home = await usedHome();
+    const file = path.join(home.paths.config, 'owner.key');
+    const key = readFileSync(file, 'utf8');
+    chmodSync(file, 0o644);
+    const run = await home.keyturn(['list']);
+    expect(run).toMatchObject({ code: 7, stdout: '' });
+    expect(run.stderr).toContain(`chmod 600 ${file}`);
+    expect(await home.keyturn(['daemon'])).toMatchObject({ code: 7, stdout: '' });
+    expect(statSync(file).mode & 0o777).toBe(0o644);
+    expect(readFileSync(file, 'utf8')).toBe(key);
+    chmodSync(file, 0o600);
+    expect(await home.keyturn(['list'])).toMatchObject({ code: 0 });
+  });
+});
+
+it('status names a grants.json of an older Keyturn once, with what to do, until it is removed', async () => {
+  const home = newHome();
+  await home.ok(['list']);
+  const file = path.join(home.paths.state, 'grants.json');
+  writeFileSync(file, '{"version":1,"items":[]}', { mode: 0o600 });
+  expect(await home.json('status')).toMatchObject({ leftover: file, unreadable: [] });
+  const lines = (await home.ok(['status'])).split('\n');
+  expect(lines.filter((line) => line.includes(file))).toEqual([expect.stringMatching(/^LEFTOVER /)]);
+  expect(lines.join()).toContain('Remove the file, or move it away.');
+  rmSync(file);
+  expect(await home.ok(['status'])).not.toContain('LEFTOVER');
+});

@@ -1,0 +1,169 @@
+/** `keyturn doctor` on homes that something is wrong with: the built command, real brokers, a real keychain. */
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { homeInWorld, newHome, type Run, type TestHome } from '../../support/home.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+interface Finding {
+  readonly level: 'problem' | 'warning' | 'note';
+  readonly kind: string;
+  readonly what: string;
+  readonly mend: string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A temporary folder may lie in memory, on the machine of the tests. */
+const ofTheMachine = 'disk.volatile';
+
+async function doctor(home: TestHome, env: Environment = {}): Promise<{ found: Finding[]; run: Run }> {
+  const run = await home.keyturn(['doctor', '--json'], { env });
+  const found = (JSON.parse(run.stdout) as Finding[]).filter(({ kind }) => kind !== ofTheMachine);
+  return { found, run };
+}
+
+const kindsOf = (found: readonly Finding[]): string[] => found.map(({ kind }) => kind);
+
+describe('keyturn doctor', () => {
+  it('keyturn doctor starts nothing and makes nothing if there is no home yet', async () => {
+    const home = newHome({ env: { KEYTURN_BROWSER: process.execPath } });
+    const { found, run } = await doctor(home);
+    expect(kindsOf(found)).toEqual(['broker.absent']);
+    expect(run.code).toBe(0);
+    expect(existsSync(home.folder)).toBe(false);
+    expect(home.brokers()).toEqual([]);
+  });
+
+  it('keyturn doctor finds nothing wrong with a broker that runs', async () => {
+    const { home, resource } = await homeInWorld({ vault: 'keychain' });
+    await home.ok(['login', resource]);
+    const { found, run } = await doctor(home);
+    expect({ found, code: run.code }).toEqual({ found: [], code: 0 });
+  });
+
+  it('keyturn doctor names what is open to others before everything else, with the command that mends it', async () => {
+    const home = newHome({ env: { KEYTURN_BROWSER: '/nowhere/browser' } });
+    await home.ok(['list']);
+    chmodSync(home.paths.run, 0o755);
+    chmodSync(path.join(home.paths.config, 'owner.key'), 0o644);
+    const { found, run } = await doctor(home, { HTTPS_PROXY: 'http://proxy.example' });
+    expect(run.code).toBe(9);
+    expect(kindsOf(found)).toEqual(['socket.unsafe', 'file.unsafe', 'browser.missing', 'proxy.ignored']);
+    expect(found[0]?.mend).toContain(`chmod 700 ${home.paths.run}`);
+    expect(found[1]?.mend).toContain('chmod 600 ');
+    const text = (await home.keyturn(['doctor'])).stdout;
+    expect(text).toMatch(/^PROBLEM {2}.*has mode 0755.*\n {9}mend: .*chmod 700 /);
+    chmodSync(home.paths.run, 0o700);
+    chmodSync(path.join(home.paths.config, 'owner.key'), 0o600);
+  });
+
+  it('keyturn doctor works on a home that is damaged', async () => {
+    const home = newHome({ env: { KEYTURN_BROWSER: process.execPath } });
+    await home.ok(['list']);
+    await home.ok(['daemon', '--stop']);
+    writeFileSync(path.join(home.paths.state, 'home.json'), '{"half');
+    writeFileSync(path.join(home.paths.config, 'settings.json'), '{"half');
+    mkdirSync(path.join(home.paths.config, 'clients'), { mode: 0o700 });
+    writeFileSync(path.join(home.paths.config, 'clients', 'editor.key'), 'no key', { mode: 0o600 });
+    const { found, run } = await doctor(home);
+    expect(run.code).toBe(9);
+    expect(kindsOf(found)).toEqual(['home.damaged', 'home.damaged', 'key.unusable', 'broker.absent']);
+    // What is damaged is the file, and the look leaves it as it was.
+    rmSync(path.join(home.paths.state, 'home.json'));
+  });
+
+  it('keyturn doctor works if the environment names no home', async () => {
+    const { found, run } = await doctor(newHome(), { KEYTURN_HOME: undefined, HOME: 'here' });
+    expect(run.code).toBe(9);
+    expect(found).toMatchObject([{ level: 'problem', kind: 'home.unknown' }]);
+  });
+
+  it('keyturn doctor counts a locked vault as a note', async () => {
+    const home = newHome({ env: { KEYTURN_BROWSER: process.execPath } });
+    await home.ok(['list']);
+    await home.ok(['lock']);
+    const { found, run } = await doctor(home);
+    expect(found).toMatchObject([{ level: 'note', kind: 'vault.locked', mend: 'keyturn unlock' }]);
+    expect(run.code).toBe(0);
+  });
+
+  it('keyturn doctor checks the file of further authorities, and the clock', async () => {
+    const { home, world } = await homeInWorld();
+    await home.ok(['list']);
+    await home.ok(['daemon', '--stop']);
+    const inTwoDays = Date.now() / 1000 + 2 * 24 * 60 * 60;
+    utimesSync(path.join(home.paths.state, 'home.json'), inTwoDays, inTwoDays);
+    const ca = path.join(temporaryFolder(), 'authorities.pem');
+    writeFileSync(ca, `${world.ca}\n-----BEGIN CERTIFICATE-----\nbm90aGluZw==\n-----END CERTIFICATE-----\n`);
+    const settings = path.join(home.paths.config, 'settings.json');
+    await home.ok(['settings', 'extraAuthorities', ca]);
+    await home.ok(['daemon', '--stop']);
+    expect(existsSync(settings)).toBe(true);
+    const { found } = await doctor(home);
+    expect(kindsOf(found)).toEqual([
+      'authorities.invalid',
+      'clock.behind',
+      'authorities.ignored',
+      'broker.absent',
+    ]);
+  });
+
+  it('keyturn doctor finds a registration that no grant uses any more', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['login', resource]);
+    await home.ok(['login', resource, '--new-client']);
+    const { found } = await doctor(home);
+    const stale = found.find(({ kind }) => kind === 'registration.replaced');
+    expect(stale?.mend).toMatch(/^keyturn register \S+ --remove --client-id \S+$/);
+    await home.ok(stale?.mend.split(' ').slice(1) ?? []);
+    expect(kindsOf((await doctor(home)).found)).not.toContain('registration.replaced');
+  });
+
+  it('keyturn doctor says that there is no keychain if the session has none', async () => {
+    const home = newHome({ env: { KEYTURN_VAULT: 'keychain', KEYTURN_BROWSER: process.execPath } });
+    const runtime = temporaryFolder();
+    const without = await doctor(home, { XDG_RUNTIME_DIR: runtime });
+    expect(kindsOf(without.found)).toEqual(['keychain.absent', 'broker.absent']);
+    const dead = await doctor(home, { DBUS_SESSION_BUS_ADDRESS: `unix:path=${runtime}/gone` });
+    expect(dead.found[0]?.what).toContain('does not answer');
+  });
+});
+
+describe('keyturn doctor --report', () => {
+  const seeds = ['annabel', 'anna-desk', 'hush-proxy', 'hush-secret', 'notes-program', 'hush-browser'];
+
+  it('the report of keyturn doctor holds no secret, no user, no host, no server and no folder', async () => {
+    const base = temporaryFolder();
+    const { home, world, resource } = await homeInWorld({
+      env: {
+        KEYTURN_BROWSER: `${base}/annabel/hush-browser`,
+        HTTPS_PROXY: 'http://annabel:hush-secret@hush-proxy.example:3128',
+        NODE_EXTRA_CA_CERTS: path.join(base, 'annabel.pem'),
+        USER: 'annabel',
+        LOGNAME: 'annabel',
+        HOSTNAME: 'anna-desk',
+        SSH_CONNECTION: '192.0.2.7 1 192.0.2.8 22',
+        DISPLAY: 'anna-desk:0',
+      },
+    });
+    writeFileSync(path.join(base, 'annabel.pem'), world.ca);
+    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['override', resource, 'audience', 'on']);
+    chmodSync(home.paths.config, 0o750);
+    const all = await home.keyturn(['doctor']);
+    for (const known of ['annabel', home.paths.config, resource]) expect(all.stdout).toContain(known);
+    // What the person reads doesn't hold the proxy's password either.
+    expect(all.stdout).not.toContain('hush-secret');
+
+    const { stdout, code } = await home.keyturn(['doctor', '--report']);
+    chmodSync(home.paths.config, 0o700);
+    expect(code).toBe(9);
+    expect(stdout).toContain('folder.unsafe: A folder of the home is open to others');
+    expect(stdout).toMatch(/^settings {2}changed: .*httpsProxy/m);
+    const folders = [base, home.folder, path.dirname(home.folder), ...readdirSync(path.dirname(home.folder))];
+    const names = [...seeds, new URL(resource).host, '192.0.2', ...folders.filter((name) => name !== 'home')];
+    expect(names.filter((name) => name.length > 4 && stdout.includes(name))).toEqual([]);
+    expect(stdout).not.toMatch(/[/@\\]\w*(?:home|tmp|Users)/);
+  });
+});

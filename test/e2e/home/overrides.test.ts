@@ -1,0 +1,104 @@
+/** Rules that the owner waived for one server: what each allows, and where it is shown. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { homeInBentWorld } from '../../support/bent/home.ts';
+import { newHome } from '../../support/home.ts';
+
+/** Metadata that says nothing about PKCE. */
+function withoutPkce(document: Readonly<Record<string, unknown>>): unknown {
+  return { ...document, code_challenge_methods_supported: undefined };
+}
+
+describe('override', () => {
+  /** Bends the metadata of the issuer. */
+  type World = Awaited<ReturnType<typeof homeInBentWorld>>;
+  const rules: readonly [string, string, (world: World) => void][] = [
+    [
+      'issuer-mismatch',
+      'issuer_mismatch',
+      ({ authorizationServer: { settings, bend, issuer } }) => {
+        settings.issInResponse = false;
+        bend.metadata = (document) => ({ ...document, issuer: `${issuer}/other` });
+      },
+    ],
+    [
+      'no-pkce-metadata',
+      'pkce_unsupported',
+      ({ authorizationServer: { bend } }) => {
+        bend.metadata = withoutPkce;
+      },
+    ],
+    [
+      'no-resource',
+      'login_failed',
+      ({ authorizationServer: { settings, bend }, url }) => {
+        settings.resourceRequired = false;
+        bend.authorizeError = ({ query }) =>
+          query.has('resource') ? { error: 'invalid_target' } : undefined;
+        bend.accessTokenClaims = (claims) => ({ ...claims, aud: url });
+      },
+    ],
+  ];
+
+  it.each(rules)(
+    'the override %s decides whether a server that errs is refused, and is shown while it is on',
+    async (rule, reason, err) => {
+      const there = await homeInBentWorld();
+      const { home, url, authorizationServer } = there;
+      err(there);
+      const before = await home.keyturn(['login', url]);
+      expect(before).toMatchObject({ code: 5, stdout: '' });
+      expect(before.stderr).toContain(`reason: ${reason}`);
+
+      expect(await home.ok(['override', url, rule, 'on'])).toBe('');
+      await home.ok(['login', url]);
+      expect(authorizationServer.counts.codesRedeemed).toBe(1);
+      const [visit] = authorizationServer.server.asked('/authorize').slice(-1);
+      // Whatever is waived, PKCE is not.
+      expect(visit?.query.get('code_challenge_method')).toBe('S256');
+      expect(await home.ok(['list'])).toContain(`active (override ${rule})`);
+      expect(await home.ok(['status'])).toContain(`OVERRIDE   ${url}: ${rule}\n`);
+      expect(await home.json('list')).toMatchObject([{ overrides: [rule] }]);
+      expect(readFileSync(path.join(home.paths.state, 'audit.jsonl'), 'utf8')).toContain(`"${rule} on"`);
+
+      await home.ok(['override', url, rule, 'off']);
+      expect(await home.keyturn(['login', url])).toMatchObject({ code: 5 });
+      expect(await home.ok(['list'])).not.toContain('override');
+      expect(await home.ok(['status'])).not.toContain('OVERRIDE');
+    },
+  );
+
+  it('an override counts for an issuer too, however its slash at the end is written, and ends for both', async () => {
+    const there = await homeInBentWorld({ authorization: { issuerPath: '/' } });
+    const { home, url, authorizationServer } = there;
+    authorizationServer.bend.metadata = withoutPkce;
+    await home.ok(['override', authorizationServer.issuer, 'no-pkce-metadata', 'on']);
+    await home.ok(['login', url]);
+    expect(await home.json('list')).toMatchObject([{ overrides: ['no-pkce-metadata'] }]);
+    await home.ok(['override', authorizationServer.issuer.replace(/\/$/, ''), 'no-pkce-metadata', 'off']);
+    expect(await home.ok(['status'])).not.toContain('OVERRIDE');
+    expect(await home.keyturn(['login', url])).toMatchObject({ code: 5 });
+  });
+
+  it('an override confirms a private host however it is typed, and ends it for that host', async () => {
+    const home = newHome();
+    const typed = ['tools.intern.example', 'fd00::1', 'https://TOOLS.intern.example.:8443/mcp'];
+    for (const host of typed) await home.ok(['override', host, 'private-address', 'on']);
+    const lines = ['tools.intern.example', 'fd00::1'].map((host) => `OVERRIDE   ${host}: private-address\n`);
+    const shown = await home.ok(['status']);
+    expect(shown.split('\n').filter((line) => line.startsWith('OVERRIDE'))).toHaveLength(lines.length);
+    for (const line of lines) expect(shown).toContain(line);
+    await home.ok(['override', 'tools.intern.example:8443/mcp', 'private-address', 'off']);
+    expect(await home.ok(['status'])).not.toContain('tools.intern.example');
+    expect(await home.keyturn(['override', 'two words', 'private-address', 'on'])).toMatchObject({ code: 2 });
+  });
+
+  it.each([
+    ['a rule that there is none of', ['https://notes.example/mcp', 'no-pkce', 'on']],
+    ['a state other than on and off', ['https://notes.example/mcp', 'no-resource', 'maybe']],
+    ['what is no server', ['notes', 'no-resource', 'on']],
+  ])('keyturn override refuses %s', async (_what, args) => {
+    expect(await newHome().keyturn(['override', ...args])).toMatchObject({ code: 2, stdout: '' });
+  });
+});

@@ -1,0 +1,173 @@
+/** An administrator's policy, at its place in the system: a mount namespace gives each command an /etc of its own. */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { homeInBentWorld } from '../../support/bent/home.ts';
+import { homeInWorld } from '../../support/home.ts';
+import { pairedProgram, library } from '../../support/processes/program.ts';
+import { freeRedirect } from '../../support/servers/port.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+/** $0 is the policy, where there is one; the words are the command. */
+const ownEtc = [
+  'mount -t tmpfs -o mode=755 tmpfs /mnt',
+  'cp -a /etc/. /mnt/ 2>/dev/null',
+  'rm -rf /mnt/keyturn && mkdir -m 755 /mnt/keyturn',
+  'if [ -e "$0" ] || [ -L "$0" ]; then cp -a "$0" /mnt/keyturn/policy.json; fi',
+  'if [ -e "$0.everybody" ]; then chmod 777 /mnt/keyturn; fi',
+  'mount --bind /mnt /etc',
+  'exec "$@"',
+].join('\n');
+
+/** A policy that a test writes, in a folder that everybody can write where it says so, and the words before each command that see it. */
+function administered() {
+  const file = path.join(temporaryFolder(), 'policy.json');
+  const asRoot = userInfo().uid === 0 ? [] : ['--map-root-user'];
+  return {
+    launcher: ['unshare', ...asRoot, '--mount', 'sh', '-c', ownEtc, file],
+    file,
+    openFolder: () => writeFileSync(`${file}.everybody`, ''),
+    set: (content: object | string, mode = 0o644) => {
+      rmSync(file, { force: true });
+      writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
+      chmodSync(file, mode);
+    },
+  };
+}
+
+it('a policy takes away servers, issuers, programs and features, also what was allowed before, and narrowing goes on', async () => {
+  const { launcher, set } = administered();
+  const { home, world, resource } = await homeInWorld({ vault: 'keychain', launcher });
+  /** A new broker, which reads this policy. */
+  const under = async (policy: object): Promise<void> => {
+    await home.ok(['daemon', '--stop']);
+    set(policy);
+    await home.ok(['list']);
+  };
+  const refusedBy = async (words: readonly string[], text: string): Promise<void> => {
+    const run = await home.keyturn(words);
+    expect(run, words.join(' ')).toMatchObject({ code: 4, stderr: expect.stringContaining(text) });
+    expect(run.stderr).toContain('policy_refused');
+  };
+  await home.ok(['allow', 'cli', resource]);
+  await home.ok(['token', resource]);
+  const agent = await pairedProgram(home, 'agent');
+  await home.ok(['allow', 'agent', resource]);
+  await agent.getToken({ resource, interaction: 'allow' });
+  expect(await home.ok(['status'])).not.toContain('\npolicy');
+  await home.ok(['override', resource, 'audience', 'on']);
+
+  await under({
+    resources: ['https://*.corp.example'],
+    off: ['proxies', 'forwards', 'apiKeys', 'delegation', 'moving', 'overrides'],
+  });
+  expect(await home.ok(['status'])).toContain(
+    'policy     /etc/keyturn/policy.json\n           servers: https://*.corp.example\n',
+  );
+  expect(await home.ok(['status'])).toContain('audience (switched off by your administrator)');
+  expect(await home.ok(['list'])).toContain('switched off by your administrator');
+  expect(await home.ok(['explain', resource])).toContain(
+    'not refreshed, and no program gets its tokens (policy_refused)',
+  );
+  await refusedBy(
+    ['override', 'https://a.corp.example', 'audience', 'on'],
+    'switches off: overrides of audience',
+  );
+  await home.ok(['override', resource, 'audience', 'off']);
+  const notAServer = 'is not among the servers that it allows';
+  await refusedBy(['token', resource], notAServer);
+  await refusedBy(['login', resource], notAServer);
+  await refusedBy(['allow', 'agent', resource], notAServer);
+  await expect(agent.getToken({ resource })).rejects.toMatchObject({ reason: 'policy_refused' });
+  await refusedBy(['proxy', 'add', 'https://a.corp.example/mcp'], 'it switches off: proxies');
+  await refusedBy(
+    ['forward', '--socket', '/tmp/x.sock', 'https://a.corp.example/mcp'],
+    'switches off: forwards',
+  );
+  await home.ok(['deny', 'agent', resource]);
+  await home.ok(['end', 'agent', resource]);
+
+  await under({ issuers: ['https://login.corp.example'] });
+  await refusedBy(['token', resource], 'is not among the authorization servers that it allows');
+  const { registrations } = world.counts().authorizationServer;
+  await refusedBy(
+    ['login', resource, '--new-client'],
+    'is not among the authorization servers that it allows',
+  );
+  expect(world.counts().authorizationServer.registrations).toBe(registrations);
+
+  await under({ programs: ['cli'] });
+  await home.ok(['token', resource]);
+  await expect(agent.getToken({ resource })).rejects.toMatchObject({ reason: 'policy_refused' });
+  const { pair } = await library();
+  await expect(pair({ name: 'other', env: home.env, onCode: () => undefined })).rejects.toMatchObject({
+    reason: 'policy_refused',
+  });
+
+  await under({ programs: [process.execPath] });
+  await expect(agent.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
+  await refusedBy(['token', resource], '"cli", the command line, is not among the programs');
+  expect(await home.ok(['revoke', resource])).toContain(resource);
+});
+
+it('a policy that is not understood, or that others can change, keeps the broker from starting', async () => {
+  const { launcher, set, file, openFolder } = administered();
+  const { home } = await homeInWorld({ launcher });
+  const refuses = async (text: string): Promise<void> => {
+    expect(await home.keyturn(['list'])).toMatchObject({
+      code: 8,
+      stderr: expect.stringMatching(new RegExp(`policy can’t be used: .*${text}`)),
+    });
+  };
+  for (const [content, mode, text] of [
+    ['{', 0o644, 'it is no JSON'],
+    [{ issuer: ['https://login.example'] }, 0o644, 'Unrecognized key'],
+    [`{"off": ${'['.repeat(100_000)}`, 0o644, 'it is no JSON'],
+    [`{"off": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 0o644, 'off.0'],
+    [`{"__proto__": {"issuers": []}}`, 0o644, 'Unrecognized key'],
+    ['{"off": ["forwards"], "off": []}', 0o644, '"off" is there twice'],
+    [' '.repeat(1_000_001), 0o644, 'it is no file of a usual size'],
+    [{}, 0o664, 'others than root can change it'],
+    [{}, 0o666, 'others than root can change it'],
+  ] as const) {
+    set(content, mode);
+    await refuses(text);
+  }
+  rmSync(file);
+  execFileSync('mkfifo', [file]);
+  await refuses('it is no file of a usual size');
+  rmSync(file);
+  symlinkSync('/dev/null', file);
+  await refuses('it can’t be read');
+  set({});
+  await home.ok(['list']);
+  await home.ok(['daemon', '--stop']);
+  openFolder();
+  await refuses('others than root can change it');
+  // Whoever can write the folder can take the file away.
+  rmSync(file);
+  await refuses('others than root can change it');
+});
+
+it('a policy’s client is used at its issuer, where none is registered, and a permission ends when the policy says', async () => {
+  const { launcher, set } = administered();
+  const { home, authorizationServer, url } = await homeInBentWorld({ launcher });
+  const redirectUri = await freeRedirect();
+  const { clientId } = authorizationServer.addClient({ authMethod: 'none', redirectUris: [redirectUri] });
+  const { issuer } = authorizationServer;
+  set({ clients: [{ issuer, clientId, redirectUri }], lifetimes: { permission: 3600 } });
+  await home.ok(['login', url]);
+  expect(authorizationServer.server.asked('/register')).toEqual([]);
+  const [request] = authorizationServer.server.asked('/token');
+  expect(new URLSearchParams(request?.body).get('client_id')).toBe(clientId);
+
+  await home.ok(['allow', 'cli', url, '--for', '2d']);
+  await home.ok(['token', url]);
+  const { clients } = await home.json<{ clients: { permissions: { until: number }[] }[] }>('clients');
+  const [cli] = clients;
+  const left = (cli?.permissions[0]?.until ?? 0) - Date.now() / 1000;
+  expect(left).toBeGreaterThan(3000);
+  expect(left).toBeLessThanOrEqual(3600);
+});

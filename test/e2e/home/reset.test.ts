@@ -1,0 +1,187 @@
+/** The end of a home: asked for, complete, told, and finished by a second run where a crash cut it short. */
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { homeInBentWorld } from '../../support/bent/home.ts';
+import { builtBin } from '../../support/built.ts';
+import { homeOnOwnKeyring } from '../../support/homes/own-keyring-home.ts';
+import { filesBelow, homeInWorld, isAlive, newHome, type TestHome, until } from '../../support/home.ts';
+import { rawItems } from '../../vault/keychain/keyring.ts';
+
+const homeIdOf = (home: TestHome): string =>
+  (JSON.parse(readFileSync(path.join(home.paths.state, 'home.json'), 'utf8')) as { homeId: string }).homeId;
+
+/** Files of Keyturn's that are there. */
+const filesOf = (home: TestHome): string[] => (existsSync(home.folder) ? filesBelow(home.folder) : []);
+
+/** Runs the command with a terminal for input and output, by script(1). */
+async function resetAtTerminal(home: TestHome, typed: string): Promise<{ code: number; shown: string }> {
+  const command = `${process.execPath} ${builtBin} reset; echo "exit $?"`;
+  const typescript = path.join(home.folder, '..', 'typescript');
+  const running = promisify(execFile)('script', ['-qec', command, typescript], { env: home.env });
+  running.child.stdin?.end(`${typed}\n`);
+  const { stdout: shown } = await running;
+  return { code: Number(/exit (\d+)/.exec(shown)?.[1]), shown };
+}
+
+interface Left {
+  revoked: { receipt: string; liveUntil?: number }[];
+  registrations: { issuer: string; clientId: string }[];
+  unreadable: string[];
+  vaultLeft?: string;
+  files: string[];
+}
+
+const reset = async (home: TestHome): Promise<Left> =>
+  JSON.parse(await home.ok(['reset', '--yes', '--json'])) as Left;
+
+describe('keyturn reset', () => {
+  it('keyturn reset revokes everything, empties the keychain, removes the files, and says what stays elsewhere', async () => {
+    const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
+    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['token', resource]);
+    await home.ok(['login', resource, '--account', 'work']);
+    const elsewhere = 'https://login.example';
+    await home.ok(['register', elsewhere, '--client-id', 'abc', '--client-secret-stdin'], { stdin: 'hush' });
+    const homeId = homeIdOf(home);
+    const owner = JSON.parse(readFileSync(path.join(home.paths.config, 'owner.key'), 'utf8')) as object;
+    mkdirSync(path.join(home.paths.config, 'clients'), { mode: 0o700 });
+    writeFileSync(path.join(home.paths.config, 'clients', 'editor.key'), JSON.stringify(owner), {
+      mode: 0o600,
+    });
+    const grants = await home.json<{ id: string }[]>('list');
+    const records = JSON.parse(readFileSync(path.join(home.paths.state, 'registrations.json'), 'utf8')) as {
+      items: { id: string; hasSecret: boolean }[];
+    };
+    const secret = records.items.find(({ hasSecret }) => hasSecret);
+    const items = rawItems(`keyturn/${homeId}`);
+    onTestFinished(() => items.close());
+    const heads = [
+      'master',
+      'audit-anchor',
+      'grants',
+      ...grants.map(({ id }) => `grant.${id}`),
+      `registration.${secret?.id}`,
+    ];
+    const present = async (): Promise<string[]> => {
+      const accounts = ['_witness', ...heads.flatMap((id) => [`${id}/a/head`, `${id}/b/head`])];
+      const there: string[] = [];
+      for (const account of accounts) if ((await items.get(account)) !== undefined) there.push(account);
+      return there;
+    };
+    // While an item is rewritten, the vault has its old and its new head.
+    await until('one head for each item', async () => (await present()).length === 1 + heads.length);
+    const pid = (await home.brokerPid()) ?? 0;
+
+    const left = await reset(home);
+    expect(left.revoked.map(({ receipt }) => receipt)).toEqual(['confirmed', 'confirmed']);
+    expect(left).toMatchObject({ unreadable: [], files: [] });
+    expect(left).not.toHaveProperty('vaultLeft');
+    expect(left.registrations.map(({ issuer }) => issuer)).toEqual([
+      world.authorizationServer.issuer,
+      elsewhere,
+    ]);
+    expect(isAlive(pid)).toBe(false);
+    expect(await present()).toEqual([]);
+    expect(filesOf(home)).toEqual([]);
+
+    // Nothing is there to reset any more, and nothing is started for it.
+    expect(await home.keyturn(['reset', '--yes'])).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(filesOf(home)).toEqual([]);
+    expect(await home.json('list')).toEqual([]);
+    expect(homeIdOf(home)).not.toBe(homeId);
+    await reset(home);
+  });
+
+  it('keyturn reset removes each API key, though the list of keys is an older copy that does not name it', async () => {
+    const home = newHome({ vault: 'keychain' });
+    const list = path.join(home.paths.state, 'keys.json');
+    const setKey = (url: string) =>
+      home.ok(['key', 'set', url, '--unchecked', '--stdin'], { stdin: 'ak_of-this-server' });
+    await setKey('https://tickets.example/mcp');
+    const older = readFileSync(list);
+    await setKey('https://maps.example/mcp');
+    const { items: records } = JSON.parse(readFileSync(list, 'utf8')) as { items: { id: string }[] };
+    const items = rawItems(`keyturn/${homeIdOf(home)}`);
+    onTestFinished(() => items.close());
+    const heads = records.flatMap(({ id }) => [`key.${id}/a/head`, `key.${id}/b/head`]);
+    const present = async (): Promise<unknown[]> =>
+      (await Promise.all(heads.map((account) => items.get(account)))).filter((text) => text !== undefined);
+    expect(await present()).toHaveLength(2);
+    await home.ok(['daemon', '--stop']);
+    writeFileSync(list, older);
+    expect(await reset(home)).toMatchObject({ unreadable: [list] });
+    expect(await present()).toEqual([]);
+  });
+
+  it('keyturn reset asks, and does nothing without a clear yes', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['login', resource]);
+    const refused = await home.keyturn(['reset']);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('keyturn reset --yes');
+    const denied = await resetAtTerminal(home, 'y');
+    expect(denied.code).toBe(130);
+    expect(denied.shown).toContain('This revokes the grants (1), forgets the programs');
+    expect(await home.json('list')).toMatchObject([{ state: 'active' }]);
+    const done = await resetAtTerminal(home, 'yes');
+    expect(done.code).toBe(0);
+    expect(done.shown).toContain('confirmed by the issuer');
+    expect(filesOf(home)).toEqual([]);
+  });
+
+  it('keyturn reset goes on after a crash in its middle, and names what the issuer was never told', async () => {
+    const { home, url, authorizationServer } = await homeInBentWorld();
+    const { server } = authorizationServer;
+    await home.ok(['allow', 'cli', url]);
+    await home.ok(['token', url]);
+    server.on('POST', '/revoke', 'hang');
+    const pid = (await home.brokerPid()) ?? 0;
+    const cut = home.start(['reset', '--yes']);
+    await until('the issuer is asked', () => server.asked('/revoke', 'POST').length > 0);
+    process.kill(pid, 'SIGKILL');
+    expect(await cut.ended).toMatchObject({ code: 8, stdout: '' });
+    // The memory vault has forgotten what the issuer should still be told.
+    expect(await home.json('list')).toMatchObject([{ state: 'revoked', receipt: 'abandoned' }]);
+    const note = path.join(home.paths.state, 'note.txt');
+    writeFileSync(note, 'mine');
+    const { code, stdout } = await home.keyturn(['reset', '--yes']);
+    expect(code).toBe(0);
+    expect(stdout).toContain(
+      `${url} at ${authorizationServer.issuer}: ended here; the issuer never confirmed it`,
+    );
+    expect(stdout).toContain(`kept, since it is not Keyturn's: ${note}\n`);
+    expect(filesOf(home)).toEqual([note]);
+  });
+
+  it('keyturn reset keeps a file that can’t be read, and says so', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['login', resource]);
+    await home.ok(['daemon', '--stop']);
+    const file = path.join(home.paths.state, 'grants.jsonl');
+    writeFileSync(file, `${readFileSync(file, 'utf8')}{"half\n{"remove":"0123456789abcdef"}\n`);
+    const { code, stdout } = await home.keyturn(['reset', '--yes']);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`kept, since it can't be read: ${file}`);
+    expect(filesOf(home)).toEqual([file]);
+  });
+
+  it('keyturn reset refuses if the keychain is locked, and with --yes names what stays', async () => {
+    const { keyring, home, world } = await homeOnOwnKeyring();
+    const service = `keyturn/${homeIdOf(home)}`;
+    await home.ok(['daemon', '--stop']);
+    await keyring.lock();
+    const refused = await resetAtTerminal(home, 'yes');
+    expect(refused.code).toBe(7);
+    expect(refused.shown).toContain('Nothing was reset.');
+    expect(refused.shown).toContain(service);
+    expect(await home.json('list')).toMatchObject([{ state: 'active' }]);
+    const left = await reset(home);
+    expect(left.revoked).toMatchObject([{ receipt: 'abandoned', liveUntil: expect.any(Number) }]);
+    expect(left.vaultLeft).toContain(service);
+    expect(filesOf(home)).toEqual([]);
+    expect(world.counts().authorizationServer.revocations).toBe(0);
+  });
+});

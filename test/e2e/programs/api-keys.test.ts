@@ -1,0 +1,436 @@
+/** API keys, for servers that take a static key in place of a sign-in: from `keyturn key set` to the request that carries one. */
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Connection } from '../../../src/client/index.ts';
+import { homeInBentWorld, openSharedHome, type SharedHome } from '../../support/bent/home.ts';
+import type { BentWorld } from '../../support/bent/world.ts';
+import { newHome, type TestHome, until } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { library, pairedProgram } from '../../support/processes/program.ts';
+import { openKeyServer } from '../../support/servers/key-server.ts';
+
+const { createFetch } = await library();
+
+const newKey = (): string => `ak_${randomBytes(18).toString('base64url')}`;
+
+/** One home and one broker for the tests of this file, but for two at its end. Each test has servers and programs of its own. */
+let shared: SharedHome;
+let world: BentWorld;
+beforeAll(async () => {
+  shared = await openSharedHome();
+  const [first] = shared.worlds;
+  if (!first) throw new Error('a shared home has a world');
+  world = first;
+  await shared.home.ok(['list']);
+});
+afterAll(() => shared.close());
+
+/** A server that takes a key in X-Api-Key. The broker trusts it. */
+async function keyScene() {
+  const key = newKey();
+  const server = await openKeyServer(world, { header: 'x-api-key', value: key });
+  return { home: shared.home, key, server, url: server.url };
+}
+
+/** The same with the key set, as a program finds it. */
+async function setScene() {
+  const scene = await keyScene();
+  const { home, key, url } = scene;
+  await askBroker(home, 'key.set', { resource: url, header: 'X-Api-Key', value: key });
+  return scene;
+}
+
+const setKey = (home: TestHome, url: string, key: string, ...more: string[]) =>
+  home.keyturn(['key', 'set', url, '--header', 'X-Api-Key', '--stdin', ...more], { stdin: `${key}\n` });
+
+const allowKey = (client: string, resource: string) =>
+  askBroker(shared.home, 'key.permission.set', { client, resource, decision: 'allow' });
+
+/** What the broker lists of the keys at this server: one, or none. */
+async function listed(resource: string) {
+  const { keys } = await askBroker(shared.home, 'key.list', {});
+  return keys.filter((key) => key.resource === resource);
+}
+
+let pairedSoFar = 0;
+
+/** A program of the test's own. */
+async function newProgram() {
+  const name = `editor${(pairedSoFar += 1)}`;
+  return { name, program: await pairedProgram(shared.home, name) };
+}
+
+/** A scene with the key set, and a program that may have it. */
+async function allowedScene() {
+  const scene = { ...(await setScene()), ...(await newProgram()) };
+  const { name, program, url } = scene;
+  await allowKey(name, url);
+  return { ...scene, fetch: createFetch(program, { resource: url, kinds, fetch: world.fetch }) };
+}
+
+const kinds = ['token', 'key'] as const;
+
+/** The broker gives this program no credential, for this reason. */
+const refusesKey = async (program: Connection, resource: string, reason: string) =>
+  expect(program.getCredential({ resource, kinds })).rejects.toMatchObject({ reason });
+
+const card = async () =>
+  until('the card', async () =>
+    (await askBroker(shared.home, 'interaction.list', {})).interactions.find(({ kind }) => kind === 'allow'),
+  );
+
+describe('an API key', () => {
+  it('an API key reaches its server in its header, by a program that was allowed it, and the audit log names the program', async () => {
+    const { home, key, server, url } = await keyScene();
+    expect(await setKey(home, url, key)).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    const { name, program } = await newProgram();
+    await expect(program.getCredential({ resource: url, kinds })).rejects.toMatchObject({
+      reason: 'consent_required',
+      hint: expect.stringContaining(`keyturn allow ${name} ${url} --key`) as string,
+    });
+    await home.ok(['allow', name, url, '--key']);
+    const fetch = createFetch(program, { resource: url, kinds, fetch: world.fetch });
+    expect(await (await fetch(url, { method: 'POST', body: '{}' })).text()).toBe('served');
+    expect(server.served).toHaveLength(1);
+    expect(await home.json('key', 'list')).toEqual([
+      { resource: url, header: 'X-Api-Key', setAt: expect.any(Number) as number, clients: [name] },
+    ]);
+    expect(await home.ok(['list'])).toContain('X-Api-Key: …');
+    expect(await home.ok(['clients'])).toContain('API key, X-Api-Key: …');
+    expect(await home.ok(['status'])).toContain('API keys   1');
+    const rows = await until('the row of the key that was given', async () => {
+      const all = (await askBroker(home, 'audit.tail', { count: 100 })).rows;
+      return all.some(({ outcome }) => outcome === 'given') ? all : undefined;
+    });
+    expect(rows.filter(({ outcome }) => /^(set|given|key: .*)$/.test(outcome ?? ''))).toMatchObject([
+      { event: 'key', outcome: 'set', endpoint: url },
+      { event: 'refused', outcome: 'key: consent_required', client: name, endpoint: url },
+      { event: 'permission', outcome: 'key: allow', client: name, endpoint: url },
+      { event: 'key', outcome: 'given', client: name, endpoint: url },
+    ]);
+    // The first test of the home, so that its lists show this key alone.
+    await askBroker(home, 'key.remove', { resource: url });
+  });
+
+  it('an API key is put after Bearer in Authorization if no header is named, and behind no scheme if none is wanted', async () => {
+    const { home, server, url } = await keyScene();
+    const { name, program } = await newProgram();
+    const key = newKey();
+    const placed = async (...options: string[]) => {
+      await home.ok(['key', 'set', url, '--stdin', ...options], { stdin: key });
+      await allowKey(name, url);
+      return program.getCredential({ resource: url, kinds: ['key'] });
+    };
+    const answer = {
+      kind: 'key',
+      resource: url,
+      keyId: expect.any(String) as string,
+      header: 'Authorization',
+    };
+    expect(await placed()).toEqual({ ...answer, scheme: 'Bearer', value: `Bearer ${key}` });
+    expect(await placed('--scheme', 'Token')).toMatchObject({ scheme: 'Token', value: `Token ${key}` });
+    expect(await placed('--scheme', 'none')).toEqual({ ...answer, value: key });
+    const header = 'PRIVATE-TOKEN';
+    expect(await placed('--header', header)).toEqual({ ...answer, header, value: key });
+    expect(server.server.holding(key)).toEqual([]);
+  });
+
+  it('an API key is given to a program that asks, once the person said yes to a card that names the key and its header', async () => {
+    const { home, key, url } = await setScene();
+    const { name, program } = await newProgram();
+    const asked = program.getCredential({ resource: url, kinds, interaction: 'allow' });
+    const question = await card();
+    expect(question).toMatchObject({ client: name, resource: url, key: { header: 'X-Api-Key' } });
+    expect(await home.ok(['pending'])).toContain(`May ${name} have your API key for ${url} (X-Api-Key: …)?`);
+    await home.ok(['answer', question.id, 'yes']);
+    expect(await asked).toMatchObject({ kind: 'key', value: key });
+  });
+
+  it('an API key is not given to a program that was denied it, until the denial ends', async () => {
+    const { home, key, url } = await setScene();
+    const { name, program } = await newProgram();
+    const asked = program.getCredential({ resource: url, kinds, interaction: 'allow' });
+    asked.catch(() => undefined);
+    await askBroker(home, 'interaction.answer', { id: (await card()).id, answer: 'no' });
+    await expect(asked).rejects.toMatchObject({ reason: 'consent_denied' });
+    const again = { resource: url, kinds, interaction: 'allow' } as const;
+    await expect(program.getCredential(again)).rejects.toMatchObject({ reason: 'consent_denied' });
+    await home.ok(['end', name, url, '--key']);
+    await home.ok(['allow', name, url, '--key', '--for', '1h']);
+    expect(await program.getCredential(again)).toMatchObject({ value: key });
+    await home.ok(['deny', name, url, '--key']);
+    await expect(program.getCredential(again)).rejects.toMatchObject({ reason: 'consent_denied' });
+  });
+
+  it('an API key is given for one request if the person said once', async () => {
+    const { home, key, url } = await setScene();
+    const { program } = await newProgram();
+    const asked = program.getCredential({ resource: url, kinds, interaction: 'allow' });
+    const { id } = await card();
+    await askBroker(home, 'interaction.answer', { id, answer: 'yes', lease: { once: true } });
+    expect(await asked).toMatchObject({ value: key });
+    await refusesKey(program, url, 'consent_required');
+  });
+
+  it('a missing API key is reported as such, and is no reason for a sign-in', async () => {
+    const { home, url, server } = await keyScene();
+    const { name, program } = await newProgram();
+    await expect(
+      program.getCredential({ resource: url, kinds: ['key'], interaction: 'allow' }),
+    ).rejects.toMatchObject({
+      reason: 'not_found',
+      message: `There is no API key for ${url}.`,
+    });
+    for (const args of [
+      ['key', 'remove', url],
+      ['allow', name, url, '--key'],
+      ['end', name, url, '--key'],
+    ]) {
+      const run = await home.keyturn(args);
+      expect(run, args.join(' ')).toMatchObject({ code: 2 });
+      expect(run.stderr, args.join(' ')).toContain('reason: not_found');
+    }
+    expect(server.server.requests).toEqual([]);
+  });
+});
+
+describe('a permission', () => {
+  it('a permission for tokens gives no key, and one for the key gives no token', async () => {
+    const { home, url: resource } = await homeInBentWorld({ shared });
+    const key = newKey();
+    const reader = await newProgram();
+    await home.ok(['allow', reader.name, resource]);
+    await home.ok(['login', resource]);
+    expect(await setKey(home, resource, key, '--unchecked')).toMatchObject({ code: 0 });
+    for (const wanted of [kinds, ['key']] as const)
+      await expect(reader.program.getCredential({ resource, kinds: wanted })).rejects.toMatchObject({
+        reason: 'consent_required',
+      });
+    expect(await reader.program.getToken({ resource })).toMatchObject({ resource, token_type: 'Bearer' });
+    const keeper = await newProgram();
+    await home.ok(['allow', keeper.name, resource, '--key']);
+    await expect(keeper.program.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
+    expect(await keeper.program.getCredential({ resource, kinds })).toMatchObject({
+      kind: 'key',
+      value: key,
+    });
+    await home.ok(['end', keeper.name, resource, '--key']);
+    expect((await home.keyturn(['end', keeper.name, resource])).code).toBe(2);
+    await refusesKey(keeper.program, resource, 'consent_required');
+    expect(await reader.program.getToken({ resource })).toMatchObject({ resource });
+  });
+
+  it('a permission for a key stays when the key gets a new value, and ends when it gets another header or is removed', async () => {
+    const { home, name, program, url } = await allowedScene();
+    const next = newKey();
+    expect((await setKey(home, url, next)).stderr).toContain('get this one from now on');
+    expect(await program.getCredential({ resource: url, kinds })).toMatchObject({ value: next });
+    const other = await home.keyturn(['key', 'set', url, '--header', 'X-Other', '--stdin'], { stdin: next });
+    expect(other).toMatchObject({ code: 0 });
+    expect(other.stderr).toContain('the permissions for it have ended');
+    await refusesKey(program, url, 'consent_required');
+    await allowKey(name, url);
+    await home.ok(['key', 'remove', url]);
+    expect(await listed(url)).toEqual([]);
+    const { clients } = await askBroker(home, 'client.list', {});
+    expect(clients.find((client) => client.name === name)?.permissions).toEqual([]);
+    await askBroker(home, 'key.set', { resource: url, header: 'X-Api-Key', value: next });
+    await refusesKey(program, url, 'consent_required');
+  });
+
+  it('a permission for a key ends when its program gives it up, and when the program is unpaired', async () => {
+    const { home, name, url, program } = await allowedScene();
+    const release = (more: object = {}) => program.request('permission.release', { resource: url, ...more });
+    await expect(release()).rejects.toMatchObject({ reason: 'not_found' });
+    expect(await listed(url)).toMatchObject([{ clients: [name] }]);
+    await release({ kinds });
+    expect(await listed(url)).toMatchObject([{ clients: [] }]);
+    await expect(release({ kinds: ['key'] })).rejects.toMatchObject({ reason: 'not_found' });
+    await allowKey(name, url);
+    await home.ok(['unpair', name]);
+    expect(await listed(url)).toMatchObject([{ resource: url, clients: [] }]);
+    const again = await pairedProgram(home, name);
+    await refusesKey(again, url, 'consent_required');
+  });
+});
+
+describe('a server', () => {
+  it('a server that offers a sign-in gets no key, unless the person asked not to look', async () => {
+    const { home, url: resource } = await homeInBentWorld({ shared });
+    const key = newKey();
+    const refused = await setKey(home, resource, key);
+    expect(refused).toMatchObject({ code: 5, stdout: '' });
+    expect(refused.stderr).toMatch(/offers a sign-in[^]*--unchecked[^]*reason: oauth_offered/);
+    expect(await listed(resource)).toEqual([]);
+    expect(await setKey(home, resource, key, '--unchecked')).toMatchObject({ code: 0 });
+    expect(await listed(resource)).toMatchObject([{ resource, unchecked: true }]);
+    expect(await home.ok(['key', 'list'])).toContain('server not asked about a sign-in');
+  });
+
+  it('a server that does not answer gets no key either, and the refusal says how to set it all the same', async () => {
+    const { home, server, url, key } = await keyScene();
+    server.server.on('*', '*', { status: 503 });
+    const refused = await setKey(home, url, key);
+    expect(refused).toMatchObject({ code: 6, stdout: '' });
+    expect(refused.stderr).toMatch(/--unchecked[^]*reason: protected_server_unreachable/);
+    expect(await setKey(home, url, key, '--unchecked')).toMatchObject({ code: 0 });
+  });
+
+  it('a server that refuses the key is not sent it again: the program gets a refusal, and the list shows it', async () => {
+    const { home, name, server, fetch, url, key, program } = await allowedScene();
+    server.expected = 'another';
+    await expect(fetch(url)).rejects.toMatchObject({
+      reason: 'key_refused',
+      message: `${url} refused the API key.`,
+    });
+    expect(server.server.holding(key)).toHaveLength(1);
+    expect(await listed(url)).toMatchObject([{ refusedAt: expect.any(Number) as number }]);
+    expect(await home.ok(['list'])).toContain('refused by the server');
+    expect(await home.ok(['explain', url])).toMatch(
+      new RegExp(
+        `API key +https[^]*goes in +X-Api-Key: …[^]*programs +${name}[^]*refused +The server[^]*key +refused by the server +${name}`,
+      ),
+    );
+    expect(await home.json('explain', url)).toEqual([
+      {
+        key: {
+          resource: url,
+          header: 'X-Api-Key',
+          setAt: expect.any(Number) as number,
+          refusedAt: expect.any(Number) as number,
+          clients: [name],
+        },
+        timeline: expect.arrayContaining([
+          { at: expect.any(Number) as number, event: 'key', outcome: 'set' },
+          {
+            at: expect.any(Number) as number,
+            event: 'key',
+            outcome: 'refused by the server',
+            client: name,
+          },
+        ]) as unknown,
+      },
+    ]);
+    const challenge = { status: 401 } as const;
+    await expect(program.getCredential({ resource: url, kinds, challenge })).rejects.toMatchObject({
+      reason: 'key_refused',
+    });
+    const next = newKey();
+    server.expected = next;
+    await askBroker(home, 'key.set', { resource: url, header: 'X-Api-Key', value: next });
+    expect((await fetch(url)).status).toBe(200);
+    expect((await listed(url))[0]).not.toHaveProperty('refusedAt');
+  });
+
+  it('a server gets the key at its endpoint only, after redirects too', async () => {
+    const { server, fetch, url, key } = await allowedScene();
+    const { origin } = server.server;
+    const elsewhere = await openKeyServer(world, { header: 'x-api-key', value: key });
+    const moved = (to: string) => ({ status: 307, headers: { location: to } });
+    server.server.on('GET', '/mcp/there', moved(`${url}/here`));
+    server.server.on('GET', '/mcp/up', moved(`${origin}/other`));
+    server.server.on('GET', '/mcp/out', moved(elsewhere.url));
+    expect((await fetch(`${url}/there`)).status).toBe(200);
+    expect(server.served.map(({ path: at }) => at)).toEqual(['/mcp/here']);
+    for (const way of ['up', 'out']) expect((await fetch(`${url}/${way}`)).status, way).toBe(307);
+    for (const other of [`${origin}/other`, `${origin}/mcp-other`, elsewhere.url])
+      expect((await fetch(other)).status, other).toBe(401);
+    expect(elsewhere.server.holding(key)).toEqual([]);
+    expect(server.server.holding(key).map(({ path: at }) => at)).not.toContain('/other');
+    expect(server.server.holding(key).map(({ path: at }) => at)).not.toContain('/mcp-other');
+  });
+});
+
+describe('`keyturn key`', () => {
+  it('`keyturn key` refuses a header that does more than authorize, and a value that is no key, before it asks anything', async () => {
+    const { home, server, url, key } = await keyScene();
+    const refused = async (place: { readonly header: string; readonly value: string }) => {
+      const params = { resource: url, ...place };
+      await expect(askBroker(home, 'key.set', params), JSON.stringify(place)).rejects.toMatchObject({
+        reason: 'invalid_request',
+      });
+    };
+    const headers =
+      'Host|cookie|Content-Type|Mcp-Session-Id|MCP-Protocol-Version|Connection|Transfer-Encoding|' +
+      'Proxy-Authorization|Origin|X-Forwarded-For|X-HTTP-Method-Override|Accept|Last-Event-ID|no header|X-Key:';
+    for (const header of headers.split('|')) await refused({ header, value: key });
+    const noKeys = ['', '\n', `Bearer ${key}`, `${key}\n${key}`, `X-Api-Key: ${key}`, `${key}é`];
+    for (const value of [...noKeys, 'k'.repeat(9000)]) await refused({ header: 'Authorization', value });
+    // What the broker refuses, and what the command itself does.
+    for (const header of ['Host', 'no header']) {
+      const run = await home.keyturn(['key', 'set', url, '--header', header, '--stdin'], { stdin: key });
+      expect(run, header).toMatchObject({ code: 2, stdout: '' });
+    }
+    for (const text of ['\n', `Bearer ${key}`, `${key}\n${key}\n`]) {
+      const run = await home.keyturn(['key', 'set', url, '--stdin'], { stdin: text });
+      expect(run, text.slice(0, 8)).toMatchObject({ code: 2, stdout: '' });
+      expect(run.stderr).toContain('What was given is no API key.');
+    }
+    const { stderr } = await home.keyturn(['key', 'set', url]);
+    expect(stderr).toContain('Give it on standard input with --stdin.');
+    expect(server.server.requests).toEqual([]);
+    expect(await listed(url)).toEqual([]);
+  });
+
+  it('`keyturn key` refuses flags that don’t go together, before it asks the person', async () => {
+    const home = newHome();
+    for (const args of [
+      [],
+      ['set'],
+      ['set', 'https://a.example', '--json'],
+      ['list', 'https://a.example'],
+      ['list', '--stdin'],
+      ['remove'],
+      ['remove', 'https://a.example', '--unchecked'],
+      ['set', 'https://a.example', '--scheme', 'two words', '--stdin'],
+    ]) {
+      const run = await home.keyturn(['key', ...args]);
+      expect(run, args.join(' ')).toMatchObject({ code: 2, stdout: '' });
+      expect(run.stderr, args.join(' ')).toContain('keyturn key --help');
+    }
+    for (const more of ['--scope', '--account'])
+      expect((await home.keyturn(['allow', 'cli', 'https://a.example', '--key', more, 'a'])).code).toBe(2);
+    expect(await home.brokerPid()).toBeUndefined();
+  });
+
+  it('only the owner uses `keyturn key`: no program sets, lists or removes a key, or allows itself one', async () => {
+    const { name, program, url } = await allowedScene();
+    for (const method of ['key.set', 'key.list', 'key.remove', 'key.permission.set', 'key.permission.end']) {
+      await expect(program.request(method, { resource: url }), method).rejects.toMatchObject({
+        reason: 'not_permitted',
+      });
+    }
+    expect(await listed(url)).toMatchObject([{ clients: [name] }]);
+  });
+});
+
+describe('the vault', () => {
+  it('the vault keeps an API key over restarts, gives none while it is locked, and has none after a reset', async () => {
+    const { home, world: its } = await homeInBentWorld({ env: { KEYTURN_VAULT: 'sealed-file' } });
+    const passphrase = 'correct horse battery\n';
+    await home.ok(['unlock', '--passphrase-stdin'], { stdin: passphrase });
+    const key = newKey();
+    const server = await openKeyServer(its, { header: 'x-api-key', value: key });
+    const { url } = server;
+    await setKey(home, url, key);
+    const program = await pairedProgram(home, 'editor');
+    await home.ok(['allow', 'editor', url, '--key']);
+    expect(await program.getCredential({ resource: url, kinds })).toMatchObject({ value: key });
+    await home.ok(['lock']);
+    await refusesKey(program, url, 'locked');
+    const removal = await home.keyturn(['key', 'remove', url]);
+    expect(removal).toMatchObject({ code: 7 });
+    await home.ok(['daemon', '--stop']);
+    expect(await home.json('key', 'list')).toMatchObject([{ resource: url, clients: ['editor'] }]);
+    await home.ok(['unlock', '--passphrase-stdin'], { stdin: passphrase });
+    const fetch = createFetch(program, { resource: url, kinds, fetch: its.fetch });
+    expect((await fetch(url)).status).toBe(200);
+    const file = readFileSync(path.join(home.paths.state, 'keys.json'), 'utf8');
+    expect(file).toContain(url);
+    expect(file).not.toContain(key);
+    await home.ok(['reset', '--yes']);
+    expect(await home.json('key', 'list')).toEqual([]);
+  });
+});

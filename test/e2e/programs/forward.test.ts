@@ -1,0 +1,288 @@
+/** Forwards: programs of a sandbox and of another machine ask a broker that they can't reach otherwise. */
+import { once } from 'node:events';
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { homeInWorld, TestHome, until } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { library } from '../../support/processes/program.ts';
+import { commandLines } from '../../support/processes/process-table.ts';
+import { pythonProgram } from '../../support/processes/python.ts';
+import { sshServer } from '../../support/processes/ssh-server.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const { connect, pair } = await library();
+
+/** A home that has nothing of the desk's but the socket. */
+function farHome(socket: string, launcher: readonly string[] = []): TestHome {
+  const far = new TestHome({ env: { KEYTURN_SOCKET: socket, KEYTURN_VAULT: undefined }, launcher });
+  onTestFinished(() => far.close());
+  return far;
+}
+
+/** A program of the Python client's, from its pairing on. */
+const python = `
+import sys, keyturn
+keyturn.pair("script", on_code=lambda code: None)
+with keyturn.connect("script") as broker:
+    print(broker.get_token(sys.argv[1], interaction="allow").resource)
+`;
+
+/** Says yes to the next question of this kind, and answers it. */
+async function answered(home: TestHome, kind: string, answer: 'yes' | 'no' = 'yes') {
+  const question = await until(kind, async () =>
+    (await askBroker(home, 'interaction.list', {})).interactions.find((open) => open.kind === kind),
+  );
+  await askBroker(home, 'interaction.answer', { id: question.id, answer });
+  return question;
+}
+
+const bubblewrap = (hidden: string): string[] =>
+  `bwrap --bind / / --dev-bind /dev /dev --unshare-net --tmpfs ${hidden} --`.split(' ');
+
+it('a program in a sandbox without a network or the home gets a token of the named server, and nothing else', async () => {
+  const { home, resource } = await homeInWorld();
+  const folder = temporaryFolder();
+  const socket = path.join(folder, 'agent.sock');
+  const forward = home.start(['forward', '--socket', socket, resource, '--for', '1h']);
+  expect(await forward.prints('.sock')).toBe(`${socket}\n`);
+  expect(statSync(socket).mode & 0o777).toBe(0o600);
+
+  const far = farHome(socket, bubblewrap(home.folder));
+  const token = far.start(['token', resource]);
+  await token.says('Its code is ');
+  expect(await answered(home, 'pair')).toMatchObject({ client: 'token@agent', forward: { label: 'agent' } });
+  expect(await answered(home, 'allow')).toMatchObject({
+    client: 'token@agent',
+    forward: { label: 'agent' },
+    resource,
+  });
+  expect(await token.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
+  expect(await far.ok(['token', resource, '--no-interaction'])).toMatch(/^\S+\n$/);
+
+  expect(await far.keyturn(['token', `${resource}/other`])).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining('The forward "agent" is not for'),
+  });
+  for (const command of ['list', 'clients', 'revoke']) {
+    const refused = await far.keyturn(command === 'revoke' ? [command, resource] : [command]);
+    expect(refused).toMatchObject({ code: 4, stderr: expect.stringContaining('where the broker runs') });
+  }
+  const program = await connect({ name: 'token', env: far.env });
+  onTestFinished(() => program.close());
+  for (const method of ['network.get', 'lease.delegate', 'url.show', 'grant.list', 'status', 'nothing']) {
+    await expect(program.request(method, { resource })).rejects.toMatchObject({ reason: 'not_permitted' });
+  }
+  await expect(program.request('token.get', { resource, kinds: ['key'] })).rejects.toMatchObject({
+    reason: 'not_permitted',
+  });
+
+  const [listed] = await home.json<{ label: string; connections: number }[]>('forward', '--list');
+  expect(listed).toMatchObject({ label: 'agent', resources: [resource], connections: 1 });
+  expect(await home.ok(['clients'])).toMatch(/^token@agent /m);
+  expect(await home.ok(['status'])).toContain('forwards   1 (keyturn forward --list)');
+  expect(await home.ok(['audit', 'tail'])).toMatch(/forward .*opened: agent/);
+  const again = await home.keyturn([
+    'forward',
+    '--socket',
+    path.join(folder, 'more', 'agent.sock'),
+    resource,
+  ]);
+  expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('is open already') });
+
+  await home.ok(['forward', '--end', 'agent']);
+  expect(await forward.ended).toMatchObject({ code: 0 });
+  expect(readdirSync(folder)).toEqual([]);
+  expect(await far.keyturn(['token', resource, '--no-interaction'])).toMatchObject({
+    code: 8,
+    stderr: expect.stringContaining('Open it anew there: keyturn forward'),
+  });
+});
+
+it('a key that was paired through a forward opens that forward alone, and no other key opens it', async () => {
+  const { home, resource } = await homeInWorld();
+  await home.ok(['list']);
+  const folder = temporaryFolder();
+  const open = async (label: string) => {
+    const socket = path.join(folder, `${label}.sock`);
+    const forward = home.start(['forward', '--socket', socket, resource]);
+    await forward.prints('.sock');
+    return { forward, far: farHome(socket) };
+  };
+  const [one, two] = [await open('one'), await open('two')];
+  const pairing = pair({ name: 'agent', env: one.far.env, onCode: () => undefined });
+  await answered(home, 'pair');
+  const key = await pairing;
+  (await connect({ key, env: one.far.env })).close();
+  for (const env of [home.env, two.far.env]) {
+    await expect(connect({ key, env })).rejects.toMatchObject({ reason: 'unpaired' });
+  }
+
+  const child = one.far.start(['exec', '--as', 'agent', '--env', `TOKEN=${resource}`, '--', 'true']);
+  await answered(home, 'allow');
+  expect(await child.ended).toMatchObject({ code: 0 });
+  // It has only seconds, so the sign-in comes before.
+  const headers = await one.far.ok(['headers', resource, '--as', 'agent']);
+  expect(headers).toContain('Bearer ');
+  const opening = two.far.start(['bridge', '--connect', resource, '--as', 'editor']);
+  await opening.says('Its code is ');
+  expect(await answered(home, 'pair')).toMatchObject({ client: 'editor@two' });
+  await answered(home, 'allow');
+  expect(await opening.ended).toMatchObject({ code: 0 });
+
+  const script = pythonProgram(python, [resource], two.far.env);
+  expect(await answered(home, 'pair')).toMatchObject({ client: 'script@two' });
+  await answered(home, 'allow');
+  expect(await script).toMatchObject({ code: 0, stdout: `${resource}\n` });
+
+  const local = pair({ name: 'agent', env: home.env, onCode: () => undefined });
+  await answered(home, 'pair');
+  await expect(connect({ key: await local, env: one.far.env })).rejects.toMatchObject({ reason: 'unpaired' });
+
+  // The forward ends with the command that opened it, however that ends; the next one knows its programs.
+  one.forward.signal('SIGKILL');
+  await until('the end', async () => (await home.json<unknown[]>('forward', '--list')).length === 1);
+  await open('one');
+  (await connect({ key, env: one.far.env })).close();
+  await home.ok(['daemon', '--stop']);
+  expect(await two.forward.ended).toMatchObject({ code: 8 });
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+it('programs of another machine ask over ssh, under its verified host key; another key is another machine', async () => {
+  // Of its own: another run on this machine may have forwards too.
+  const temporary = temporaryFolder();
+  const { home, resource } = await homeInWorld({ env: { TMPDIR: temporary } });
+  await home.ok(['list']);
+  const folder = mkdtempSync(path.join(temporaryFolder(), 's'));
+  const machine = await sshServer(path.join(folder, 'one'), 'buildbox');
+  const env = { PATH: `${machine.commands}:${process.env['PATH'] ?? ''}` };
+  const forward = home.start(['forward', 'buildbox', resource], { env });
+  const socket = (await forward.prints('.sock')).trim();
+  expect(path.dirname(socket)).toBe(machine.far);
+  expect(path.basename(socket)).toMatch(/^buildbox@[0-9a-f]{8}\.sock$/);
+  expect(statSync(machine.far).mode & 0o777).toBe(0o700);
+
+  const far = farHome(socket);
+  const farAt = (other: string): Pick<TestHome, 'keyturn' | 'start'> => ({
+    keyturn: (words) => far.keyturn(words, { env: { KEYTURN_SOCKET: other } }),
+    start: (words) => far.start(words, { env: { KEYTURN_SOCKET: other } }),
+  });
+  const token = far.start(['token', resource]);
+  await token.says('Its code is ');
+  const origin = { label: 'buildbox', hostKey: machine.hostKey };
+  expect(await answered(home, 'pair')).toMatchObject({ client: 'token@buildbox', forward: origin });
+  expect(await home.ok(['pending']).then(() => answered(home, 'allow'))).toMatchObject({ forward: origin });
+  expect(await token.ended).toMatchObject({ code: 0 });
+  const headers = await far.ok(['token', resource, '--no-interaction']);
+  expect(headers).toMatch(/^\S+\n$/);
+
+  // Attacks: the other end opens connections without end, and ssh notes each; another program removes the notes.
+  const [notes = ''] = readdirSync(temporary).filter((name) => name.startsWith('keyturn-ssh-'));
+  const log = path.join(temporary, notes, 'log');
+  appendFileSync(log, 'debug1: a connection\n'.repeat(100_000));
+  await until('the notes are cut', () => statSync(log).size < 1_000_000);
+  rmSync(log);
+
+  const second = await home.keyturn(['forward', 'buildbox', resource], { env });
+  expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining('is open already') });
+  expect(await far.ok(['token', resource, '--no-interaction'])).toMatch(/^\S+\n$/);
+
+  machine.stop();
+  expect(await forward.ended).toMatchObject({
+    code: 6,
+    stderr: expect.stringContaining('The connection to "buildbox" is gone'),
+  });
+  expect(await home.json('forward', '--list')).toEqual([]);
+
+  const other = await sshServer(path.join(folder, 'two'), 'buildbox');
+  const anew = home.start(['forward', 'buildbox', resource], {
+    env: { PATH: `${other.commands}:${process.env['PATH'] ?? ''}` },
+  });
+  const elsewhere = (await anew.prints('.sock')).trim();
+  const moved = farAt(elsewhere);
+  expect(await moved.keyturn(['token', resource, '--no-interaction'])).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining('unpaired'),
+  });
+  // Nothing has to be moved away there: the person starts a pairing as on the first day.
+  const pairing = moved.start(['token', resource]);
+  await pairing.says('Its code is ');
+  const hostKey = other.hostKey;
+  expect(await answered(home, 'pair')).toMatchObject({ client: 'token@buildbox', forward: { hostKey } });
+  await answered(home, 'allow');
+  expect(await pairing.ended).toMatchObject({ code: 0 });
+  anew.signal('SIGTERM');
+  expect(await anew.ended).toMatchObject({ code: 130 });
+  expect(readdirSync(other.far)).toEqual([]);
+
+  expect(readdirSync(temporary).filter((name) => name.startsWith('keyturn-ssh-'))).toEqual([]);
+
+  const unknown = await home.keyturn(['forward', 'buildbox', resource], {
+    env: { PATH: `${machine.commands}:${process.env['PATH'] ?? ''}` },
+  });
+  expect(unknown).toMatchObject({ code: 6, stderr: expect.stringContaining('can’t be reached over ssh') });
+});
+
+it('a forward that is interrupted while ssh waits for its host leaves nothing behind', async () => {
+  const temporary = temporaryFolder();
+  const { home, resource } = await homeInWorld({ env: { TMPDIR: temporary } });
+  await home.ok(['list']);
+  const connected = Promise.withResolvers<unknown>();
+  const closed = Promise.withResolvers<unknown>();
+  const silent = createServer((socket) => {
+    connected.resolve(socket.resume());
+    socket.on('close', closed.resolve).on('error', () => undefined);
+  });
+  await once(silent.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void silent.close());
+  const { port } = silent.address() as AddressInfo;
+  const forward = home.start(['forward', `ssh://127.0.0.1:${port}`, resource, '--as', 'box']);
+  await connected.promise;
+  forward.signal('SIGTERM');
+  expect(await forward.ended).toMatchObject({ code: 130 });
+  await closed.promise;
+  expect(readdirSync(temporary).filter((name) => name.startsWith('keyturn-ssh-'))).toEqual([]);
+});
+
+it('a command that is killed leaves no ssh, and the next one removes its folder; a path that ssh could not take is no hindrance', async () => {
+  const long = 'x'.repeat(60);
+  const { home, resource } = await homeInWorld({ folderName: `${long}:%h` });
+  await home.ok(['list']);
+  const folder = mkdtempSync(path.join(temporaryFolder(), 's'));
+  const machine = await sshServer(folder, 'buildbox', { isKnownByAuthority: true });
+  const env = { PATH: `${machine.commands}:${process.env['PATH'] ?? ''}` };
+  const open = async () => {
+    const forward = home.start(['forward', 'buildbox', resource], { env });
+    const socket = (await forward.prints('.sock')).trim();
+    return { forward, socket };
+  };
+  const first = await open();
+  expect(await home.json('forward', '--list')).toMatchObject([{ hostKey: machine.hostKey }]);
+  const running = () =>
+    commandLines().filter((line) => line.includes(folder) && line.includes('keyturn-ssh-'));
+  const [leftover = ''] = /\S+\/keyturn-ssh-[^/]+/.exec(running().join('\n')) ?? [];
+  first.forward.signal('SIGKILL');
+  await until('the end of ssh', () => running().length === 0);
+  expect(existsSync(leftover)).toBe(true);
+  await until('the end', async () => (await home.json<unknown[]>('forward', '--list')).length === 0);
+  expect(await home.json('forward', '--list')).toEqual([]);
+
+  const second = await open();
+  expect(second.socket).toBe(first.socket);
+  expect(existsSync(leftover)).toBe(false);
+
+  // Another desk of the same label there: each has a socket of its own.
+  const other = await homeInWorld();
+  await other.home.ok(['list']);
+  const beside = other.home.start(['forward', 'buildbox', other.resource], { env });
+  expect((await beside.prints('.sock')).trim()).not.toBe(second.socket);
+  expect(readdirSync(machine.far)).toHaveLength(2);
+  expect(await farHome(second.socket).keyturn(['token', resource, '--no-interaction'])).toMatchObject({
+    stderr: expect.stringContaining('unpaired'),
+  });
+  for (const forward of [beside, second.forward]) forward.signal('SIGTERM');
+  expect(await second.forward.ended).toMatchObject({ code: 130 });
+  expect(await beside.ended).toMatchObject({ code: 130 });
+});

@@ -1,0 +1,150 @@
+/** API keys by the commands that stand between Keyturn and a program: `headers`, `exec` and `bridge`. */
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { homeInBentWorld } from '../../support/bent/home.ts';
+import { isAlive, type TestHome, until } from '../../support/home.ts';
+import { clientOf } from '../../support/processes/bridge-client.ts';
+import { paired } from '../../support/processes/program.ts';
+import { openKeyServer } from '../../support/servers/key-server.ts';
+
+const newKey = (): string => `ak_${randomBytes(18).toString('base64url')}`;
+
+const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+interface Question {
+  readonly id: string;
+  readonly kind: string;
+  readonly client?: string;
+  readonly key?: object;
+}
+
+/** A server that takes a key, and a home where that key is set in this place. */
+async function keyScene(...place: string[]) {
+  const { home, world } = await homeInBentWorld();
+  const key = newKey();
+  const server = await openKeyServer(world, { header: 'x-api-key', value: key });
+  await home.ok(['list']);
+  const { url } = server;
+  const set = async (...options: string[]) =>
+    home.ok(['key', 'set', url, '--stdin', ...options], { stdin: key });
+  await set(...(place.length > 0 ? place : ['--header', 'X-Api-Key']));
+  return { home, world, key, server, url, set };
+}
+
+/** Answers the question about the key that this program raised. */
+async function answer(home: TestHome, client: string, verdict: 'yes' | 'no'): Promise<Question> {
+  const question = await until('the question about the key', async () =>
+    (await home.json<Question[]>('pending')).find(
+      ({ kind, client: who, key }) => kind === 'allow' && who === client && key !== undefined,
+    ),
+  );
+  await home.ok(['answer', question.id, verdict]);
+  return question;
+}
+
+async function answerPairing(home: TestHome, client: string): Promise<void> {
+  const { id } = await until('the question about the pairing', async () =>
+    (await home.json<Question[]>('pending')).find(
+      ({ kind, client: who }) => kind === 'pair' && who === client,
+    ),
+  );
+  await home.ok(['answer', id, 'yes']);
+}
+
+describe('headers', () => {
+  it('keyturn headers prints the key’s own header if the key is allowed, however long the header should be good', async () => {
+    const { home, key, url, server, world } = await keyScene();
+    await home.ok(['allow', 'cli', url, '--key']);
+    const run = await home.keyturn(['headers', url, '--min-validity', '86400']);
+    expect(run).toEqual({ code: 0, stdout: `${JSON.stringify({ 'X-Api-Key': key })}\n`, stderr: '' });
+    const headers = JSON.parse(run.stdout) as Record<string, string>;
+    expect((await world.fetch(url, { headers })).status).toBe(200);
+    expect(server.served).toHaveLength(1);
+  });
+
+  it('keyturn headers prints the whole value if a word stands before the key', async () => {
+    const { home, key, url, set } = await keyScene('--scheme', 'Token');
+    await home.ok(['allow', 'cli', url, '--key']);
+    expect(JSON.parse(await home.ok(['headers', url]))).toEqual({ Authorization: `Token ${key}` });
+    await set('--scheme', 'none');
+    await home.ok(['allow', 'cli', url, '--key']);
+    expect(JSON.parse(await home.ok(['headers', url]))).toEqual({ Authorization: key });
+  });
+
+  it('keyturn headers raises the key’s question if a permission is missing; it outlives the command, and a no gives nothing', async () => {
+    const { home, key, url } = await keyScene();
+    const missing = await home.keyturn(['headers', url, '--no-interaction']);
+    expect(missing).toMatchObject({ code: 3, stdout: '' });
+    expect(missing.stderr).toContain(`keyturn allow cli ${url} --key`);
+    expect(await home.json('pending')).toEqual([]);
+
+    expect(await home.keyturn(['headers', url, '--timeout', '3'])).toMatchObject({ code: 3, stdout: '' });
+    await answer(home, 'cli', 'yes');
+    await until('the process that asked ends', () => home.askers().length === 0);
+    expect(JSON.parse(await home.ok(['headers', url, '--no-interaction']))).toEqual({ 'X-Api-Key': key });
+
+    await home.ok(['deny', 'cli', url, '--key']);
+    expect(await home.keyturn(['headers', url])).toMatchObject({ code: 4, stdout: '' });
+  });
+
+  it('keyturn headers asks for a key as an entry of its own with --as', async () => {
+    const { home, key, url } = await keyScene();
+    const asking = home.start(['headers', url, '--as', 'a-helper', '--timeout', '60']);
+    await answerPairing(home, 'a-helper');
+    await answer(home, 'a-helper', 'yes');
+    expect(await asking.ended).toEqual({
+      code: 0,
+      stdout: `${JSON.stringify({ 'X-Api-Key': key })}\n`,
+      stderr: '',
+    });
+    expect(await home.keyturn(['headers', url, '--no-interaction'])).toMatchObject({ code: 3 });
+  });
+});
+
+describe('exec', () => {
+  it('keyturn exec gives the key without the word before it, in a variable and in a file', async () => {
+    const { home, key, url } = await keyScene('--scheme', 'Token');
+    await home.ok(['allow', 'cli', url, '--key']);
+    const runtime = mkdtempSync('/dev/shm/keyturn-test-');
+    onTestFinished(() => rmSync(runtime, { recursive: true, force: true }));
+    const sums = 'printf %s "$KEY" | sha256sum; sha256sum < "$FILE"';
+    const words = ['exec', '--min-validity', '86400', '--env', `KEY=${url}`, '--file', `FILE=${url}`];
+    const told = await home.ok([...words, '--', 'sh', '-c', sums], { env: { XDG_RUNTIME_DIR: runtime } });
+    expect(told.trim().split('\n')).toEqual([`${hash(key)}  -`, `${hash(key)}  -`]);
+  });
+
+  it('keyturn exec runs nothing if the key was refused to it', async () => {
+    const { home, url } = await keyScene();
+    const running = home.start(['exec', '--env', `KEY=${url}`, '--', 'echo', 'ran']);
+    await answer(home, 'cli', 'no');
+    expect(await running.ended).toMatchObject({ code: 4, stdout: '' });
+  });
+});
+
+describe('the bridge', () => {
+  it('the bridge asks for the key at its first start, and sends it', async () => {
+    const { home, url, server } = await keyScene();
+    await paired(home, 'an-editor');
+    const start = clientOf(home, url, '--as', 'an-editor').then(
+      () => 'started',
+      // This server speaks no protocol.
+      () => 'refused',
+    );
+    await answer(home, 'an-editor', 'yes');
+    expect(await start).toBe('refused');
+    expect(server.served.length).toBeGreaterThan(0);
+    expect(home.askers().filter(isAlive)).toEqual([]);
+  });
+
+  it('the key’s question of the bridge is answered beforehand with --connect', async () => {
+    const { home, url } = await keyScene();
+    const connecting = home.start(['bridge', '--connect', url, '--as', 'an-editor']);
+    await answerPairing(home, 'an-editor');
+    await answer(home, 'an-editor', 'yes');
+    expect(await connecting.ended).toMatchObject({ code: 0, stdout: '' });
+    expect((await connecting.ended).stderr).toContain(
+      `may "an-editor" have your API key for "${url}" (X-Api-Key: …)?`,
+    );
+  });
+});

@@ -1,0 +1,155 @@
+/** `keyturn headers`, as a client runs it: JSON on stdout, in time, and a question that is still there afterwards. */
+import { describe, expect, it } from 'vitest';
+import { homeInWorld, isAlive, until } from '../../support/home.ts';
+import { verdictOn } from '../../support/servers/notebook.ts';
+
+interface Question {
+  readonly id: string;
+  readonly kind: string;
+}
+
+function tokenIn(stdout: string): string {
+  const { Authorization: header } = JSON.parse(stdout) as { Authorization: string };
+  return header.replace(/^Bearer /, '');
+}
+
+describe('with a permission', () => {
+  it('keyturn headers prints one JSON object of texts on one line, and nothing on standard error', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['allow', 'cli', resource]);
+    const token = (await home.ok(['token', resource])).trim();
+    const run = await home.keyturn(['headers', resource]);
+    expect(run).toEqual({ code: 0, stdout: `{"Authorization":"Bearer ${token}"}\n`, stderr: '' });
+    expect((await verdictOn(world, tokenIn(run.stdout))).status).toBe(200);
+  });
+
+  it('keyturn headers says on standard error if the token lives shorter than the header should', async () => {
+    const { home, resource } = await homeInWorld({ issuing: { accessTokenLifetime: 120 } });
+    await home.ok(['allow', 'cli', resource]);
+    await home.ok(['login', resource]);
+    const run = await home.keyturn(['headers', resource]);
+    expect(run.code).toBe(0);
+    expect(run.stderr).toMatch(
+      /^keyturn: this header is good for 1\d\d s, less than the 300 s of --min-validity/,
+    );
+    expect((await home.keyturn(['headers', resource, '--min-validity', '60'])).stderr).toBe('');
+  });
+});
+
+describe('where the person is needed', () => {
+  it('keyturn headers ends in time, and the question waits on: after the yes and the sign-in the next run prints headers', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['list']);
+    const run = await home.keyturn(['headers', resource, '--timeout', '5']);
+    expect(run).toMatchObject({ code: 3, stdout: '' });
+    expect(run.stderr).toContain('It stays open for ten minutes.');
+    expect(run.stderr).toContain('reason: consent_pending');
+    const [question] = await home.json<Question[]>('pending');
+    expect(run.stderr).toContain(`keyturn answer ${question?.id} yes`);
+
+    await home.ok(['answer', question?.id ?? '', 'yes']);
+    // Nobody asks for a token any more but the process that stayed.
+    await until('the sign-in is done', () => world.counts().authorizationServer.codeExchanges === 1);
+    await until('that process ends', () => home.askers().length === 0);
+    const next = await home.keyturn(['headers', resource, '--no-interaction']);
+    expect(next).toMatchObject({ code: 0, stderr: '' });
+    expect((await verdictOn(world, tokenIn(next.stdout))).status).toBe(200);
+  });
+
+  it('keyturn headers leaves one process however often it runs, which ends with the broker', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['list']);
+    const asking = [1, 2, 3].map(() => home.keyturn(['headers', resource, '--timeout', '5']));
+    for (const run of await Promise.all(asking)) expect(run).toMatchObject({ code: 3, stdout: '' });
+    expect(await home.json<Question[]>('pending')).toHaveLength(1);
+    await until('one process stays', () => home.askers().length === 1);
+    const [pid = 0] = home.askers();
+    await home.ok(['daemon', '--stop']);
+    await until('it ends', () => !isAlive(pid));
+    expect(home.brokers()).toEqual([]);
+  });
+
+  it('keyturn headers withdraws the question when it is interrupted', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['list']);
+    const asking = home.start(['headers', resource, '--timeout', '60']);
+    await until('it asks', async () => (await home.json<Question[]>('pending')).length === 1);
+    asking.signal('SIGINT');
+    expect(await asking.ended).toMatchObject({ code: 130, stdout: '' });
+    await until('it is withdrawn', async () => (await home.json<Question[]>('pending')).length === 0);
+    expect(home.askers()).toEqual([]);
+  });
+
+  it('keyturn headers asks as an entry of its own with --as, and gives the command line nothing', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['list']);
+    const asking = home.start(['headers', resource, '--as', 'a-helper', '--timeout', '60']);
+    for (const kind of ['pair', 'allow']) {
+      const { id } = await until(`a question of kind ${kind}`, async () =>
+        (await home.json<Question[]>('pending')).find((question) => question.kind === kind),
+      );
+      await home.ok(['answer', id, 'yes']);
+    }
+    const run = await asking.ended;
+    expect(run).toMatchObject({ code: 0, stderr: '' });
+    expect((await verdictOn(world, tokenIn(run.stdout))).status).toBe(200);
+    const again = await home.keyturn(['headers', resource, '--as', 'a-helper', '--no-interaction']);
+    expect(again).toEqual({ code: 0, stdout: run.stdout, stderr: '' });
+    expect(await home.keyturn(['headers', resource, '--no-interaction'])).toMatchObject({ code: 3 });
+  });
+
+  it('keyturn headers names the scopes of --scope in the first question of an entry, and in a later one for more', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['list']);
+    const asked = async (kind: string) => {
+      const question = await until(`a question of kind ${kind}`, async () =>
+        (await home.json<Question[]>('pending')).find((one) => one.kind === kind),
+      );
+      await home.ok(['answer', question.id, 'yes']);
+      return question;
+    };
+    const words = (scope: string) => [
+      'headers',
+      resource,
+      '--as',
+      'a-helper',
+      '--scope',
+      scope,
+      '--timeout',
+      '60',
+    ];
+    const first = home.start(words('notes:read'));
+    await asked('pair');
+    expect(await asked('allow')).toMatchObject({ client: 'a-helper', scope: 'notes:read' });
+    expect(await first.ended).toMatchObject({ code: 0 });
+    const more = home.start(words('notes:read notes:write'));
+    expect(await asked('allow')).toMatchObject({ client: 'a-helper', scope: 'notes:read notes:write' });
+    const run = await more.ended;
+    expect(run).toMatchObject({ code: 0 });
+    expect((await verdictOn(world, tokenIn(run.stdout))).status).toBe(200);
+  });
+
+  it('keyturn headers says that a yes for one token does not reach an entry, and gives it nothing', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['list']);
+    const asking = home.start(['headers', resource, '--as', 'a-helper', '--timeout', '60']);
+    for (const [kind, ...more] of [['pair'], ['allow', '--once']] as const) {
+      const { id } = await until(`a question of kind ${kind}`, async () =>
+        (await home.json<Question[]>('pending')).find((question) => question.kind === kind),
+      );
+      await home.ok(['answer', id, 'yes', ...more]);
+    }
+    const run = await asking.ended;
+    expect(run).toMatchObject({ code: 3, stdout: '' });
+    expect(run.stderr).toContain('A yes for one token or for one run does not reach this program');
+  });
+
+  it('keyturn headers asks no person with --no-interaction', async () => {
+    const { home, resource } = await homeInWorld();
+    const run = await home.keyturn(['headers', resource, '--no-interaction']);
+    expect(run).toMatchObject({ code: 3, stdout: '' });
+    expect(run.stderr).toContain(`keyturn allow cli ${resource}`);
+    expect(await home.json<Question[]>('pending')).toEqual([]);
+    expect(home.askers()).toEqual([]);
+  });
+});

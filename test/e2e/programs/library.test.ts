@@ -1,0 +1,120 @@
+/** `keyturn/client` as other programs import it: the built library against the built broker. */
+import { existsSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { homeInWorld, newHome, until } from '../../support/home.ts';
+import { useNotebook, verdictOn } from '../../support/servers/notebook.ts';
+import { library, paired } from '../../support/processes/program.ts';
+
+const { connect, createFetch } = await library();
+
+describe('a program that pairs', () => {
+  it('a program that pairs gets tokens within its permission, renews a refused one, and steps up', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['list']);
+    await paired(home, 'notes-app');
+    const keyFile = path.join(home.paths.config, 'clients', 'notes-app.key');
+    expect(statSync(keyFile).mode & 0o777).toBe(0o600);
+    expect(await home.ok(['clients'])).toMatch(/\nnotes-app /);
+
+    const connection = await connect({ name: 'notes-app', env: home.env });
+    await expect(connection.getToken({ resource, interaction: 'never' })).rejects.toMatchObject({
+      reason: 'consent_required',
+    });
+    await home.ok(['allow', 'notes-app', resource]);
+    const token = await connection.getToken({ resource, interaction: 'allow' });
+    expect((await verdictOn(world, token.access_token)).status).toBe(200);
+
+    const fetch = createFetch(connection, { resource, fetch: world.fetch, interaction: 'allow' });
+    expect(await useNotebook(world, { fetch })).toContain('alice');
+    const { unauthorized } = world.counts().protectedServer;
+    world.expireAccessTokens();
+    expect(await useNotebook(world, { fetch })).toContain('alice');
+    // The program's, and the broker's own: after a refused token it asks who the issuer is now.
+    expect(world.counts().protectedServer.unauthorized).toBe(unauthorized + 2);
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1 });
+
+    expect(await useNotebook(world, { fetch }, 'add-note')).toContain('milk');
+    expect(world.counts().protectedServer.insufficientScope).toBe(1);
+    expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codeExchanges: 2 });
+    connection.close();
+  });
+
+  it('a program that pairs shares the grant with a second program, each within its own permission', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await home.ok(['login', resource, '--scope', 'notes:read notes:write']);
+    await paired(home, 'writer');
+    await paired(home, 'reader');
+    await home.ok(['allow', 'writer', resource]);
+    await home.ok(['allow', 'reader', resource, '--scope', 'notes:read']);
+    const [writer, reader] = await Promise.all(
+      ['writer', 'reader'].map(async (name) => connect({ name, env: home.env })),
+    );
+    expect((await writer?.getToken({ resource }))?.scope.split(' ')).toContain('notes:write');
+    expect((await reader?.getToken({ resource }))?.scope).toBe('notes:read');
+    await expect(
+      reader?.getToken({ resource, scope: 'notes:write', interaction: 'never' }),
+    ).rejects.toMatchObject({
+      reason: 'consent_required',
+    });
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, registrations: 1 });
+    expect(await home.json('list')).toMatchObject([{ clients: ['writer', 'reader'] }]);
+    writer?.close();
+    reader?.close();
+  });
+
+  it('a program that pairs can’t do what only the owner may do', async () => {
+    const home = newHome();
+    await home.ok(['list']);
+    await paired(home, 'curious');
+    const connection = await connect({ name: 'curious', env: home.env });
+    for (const method of [
+      'permission.set',
+      'interaction.list',
+      'client.list',
+      'settings.get',
+      'daemon.stop',
+    ]) {
+      await expect(connection.request(method), method).rejects.toMatchObject({ reason: 'not_permitted' });
+    }
+    connection.close();
+  });
+
+  it('a program whose pairing is refused has nothing', async () => {
+    const home = newHome();
+    await home.ok(['list']);
+    await expect(paired(home, 'stranger', 'no')).rejects.toMatchObject({ reason: 'pairing_denied' });
+    expect(existsSync(path.join(home.paths.config, 'clients', 'stranger.key'))).toBe(false);
+    await expect(connect({ name: 'stranger', env: home.env })).rejects.toMatchObject({ reason: 'unpaired' });
+    expect(await home.ok(['clients'])).not.toContain('stranger');
+  });
+
+  it('a program loses its connections and its key file the moment it is unpaired, so that it can be paired anew', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['list']);
+    await paired(home, 'former');
+    await home.ok(['allow', 'former', resource]);
+    const connection = await connect({ name: 'former', env: home.env });
+    await connection.getToken({ resource, interaction: 'allow' });
+    await home.ok(['unpair', 'former']);
+    await until('the connection ends', () => !connection.isOpen);
+    await expect(connection.getToken({ resource })).rejects.toMatchObject({ reason: 'unpaired' });
+    await expect(connect({ name: 'former', env: home.env })).rejects.toMatchObject({ reason: 'unpaired' });
+    expect(existsSync(path.join(home.paths.config, 'clients', 'former.key'))).toBe(false);
+    await paired(home, 'former');
+    (await connect({ name: 'former', env: home.env })).close();
+  });
+
+  it('a program may not take the command line’s name, nor one that looks like another program’s', async () => {
+    const home = newHome();
+    await home.ok(['list']);
+    const { pair } = await library();
+    const refused = (name: string): Promise<unknown> =>
+      pair({ name, env: home.env, onCode: () => undefined }).then(
+        () => 'paired',
+        (error: unknown) => error,
+      );
+    expect(await refused('CLI')).toMatchObject({ reason: 'conflict' });
+    expect(await home.json('pending')).toEqual([]);
+  });
+});

@@ -1,0 +1,143 @@
+/** Permissions for one run of a program, and who it is that asks: with real processes. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { homeInWorld, newHome, processFacts, type TestHome, until } from '../../support/home.ts';
+import type { ResultOf } from '../../../src/ipc/protocol/methods.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { connected, pairedProgram } from '../../support/processes/program.ts';
+
+type Question = ResultOf<'interaction.list'>['interactions'][number];
+
+async function card(home: TestHome, kind: Question['kind']): Promise<Question> {
+  return until(`a question of kind ${kind}`, async () => {
+    const { interactions } = await askBroker(home, 'interaction.list', {});
+    return interactions.find((one) => one.kind === kind);
+  });
+}
+
+/** A home whose broker runs: what asks first finds it. */
+async function started(home: TestHome): Promise<void> {
+  await home.start(['daemon']).says('the broker listens on');
+}
+
+describe('a permission for this run', () => {
+  it('a permission for this run serves every connection of the process, shows whose it is, and ends with the last of them', async () => {
+    const { home, resource } = await homeInWorld({ vault: 'keychain' });
+    await started(home);
+    const first = await pairedProgram(home, 'editor');
+    const second = await connected(home, 'editor');
+    const asked = first.getToken({ resource, interaction: 'allow' });
+    const question = await card(home, 'allow');
+    expect(question.asker).toMatchObject({
+      verified: true,
+      pid: process.pid,
+      executable: realpathSync(process.execPath),
+      file: 'interpreter',
+    });
+    const told = await home.ok(['pending']);
+    expect(told).toContain(`asked by ${question.asker?.executable} (pid ${process.pid})`);
+    expect(told).toContain('an interpreter: the kernel does not tell which script it runs');
+    expect(told).toContain('it claims to run: ');
+    await home.ok(['answer', question.id, 'yes', '--this-run', '--for', '30m']);
+    const token = await asked;
+    expect((await second.getToken({ resource })).tokenId).toBe(token.tokenId);
+    expect(await home.ok(['clients'])).toMatch(
+      new RegExp(`this run of ${question.asker?.executable} \\(pid ${process.pid}\\), until \\d`),
+    );
+    expect(readFileSync(path.join(home.paths.state, 'clients.json'), 'utf8')).toContain('editor');
+    expect(() => readFileSync(path.join(home.paths.state, 'permissions.json'))).toThrow('ENOENT');
+
+    first.close();
+    expect((await second.getToken({ resource })).tokenId).toBe(token.tokenId);
+    second.close();
+    await until('the permission is gone', async () => {
+      const { clients } = await askBroker(home, 'client.list', {});
+      return clients.every(({ permissions }) => permissions.length === 0);
+    });
+    expect(await home.ok(['clients'])).not.toContain('this run of');
+    const third = await connected(home, 'editor');
+    await expect(third.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
+  });
+
+  it('a permission for this run is refused for the command line, with the reason', async () => {
+    const { home, resource } = await homeInWorld();
+    await started(home);
+    const asking = home.start(['token', resource]);
+    const { id } = await card(home, 'allow');
+    const run = await home.keyturn(['answer', id, 'yes', '--this-run']);
+    expect(run).toMatchObject({ code: 2, stdout: '' });
+    expect(run.stderr).toContain('a command’s connection ends with the command');
+    await askBroker(home, 'interaction.answer', { id, answer: 'no' });
+    await asking.ended;
+  });
+});
+
+describe('a permission for once', () => {
+  it('a permission for once is one token for the command that waits, and for none after it', async () => {
+    const { home, resource } = await homeInWorld();
+    await started(home);
+    const asking = home.start(['token', resource]);
+    const { id } = await card(home, 'allow');
+    expect(await home.keyturn(['answer', id, 'yes', '--once', '--for', '1h'])).toMatchObject({ code: 2 });
+    await home.ok(['answer', id, 'yes', '--once']);
+    expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
+    const next = await home.keyturn(['token', resource, '--no-interaction']);
+    expect(next.stderr).toContain('reason: consent_required');
+    expect(await home.ok(['audit', 'tail'])).toContain('allow once');
+  });
+});
+
+/** Asks to be paired, and, told to, becomes another program with its connection still open. */
+const changeling = `
+use Socket; $^F = 255; $| = 1;
+socket(my $s, PF_UNIX, SOCK_STREAM, 0) or die; connect($s, pack_sockaddr_un($ARGV[0])) or die;
+syswrite($s, $ARGV[1] . "\\n"); sysread($s, my $code, 4096); print $code; <STDIN>; exec 'sleep', '60';
+`;
+
+function pairing(home: TestHome, name: string): ChildProcess {
+  const socket = path.join(home.paths.run, 'broker.sock');
+  const { dev, ino } = statSync(socket);
+  const params = { versions: [1], name, endpoint: `unix:${dev}:${ino}` };
+  const line = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'pair', params });
+  const child = spawn('perl', ['-e', changeling, socket, line], { stdio: ['pipe', 'pipe', 'inherit'] });
+  onTestFinished(async () => {
+    if (child.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit');
+  });
+  return child;
+}
+
+describe('a process that becomes another program while its question is open', () => {
+  it('a process that becomes another program while its question is open is not paired: the yes is refused, and nothing is granted', async () => {
+    const home = newHome();
+    await started(home);
+    const child = pairing(home, 'changeling');
+    const { id, asker } = await card(home, 'pair');
+    expect(asker).toMatchObject({ verified: true, pid: child.pid });
+    expect(asker?.executable).toMatch(/perl/);
+    child.stdin?.end('\n');
+    await until('it is another program', () => processFacts(child.pid ?? 0).argv[0] === 'sleep');
+
+    const run = await home.keyturn(['answer', id, 'yes']);
+    expect(run).toMatchObject({ code: 2, stdout: '' });
+    expect(run.stderr).toContain('is no longer the same program');
+    expect(run.stderr).toContain('reason: conflict');
+    expect(await home.json('clients')).toMatchObject({ clients: [{ name: 'cli' }] });
+    expect(await home.json('pending')).toEqual([]);
+    expect(await home.ok(['audit', 'tail'])).toContain('void');
+  });
+
+  it('a process is paired if it stays the program that it was', async () => {
+    const home = newHome();
+    await started(home);
+    pairing(home, 'steady');
+    const { id } = await card(home, 'pair');
+    await home.ok(['answer', id, 'yes']);
+    await until('it is paired', async () => {
+      const { clients } = await askBroker(home, 'client.list', {});
+      return clients.some(({ name }) => name === 'steady');
+    });
+  });
+});

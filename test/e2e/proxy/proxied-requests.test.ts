@@ -1,0 +1,375 @@
+/** What a proxy does with requests and answers: what passes, what doesn't, and what ends with a permission. */
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { statFields } from '../../../src/ipc/peer/proc.ts';
+import { homeInBentWorld, openSharedHome } from '../../support/bent/home.ts';
+import type { SharedHome } from '../../support/bent/home.ts';
+import { processFacts, until } from '../../support/home.ts';
+import { pairedProgram } from '../../support/processes/program.ts';
+import { openKeyServer } from '../../support/servers/key-server.ts';
+import { allowedProxy, answering, call, otherProgram, proxied, refusalOf } from './proxy-rig.ts';
+import type { Proxy } from './proxy-rig.ts';
+
+const inMcp = { 'mcp-session-id': 's-1', 'mcp-protocol-version': '2025-11-25', 'x-own': 'kept' };
+
+let shared: SharedHome;
+beforeAll(async () => {
+  shared = await openSharedHome();
+});
+afterAll(() => shared.close());
+
+describe('a request by a proxy', () => {
+  it('a proxied request reaches the server with the broker’s token and without the client’s credentials', async () => {
+    const { protectedServer, proxy } = await allowedProxy({ shared });
+    const credentials = {
+      authorization: 'Bearer of-the-client',
+      cookie: 'a=b',
+      'x-forwarded-for': '9.9.9.9',
+    };
+    expect((await call(`${proxy.url}?q=1`, { ...inMcp, ...credentials })).status).toBe(200);
+    const { headers, query } = protectedServer.server.requests.at(-1) ?? {};
+    expect(headers).toMatchObject(inMcp);
+    expect(headers?.authorization).toMatch(/^Bearer (?!of-the-client)./);
+    expect(headers).not.toHaveProperty('cookie');
+    expect(headers).not.toHaveProperty('x-forwarded-for');
+    expect(headers?.host).toBe(new URL(protectedServer.url).host);
+    expect(query?.get('q')).toBe('1');
+  });
+
+  it('a proxied answer comes without cookies, challenges and leave for pages to read it', async () => {
+    const { protectedServer, proxy } = await allowedProxy({ shared });
+    protectedServer.bend.answer = () => ({
+      status: 202,
+      headers: {
+        'mcp-session-id': 's-2',
+        'set-cookie': 'a=b',
+        'www-authenticate': 'Bearer',
+        'access-control-allow-origin': '*',
+        'x-own': 'kept',
+        connection: 'x-of-this-connection',
+        'x-of-this-connection': '1',
+      },
+      body: 'ok',
+    });
+    const answer = await call(proxy.url);
+    expect(answer.status).toBe(202);
+    expect(await answer.text()).toBe('ok');
+    const names = [...answer.headers.keys()];
+    expect(names).toEqual(expect.arrayContaining(['mcp-session-id', 'x-own']));
+    for (const name of [
+      'set-cookie',
+      'www-authenticate',
+      'access-control-allow-origin',
+      'x-of-this-connection',
+    ])
+      expect(names).not.toContain(name);
+  });
+
+  it('a proxied request is sent again with a new token if the server refuses the one it got, and no more than that', async () => {
+    const { protectedServer, proxy } = await allowedProxy({ shared });
+    protectedServer.next({ status: 401, error: 'invalid_token' });
+    expect((await call(proxy.url)).status).toBe(200);
+    const before = protectedServer.visits.length;
+    protectedServer.always({ status: 401, error: 'invalid_token' });
+    const answer = await call(proxy.url);
+    expect(answer.headers.get('www-authenticate')).toBeNull();
+    expect(await refusalOf(answer)).toEqual({ status: 502, id: 7, reason: 'token_refused' });
+    const tries = protectedServer.visits.slice(before).filter(({ authorization }) => authorization);
+    expect(tries).toHaveLength(3);
+  });
+
+  it('a proxied request asks the person for more if the server wants more scopes, and goes on with a yes', async () => {
+    const { home, protectedServer, proxy } = await allowedProxy({ shared });
+    protectedServer.bend.neededScopes = () => ['read', 'write'];
+    const { card, got } = await answering(home, call(proxy.url), 'yes');
+    expect(card).toMatchObject({ kind: 'allow', client: `${proxy.name}: node` });
+    expect(got.status).toBe(200);
+  });
+
+  it('a proxied request carries the API key of a server that takes one, in place of the client’s own header', async () => {
+    const { home, world } = await homeInBentWorld({ shared });
+    const key = `ak_${randomBytes(18).toString('base64url')}`;
+    const server = await openKeyServer(world, { header: 'x-api-key', value: key });
+    await home.ok(['key', 'set', server.url, '--header', 'X-Api-Key', '--stdin'], { stdin: `${key}\n` });
+    const proxy = await home.json<Proxy>('proxy', 'add', server.url, '--as', 'tickets');
+    const { got } = await answering(home, call(proxy.url, { 'x-api-key': 'of-the-client' }), 'yes');
+    expect(await got.text()).toBe('served');
+    expect(server.served).toHaveLength(1);
+  });
+
+  it('a proxied request follows no redirect out of what was approved', async () => {
+    const { protectedServer, proxy, world } = await allowedProxy({ shared });
+    const elsewhere = `${world.authorizationServer.server.base}/mcp`;
+    protectedServer.bend.answer = () => ({ status: 307, headers: { location: elsewhere } });
+    const answer = await call(proxy.url);
+    expect(await refusalOf(answer)).toEqual({ status: 502, id: 7, reason: 'resource_mismatch' });
+    expect(answer.headers.get('location')).toBeNull();
+    expect(world.authorizationServer.server.asked('/mcp')).toEqual([]);
+  });
+
+  it('a proxied request is refused in the protocol’s form if the server breaks off', async () => {
+    const { protectedServer, proxy } = await allowedProxy({ shared });
+    protectedServer.bend.answer = () => 'destroy';
+    const answer = await call(proxy.url);
+    expect(await refusalOf(answer)).toEqual({ status: 502, id: 7, reason: 'protected_server_unreachable' });
+  });
+
+  it('a proxied request is refused with what to do while the vault is locked', async () => {
+    const { home, proxy } = await allowedProxy({ vault: 'keychain' });
+    await home.ok(['lock']);
+    expect(await refusalOf(await call(proxy.url))).toEqual({ status: 503, id: 7, reason: 'locked' });
+  });
+});
+
+describe('a stream by a proxy', () => {
+  /** Two events; the second comes once it is released. */
+  async function streaming() {
+    const there = await allowedProxy({ shared });
+    const second = Promise.withResolvers<void>();
+    there.protectedServer.bend.answer = () => ({
+      headers: { 'content-type': 'text/event-stream' },
+      async *body() {
+        yield 'data: one\n\n';
+        await second.promise;
+        yield 'data: two\n\n';
+      },
+    });
+    const answer = await call(there.proxy.url, { accept: 'text/event-stream' });
+    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+    return { ...there, second, next: async () => (await reader?.read())?.value };
+  }
+
+  it('a proxied stream arrives event by event', async () => {
+    const { second, next } = await streaming();
+    expect(await next()).toBe('data: one\n\n');
+    second.resolve();
+    expect(await next()).toBe('data: two\n\n');
+  });
+
+  it.each([
+    ['denied', (client: string, url: string) => ['deny', client, url]],
+    ['ended', (client: string, url: string) => ['end', client, url]],
+    ['unpaired', (client: string) => ['unpair', client]],
+    ['without its proxy', (_client: string, _url: string, proxy: string) => ['proxy', 'remove', proxy]],
+  ])('a proxied stream ends the moment its program is %s', async (_how, command) => {
+    const { home, url, client, proxy, next, second } = await streaming();
+    expect(await next()).toBe('data: one\n\n');
+    await home.ok(command(client, url, proxy.name));
+    await expect(next()).rejects.toThrow();
+    second.resolve();
+  });
+
+  it('a proxied stream goes on when something else is decided', async () => {
+    const { home, url, next, second } = await streaming();
+    expect(await next()).toBe('data: one\n\n');
+    await home.ok(['deny', 'cli', url]);
+    second.resolve();
+    expect(await next()).toBe('data: two\n\n');
+  });
+});
+
+describe('a client of the older transport', () => {
+  /** A server of that transport: `named` is the address for messages, as its first event says it. */
+  async function olderServer(named: (base: string, other: string) => string) {
+    const there = await allowedProxy({ shared });
+    const { protectedServer, world } = there;
+    const posted: (string | undefined)[] = [];
+    const queue: string[] = [
+      `event: endpoint\ndata: ${named(protectedServer.server.base, world.authorizationServer.server.base)}\n\n`,
+    ];
+    let wake = Promise.withResolvers<void>();
+    const say = (text: string): void => {
+      queue.push(text);
+      wake.resolve();
+    };
+    onTestFinished(() => say(''));
+    protectedServer.bend.answer = (answer, { status }, { method }) => {
+      if (method !== 'GET' || status !== 200) return answer;
+      return {
+        headers: { 'content-type': 'text/event-stream' },
+        async *body() {
+          for (let text = queue.shift(); text !== ''; text = queue.shift()) {
+            if (text === undefined) {
+              wake = Promise.withResolvers();
+              await wake.promise;
+            } else yield text;
+          }
+        },
+      };
+    };
+    protectedServer.server.on('POST', '/messages', ({ headers, body, url }) => {
+      posted.push(`${url.search} ${headers.authorization?.slice(0, 7)}`);
+      const { id, method } = JSON.parse(body) as { id?: number; method: string };
+      const result =
+        method === 'initialize'
+          ? { protocolVersion: '2024-11-05', capabilities: {}, serverInfo: { name: 'older', version: '1' } }
+          : {};
+      if (id !== undefined) say(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`);
+      return { status: 202 };
+    });
+    return { ...there, posted, elsewhere: world.authorizationServer.server };
+  }
+
+  it.each([
+    ['an absolute URL', (base: string) => `${base}/messages?session=7`],
+    ['a path', () => '/messages?session=7'],
+  ])(
+    'a proxied client of the older transport works if the server names its address for messages as %s, and stays on the proxy',
+    async (_how, named) => {
+      const { proxy, posted } = await olderServer(named);
+      const client = new Client({ name: 'an-older-client', version: '1.0.0' });
+      // oxlint-disable-next-line typescript/no-deprecated
+      const transport = new SSEClientTransport(new URL(proxy.url));
+      onTestFinished(() => client.close());
+      await client.connect(transport);
+      expect(await client.ping()).toEqual({});
+      expect(posted.length).toBeGreaterThan(2);
+      expect(new Set(posted)).toEqual(new Set(['?session=7 Bearer ']));
+    },
+  );
+
+  it('a proxied client loses its stream if the server names an address of another server, which gets nothing', async () => {
+    const { proxy, elsewhere } = await olderServer((_base, other) => `${other}/messages`);
+    const answer = await fetch(proxy.url, { headers: { accept: 'text/event-stream' } });
+    await expect(answer.text()).rejects.toThrow('terminated');
+    expect(elsewhere.asked('/messages')).toEqual([]);
+  });
+
+  it('a proxied client’s request to an address for messages that is over, or was never given, is refused with that reason', async () => {
+    const { proxy, posted } = await olderServer(() => '/messages');
+    const stream = await fetch(proxy.url, { headers: { accept: 'text/event-stream' } });
+    const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+    const [, query = ''] =
+      /data: \S*(\?keyturn-messages=[0-9a-f]{32})\n/.exec((await reader?.read())?.value ?? '') ?? [];
+    expect((await call(proxy.url + query)).status).toBe(202);
+    await reader?.cancel();
+    await until('the address is over', async () => (await call(proxy.url + query)).status === 404);
+    const guessed = await call(`${proxy.url}?keyturn-messages=${'0'.repeat(32)}`);
+    expect(await refusalOf(guessed)).toEqual({ status: 404, id: 7, reason: 'not_found' });
+    expect(posted).toHaveLength(1);
+  });
+});
+
+describe('the programs of a proxy', () => {
+  it('the programs of a proxy are asked about one by one, by their files, and an interpreter stands for all its scripts', async () => {
+    const { home, proxy } = await proxied({ shared });
+    const first = await answering(home, call(proxy.url), 'yes');
+    expect(first.card).toMatchObject({
+      client: `${proxy.name}: node`,
+      proxied: 'interpreter',
+      asker: { pid: process.pid, file: 'interpreter' },
+    });
+    const second = await answering(home, otherProgram(proxy.url, 'agent'), 'yes');
+    expect(second.card).toMatchObject({
+      client: `${proxy.name}: agent`,
+      proxied: 'program',
+      asker: { file: 'attested' },
+    });
+    expect(second.got).toBe('200');
+    expect(await home.ok(['proxy', 'list'])).toMatch(
+      new RegExp(String.raw`LAST USED\n(.*\n)*${proxy.name} .* \d{4}-\d\d-\d\d \d\d:\d\d`),
+    );
+    const listed = await home.json<Proxy[]>('proxy', 'list');
+    expect(listed.find(({ name }) => name === proxy.name)?.clients).toEqual([
+      `${proxy.name}: node`,
+      `${proxy.name}: agent`,
+    ]);
+    expect(await home.ok(['clients'])).toContain(`${proxy.name}: agent`);
+  });
+
+  it('the programs of a proxy are different ones if two files have the same name', async () => {
+    const { home, proxy } = await allowedProxy({ shared });
+    const first = await answering(home, otherProgram(proxy.url, 'agent'), 'yes');
+    const second = await answering(home, otherProgram(proxy.url, 'agent'), 'no');
+    expect([first, second].map(({ card, got }) => [card.client, got])).toEqual([
+      [`${proxy.name}: agent`, '200'],
+      [`${proxy.name}: agent (2)`, '403'],
+    ]);
+  });
+
+  it('the programs of a proxy get nothing after a no, and are not asked about again', async () => {
+    const { home, proxy, protectedServer } = await proxied({ shared });
+    const { got } = await answering(home, call(proxy.url), 'no');
+    expect(await refusalOf(got)).toEqual({ status: 403, id: 7, reason: 'consent_denied' });
+    expect(await refusalOf(await call(proxy.url))).toEqual({ status: 403, id: 7, reason: 'consent_denied' });
+    expect(protectedServer.visits).toEqual([]);
+    expect(await home.json('pending')).toEqual([]);
+  });
+
+  it('a client of a proxy can’t claim to be a program that was paired', async () => {
+    const { home, url, proxy } = await allowedProxy({ shared });
+    const program = await pairedProgram(home, 'editor');
+    const behind = { pid: process.pid, startTicks: '1' };
+    await expect(program.request('token.get', { resource: url, process: behind })).rejects.toMatchObject({
+      reason: 'not_permitted',
+    });
+    expect((await call(proxy.url)).status).toBe(200);
+  });
+});
+
+describe('the address of a proxy', () => {
+  it('the address of a proxy leads nowhere once it was rotated, and the new one leads on', async () => {
+    const { home, proxy } = await allowedProxy({ shared });
+    const { url } = await home.json<Proxy>('proxy', 'rotate', proxy.name);
+    expect(new URL(url).port).toBe(new URL(proxy.url).port);
+    expect((await call(proxy.url)).status).toBe(404);
+    expect((await call(url)).status).toBe(200);
+  });
+
+  it('the address of a proxy is closed once it was removed, and its programs are gone', async () => {
+    const { home, proxy, client } = await allowedProxy({ shared });
+    await home.ok(['proxy', 'remove', proxy.name]);
+    await expect(call(proxy.url)).rejects.toThrow('fetch failed');
+    expect(await home.ok(['clients'])).not.toContain(client);
+  });
+
+  it('the address of a proxy is in no log, no argument and no environment', async () => {
+    const { home, proxy } = await allowedProxy({ shared });
+    const secret = new URL(proxy.url).pathname.split('/')[1] ?? '';
+    expect(secret.length).toBeGreaterThanOrEqual(32);
+    const { state } = home.paths;
+    const logs = readdirSync(state).filter((name) => /\.(log|jsonl)$/.test(name));
+    expect(logs.length).toBeGreaterThan(0);
+    for (const name of logs) expect(readFileSync(path.join(state, name), 'utf8')).not.toContain(secret);
+    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    for (const pid of pids.map(Number)) {
+      const { argv, environ } = processFacts(pid);
+      expect([...argv, ...environ].join('\n')).not.toContain(secret);
+    }
+  });
+
+  it('the address of a proxy is the same after the broker began anew, and only the broker’s child serves it', async () => {
+    const { home, proxy } = await allowedProxy({ vault: 'keychain' });
+    await home.ok(['daemon', '--stop']);
+    await expect(call(proxy.url)).rejects.toThrow('fetch failed');
+    await home.ok(['proxy', 'list']);
+    await until(
+      'the port opens',
+      async () => (await home.json<Proxy[]>('proxy', 'list'))[0]?.state === 'open',
+    );
+    expect((await call(proxy.url)).status).toBe(200);
+  });
+
+  it('the address of a proxy is served again after its process was killed', async () => {
+    const { home, proxy } = await allowedProxy();
+    const broker = await home.brokerPid();
+    const [worker] = workersOf(broker);
+    if (worker === undefined) throw new Error('there is no process of the proxies');
+    process.kill(worker, 'SIGKILL');
+    await until('another process', () => workersOf(broker).some((pid) => pid !== worker));
+    await until('the port opens', async () => (await call(proxy.url).catch(() => undefined))?.status === 200);
+  });
+});
+
+/** The process of the proxies of this broker, and of no other. */
+function workersOf(broker: number | undefined): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => processFacts(pid).argv.some((word) => word.endsWith('proxy-worker.js')))
+    .filter((pid) => statFields(pid)?.[1] === String(broker));
+}

@@ -1,0 +1,91 @@
+/** A proxy in front of a bent protected server, and the programs that come by it. */
+import { copyFileSync } from 'node:fs';
+import path from 'node:path';
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { homeInBentWorld } from '../../support/bent/home.ts';
+import type { BentHomeOptions } from '../../support/bent/home.ts';
+import { until } from '../../support/home.ts';
+import type { TestHome } from '../../support/home.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+export interface Question {
+  readonly id: string;
+  readonly kind: string;
+  readonly client: string;
+  readonly proxied?: string;
+  readonly asker?: { readonly executable?: string; readonly pid?: number; readonly file?: string };
+  readonly scope?: string;
+}
+
+export interface Proxy {
+  readonly name: string;
+  readonly url: string;
+  readonly port: number;
+  readonly state: string;
+  readonly clients: readonly string[];
+}
+
+/** The next card, once it is there. */
+export async function nextCard(home: TestHome): Promise<Question> {
+  return until('a card', async () => (await home.json<Question[]>('pending'))[0]);
+}
+
+/** Answers the card that `asking` raises. */
+export async function answering<T>(
+  home: TestHome,
+  asking: Promise<T>,
+  answer: 'yes' | 'no',
+): Promise<{ readonly card: Question; readonly got: T }> {
+  asking.catch(() => undefined);
+  const card = await nextCard(home);
+  await home.ok(['answer', card.id, answer]);
+  return { card, got: await asking };
+}
+
+let given = 0;
+
+export async function proxied(options: BentHomeOptions = {}) {
+  const there = await homeInBentWorld(options);
+  // A home that several tests share has a proxy of each.
+  const name = `notes${(given += 1)}`;
+  const proxy = await there.home.json<Proxy>('proxy', 'add', there.url, '--as', name);
+  return { ...there, proxy };
+}
+
+/** The same, where this process may use it. */
+export async function allowedProxy(options: BentHomeOptions = {}) {
+  const there = await proxied(options);
+  const { card } = await answering(there.home, call(there.proxy.url), 'yes');
+  return { ...there, client: card.client };
+}
+
+const message = { jsonrpc: '2.0', id: 7, method: 'tools/list' };
+
+/** One message of this process's, with further headers. */
+export async function call(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
+    body: JSON.stringify(message),
+  });
+}
+
+/** The reason of a refusal of the proxy's, with its status. */
+export async function refusalOf(
+  response: Response,
+): Promise<{ status: number; id: unknown; reason: unknown }> {
+  const body = (await response.json()) as { id: unknown; error?: { data?: { reason?: unknown } } };
+  return { status: response.status, id: body.id, reason: body.error?.data?.reason };
+}
+
+/** A program of another file, which is no interpreter that anybody knows: sends one message, prints the status. */
+export async function otherProgram(url: string, name: string): Promise<string> {
+  const file = path.join(temporaryFolder(), name);
+  copyFileSync(process.execPath, file);
+  const script = `const r = await fetch(process.argv[1], { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }); console.log(r.status);`;
+  const child = spawn(file, ['--input-type=module', '-e', script, url], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  return (await text(child.stdout)).trim();
+}

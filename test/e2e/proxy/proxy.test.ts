@@ -1,0 +1,84 @@
+/** Programs without a key, by an address of this machine: stock clients, what they get, and what they never see. */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { homeInWorld, until } from '../../support/home.ts';
+import { allowedProxy, call, nextCard, proxied } from './proxy-rig.ts';
+import type { Proxy } from './proxy-rig.ts';
+
+/** The SDK's own client, as anybody would set it up: an address, and nothing else. */
+async function stockClient(url: string): Promise<Client> {
+  const client = new Client({ name: 'a-stock-client', version: '1.0.0' });
+  onTestFinished(() => client.close());
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+  return client;
+}
+
+describe('a proxy', () => {
+  it('a proxy serves a stock client that holds no token, once the person allowed it', async () => {
+    const { home, world, resource } = await homeInWorld();
+    const url = (await home.ok(['proxy', 'add', resource])).trim();
+    const connecting = stockClient(url);
+    connecting.catch(() => undefined);
+    const { id, ...asked } = await nextCard(home);
+    expect(asked).toMatchObject({
+      kind: 'allow',
+      resource,
+      client: '127.0.0.1: node',
+      proxied: 'interpreter',
+    });
+    expect(await home.ok(['pending'])).toContain('any script that this interpreter runs');
+    await home.ok(['answer', id, 'yes']);
+    const program = await connecting;
+    const notes = await program.callTool({ name: 'list-notes', arguments: {} });
+    expect(notes.isError).not.toBe(true);
+    expect(world.counts().authorizationServer.authorizations).toBe(1);
+  });
+});
+
+describe('the port of a proxy', () => {
+  it('the port of a proxy is reported as taken if another program has it at the start, and is opened once it is free', async () => {
+    const { home, proxy } = await allowedProxy({ vault: 'keychain' });
+    await home.ok(['daemon', '--stop']);
+    const squatter = createServer().listen(proxy.port, '127.0.0.1');
+    onTestFinished(() => void squatter.close());
+    await once(squatter, 'listening');
+    await until('the broker says so', async () =>
+      (await home.keyturn(['proxy', 'list'])).stderr.includes('another program listens on its port'),
+    );
+    expect(await home.ok(['status'])).toContain(
+      `${proxy.name} is closed: port ${proxy.port}: another program`,
+    );
+    const [listed] = await home.json<Proxy[]>('proxy', 'list');
+    expect(listed).toMatchObject({ url: proxy.url, state: 'portTaken' });
+    squatter.close();
+    await until('it opens', async () => (await call(proxy.url).catch(() => undefined))?.status === 200);
+  });
+
+  it('the port of a proxy is refused if another program has it, or another proxy', async () => {
+    const { home, url, proxy } = await proxied();
+    const squatter = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void squatter.close());
+    await once(squatter, 'listening');
+    const address = squatter.address();
+    const taken = address !== null && typeof address === 'object' ? address.port : 0;
+    for (const [port, words] of [
+      [taken, 'is taken by another program'],
+      [proxy.port, 'belongs to the proxy'],
+    ] as const) {
+      const { code, stderr } = await home.keyturn([
+        'proxy',
+        'add',
+        url,
+        '--as',
+        'more',
+        '--port',
+        String(port),
+      ]);
+      expect(code).toBe(2);
+      expect(stderr).toContain(words);
+    }
+  });
+});

@@ -1,0 +1,124 @@
+/** The consent page, clicked in a real Chromium: once for each way that Keyturn becomes known to a server. And pages that misuse the redirect. */
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ground, tokenRequests } from '../../rules/ground.ts';
+import { programInBentWorld } from '../../support/bent/home.ts';
+import { html } from '../../support/bent/server.ts';
+import { openBrowserProfile } from '../../support/browsers/browser.ts';
+
+const clientUrl = 'https://keyturn.example/client.json';
+
+const open = (options: Parameters<typeof programInBentWorld>[0] = {}) =>
+  programInBentWorld({
+    browser: 'chromium-agent',
+    ...options,
+    authorization: { consent: 'page', ...options.authorization },
+  });
+
+describe('a person who clicks "Allow" in Chromium', () => {
+  it('a person who clicks "Allow" in Chromium signs in with a client that was entered by hand', async () => {
+    const { home, program, authorizationServer } = await open({ authorization: { registration: 'absent' } });
+    const { issuer } = authorizationServer;
+    const redirectUri = (await home.ok(['register', issuer, '--client-id', 'by-hand'])).trim();
+    authorizationServer.addClient({ clientId: 'by-hand', redirectUris: [redirectUri] });
+    expect((await program.call()).status).toBe(200);
+    expect(authorizationServer.counts).toMatchObject({
+      registrations: 0,
+      authorizations: 1,
+      codesRedeemed: 1,
+    });
+    // The page was shown, and its form was sent by a click.
+    expect(authorizationServer.server.asked('/authorize').map(({ method }) => method)).toEqual([
+      'GET',
+      'POST',
+    ]);
+  });
+
+  it('a person who clicks "Allow" in Chromium signs in with a client ID metadata document', async () => {
+    const { program, authorizationServer } = await open({
+      authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
+      env: { KEYTURN_CLIENT_METADATA_URL: clientUrl },
+    });
+    expect((await program.call()).status).toBe(200);
+    expect(authorizationServer.counts).toMatchObject({
+      registrations: 0,
+      authorizations: 1,
+      codesRedeemed: 1,
+    });
+    const visits = authorizationServer.server.asked('/authorize');
+    expect(visits.map(({ method, query }) => [method, query.get('client_id')])).toEqual([
+      ['GET', clientUrl],
+      ['POST', clientUrl],
+    ]);
+  });
+
+  it('a person who clicks "Allow" in Chromium signs in with a dynamic registration, after which no browser is needed', async () => {
+    const { program, authorizationServer } = await open();
+    expect((await program.call()).status).toBe(200);
+    authorizationServer.expireAccessTokens();
+    expect((await program.call()).status).toBe(200);
+    expect(authorizationServer.counts).toMatchObject({ registrations: 1, authorizations: 1, refreshes: 1 });
+    expect(authorizationServer.server.asked('/authorize').map(({ method }) => method)).toEqual([
+      'GET',
+      'POST',
+    ]);
+  });
+});
+
+describe('a person who clicks "Deny" in Chromium', () => {
+  it('a click on "Deny" in Chromium counts: the command says so, and no second page opens by itself', async () => {
+    const { program, authorizationServer } = await open({ browserFlags: ['--deny'] });
+    const { run } = await program.call();
+    expect(run).toMatchObject({ code: 5, stdout: '' });
+    expect(run.stderr).toContain('reason: access_denied');
+    expect((await program.call()).run).toMatchObject({ code: 3, stdout: '' });
+    expect(authorizationServer.server.asked('/authorize').map(({ method }) => method)).toEqual([
+      'GET',
+      'POST',
+    ]);
+    expect(authorizationServer.counts.codesRedeemed).toBe(0);
+  });
+});
+
+describe('a page in Chromium that has the redirect with its code', () => {
+  /** Loads it in every way but a tab of its own, and says in its title when it has tried. */
+  const misuse = (redirect: string): string => `<!doctype html><title>trying</title><body><script>
+    const redirect = ${JSON.stringify(redirect)};
+    const tries = ['iframe', 'embed'].map((name) => {
+      const element = document.createElement(name);
+      const ended = new Promise((done) => { element.onload = element.onerror = done; });
+      element.src = redirect;
+      document.body.append(element);
+      return ended;
+    });
+    tries.push(fetch(redirect, { mode: 'no-cors' }).catch(() => undefined));
+    Promise.all(tries).then(() => { document.title = 'tried'; });
+  </script>`;
+
+  it('in Chromium no frame and no script’s request delivers the redirect with its code; the person’s own tab does', async () => {
+    const { rig, world, authorizationServer } = await ground();
+    let redirect = '';
+    authorizationServer.bend.authorizeAnswer = (reply) => {
+      redirect = String(reply.headers?.['location']);
+      return html(misuse(redirect));
+    };
+    rig.person.isThere = false;
+    const asked = rig.ask();
+    asked.catch(() => undefined);
+    await rig.question('login');
+    const browser = await openBrowserProfile({ ca: world.ca, origins: [authorizationServer.issuer] });
+    onTestFinished(() => browser.close());
+    const { page } = browser;
+    const refused: string[] = [];
+    page.on('response', (response) => {
+      if (response.url() === redirect)
+        refused.push(`${response.request().resourceType()} ${response.status()}`);
+    });
+    await page.goto(rig.opened[0] ?? '');
+    await expect.poll(() => page.title()).toBe('tried');
+    expect(refused).toEqual(expect.arrayContaining(['document 400', 'fetch 400']));
+    expect(refused.filter((one) => !one.endsWith(' 400'))).toEqual([]);
+    expect(tokenRequests(authorizationServer)).toEqual([]);
+    expect((await page.goto(redirect))?.status()).toBe(200);
+    expect((await asked).issuer).toBe(authorizationServer.issuer);
+  });
+});

@@ -1,0 +1,295 @@
+/** Clients that the owner entered by hand: with a secret, a key, and for machines without a person. */
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { homeInBentWorld, programInBentWorld } from '../../support/bent/home.ts';
+import { filesBelow, newHome, type TestHome } from '../../support/home.ts';
+import { freeRedirect } from '../../support/servers/port.ts';
+
+/** A file in the home's folder, 0600. */
+function fileIn(home: TestHome, name: string, text: string): string {
+  mkdirSync(home.folder, { recursive: true, mode: 0o700 });
+  const file = path.join(home.folder, name);
+  writeFileSync(file, text, { mode: 0o600 });
+  return file;
+}
+
+function newKey() {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  return { pem, jwk: publicKey.export({ format: 'jwk' }) };
+}
+
+/** What stands nowhere but in the vault: not in a file of the home, nor in anything that was printed. */
+function expectHidden(home: TestHome, secret: string, except: readonly string[] = []): void {
+  for (const file of filesBelow(home.folder)) {
+    if (file.endsWith('.sock') || except.includes(file)) continue;
+    expect(readFileSync(file, 'utf8'), file).not.toContain(secret);
+  }
+  for (const { stdout, stderr } of home.printed) expect(stdout + stderr).not.toContain(secret);
+}
+
+describe('register', () => {
+  const secret = 'a secret/with+signs&more=';
+
+  it.each(['client_secret_basic', 'client_secret_post'] as const)(
+    'keyturn register enters a client that authenticates by %s, and keeps its secret out of sight',
+    async (authMethod) => {
+      const { home, authorizationServer, url } = await homeInBentWorld();
+      const redirectUri = await freeRedirect();
+      const { clientId } = authorizationServer.addClient({ authMethod, secret, redirectUris: [redirectUri] });
+      const printed = await home.ok(
+        [
+          'register',
+          authorizationServer.issuer,
+          `--client-id=${clientId}`,
+          '--client-secret-stdin',
+          '--auth-method',
+          authMethod,
+          '--redirect-uri',
+          redirectUri,
+        ],
+        { stdin: secret },
+      );
+      expect(printed).toBe(`${redirectUri}\n`);
+      await home.ok(['login', url]);
+      const [request] = authorizationServer.server.asked('/token');
+      const isBasic = request?.headers.authorization?.startsWith('Basic ') ?? false;
+      expect(isBasic).toBe(authMethod === 'client_secret_basic');
+      expect(request?.form.get('client_secret')).toBe(isBasic ? null : secret);
+      expect(authorizationServer.counts).toMatchObject({ registrations: 0, codesRedeemed: 1 });
+      expectHidden(home, secret);
+    },
+  );
+
+  it('keyturn register sends a secret as the server offers it if --auth-method is left out', async () => {
+    const { home, authorizationServer, url } = await homeInBentWorld({
+      authorization: { authMethods: ['client_secret_post'] },
+    });
+    const redirectUri = await freeRedirect();
+    const client = { clientId: 'abc', authMethod: 'client_secret_post', secret, redirectUris: [redirectUri] };
+    authorizationServer.addClient({ ...client, authMethod: 'client_secret_post' });
+    const { issuer } = authorizationServer;
+    const args = ['register', issuer, '--client-id', 'abc', '--client-secret-stdin'];
+    await home.ok([...args, '--redirect-uri', redirectUri], { stdin: `${secret}\n` });
+    await home.ok(['login', url]);
+    expect(authorizationServer.server.asked('/token')[0]?.form.get('client_secret')).toBe(secret);
+  });
+
+  it('keyturn register enters a client with a private key, which signs each token request and stays in the vault', async () => {
+    const { home, authorizationServer, url } = await homeInBentWorld();
+    const { pem, jwk } = newKey();
+    const redirectUri = await freeRedirect();
+    const client = {
+      clientId: 'abc',
+      authMethod: 'private_key_jwt',
+      jwk,
+      redirectUris: [redirectUri],
+    } as const;
+    authorizationServer.addClient(client);
+    const file = fileIn(home, 'client.pem', pem);
+    await home.ok([
+      'register',
+      authorizationServer.issuer,
+      '--client-id',
+      'abc',
+      '--private-key',
+      file,
+      '--alg',
+      'ES256',
+      '--redirect-uri',
+      redirectUri,
+    ]);
+    await home.ok(['login', url]);
+    expect(authorizationServer.counts).toMatchObject({ registrations: 0, codesRedeemed: 1 });
+    expectHidden(home, pem.split('\n')[1] ?? '', [file]);
+  });
+
+  const contradictions: readonly (readonly [string, ...string[]])[] = [
+    ['a method without its secret', '--client-id=a', '--auth-method=client_secret_post'],
+    ['a method without its key', '--client-id=a', '--auth-method=private_key_jwt'],
+    ['an algorithm without a key', '--client-id=a', '--alg=ES256'],
+    ['client credentials without any', '--client-id=a', '--grant=client_credentials'],
+    ['id-jag without an identity provider', '--client-id=a', '--grant=id-jag'],
+    ['a file without its client', '--client-id=a', '--grant=id-jag', '--idp=https://a', '--id-token-file=f'],
+    [
+      'a client there without its file',
+      '--client-id=a',
+      '--grant=id-jag',
+      '--idp=https://a',
+      '--idp-client-id=b',
+    ],
+    [
+      'a file without its provider',
+      '--client-id=a',
+      '--grant=id-jag',
+      '--idp-client-id=b',
+      '--id-token-file=f',
+    ],
+    ['a workload without its assertion', '--client-id=a', '--grant=jwt-bearer'],
+    ['an assertion for another grant', '--client-id=a', '--assertion=env:TOKEN'],
+    ['an assertion from nowhere', '--client-id=a', '--grant=jwt-bearer', '--assertion=token'],
+    ['no client id'],
+    ['a method that nobody knows', '--client-id=a', '--auth-method=magic'],
+    ['a key file that is not there', '--client-id=a', '--private-key=/nonexistent/key.pem'],
+  ];
+
+  it('keyturn register refuses what is incomplete or contradicts itself, and points to its help', async () => {
+    const home = newHome();
+    for (const [what, ...args] of contradictions) {
+      const run = await home.keyturn(['register', 'https://login.example', ...args]);
+      expect(run, what).toMatchObject({ code: 2, stdout: '' });
+      expect(run.stderr, what).toContain('keyturn register --help');
+    }
+  });
+
+  it('keyturn register says which client it takes the place of', async () => {
+    const home = newHome();
+    const enter = (clientId: string) =>
+      home.keyturn(['register', 'https://login.example', '--client-id', clientId]);
+    expect(await enter('one')).toMatchObject({
+      code: 0,
+      stderr: expect.not.stringContaining('replaces'),
+    });
+    expect(await enter('two')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('replaces the client "one". Keyturn has forgotten that one'),
+    });
+    expect(await enter('two')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('replaces the client that was entered for "two" before'),
+    });
+  });
+
+  it('keyturn register refuses a key that can’t sign at once, and repeats nothing of it', async () => {
+    const home = newHome();
+    const file = fileIn(home, 'client.pem', 'not a key at all');
+    const args = ['register', 'https://login.example', '--client-id', 'a', '--private-key', file];
+    const run = await home.keyturn(args);
+    expect(run).toMatchObject({ code: 5, stdout: '' });
+    expect(run.stderr).toContain('it is neither a PEM private key');
+    expect(run.stderr).not.toContain('not a key at all');
+
+    const other = await home.keyturn([
+      ...args.slice(0, -1),
+      fileIn(home, 'ec.pem', newKey().pem),
+      '--alg',
+      'RS256',
+    ]);
+    expect(other).toMatchObject({ code: 5, stdout: '' });
+    expect(other.stderr).toContain("it can't sign with RS256");
+  });
+});
+
+describe('a client that needs no person', () => {
+  it('a client that needs no person gets tokens by its own secret, again when one is refused, and opens no browser', async () => {
+    const { home, program, authorizationServer, url } = await programInBentWorld();
+    const { issuer } = authorizationServer;
+    authorizationServer.addClient({
+      clientId: 'bot',
+      authMethod: 'client_secret_basic',
+      secret: 's3cret-of-bot',
+    });
+    const args = ['register', issuer, '--client-id', 'bot', '--client-secret-stdin'];
+    expect(await home.ok([...args, '--grant', 'client_credentials'], { stdin: 's3cret-of-bot' })).toBe('');
+    expect(await program.call()).toMatchObject({ status: 200 });
+    authorizationServer.expireAccessTokens();
+    expect(await program.call()).toMatchObject({ status: 200 });
+    expect(await home.keyturn(['token', url, '--no-interaction'])).toMatchObject({ code: 0, stderr: '' });
+    expect(authorizationServer.counts).toMatchObject({
+      authorizations: 0,
+      clientCredentials: 2,
+      registrations: 0,
+    });
+    expect(authorizationServer.server.asked('/token')[0]?.form.get('resource')).toBe(url);
+    expectHidden(home, 's3cret-of-bot');
+  });
+
+  it('a client that needs no person needs a permission like any other', async () => {
+    const { home, authorizationServer, url } = await homeInBentWorld();
+    authorizationServer.addClient({ clientId: 'bot', authMethod: 'client_secret_basic', secret: 'hush' });
+    const args = ['register', authorizationServer.issuer, '--client-id', 'bot', '--client-secret-stdin'];
+    await home.ok([...args, '--grant', 'client_credentials'], { stdin: 'hush' });
+    expect(await home.keyturn(['token', url, '--no-interaction'])).toMatchObject({ code: 3, stdout: '' });
+    expect(authorizationServer.counts.tokenRequests).toBe(0);
+  });
+
+  it('a client that needs no person gets tokens by an identity assertion, from an ID token read from its file at each use', async () => {
+    const { home, world, program, authorizationServer, url } = await programInBentWorld();
+    const provider = await world.openAuthorizationServer();
+    authorizationServer.settings.identityProviders = [provider];
+    authorizationServer.addClient({ clientId: 'desk', authMethod: 'client_secret_post', secret: 'hush' });
+    provider.addClient({ clientId: 'desk-there', clientIdElsewhere: 'desk' });
+    const file = fileIn(home, 'id-token', provider.idToken('desk-there'));
+    const { issuer } = authorizationServer;
+    await home.ok(
+      [
+        'register',
+        issuer,
+        '--client-id',
+        'desk',
+        '--client-secret-stdin',
+        '--auth-method',
+        'client_secret_post',
+        '--grant',
+        'id-jag',
+        '--idp',
+        provider.issuer,
+        '--idp-client-id',
+        'desk-there',
+        '--id-token-file',
+        file,
+      ],
+      { stdin: 'hush' },
+    );
+    expect(await program.call()).toMatchObject({ status: 200 });
+    expect(provider.counts.tokenExchanges).toBe(1);
+    expect(authorizationServer.counts).toMatchObject({ jwtBearers: 1, authorizations: 0 });
+    const [exchange] = provider.server.asked('/token');
+    expect(exchange?.form.get('audience')).toBe(issuer);
+    expect(exchange?.form.get('resource')).toBe(url);
+
+    authorizationServer.expireAccessTokens();
+    fileIn(home, 'id-token', 'gone');
+    const { run } = await program.call();
+    expect(run).toMatchObject({ code: 7, stdout: '' });
+    expect(run.stderr).toContain('reason: file_unreadable');
+    fileIn(home, 'id-token', provider.idToken('desk-there'));
+    expect(await program.call()).toMatchObject({ status: 200 });
+  });
+
+  it('a client that needs no person gets tokens of two servers by one sign-in of the person at the company', async () => {
+    const { home, world, program, authorizationServer, url } = await programInBentWorld();
+    const provider = await world.openAuthorizationServer({ issuerPath: '/company', resourceRequired: false });
+    const second = await world.openAuthorizationServer();
+    const other = await world.openProtectedServer({ authorizationServers: [second] });
+    const redirectUri = await freeRedirect();
+    provider.addClient({ clientId: 'desk-there', clientIdElsewhere: 'desk', redirectUris: [redirectUri] });
+    await home.ok(['register', provider.issuer, '--client-id=desk-there', `--redirect-uri=${redirectUri}`]);
+    for (const server of [authorizationServer, second]) {
+      server.settings.identityProviders = [provider];
+      server.addClient({ clientId: 'desk', authMethod: 'client_secret_basic', secret: 'hush' });
+      const entry = ['register', server.issuer, '--client-id=desk', '--client-secret-stdin'];
+      await home.ok([...entry, '--grant=id-jag', `--idp=${provider.issuer}`], { stdin: 'hush' });
+    }
+    const before = await home.keyturn(['token', url, '--no-interaction']);
+    expect(before).toMatchObject({ code: 3, stdout: '' });
+    expect(before.stderr).toContain(`keyturn login ${provider.issuer}`);
+
+    await home.ok(['login', provider.issuer]);
+    expect(await program.call()).toMatchObject({ status: 200 });
+    await home.ok(['allow', 'cli', other.url]);
+    expect(await home.keyturn(['token', other.url, '--no-interaction'])).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
+    expect(provider.counts).toMatchObject({ authorizations: 1, tokenExchanges: 2, registrations: 0 });
+    expect(provider.server.asked('/authorize')[0]?.query.has('resource')).toBe(false);
+
+    await home.ok(['revoke', provider.issuer]);
+    const after = await home.keyturn(['token', other.url, '--no-interaction']);
+    expect(after).toMatchObject({ code: 3, stdout: '' });
+    expect(after.stderr).toContain(`keyturn login ${provider.issuer}`);
+  });
+});

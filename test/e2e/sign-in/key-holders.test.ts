@@ -1,0 +1,105 @@
+/** Keys of bound tokens in a security token, with the built command and broker. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { filesBelow, homeInWorld, type TestHome } from '../../support/home.ts';
+import { softToken, type SoftToken } from '../../support/processes/security-token.ts';
+import type { TestWorld } from '../../support/world.ts';
+
+interface Signed {
+  readonly home: TestHome;
+  readonly world: TestWorld;
+  readonly resource: string;
+  readonly token: SoftToken;
+}
+
+/** `cli` may use a server that takes bound tokens only, and new keys are made in a token. */
+async function signedIn(): Promise<Signed> {
+  const issuing = { takesBoundTokens: true };
+  const { home, world, resource } = await homeInWorld({ issuing, vault: 'keychain' });
+  const token = softToken(home.env['HOME']);
+  await home.ok(['settings', 'keyHolder', token.uri]);
+  await home.ok(['allow', 'cli', resource]);
+  await home.ok(['login', resource]);
+  return { home, world, resource, token };
+}
+
+async function statusOf({ home, world, resource }: Signed): Promise<number> {
+  const nonce = (await world.fetch(resource, { method: 'POST' })).headers.get('dpop-nonce') ?? '';
+  const printed = await home.ok(['token', resource, '--dpop', 'POST', '--nonce', nonce]);
+  const headers = Object.fromEntries(
+    printed
+      .trim()
+      .split('\n')
+      .map((line) => line.split(': ') as [string, string]),
+  );
+  const response = await world.fetch(resource, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...headers,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+  });
+  await response.body?.cancel();
+  return response.status;
+}
+
+describe('a security token', () => {
+  it('a security token signs for a grant through a refresh and a restart, and no file and no output has the PIN', async () => {
+    const signed = await signedIn();
+    const { home, resource, token } = signed;
+    expect(await statusOf(signed)).toBe(200);
+    expect(await home.json('list')).toMatchObject([{ tokenType: 'DPoP', keyToken: token.label }]);
+    expect(await home.ok(['list'])).toContain(`tokens bound to a key in "${token.label}"`);
+    expect(await home.ok(['explain', resource])).toContain(`the security token "${token.label}"`);
+
+    await home.ok(['daemon', '--stop']);
+    expect(await statusOf(signed)).toBe(200);
+    for (const file of filesBelow(home.folder)) {
+      if (!file.endsWith('.sock')) expect(readFileSync(file, 'utf8'), file).not.toContain(token.pin);
+    }
+    for (const { stdout, stderr } of home.printed) expect(stdout + stderr).not.toContain(token.pin);
+  });
+
+  it('a security token that is away or refuses the PIN loses nothing, and one without the key ends the grant until a sign-in', async () => {
+    const signed = await signedIn();
+    const { home, resource, token } = signed;
+    const asked = ['token', resource, '--dpop', 'POST', '--no-interaction'];
+    expect(await home.keyturn(asked)).toMatchObject({ code: 0 });
+    await home.ok(['daemon', '--stop']);
+    const connect = token.disconnect();
+    const away = await home.keyturn(asked);
+    expect(away).toMatchObject({ code: 7, stdout: '' });
+    expect(away.stderr).toContain('reason: key_unavailable');
+    connect();
+    writeFileSync(token.pinFile, '1111');
+    expect((await home.keyturn(asked)).stderr).toContain('it refused the PIN');
+    writeFileSync(token.pinFile, token.pin);
+    expect(await statusOf(signed)).toBe(200);
+
+    await home.ok(['daemon', '--stop']);
+    token.wipe();
+    const gone = await home.keyturn(asked);
+    expect(gone).toMatchObject({ code: 3, stdout: '' });
+    expect(gone.stderr).toContain('its key is gone from the security token');
+    expect(await home.ok(['list'])).toContain('loginRequired');
+    await home.ok(['login', resource]);
+    expect(await statusOf(signed)).toBe(200);
+    // With the grant its key goes.
+    await home.ok(['revoke', resource]);
+    expect(await home.keyturn(asked)).toMatchObject({ code: 3 });
+  });
+
+  it('a security token in the settings is refused with the PIN in its address', async () => {
+    const { home } = await homeInWorld();
+    const refused = await home.keyturn([
+      'settings',
+      'keyHolder',
+      'pkcs11:token=a?module-path=/m.so&pin-value=1234',
+    ]);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain('without pin-value');
+    expect(refused.stderr).not.toContain('1234');
+  });
+});

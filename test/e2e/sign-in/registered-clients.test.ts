@@ -1,0 +1,218 @@
+/** The clients of ours at issuers: what `keyturn register --list` shows of them, and the end of one. */
+import { describe, expect, it } from 'vitest';
+import { homeInBentWorld } from '../../support/bent/home.ts';
+import { homeInWorld, newHome, type TestHome } from '../../support/home.ts';
+
+const issuer = 'https://login.example';
+const secret = 'only-the-vault-may-have-this';
+
+interface Client {
+  readonly issuer: string;
+  readonly clientId: string;
+}
+
+const enter = (home: TestHome, clientId: string, ...more: string[]): Promise<string> =>
+  home.ok(['register', issuer, `--client-id=${clientId}`, '--client-secret-stdin', ...more], {
+    stdin: secret,
+  });
+
+const listed = (home: TestHome): Promise<Client[]> => home.json<Client[]>('register', '--list');
+
+describe('the list of clients', () => {
+  it('the list of clients has those that were entered and those that were registered by themselves, and never a secret', async () => {
+    const { home, world, resource } = await homeInWorld();
+    expect(await home.keyturn(['register', '--list'])).toMatchObject({ code: 0 });
+    await home.ok(['login', resource]);
+    const redirectUri = (await enter(home, 'by-hand')).trim();
+    await home.ok(
+      ['register', 'https://bots.example', '--client-id', 'bot', '--client-secret-stdin'].concat(
+        '--grant=client_credentials',
+        '--auth-method=client_secret_post',
+      ),
+      { stdin: secret },
+    );
+    const own = world.authorizationServer.issuer;
+    const registeredAt = expect.any(Number) as number;
+    const clients = await listed(home);
+    expect(clients).toEqual([
+      {
+        issuer: own,
+        clientId: expect.any(String) as string,
+        source: 'dynamic',
+        authMethod: 'none',
+        redirectUri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+/) as string,
+        registeredAt,
+      },
+      {
+        issuer,
+        clientId: 'by-hand',
+        source: 'preregistered',
+        authMethod: 'client_secret_basic',
+        redirectUri,
+        registeredAt,
+      },
+      {
+        issuer: 'https://bots.example',
+        clientId: 'bot',
+        source: 'preregistered',
+        authMethod: 'client_secret_post',
+        grant: 'client_credentials',
+        registeredAt,
+      },
+    ]);
+    const text = await home.ok(['register', '--list']);
+    const [header = '', dynamic = '', entered = '', bot = ''] = text.split('\n');
+    expect(header).toMatch(/^ISSUER +CLIENT ID +REGISTERED +HOW +STATE +AUTH METHOD +GRANT +REDIRECT URI$/);
+    expect(dynamic).toMatch(/by itself +in use +none +authorization_code +http/);
+    for (const part of [issuer, 'by-hand', 'entered', redirectUri]) expect(entered).toContain(part);
+    expect(bot).toMatch(/client_secret_post +client_credentials +-$/);
+    expect(text + JSON.stringify(clients)).not.toContain(secret);
+  });
+
+  it('the list of clients is shown while the vault is locked, and no client can be removed then', async () => {
+    const home = newHome({ env: { KEYTURN_VAULT: 'sealed-file' } });
+    await home.ok(['unlock', '--passphrase-stdin'], { stdin: 'correct horse battery\n' });
+    await enter(home, 'by-hand');
+    // The next broker begins locked: what it shows it could not verify yet.
+    await home.ok(['daemon', '--stop']);
+    expect(await listed(home)).toMatchObject([{ issuer, clientId: 'by-hand' }]);
+    const refused = await home.keyturn(['register', issuer, '--remove']);
+    expect(refused).toMatchObject({ code: 7, stdout: '' });
+    expect(refused.stderr).toContain('reason: locked');
+    expect(await listed(home)).toHaveLength(1);
+  });
+
+  it('keyturn register refuses flags that don’t go together, before it asks the person', async () => {
+    const home = newHome();
+    for (const args of [
+      [],
+      ['--list', issuer],
+      ['--list', '--remove'],
+      ['--list', '--client-id=a'],
+      ['--json', issuer, '--client-id=a'],
+      ['--remove'],
+      ['--remove', issuer, '--redirect-uri=http://127.0.0.1:1/'],
+    ]) {
+      const run = await home.keyturn(['register', ...args]);
+      expect(run, args.join(' ')).toMatchObject({ code: 2, stdout: '' });
+      expect(run.stderr, args.join(' ')).toContain('keyturn register --help');
+    }
+    expect(await home.brokerPid()).toBeUndefined();
+  });
+});
+
+describe('a removed client', () => {
+  it('a removed client is gone with its secret, and the audit log says so', async () => {
+    const home = newHome();
+    await enter(home, 'by-hand');
+    expect(await home.ok(['register', issuer, '--remove'])).toBe('');
+    expect(await listed(home)).toEqual([]);
+    const rows = await home.json<{ event: string }[]>('audit', 'tail');
+    expect(rows.filter(({ event }) => event === 'registration')).toMatchObject([
+      { event: 'registration', outcome: 'entered', issuer },
+      { event: 'registration', outcome: 'removed', issuer },
+    ]);
+    for (const more of [[], ['--client-id', 'by-hand']]) {
+      const again = await home.keyturn(['register', issuer, '--remove', ...more]);
+      expect(again).toMatchObject({ code: 2, stdout: '' });
+      expect(again.stderr).toMatch(/hint: `keyturn register --list`[^]*reason: not_found/);
+    }
+  });
+
+  it('a client is kept while a grant is refreshed with it, and the refusal names the grant; the next sign-in has another client', async () => {
+    const { home, world, resource } = await homeInWorld();
+    const own = world.authorizationServer.issuer;
+    await home.ok(['login', resource]);
+    const [{ clientId } = { clientId: '' }] = await listed(home);
+    const [grant] = await home.json<{ id: string }[]>('list');
+    const remove = ['register', own, '--remove', `--client-id=${clientId}`];
+    const refused = await home.keyturn(remove);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain(`still needed by: "${resource}"`);
+    expect(refused.stderr).toContain(`keyturn revoke ${grant?.id}`);
+    expect(refused.stderr).toContain('reason: conflict');
+    expect(await listed(home)).toHaveLength(1);
+    // Without an id it is the one that was entered, and there is none.
+    expect((await home.keyturn(['register', own, '--remove'])).stderr).toContain('No client was entered');
+
+    await home.ok(['revoke', grant?.id ?? '']);
+    await home.ok(remove);
+    expect(await listed(home)).toEqual([]);
+    await home.ok(['login', resource]);
+    const [next] = await listed(home);
+    expect(next?.clientId).not.toBe(clientId);
+  });
+
+  it('a client is kept while its issuer has still to be told of an ended grant, since no other client may tell it', async () => {
+    const { home, url, authorizationServer } = await homeInBentWorld();
+    await home.ok(['login', url]);
+    const [{ clientId } = { clientId: '' }] = await listed(home);
+    const remove = ['register', authorizationServer.issuer, '--remove', `--client-id=${clientId}`];
+    const back = authorizationServer.server.on('*', '*', 'destroy');
+    await home.ok(['revoke', url]);
+    const refused = await home.keyturn(remove);
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toMatch(
+      /its issuer is not reached yet[^]*hint: They have ended here[^]*reason: conflict/,
+    );
+    back();
+    expect(await home.ok(['revoke', url])).toContain('confirmed by the issuer');
+    await home.ok(remove);
+    expect(await listed(home)).toEqual([]);
+  });
+});
+
+describe('a client that takes the place of another', () => {
+  /** A grant of a client that was entered by hand, with this secret. */
+  async function enteredHome() {
+    const there = await homeInBentWorld();
+    const { home, authorizationServer, url } = there;
+    const client = { clientId: 'by-hand', authMethod: 'client_secret_basic' } as const;
+    const entering = (clientId: string, stdin: string) =>
+      home.keyturn(
+        ['register', authorizationServer.issuer, `--client-id=${clientId}`, '--client-secret-stdin'],
+        {
+          stdin,
+        },
+      );
+    const redirectUri = (await entering('by-hand', secret)).stdout.trim();
+    authorizationServer.addClient({ ...client, secret, redirectUris: [redirectUri] });
+    await home.ok(['allow', 'cli', url]);
+    await home.ok(['login', url]);
+    const token = (await home.ok(['token', url])).trim();
+    // A token that its server refused is of no use any more: the next one comes by a refresh.
+    const refreshed = () =>
+      home.keyturn(['token', url, '--status', '401', '--rejected-stdin', '--no-interaction'], {
+        stdin: token,
+      });
+    const ids = async (): Promise<string[]> => (await listed(home)).map(({ clientId }) => clientId);
+    return { ...there, client, entering, redirectUri, refreshed, ids };
+  }
+
+  it('a client that takes the place of another is refused while a grant needs that one, and entered once none does', async () => {
+    const { home, entering, refreshed, ids, url } = await enteredHome();
+    const [grant] = await home.json<{ id: string }[]>('list');
+    const refused = await entering('another', 'another-secret-of-mine');
+    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    expect(refused.stderr).toContain(`The client "by-hand" at`);
+    expect(refused.stderr).toContain(`is still needed by: "${url}"`);
+    expect(refused.stderr).toContain(`keyturn revoke ${grant?.id}; then enter the other client.`);
+    expect(refused.stderr).toContain('reason: conflict');
+    expect(await ids()).toEqual(['by-hand']);
+    expect(await refreshed()).toMatchObject({ code: 0 });
+
+    await home.ok(['revoke', grant?.id ?? '']);
+    expect(await entering('another', 'another-secret-of-mine')).toMatchObject({ code: 0 });
+    expect(await ids()).toEqual(['another']);
+  });
+
+  it('the same client with another secret keeps its grants and its redirect URI', async () => {
+    const { authorizationServer, client, entering, redirectUri, refreshed, ids } = await enteredHome();
+    const next = 'the-secret-that-counts-from-now-on';
+    authorizationServer.addClient({ ...client, secret: next, redirectUris: [redirectUri] });
+    expect(await refreshed()).not.toMatchObject({ code: 0 });
+    expect(await entering('by-hand', next)).toMatchObject({ code: 0, stdout: `${redirectUri}\n` });
+    expect(await ids()).toEqual(['by-hand']);
+    expect(await refreshed()).toMatchObject({ code: 0 });
+  });
+});

@@ -1,0 +1,59 @@
+/** Revocation with real processes: durable before the answer, and kept as a promise over a crash. */
+import { describe, expect, it } from 'vitest';
+import { homeInBentWorld } from '../../support/bent/home.ts';
+import { isAlive, until } from '../../support/home.ts';
+import { requireTestKeyring } from '../../vault/keychain/keyring.ts';
+
+const keychain = (): Record<string, string> => {
+  requireTestKeyring();
+  return {
+    KEYTURN_VAULT: 'keychain',
+    DBUS_SESSION_BUS_ADDRESS: process.env['DBUS_SESSION_BUS_ADDRESS'] ?? '',
+  };
+};
+
+interface Listed {
+  state: string;
+  receipt?: string;
+  nextTry?: number;
+  triedUntil?: number;
+  endedAt: number;
+  liveUntil?: number;
+}
+
+describe('a revocation while the issuer is down', () => {
+  it('a revocation outlives a kill right after the answer, and is confirmed by itself once the issuer is back', async () => {
+    const { home, url, authorizationServer } = await homeInBentWorld({ env: keychain() });
+    const { server } = authorizationServer;
+    await home.ok(['allow', 'cli', url]);
+    const token = (await home.ok(['token', url])).trim();
+    const back = server.on('*', '*', 'destroy');
+
+    const said = await home.ok(['revoke', url]);
+    const pid = await home.brokerPid();
+    process.kill(pid ?? 0, 'SIGKILL');
+    await until('the broker is gone', () => !isAlive(pid ?? 0));
+    expect(said).toMatch(
+      /the issuer could not be reached yet\. Keyturn tries again by itself, next at 20.*, until 20.*; an access token that was handed out may work until 20/,
+    );
+    // A restart alone touches no keychain, and the grant stays ended.
+    const [listed] = await home.json<Listed[]>('list');
+    expect(listed).toMatchObject({ state: 'revoked', receipt: 'pending', liveUntil: expect.any(Number) });
+    expect((listed?.triedUntil ?? 0) - (listed?.endedAt ?? 0)).toBe(30 * 24 * 60 * 60);
+    expect(await home.ok(['list'])).toMatch(/revoked \(pending, next try 20.*, tokens may live until 20/);
+    expect(authorizationServer.verify(token)).toBeDefined();
+
+    back();
+    // The first thing that opens the vault: from then on nobody has to ask for anything.
+    await home.ok(['audit', 'verify']);
+    await until('the issuer confirms', async () => {
+      const [grant] = await home.json<Listed[]>('list');
+      return grant?.receipt === 'confirmed';
+    });
+    expect(await home.keyturn(['token', url, '--no-interaction'])).toMatchObject({ code: 3 });
+    expect(authorizationServer.verify(token)).toBeUndefined();
+    const tokens = server.asked('/revoke', 'POST').map(({ form }) => form.get('token'));
+    expect(tokens).toContain(token);
+    expect(await home.json<Listed[]>('list')).toMatchObject([{ state: 'revoked', receipt: 'confirmed' }]);
+  });
+});
