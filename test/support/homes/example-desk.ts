@@ -330,7 +330,7 @@ const proxies: ResultOn<'status'>['proxies'] = [
 ];
 
 const status: ResultOn<'status'> = {
-  version: '0.1.0',
+  version: '0.2.0',
   pid: 2210,
   home: '/home/anna/.local/state/keyturn',
   vault: 'keychain',
@@ -354,7 +354,7 @@ const status: ResultOn<'status'> = {
 
 /** Of a home in which nothing is. */
 export const emptyStatus: ResultOn<'status'> = {
-  version: '0.1.0',
+  version: '0.2.0',
   pid: 1,
   home: '/state',
   vault: 'keychain',
