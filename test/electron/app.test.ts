@@ -57,7 +57,7 @@ describe('a command that widens something, or waits for a sign-in', () => {
     const page = await onlyPage(await openApp(home));
     const permissions = async () => valueOf(await ask(page, 'client.list', {})).clients[0]?.permissions;
     const allowing = home.start(['allow', 'cli', resource, '--scope', 'notes:read']);
-    const card = await cardPage('A command wants to give cli access to notes.example/mcp');
+    const card = await cardPage('A command wants to give the keyturn command access to notes.example/mcp');
     expect(valueOf(await ask(card.page, 'interaction.list', {})).interactions).toMatchObject([
       {
         id: card.id,
@@ -90,7 +90,7 @@ describe('a command that widens something, or waits for a sign-in', () => {
     const resource = 'https://127.0.0.1:1/mcp';
     const page = await onlyPage(await openApp(home));
     const asking = home.start(['token', resource]);
-    expect(await approve(await cardPage('cli'))).toEqual({ ok: true, value: {} });
+    expect(await approve(await cardPage('The keyturn command wants access'))).toEqual({ ok: true, value: {} });
     await asking.ended;
     const [held] = valueOf(await ask(page, 'client.list', {})).clients[0]?.permissions ?? [];
     expect(held).toMatchObject({ resource, decision: 'allow' });
