@@ -131,7 +131,7 @@ function table(rows: readonly Row[]): string {
     const beside = Object.entries(peers).map(([peer, value]) => `${peer} ${figure(value, unit)}`);
     const known = Object.entries(ratios).filter(([, ratio]) => !Number.isNaN(ratio));
     const times = known.map(([contender, ratio]) => `× ${ratio.toFixed(2)} ${contender}`);
-    const verdict = options.smoke ? '–' : verdictOf(row);
+    const verdict = options.smoke || row.goals.length === 0 ? '–' : verdictOf(row);
     return [
       name,
       what,
@@ -139,7 +139,7 @@ function table(rows: readonly Row[]): string {
       figure(floor, unit),
       list(beside),
       list(times),
-      goalText(row),
+      goalText(row) || '–',
       verdict,
     ];
   });

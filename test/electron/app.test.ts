@@ -90,7 +90,10 @@ describe('a command that widens something, or waits for a sign-in', () => {
     const resource = 'https://127.0.0.1:1/mcp';
     const page = await onlyPage(await openApp(home));
     const asking = home.start(['token', resource]);
-    expect(await approve(await cardPage('The keyturn command wants access'))).toEqual({ ok: true, value: {} });
+    expect(await approve(await cardPage('The keyturn command wants access'))).toEqual({
+      ok: true,
+      value: {},
+    });
     await asking.ended;
     const [held] = valueOf(await ask(page, 'client.list', {})).clients[0]?.permissions ?? [];
     expect(held).toMatchObject({ resource, decision: 'allow' });
