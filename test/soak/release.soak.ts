@@ -10,10 +10,10 @@ it('a release has the packages, the programs of one file, bills of materials, no
   const { version } = JSON.parse(readFileSync(path.join(clone.folder, 'package.json'), 'utf8')) as {
     version: string;
   };
-  // As the commit of a release has it.
+  // As the commit of a release has it; it has that already where this version is the newest section.
   const changelog = path.join(clone.folder, 'CHANGELOG.md');
   writeFileSync(changelog, readFileSync(changelog, 'utf8').replace('## Unreleased', `## ${version}`));
-  clone.git('commit', '--all', '--quiet', '--message', 'Release');
+  clone.git('commit', '--all', '--allow-empty', '--quiet', '--message', 'Release');
   clone.git('tag', `v${version}`);
   const { code, stderr } = clone.release({ withSetUp: true });
   expect(code, stderr).toBe(0);
