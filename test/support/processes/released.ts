@@ -27,8 +27,8 @@ export function cloned(): Clone {
     folder,
     git: (...args) => execFileSync('git', args, { cwd: folder, encoding: 'utf8' }),
     release({ withSetUp } = { withSetUp: false }) {
-      const script = path.join(folder, 'scripts', 'release.ts');
-      const words = withSetUp ? [path.join(folder, 'scripts', 'setup.mjs'), '--run', script] : [script];
+      const script = path.join('scripts', 'release.ts');
+      const words = withSetUp ? [path.join('scripts', 'setup.mjs'), '--run', script] : [script];
       const { status, stdout, stderr } = spawnSync(process.execPath, words, {
         cwd: folder,
         encoding: 'utf8',
