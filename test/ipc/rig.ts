@@ -128,7 +128,7 @@ export async function startRig(overrides: Overrides = {}): Promise<Rig> {
 }
 
 /** A rig whose vault answers when the test says so; `asked` resolves at the given question to it. */
-export async function startSlowRig(question = 1) {
+export async function startSlowRig(question = 1, overrides: Overrides = {}) {
   const asked = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<void>();
   let times = 0;
@@ -139,6 +139,7 @@ export async function startSlowRig(question = 1) {
       await opened.promise;
       return rig.keys.get(clientId);
     },
+    ...overrides,
   });
   return { rig, asked: asked.promise, open: opened.resolve, times: () => times };
 }

@@ -3,8 +3,8 @@
  *
  * Invariant: at most 64 are read at once; the next ones wait, unread, until a place is free. Each client has
  * `handshakeTimeout` for its own part; while the broker works on what the client sent, that time stands still, and
- * `brokerTimeout` bounds the work. A process that holds many of the places makes room for one that holds few, so that
- * no single process can keep the others out.
+ * `brokerTimeout` bounds the work. A process that holds many of the places makes room for one that holds few, and
+ * processes that hold as many take turns, so that no single process can keep the others out.
  */
 import { KeyturnError } from '../../base/errors.ts';
 import { processOf } from '../peer/peer.ts';
@@ -18,15 +18,16 @@ const maxUnproven = 64;
 /** Connections that wait for a place: several crowds of programs that start together. Each takes a descriptor. */
 const maxWaiting = 1024;
 
-/** Milliseconds that a connection has its place for sure: many times what a handshake takes. */
+/** Milliseconds of the client's turn in which it has its place for sure: many times what a handshake takes. */
 const undisturbed = 500;
 
 interface Place {
   readonly process: string;
-  /** Milliseconds since 1970. */
-  readonly taken: number;
+  /** The broker works on what the client sent. */
+  isWorking: boolean;
   /** Milliseconds that the client has left, as of `since`. */
   left: number;
+  /** When the client's turn began, in milliseconds since 1970. */
   since: number;
   cancelTimeout: () => void;
 }
@@ -43,8 +44,11 @@ export class PendingConnections {
   readonly #deps: Deps;
   /** Oldest first. */
   readonly #places = new Map<Session, Place>();
-  /** Those who wait, oldest first, with the name of their process. */
-  readonly #line = new Map<Session, string>();
+  /** How many places each process holds. */
+  readonly #held = new Map<string, number>();
+  /** Those who wait, oldest first, by their process. A process goes to the end when it gives a place back. */
+  readonly #line = new Map<string, Set<Session>>();
+  #waiting = 0;
   #cancelLook: (() => void) | undefined;
 
   constructor(deps: Deps) {
@@ -54,15 +58,14 @@ export class PendingConnections {
   /** Begins the session once there is a place for it; false where it was turned away. */
   admit(session: Session): boolean {
     const process = nameOf(session);
-    if (this.#line.size === 0 && this.#places.size < maxUnproven) {
-      this.#seat(session, process);
-      return true;
-    }
-    if (this.#line.size >= maxWaiting && !this.#shortenLineFor(process)) {
+    if (this.#waiting >= maxWaiting && !this.#shortenLineFor(process)) {
       this.#turnAway(session);
       return false;
     }
-    this.#line.set(session, process);
+    const others = this.#line.get(process);
+    if (others) others.add(session);
+    else this.#line.set(process, new Set([session]));
+    this.#waiting += 1;
     this.#serveLine();
     return true;
   }
@@ -70,31 +73,40 @@ export class PendingConnections {
   #serveLine(): void {
     this.#cancelLook?.();
     this.#cancelLook = undefined;
-    while (this.#line.size > 0) {
-      const held = countsOf([...this.#places.values()].map((place) => place.process));
-      const [session, process] = this.#first(held);
-      if (this.#places.size >= maxUnproven && !this.#makeRoomFor(process, held)) return;
-      this.#line.delete(session);
+    for (let next = this.#next(); next; next = this.#next()) {
+      const [session, process] = next;
+      if (this.#places.size >= maxUnproven && !this.#makeRoomFor(process)) return;
+      this.#leaveLine(session, process);
       this.#seat(session, process);
     }
   }
 
-  /** Of those who wait, the oldest whose process holds the fewest places. */
-  #first(held: ReadonlyMap<string, number>): readonly [Session, string] {
-    return [...this.#line].reduce((best, next) =>
-      (held.get(next[1]) ?? 0) < (held.get(best[1]) ?? 0) ? next : best,
-    );
+  /** The oldest of the process that holds the fewest places; where several do, of the first of them. */
+  #next(): readonly [Session, string] | undefined {
+    let best: string | undefined;
+    for (const process of this.#line.keys()) {
+      if (best === undefined || this.#heldBy(process) < this.#heldBy(best)) best = process;
+      if (this.#heldBy(best) === 0) break;
+    }
+    if (best === undefined) return undefined;
+    const [oldest] = this.#line.get(best) ?? [];
+    return oldest && [oldest, best];
+  }
+
+  #heldBy(process: string): number {
+    return this.#held.get(process) ?? 0;
   }
 
   #seat(session: Session, process: string): void {
     const place = {
       process,
-      taken: this.#deps.now(),
+      isWorking: false,
       left: handshakeTimeout,
       since: 0,
       cancelTimeout: () => {},
     };
     this.#places.set(session, place);
+    this.#held.set(process, this.#heldBy(process) + 1);
     this.#waitForClient(session, place);
     session.begin();
   }
@@ -103,6 +115,7 @@ export class PendingConnections {
   working(session: Session): void {
     const place = this.#places.get(session);
     if (!place) return;
+    place.isWorking = true;
     place.cancelTimeout();
     // A clock that was set back gives no more time than there was.
     place.left -= Math.max(0, this.#deps.now() - place.since);
@@ -112,8 +125,11 @@ export class PendingConnections {
   answered(session: Session): void {
     const place = this.#places.get(session);
     if (!place) return;
+    place.isWorking = false;
     place.cancelTimeout();
     this.#waitForClient(session, place);
+    // Now it may have to give way.
+    this.#serveLine();
   }
 
   #waitForClient(session: Session, place: Place): void {
@@ -123,35 +139,71 @@ export class PendingConnections {
 
   /** The session has proved itself, waits for its pairing, or is gone. */
   leave(session: Session): void {
-    this.#places.get(session)?.cancelTimeout();
-    this.#places.delete(session);
-    this.#line.delete(session);
+    this.#leavePlace(session);
+    this.#leaveLine(session, nameOf(session));
     this.#serveLine();
   }
 
-  /** Ends the oldest connection of the process that holds most, if it holds more than the newcomer will. */
-  #makeRoomFor(newcomer: string, held: ReadonlyMap<string, number>): boolean {
-    const greediest = largestOf(held, newcomer);
-    const [oldest, place] = [...this.#places].find(([, { process }]) => process === greediest) ?? [];
+  #leavePlace(session: Session): void {
+    const place = this.#places.get(session);
+    if (!place) return;
+    place.cancelTimeout();
+    this.#places.delete(session);
+    const left = this.#heldBy(place.process) - 1;
+    if (left > 0) this.#held.set(place.process, left);
+    else this.#held.delete(place.process);
+    this.#endTurn(place.process);
+  }
+
+  /** Others who wait and hold as few places come first now. */
+  #endTurn(process: string): void {
+    const waiting = this.#line.get(process);
+    if (!waiting) return;
+    this.#line.delete(process);
+    this.#line.set(process, waiting);
+  }
+
+  #leaveLine(session: Session, process: string): void {
+    const waiting = this.#line.get(process);
+    if (!waiting?.delete(session)) return;
+    this.#waiting -= 1;
+    if (waiting.size === 0) this.#line.delete(process);
+  }
+
+  /** Ends the oldest connection that has to give way to the newcomer, if there is one. */
+  #makeRoomFor(newcomer: string): boolean {
+    const [oldest, place] = this.#oldestToGoFor(newcomer) ?? [];
     if (!oldest || !place) return false;
     // A clock that was set back makes nobody wait longer.
-    const wait = Math.min(undisturbed, undisturbed - (this.#deps.now() - place.taken));
+    place.since = Math.min(place.since, this.#deps.now());
+    const wait = undisturbed - (this.#deps.now() - place.since);
     if (wait > 0) {
       this.#cancelLook = this.#deps.after(wait, () => this.#serveLine());
       return false;
     }
-    place.cancelTimeout();
-    this.#places.delete(oldest);
+    this.#leavePlace(oldest);
     this.#turnAway(oldest);
     return true;
   }
 
-  /** The same for those who wait; of them the youngest leaves. */
+  /** The process that holds most gives way, if it holds more than the newcomer will. */
+  #oldestToGoFor(newcomer: string): [Session, Place] | undefined {
+    const places = [...this.#places];
+    const greediest = largestOf(this.#held, this.#heldBy(newcomer));
+    if (greediest !== undefined) return places.find(([, { process }]) => process === greediest);
+    if (newcomer !== unknown) return undefined;
+    // They may be one program's or many's: whoever is silent gives way to the next.
+    return places.find(([, { process, isWorking }]) => process === unknown && !isWorking);
+  }
+
+  /** Turns away the youngest of the process of which most wait, if more of it wait than of the newcomer will. */
   #shortenLineFor(newcomer: string): boolean {
-    const greediest = largestOf(countsOf([...this.#line.values()]), newcomer);
-    const youngest = [...this.#line].findLast(([, process]) => process === greediest)?.[0];
+    const counts = new Map([...this.#line].map(([process, { size }]) => [process, size]));
+    const greediest = largestOf(counts, counts.get(newcomer) ?? 0);
+    if (greediest === undefined) return false;
+    const youngest = [...(this.#line.get(greediest) ?? [])].at(-1);
     if (!youngest) return false;
-    this.#line.delete(youngest);
+    this.#leaveLine(youngest, greediest);
     this.#turnAway(youngest);
     return true;
   }
@@ -162,16 +214,12 @@ export class PendingConnections {
   }
 }
 
-function countsOf(names: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return counts;
-}
-
-/** The name that counts most, if that is more than the newcomer will have with one more. */
-function largestOf(counts: ReadonlyMap<string, number>, newcomer: string): string | undefined {
-  const [largest] = [...counts].sort(([, a], [, b]) => b - a);
-  return largest && largest[1] > (counts.get(newcomer) ?? 0) + 1 ? largest[0] : undefined;
+/** The name that counts most, if that is more than the newcomer will have, who has `had`, with one more. */
+function largestOf(counts: ReadonlyMap<string, number>, had: number): string | undefined {
+  let largest: string | undefined;
+  let most = had + 1;
+  for (const [name, count] of counts) if (count > most) [largest, most] = [name, count];
+  return largest;
 }
 
 function end(session: Session, error: KeyturnError): void {
@@ -195,9 +243,11 @@ function vaultTooSlow(): KeyturnError {
   });
 }
 
-/** Peers that can't be told apart share their places. */
+/** Peers that can't be told apart share a name. */
+const unknown = 'unknown';
+
 function nameOf(session: Session): string {
-  return processOf(session.peer) ?? 'unknown';
+  return processOf(session.peer) ?? unknown;
 }
 
 function crowded(): KeyturnError {

@@ -341,83 +341,11 @@ describe('before the handshake', () => {
     expect(await client.refusal()).toBe('vault_unavailable');
   });
 
-  test('reads no more of the 65th connection while 64 wait for the vault, and serves it once the vault answers', async () => {
-    const { rig, asked, times, open } = await startSlowRig(64);
-    const identity = rig.enrol();
-    const line = helloLine(identity, rig.server.endpoint);
-    const crowd = Array.from({ length: 64 }, () => new RawClient(rig.socket));
-    for (const client of crowd) client.send(line);
-    await asked;
-    rig.clock.turn(handshakeTimeout);
-    const late = admitted(rig, identity);
-    // Who comes later was accepted later.
-    await new Promise((resolve) => new RawClient(rig.socket).socket.once('connect', resolve));
-    expect(times()).toBe(64);
-    open();
-    for (const client of crowd) {
-      const { proofC } = proofsFor(identity, line, await client.next());
-      client.send(prove(proofC));
-    }
-    await late;
-    expect(rig.events.filter(({ event }) => event === 'refused')).toEqual([]);
-  });
-
   test('lets an admitted client stay as long as it likes', async () => {
     const rig = await startRig();
     const client = await admitted(rig, rig.enrol());
     rig.clock.turn(10 * handshakeTimeout);
     client.send(request(1, 'status'));
     expect(await client.next()).toMatchObject({ id: 1, result: { method: 'status' } });
-  });
-
-  test('lets the 65th unauthenticated connection wait until one leaves', async () => {
-    const rig = await startRig();
-    const identity = rig.enrol();
-    const strangers = [];
-    for (let i = 0; i < 64; i += 1) {
-      const stranger = new RawClient(rig.socket);
-      stranger.send(helloLine(identity, rig.server.endpoint));
-      // Its answer shows that the broker has counted it.
-      await stranger.next();
-      strangers.push(stranger);
-    }
-    const late = admitted(rig, identity);
-    strangers[0]?.socket.destroy();
-    await late;
-    expect(rig.server.callers()).toHaveLength(1);
-  });
-
-  test('serves 300 programs that connect at once, each a process of its own, and turns none away', async () => {
-    let pid = 0;
-    const rig = await startRig({
-      readPeer: () => ({ kind: 'verified', uid: process.getuid?.() ?? 0, gid: 0, pid: (pid += 1) }),
-    });
-    const identity = rig.enrol();
-    await Promise.all(Array.from({ length: 300 }, async () => admitted(rig, identity)));
-    expect(rig.server.callers()).toHaveLength(300);
-    expect(rig.events.filter(({ event }) => event === 'refused' || event === 'unusual')).toEqual([]);
-  });
-
-  test('turns the youngest of the process that waits most away where 1,024 wait', async () => {
-    let pid = 7;
-    const peer = { kind: 'verified', uid: process.getuid?.() ?? 0, gid: 0 } as const;
-    const rig = await startRig({ readPeer: () => ({ ...peer, pid }) });
-    const silent = [];
-    for (let i = 0; i < 64 + 1024; i += 1) {
-      const client = new RawClient(rig.socket);
-      await new Promise((resolve) => client.socket.once('connect', resolve));
-      // Half a line, which stays unread where it waits.
-      client.socket.write('{');
-      silent.push(client);
-    }
-    expect(await new RawClient(rig.socket).refusal()).toBe('rate_limited');
-    pid = 8;
-    const late = admitted(rig, rig.enrol());
-    expect(await silent.at(-1)?.refusal()).toBe('rate_limited');
-    // The oldest silent one had its place long enough.
-    rig.clock.turn(500);
-    expect(await silent[0]?.refusal()).toBe('rate_limited');
-    await late;
-    expect(rig.server.callers()).toHaveLength(1);
   });
 });
