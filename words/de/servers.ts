@@ -81,7 +81,7 @@ export const servers: Translation<typeof english> = {
     attemptStarted: 'Begonnen',
     receipt: 'Quittung',
     revoke: 'Zugriff widerrufen …',
-    revokeAt: 'Zugriff auf {server} widerrufen',
+    revokeAt: 'Zugriff widerrufen: {server}',
     tellAgain: 'Widerruf wiederholen …',
     explain: 'Details',
     explainAt: 'Details zur Anmeldung bei {server}',

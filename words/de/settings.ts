@@ -202,7 +202,7 @@ export const settings: Translation<typeof english> = {
     overrideOff: 'von Ihrer Verwaltung abgeschaltet',
     overrideAdd: 'Ausnahme hinzufügen',
     overrideEnd: 'Ausnahme entfernen',
-    overrideEndFor: 'Ausnahme für {server} entfernen: {rule}',
+    overrideEndFor: 'Ausnahme entfernen: {server}, {rule}',
     overridden: '{server} hat jetzt eine Sicherheitsausnahme.',
     overrideEnded: 'Die Ausnahme für {server} wurde entfernt.',
   },
@@ -237,7 +237,7 @@ export const settings: Translation<typeof english> = {
     called: 'Name',
     port: 'Port',
     copy: 'Adresse kopieren',
-    copyOf: 'Adresse des Proxys {name} kopieren',
+    copyOf: 'Adresse kopieren: Proxy {name}',
     copied: 'Die Adresse des Proxys {name} ist kopiert. Bitte wie ein Passwort behandeln.',
     states: {
       starting: 'Er startet.',
