@@ -2,8 +2,8 @@
 import type { ComponentChildren } from 'preact';
 
 interface ListRowProps {
-  /** Its name or address. */
-  readonly head: ComponentChildren;
+  /** Its name or address, where the facts below don't say it. */
+  readonly head?: ComponentChildren;
   readonly children: ComponentChildren;
   /** Its buttons, and what became of a press. */
   readonly actions: ComponentChildren;
@@ -13,7 +13,7 @@ export function ListRow({ head, children, actions }: ListRowProps) {
   return (
     <div class="permission">
       <div class="permission-what">
-        <p class="permission-head">{head}</p>
+        {head !== undefined && <p class="permission-head">{head}</p>}
         {children}
       </div>
       {actions}

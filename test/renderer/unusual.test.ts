@@ -254,3 +254,17 @@ it('a project folder that chooses an account is listed with what it chooses, and
   await page.locator('.announcement').getByText('no longer chooses an account').waitFor();
   expect(asked).toContainEqual(['folder.end', { folder, resource }]);
 });
+
+it('a list of project folders that can’t be read is refused in its place, and not shown as an empty one', async () => {
+  const refusal = { reason: 'internal', message: 'The list was lost.' };
+  const answers = answering({});
+  const { page } = await openWindow({
+    answer: async (channel, params) =>
+      channel === 'folder.list' ? { ok: false, refusal } : answers(channel, params),
+    hash: 'programs',
+  });
+  await page
+    .getByRole('region', { name: 'Project folders that choose an account' })
+    .getByText(refusal.message)
+    .waitFor();
+});

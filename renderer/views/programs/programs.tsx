@@ -51,7 +51,7 @@ export function Programs({ item }: { readonly item?: string }) {
         row={rowOf}
         detail={detailOf}
       />
-      <ProjectFolders />
+      <ProjectFolders said={loaded.refusal} />
     </>
   );
 }
