@@ -9,37 +9,13 @@ import { newSoftwareKey } from '../../../src/signing/base/software-key.ts';
 import { clientOf } from '../../support/processes/bridge-client.ts';
 import { keyturnPy, pythonProgram } from '../../support/processes/python.ts';
 import { library, paired } from '../../support/processes/program.ts';
+import { headersIn, statusWith } from '../../support/servers/bound-request.ts';
 import { useNotebook } from '../../support/servers/notebook.ts';
-import type { TestWorld } from '../../support/world.ts';
 import { call, nextCard } from '../proxy/proxy-rig.ts';
 
 const { connect, createFetch } = await library();
 
 const issuing = { takesBoundTokens: true };
-
-/** The status of one request with these headers, past every client library. */
-async function statusWith(world: TestWorld, headers: Record<string, string>): Promise<number> {
-  const response = await world.fetch(world.protectedServer.url, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      ...headers,
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
-  });
-  await response.body?.cancel();
-  return response.status;
-}
-
-function headersIn(stdout: string): Record<string, string> {
-  return Object.fromEntries(
-    stdout
-      .trim()
-      .split('\n')
-      .map((line) => line.split(': ') as [string, string]),
-  );
-}
 
 describe('a server that takes bound tokens only', () => {
   it('serves a program of the library through refresh, step-up and a restart of the broker', async () => {

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { filesBelow, homeInWorld, type TestHome } from '../../support/home.ts';
 import { softToken, type SoftToken } from '../../support/processes/security-token.ts';
+import { headersIn, statusWith } from '../../support/servers/bound-request.ts';
 import type { TestWorld } from '../../support/world.ts';
 
 interface Signed {
@@ -26,23 +27,7 @@ async function signedIn(): Promise<Signed> {
 async function statusOf({ home, world, resource }: Signed): Promise<number> {
   const nonce = (await world.fetch(resource, { method: 'POST' })).headers.get('dpop-nonce') ?? '';
   const printed = await home.ok(['token', resource, '--dpop', 'POST', '--nonce', nonce]);
-  const headers = Object.fromEntries(
-    printed
-      .trim()
-      .split('\n')
-      .map((line) => line.split(': ') as [string, string]),
-  );
-  const response = await world.fetch(resource, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      ...headers,
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
-  });
-  await response.body?.cancel();
-  return response.status;
+  return statusWith(world, headersIn(printed));
 }
 
 describe('a security token', () => {

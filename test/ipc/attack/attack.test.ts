@@ -67,8 +67,7 @@ describe('a crowd of connections', { timeout: patience }, () => {
     const attacker = await attack('silence', rig.socket, '2000');
     // A place is the process's for half a second: here for a hundred turns of the loop or more.
     const turning = setInterval(() => rig.clock.turn(5), 1);
-    await honestVisits(rig, 100);
-    clearInterval(turning);
+    await honestVisits(rig, 100).finally(() => clearInterval(turning));
     expect(unusual(rig)).toMatchObject([{ what: 'connections', count: 20, peer: { pid: attacker.pid } }]);
     await attacker.stop();
     await rig.stop();
