@@ -8,14 +8,22 @@ import type { Answer, WindowOptions } from '../electron/window-page.ts';
 import { answerIn, isCardState } from './states.ts';
 import type { DeskState } from './states.ts';
 
-/** CSS pixels, as electron/windows/windows.ts opens them. */
-const mainSize = { width: 960, height: 680 };
-const cardSize = { width: 480, height: 640 };
+/** CSS pixels. */
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** As electron/windows/windows.ts opens them. */
+const mainSize: Size = { width: 960, height: 680 };
+const cardSize: Size = { width: 480, height: 640 };
 
 export interface StatePage {
   readonly page: Page;
   /** As of `openPage`. A reader empties it. */
   readonly complaints: string[];
+  /** Ends when the page is drawn in its new size, with what it changed for that. */
+  readonly resize: (size: Size) => Promise<void>;
   /** Opens the state, in the size that its window has at first. */
   readonly show: (state: DeskState) => Promise<void>;
 }
@@ -37,6 +45,10 @@ export async function openStatePage(
   return {
     page,
     complaints,
+    async resize(size) {
+      await page.setViewportSize(size);
+      await page.evaluate(`${drawn}()`);
+    },
     async show(state) {
       const isNear = leadsTo(shown, state);
       shown = state;
@@ -72,9 +84,12 @@ function leadsTo(from: DeskState, to: DeskState): boolean {
   return isSame && [from, to].every((state) => !isCardState(state) && !state.press && !state.type);
 }
 
+/** Runs in the page: waits until it is drawn, and has reacted to its new layout. */
+const drawn = `(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))))`;
+
 /** Runs in the page: waits until the new view has asked for its lists, has its answers, and is drawn with them. */
 const settled = `(async () => {
-  const drawn = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  const drawn = ${drawn};
   await drawn();
   // Answers come in the order of their calls.
   await window.keyturn.call('status', {});

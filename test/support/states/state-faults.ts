@@ -23,7 +23,7 @@ const depths = {
  * axe once; or both at each width. The state is shown already (`StatePage.show`), in the light.
  */
 export async function stateFaults(
-  { page, complaints }: StatePage,
+  { page, complaints, resize }: StatePage,
   { name }: DeskState,
   depth: keyof typeof depths,
 ): Promise<string[]> {
@@ -34,13 +34,13 @@ export async function stateFaults(
   await page.evaluate(`document.querySelectorAll('details').forEach((details) => (details.open = true))`);
   const { measured, asked } = depths[depth];
   for (const width of measured) {
-    await page.setViewportSize({ width, height });
+    await resize({ width, height });
     note(`${width} px`, await layoutFaults(page));
   }
   // Policy and errors first: axe itself brings styles along.
   note('console', complaints.splice(0));
   for (const width of asked) {
-    await page.setViewportSize({ width, height });
+    await resize({ width, height });
     note(`light, ${width} px`, await accessibilityFaults(page));
     await page.emulateMedia({ colorScheme: 'dark' });
     note(`dark, ${width} px`, await accessibilityFaults(page, ['color-contrast']));
