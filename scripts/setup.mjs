@@ -89,7 +89,8 @@ const neededOptional = /^node_modules\/(?:keytar|node-(?:linux|win)-\w+)$/;
 function isInstalled(folder, lock) {
   const noteFile = path.join(folder, 'node_modules', '.package-lock.json');
   if (!existsSync(noteFile)) return false;
-  const { packages: installed } = JSON.parse(readFileSync(noteFile, 'utf8'));
+  const installed = packagesIn(readFileSync(noteFile, 'utf8'));
+  if (!installed) return false;
   const { '': _itself, ...wanted } = JSON.parse(lock).packages;
   return Object.entries(wanted).every(([name, { integrity, optional, os, cpu }]) => {
     if (Object.hasOwn(installed, name)) return installed[name].integrity === integrity;
@@ -97,6 +98,15 @@ function isInstalled(folder, lock) {
       (os && ![os].flat().includes(process.platform)) || (cpu && ![cpu].flat().includes(process.arch));
     return optional === true && (isForOthers || !neededOptional.test(name));
   });
+}
+
+/** Undefined for a file that npm didn't write to its end. */
+function packagesIn(note) {
+  try {
+    return JSON.parse(note).packages;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Installs what the lock file of a folder names, if it isn't installed. */
