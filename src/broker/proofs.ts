@@ -39,7 +39,7 @@ const window = 5000;
 export class Proofs {
   readonly #parts: BrokerParts;
   readonly #current: CurrentPermissions;
-  /** By program: how many proofs since when. It has an entry for each program that uses bound tokens. */
+  /** By program: how many proofs since when. The oldest come first, and go once their window is over. */
   readonly #counts = new Map<string, { readonly since: number; count: number }>();
 
   constructor(parts: BrokerParts, current: CurrentPermissions) {
@@ -131,8 +131,11 @@ export class Proofs {
 
   #limit(clientId: string): void {
     const now = this.#parts.clock.now();
-    const known = this.#counts.get(clientId);
-    const current = known && now - known.since < window ? known : { since: now, count: 0 };
+    for (const [id, { since }] of this.#counts) {
+      if (now - since < window) break;
+      this.#counts.delete(id);
+    }
+    const current = this.#counts.get(clientId) ?? { since: now, count: 0 };
     this.#counts.set(clientId, current);
     current.count += 1;
     if (current.count <= maxProofs) return;
