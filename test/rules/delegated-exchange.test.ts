@@ -1,8 +1,9 @@
 /** A child run's narrower token, at an authorization server that exchanges tokens (RFC 8693). */
 import { describe, expect, it } from 'vitest';
+import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
 import { json } from '../support/bent/answer.ts';
 import type { Ground } from './ground.ts';
-import { enter, ground, tokenRequests } from './ground.ts';
+import { enter, ground, refused, tokenRequests } from './ground.ts';
 
 const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const minute = 60_000;
@@ -99,6 +100,23 @@ describe('a delegated token', () => {
       json(form.get('grant_type') === tokenExchange ? { ...body, ...bent } : body);
     expect((await ask()).scope).toEqual(['read']);
     expect(authorizationServer.counts).toMatchObject({ tokenExchanges: 1, refreshes: 1 });
+  });
+
+  it('revokes an exchanged token too that comes while the owner ends its grant', async () => {
+    const { rig, authorizationServer, ask } = await delegated();
+    const late = { token: '', revocation: Promise.resolve<unknown>(undefined) };
+    authorizationServer.bend.tokenAnswer = ({ body }, { form }) => {
+      if (form.get('grant_type') === tokenExchange) {
+        late.token = String(body['access_token']);
+        late.revocation = revokeGrant(rig.parts, rig.grant());
+      }
+      return json(body);
+    };
+    await refused(ask());
+    await late.revocation;
+    const revoked = authorizationServer.server.asked('/revoke', 'POST').map(({ form }) => form.get('token'));
+    expect(late.token).not.toBe('');
+    expect(revoked).toContain(late.token);
   });
 
   it('a program’s own narrower permission takes a refresh: only a delegation exchanges', async () => {

@@ -2,7 +2,8 @@
  * A narrower token for a delegation, by token exchange (RFC 8693) where the authorization server offers it.
  *
  * Invariant: it is an attempt. The refresh token isn't touched, and whatever goes wrong leaves the usual way, a refresh
- * with fewer scopes. A server that failed isn't asked again for a while.
+ * with fewer scopes. A server that failed isn't asked again for a while. An exchange takes its turn at the grant's
+ * tokens, so that a revocation tells the server of the token that came last, too.
  */
 import { reasonOf } from '../../base/errors.ts';
 import { SharedWork } from '../../base/shared-work.ts';
@@ -11,20 +12,24 @@ import { exchangeForNarrower } from '../../oauth/grants/token-exchange.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { namesOfServers } from '../records/grant.ts';
 import type { Grant } from '../records/grant.ts';
-import type { RefresherParts } from './refresher.ts';
+import type { Refresher, RefresherParts } from './refresher.ts';
 import { scopeKey } from './token-cache.ts';
 import type { AccessToken } from './token-cache.ts';
 
 /** Milliseconds. */
 const restAfterFailure = 600_000;
 
+export interface ScopeExchangeParts extends RefresherParts {
+  readonly refresher: Pick<Refresher, 'turns'>;
+}
+
 export class ScopeExchange {
-  readonly #parts: RefresherParts;
+  readonly #parts: ScopeExchangeParts;
   readonly #shared = new SharedWork<AccessToken | undefined>({ finishes: true });
   /** By issuer: the time (milliseconds, steady) until which it isn't asked. */
   readonly #resting = new Map<string, number>();
 
-  constructor(parts: RefresherParts) {
+  constructor(parts: ScopeExchangeParts) {
     this.#parts = parts;
   }
 
@@ -44,16 +49,22 @@ export class ScopeExchange {
   ): Promise<AccessToken | undefined> {
     this.#parts.pause.refuse();
     const key = `${grant.id} ${scopeKey(scope)}`;
-    return this.#shared.join(key, () => this.#run(grant, full, scope), caller);
+    const { turns } = this.#parts.refresher;
+    return this.#shared.join(key, () => turns.take(grant.id, () => this.#run(grant, full, scope)), caller);
   }
 
   async #run(grant: Grant, full: AccessToken, scope: readonly string[]): Promise<AccessToken | undefined> {
     const { audit, cache, clock, grants, report } = this.#parts;
     const { id, issuer } = grant;
+    const isUsed = (): boolean => cache.holds(id, full) && grants.byId(id) !== undefined;
+    // Before our turn a refresh may have replaced the token, or the user may have ended the grant.
+    if (!isUsed()) return undefined;
     try {
       const answer = await this.#exchange(grant, full, scope);
-      // Race: the user may have ended the grant meanwhile.
-      if (!answer || !cache.holds(id, full) || !grants.byId(id)) return undefined;
+      if (!answer) return undefined;
+      // Race: the same may have happened meanwhile. A revocation waits for our turn to end.
+      if (grants.byId(id)?.state.kind === 'revoked') cache.retireLate(id, answer);
+      if (!isUsed()) return undefined;
       audit.note({ event: 'refresh', outcome: 'ok', grant: id, issuer, scope: answer.scope });
       return cache.put(id, scopeKey(scope), answer);
     } catch (error) {

@@ -30,6 +30,9 @@ export interface AccessToken {
   readonly handedTo: Set<string>;
 }
 
+/** As its server issued it. */
+type IssuedToken = Omit<AccessToken, 'tokenId' | 'json' | 'handedTo' | 'margin'>;
+
 /** More sets mean that a program tries many scopes; the oldest set is removed. */
 const maxSets = 8;
 /** Refresh when less than this is left … in milliseconds. */
@@ -109,20 +112,10 @@ export class TokenCache {
     return this.#grants.get(grantId)?.get(key);
   }
 
-  put(
-    grantId: string,
-    key: string,
-    fields: Omit<AccessToken, 'tokenId' | 'json' | 'handedTo' | 'margin'>,
-  ): AccessToken {
+  put(grantId: string, key: string, fields: IssuedToken): AccessToken {
     const sets = this.#grants.get(grantId) ?? new Map<string, AccessToken>();
     this.#grants.set(grantId, sets);
-    const token = {
-      ...fields,
-      margin: marginOf(fields, this.#chance()),
-      tokenId: randomBytes(8).toString('hex'),
-      json: jsonText(fields.accessToken),
-      handedTo: new Set<string>(),
-    };
+    const token = this.#token(fields);
     sets.delete(key);
     sets.set(key, token);
     const oldest = sets.keys().next();
@@ -180,6 +173,11 @@ export class TokenCache {
     this.dropGrant(grantId);
   }
 
+  /** A token that came after its grant had ended: nobody gets it, and the server is told of it too. */
+  retireLate(grantId: string, fields: IssuedToken): void {
+    this.#retired.set(grantId, [...this.retired(grantId), this.#token(fields)]);
+  }
+
   retired(grantId: string): readonly AccessToken[] {
     return this.#retired.get(grantId) ?? [];
   }
@@ -198,5 +196,15 @@ export class TokenCache {
   dropGrant(grantId: string): void {
     this.#grants.delete(grantId);
     this.#refused.delete(grantId);
+  }
+
+  #token(fields: IssuedToken): AccessToken {
+    return {
+      ...fields,
+      margin: marginOf(fields, this.#chance()),
+      tokenId: randomBytes(8).toString('hex'),
+      json: jsonText(fields.accessToken),
+      handedTo: new Set<string>(),
+    };
   }
 }
