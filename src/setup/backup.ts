@@ -2,14 +2,15 @@
  * What the files said before `keyturn setup` changed them, sealed in a file of the home.
  *
  * Invariants: a backup is on disk before the first file is changed. It is AES-256-GCM under a key that only the
- * broker's vault can give back; names of files are sealed too.
+ * broker's vault can give back; names of files are sealed too. Each run has a number of its own, and a later run has a
+ * higher one. A file that is empty belongs to a run that ended before it changed anything.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { readdir, rm } from 'node:fs/promises';
+import { open, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { KeyturnError } from '../base/errors.ts';
-import { readPrivate, replaceFile } from '../base/private-file.ts';
+import { readPrivate, replaceFile, unwritableFile } from '../base/private-file.ts';
 import { systemCode } from '../base/system-error.ts';
 
 const kept = z.object({
@@ -41,6 +42,7 @@ const sealedSchema = z.object({
 const nonceLength = 12;
 const tagLength = 16;
 const pattern = /^setup-(\d{1,15})\.sealed$/;
+const maxNumber = 999_999_999_999_999;
 
 /** Oldest first. */
 export async function backupsIn(stateFolder: string): Promise<readonly string[]> {
@@ -64,21 +66,33 @@ export async function keepBackup(
   const nonce = randomBytes(nonceLength);
   const cipher = createCipheriv('aes-256-gcm', Buffer.from(key, 'base64url'), nonce);
   const bytes = Buffer.concat([cipher.update(JSON.stringify(backup)), cipher.final(), cipher.getAuthTag()]);
-  const last = (await backupsIn(stateFolder)).at(-1);
-  const number = last === undefined ? 1 : Number(pattern.exec(path.basename(last))?.[1]) + 1;
-  const file = path.join(stateFolder, `setup-${number}.sealed`);
+  const file = await newFile(stateFolder);
   const sealed = { version: 1, sealedKey, nonce: nonce.toString('base64'), sealed: bytes.toString('base64') };
   await replaceFile(file, JSON.stringify(sealed));
   return file;
 }
 
-/** `open` asks the broker for the key. Throws `file_unreadable` for a file that another program changed. */
-export async function openBackup(
-  file: string,
-  open: (sealedKey: string) => Promise<string>,
-): Promise<Backup> {
-  const sealed = sealedIn(await readPrivate(file), file);
-  const key = Buffer.from(await open(sealed.sealedKey), 'base64url');
+/** An empty file with the next number. Another run may take a number at the same moment. */
+async function newFile(stateFolder: string): Promise<string> {
+  const last = (await backupsIn(stateFolder)).at(-1);
+  const lastNumber = last === undefined ? 0 : Number(pattern.exec(path.basename(last))?.[1]);
+  if (last !== undefined && lastNumber >= maxNumber) throw noHigherNumber(last);
+  const file = path.join(stateFolder, `setup-${lastNumber + 1}.sealed`);
+  try {
+    await (await open(file, 'wx', 0o600)).close();
+    return file;
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') return newFile(stateFolder);
+    throw unwritableFile(file, error);
+  }
+}
+
+/** `ask` asks the broker for the key. Throws `file_unreadable` for a file that another program changed. */
+export async function openBackup(file: string, ask: (sealedKey: string) => Promise<string>): Promise<Backup> {
+  const content = await readPrivate(file);
+  if (content?.length === 0) return { keys: [], files: [] };
+  const sealed = sealedIn(content, file);
+  const key = Buffer.from(await ask(sealed.sealedKey), 'base64url');
   const bytes = Buffer.from(sealed.sealed, 'base64');
   try {
     const nonce = Buffer.from(sealed.nonce, 'base64');
@@ -104,6 +118,13 @@ function sealedIn(bytes: Buffer | undefined, file: string): z.output<typeof seal
 function damaged(file: string): KeyturnError {
   return new KeyturnError('file_unreadable', `${file} is no whole backup of keyturn setup.`, {
     rule: 'A backup counts only as it was sealed',
-    hint: 'It was left as it is. Restore it, or change the entries back by hand.',
+    hint: 'It was left as it is. Restore it, or change the entries back by hand; if no run of keyturn setup wrote it, move it away.',
+  });
+}
+
+function noHigherNumber(file: string): KeyturnError {
+  return new KeyturnError('file_unreadable', `${file} leaves no number for the next backup.`, {
+    rule: 'A later backup has a higher number',
+    hint: 'No run of keyturn setup wrote it: move it away, then run the command again. Nothing was changed.',
   });
 }

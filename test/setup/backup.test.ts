@@ -1,6 +1,7 @@
 /** The sealed backups of keyturn setup. */
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { expect, it } from 'vitest';
 import { backupsIn, keepBackup, openBackup } from '../../src/setup/backup.ts';
 import { BackupKeys } from '../../src/daemon/vault/backup-keys.ts';
@@ -34,4 +35,33 @@ it('a backup of a configuration opens as it was, only whole, and only by the vau
     writeFileSync(file, damaged);
     await expect(openBackup(file, open)).rejects.toMatchObject({ reason: 'file_unreadable' });
   }
+});
+
+it('runs of keyturn setup at the same moment keep a backup each', async () => {
+  const folder = temporaryFolder();
+  const keys = keysOf('home');
+  const names = ['/a', '/b', '/c', '/d'];
+  const kept = await Promise.all(
+    names.map(async (file) => keepBackup(folder, { keys: [file], files: [] }, await keys.seal())),
+  );
+  expect((await backupsIn(folder)).toSorted()).toEqual(kept.toSorted());
+  const opened = kept.map((file) => openBackup(file, async (sealedKey) => (await keys.open(sealedKey)).key));
+  expect((await Promise.all(opened)).flatMap((one) => one.keys)).toEqual(names);
+});
+
+it('a file with the highest number hides no backup: the run says what to do, and changes nothing', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(path.join(folder, 'setup-999999999999999.sealed'), '{}', { mode: 0o600 });
+  await expect(keepBackup(folder, backup, await keysOf('home').seal())).rejects.toMatchObject({
+    reason: 'file_unreadable',
+    hint: expect.stringContaining('move it away'),
+  });
+  expect(await backupsIn(folder)).toHaveLength(1);
+});
+
+it('a run that ended before it changed anything leaves nothing to undo', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(path.join(folder, 'setup-1.sealed'), '', { mode: 0o600 });
+  const asked = (): Promise<string> => Promise.reject(new Error('Nobody asks for a key.'));
+  expect(await openBackup(path.join(folder, 'setup-1.sealed'), asked)).toEqual({ keys: [], files: [] });
 });
