@@ -78,8 +78,8 @@ export class ProxiedPrograms {
   }
 
   /**
-   * Programs that lost their permission since this was last asked; during a pause of all access, all of them. A program that only waits for an answer is not
-   * among them: its request would ask the person twice.
+   * Programs that lost their permission since this was last asked; during a pause of all access, all of them. A program
+   * that only waits for an answer is not among them: its request would ask the person twice.
    */
   withoutPermission(): string[] {
     const { clients, leases, pause } = this.#parts.parts;

@@ -4,7 +4,13 @@ import { KeyturnError } from '../../../src/base/errors.ts';
 import { AccessPause } from '../../../src/broker/refusals/access-pause.ts';
 import type { Pause } from '../../../src/broker/refusals/access-pause.ts';
 import { KeptPause } from '../../../src/daemon/home/kept-pause.ts';
+import { vaultMethods } from '../../../src/daemon/methods/vault-methods.ts';
+import type { Services } from '../../../src/daemon/methods/services.ts';
+import type { Caller } from '../../../src/ipc/server/server.ts';
 import { VaultError } from '../../../src/vault/base/trouble.ts';
+
+/** The method asks nothing of its caller. */
+const nobody = {} as Caller;
 
 interface Stage {
   readonly pause: AccessPause;
@@ -37,6 +43,16 @@ function stage(): Stage {
 }
 
 describe('a pause that the owner begins', () => {
+  it('a pause that the owner begins ends what programs have open before the vault has it, and though it can’t keep it', async () => {
+    const scene = stage();
+    scene.trouble = new VaultError('locked', 'the vault is locked');
+    const seen: boolean[] = [];
+    const services = { pause: scene.kept, changed: () => seen.push(scene.pause.current !== undefined) };
+    const paused = vaultMethods['access.pause'](services as unknown as Services, nobody, {});
+    expect(seen).toEqual([true]);
+    await expect(paused).rejects.toMatchObject({ reason: 'locked' });
+  });
+
   it('a pause that the owner begins is kept by the vault and noted, and so is its end', async () => {
     const { kept, pause, held, rows } = stage();
     const begun = kept.begin(61_000);
