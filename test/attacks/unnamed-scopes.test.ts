@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
-import { brokerRig, inWorld } from '../broker/rig.ts';
+import { brokerRig, inWorld, turnOfEvents } from '../broker/rig.ts';
 import type { Rig } from '../broker/rig.ts';
 
 let world: TestWorld;
@@ -42,5 +42,20 @@ describe('a program that names no scopes', () => {
     expect((await asked).scope).toEqual(['notes:read']);
     rig.clock.advance(3_600_000);
     expect((await rig.ask({ interaction: 'never' })).scope).toEqual(['notes:read']);
+  });
+
+  it('is asked about again, with the scopes, when somebody signed in after a card that could list none', async () => {
+    const rig = await brokerRig(inWorld(world));
+    const asked = rig.ask();
+    const card = await rig.question('allow');
+    expect(card.question).not.toHaveProperty('scope');
+    await rig.login({ scope: ['notes:read', 'notes:write'] });
+    rig.parts.interactions.answer(card.id, 'yes');
+    // The first card closes a moment after its answer.
+    await turnOfEvents();
+    const next = await rig.question('allow');
+    expect(next.question).toMatchObject({ scope: ['notes:read', 'notes:write'] });
+    rig.parts.interactions.answer(next.id, 'yes', { scope: ['notes:read'] });
+    expect((await asked).scope).toEqual(['notes:read']);
   });
 });

@@ -107,8 +107,7 @@ export class Consent {
       await refresher.compareWithVault(there);
       signal.throwIfAborted();
     }
-    const { comparison } = refresher.secrets;
-    const offer = access.key ? keyOffer : offerFor({ grants, comparison }, access, this.current.all(access));
+    const offer = this.#offer(access);
     const asker = access.asker?.look();
     const decision = await answerInTime(
       this.#parts,
@@ -130,7 +129,23 @@ export class Consent {
       if (signal.aborted) this.#pauses.lengthen(access.clientId, access.endpoint);
       throw error;
     });
+    if (decision.verdict === 'yes' && this.#isOutdated(access, offer)) {
+      await this.changes.record(access, 'void', offer.scope);
+      return this.#ask(access, signal);
+    }
     await this.#settle(access, { ...offer, asker }, decision);
+  }
+
+  #offer(access: AccessRequest): Offer {
+    if (access.key) return keyOffer;
+    const { grants, refresher } = this.#parts;
+    const { comparison } = refresher.secrets;
+    return offerFor({ grants, comparison }, access, this.current.all(access));
+  }
+
+  /** Somebody signed in since: a yes would give scopes that the card couldn't list. The next card lists them. */
+  #isOutdated(access: AccessRequest, shown: Offer): boolean {
+    return shown.scope.length === 0 && !this.current.covering(access) && this.#offer(access).scope.length > 0;
   }
 
   #proxied(clientId: string, asker: ClientProcessView | undefined): { readonly proxied?: ProxiedAsker } {
