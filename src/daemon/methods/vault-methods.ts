@@ -33,10 +33,10 @@ export const vaultMethods: Pick<
 
   'backup.open': ({ backupKeys }, _caller, { sealedKey }) => backupKeys.open(sealedKey),
 
-  'access.pause': async ({ pause, changed }, _caller, { until }) => {
-    const kept = pause.begin(until === undefined ? undefined : until * 1000);
+  'access.pause': async (services, _caller, { until }) => {
+    const kept = services.pause.begin(until === undefined ? undefined : until * 1000);
     // It stands already: what programs have open ends now, even if the vault is slow or can't keep it.
-    changed();
+    services.changed();
     return pauseAnswer(await kept);
   },
 
