@@ -24,6 +24,7 @@ const compiled = path.join(folder, 'compiled');
 /** What vitest is called with, a list for each run: the files that read KEYTURN_SOAK, and the long forms. */
 const soakRuns = [
   [
+    'test/broker/tokens/day-of-suspends.test.ts',
     'test/e2e/broker/shared-home.test.ts',
     'test/e2e/programs/askers.test.ts',
     'test/e2e/broker/short-tokens.test.ts',

@@ -7,11 +7,11 @@
  * the server replaced the token and the broker was killed before the new one was in the vault: then
  * `explain` must say exactly that.
  */
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { chances } from '../chances.ts';
 import { connect, connectAsOwner } from '../../../src/client/connect.ts';
 import type { Connection } from '../../../src/client/connection.ts';
 import { pair } from '../../../src/client/pair.ts';
@@ -212,15 +212,6 @@ export class CrashHome {
     await this.#vault?.close();
     await this.home.close();
   }
-}
-
-/** Numbers from 0 to 1, the same for the same seed. */
-export function chances(seed: number): () => number {
-  let number = 0;
-  return () => {
-    number += 1;
-    return createHash('sha256').update(`${seed} ${number}`).digest().readUInt32BE() / 2 ** 32;
-  };
 }
 
 export interface CrashRun {
