@@ -49,8 +49,11 @@ export class ClientSide {
         onMessage(message, this.#lines.size);
       },
       onerror: () => {
+        const { line } = this.#lines;
+        // Not about a line: the output broke, and the transport closes by itself.
+        if (line === '') return;
         this.#lines.heard();
-        const { id, isCall } = callIn(this.#lines.line);
+        const { id, isCall } = callIn(line);
         this.#complain(isCall ? invalidParams : invalidRequest, id);
       },
       onclose: onEnd,

@@ -50,7 +50,7 @@ export class Lines extends Readable {
     if (this.#source.readableEnded || this.#source.destroyed) setImmediate(() => this.#end());
   }
 
-  /** The present line, while its reader looks at it. */
+  /** The present line, while its reader looks at it; '' at other times. */
   get line(): string {
     return this.#present.toString();
   }

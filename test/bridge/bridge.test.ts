@@ -142,6 +142,12 @@ describe('a session', () => {
 });
 
 describe('a server that forgets its sessions', () => {
+  it('ends when nobody reads its output any more', async () => {
+    const { fromBridge, ended } = await startBridge(new URL('http://127.0.0.1:9/mcp'));
+    fromBridge.destroy(new Error('EPIPE'));
+    await ended;
+  });
+
   it('a server that forgets its sessions gets the client’s own handshake again, and the client notices nothing', async () => {
     const server = await statefulServer(textServer);
     const { client, said } = await bridged(server.url, { capabilities }, answering);

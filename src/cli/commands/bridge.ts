@@ -85,10 +85,18 @@ const carry = defineCommand(statement, async ({ operands: [url], options }) => {
     { ...(header && { header }), ...(files && { 'header-file': files }) },
     endpoint.href,
   );
-  await bridge(endpoint, async () => startEntry(entry), { headers, ignored, account: named });
+  const waits = (): void => sayWaiting(entry);
+  await bridge(endpoint, async () => startEntry(entry, { waits }), { headers, ignored, account: named });
   // Connections that were kept open would keep the process alive.
   process.exit(exitCodes.ok);
 });
+
+/** For a client that shows this, and gives up before the answer to its `initialize` says more. */
+function sayWaiting({ name, resource }: { readonly name: string; readonly resource: string }): void {
+  say(
+    `keyturn: ${name} waits for your answer about ${resource}. Answer in Keyturn’s window, or see: keyturn pending`,
+  );
+}
 
 async function connectBeforehand(
   endpoint: URL,

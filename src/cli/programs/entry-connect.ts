@@ -4,10 +4,12 @@
  * Invariant: a person answers each question, at this terminal where the broker asks nobody by itself, else in Keyturn's
  * window. One who was refused before is asked anew: a person started this.
  */
+import { renameSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exitCodes, KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import { locate } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
+import { clientKeyFile, readKeyFile } from '../../client/key-file.ts';
 import { pollInterval } from '../../client/takeover.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
@@ -23,7 +25,7 @@ import { type Asked, kinds } from '../asking/asked.ts';
 import { askPerson, maxAsking } from '../asking/asker.ts';
 import { AskingFiles } from '../asking/asking-files.ts';
 import type { Entry } from './entry.ts';
-import { forgetRefusal } from '../asking/pairing.ts';
+import { forgetRefusal, isPaired } from '../asking/pairing.ts';
 
 /** Throws what a request for a token throws. */
 export async function connectEntry({ name, resource, account, chosenBy }: Entry): Promise<void> {
@@ -32,6 +34,7 @@ export async function connectEntry({ name, resource, account, chosenBy }: Entry)
   forgetRefusal(name);
   if (forwardedSocket(process.env)) return connectForwarded(asked, name);
   const owner = await connect();
+  await moveForgottenKey(owner, name);
   const interrupted = (): never => process.exit(exitCodes.interrupted);
   process.once('SIGINT', interrupted);
   process.once('SIGTERM', interrupted);
@@ -52,6 +55,17 @@ export async function connectEntry({ name, resource, account, chosenBy }: Entry)
     process.off('SIGINT', interrupted);
     process.off('SIGTERM', interrupted);
   }
+}
+
+/** A broker that doesn't know a key pairs its program anew, under another one. The old key stays beside it. */
+async function moveForgottenKey(owner: Connection, name: string): Promise<void> {
+  if (!isPaired(name)) return;
+  const file = clientKeyFile(locate().paths, name);
+  const { clientId } = readKeyFile(file);
+  const { clients } = await call(owner, 'client.list', {});
+  if (clients.some((known) => known.clientId === clientId)) return;
+  renameSync(file, `${file}.old`);
+  say(`keyturn: the broker does not know the key of ${name}, which is now ${file}.old; it is paired anew.`);
 }
 
 /** Where the broker is elsewhere, its owner's questions are too: this terminal shows the code of a pairing only. */

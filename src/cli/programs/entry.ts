@@ -43,6 +43,8 @@ interface Start {
   readonly wait?: number;
   /** What the person does after the answer. */
   readonly again?: string;
+  /** Told when the waiting begins. */
+  readonly waits?: () => void;
 }
 
 /** Milliseconds that a client waits for the answer to `initialize`, with room to spare: most wait for 30 s or more. */
@@ -58,6 +60,7 @@ export async function startEntry(
     command = ['bridge', '--connect'],
     wait = defaultWait,
     again = 'restart this server in your client',
+    waits,
   }: Start = {},
 ): Promise<Connection> {
   const { name, resource, scope, account, chosenBy } = entry;
@@ -78,6 +81,7 @@ export async function startEntry(
   await refuseRemembered(entry, first.refusal);
   // Nobody is asked without a broker; an entry without a key has not started one yet.
   await requireBroker();
+  waits?.();
   const signal = AbortSignal.timeout(wait);
   const { untilAnswered } = await import('../asking/standing-question.ts');
   let isLate = false;

@@ -1,4 +1,6 @@
 /** The start of `keyturn bridge`: pairing, permission and sign-in at the first one, and nothing at the next ones. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import type { StdioServerParameters } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it } from 'vitest';
 import { builtBin } from '../../support/built.ts';
@@ -41,8 +43,9 @@ describe('the first start', () => {
     expect(await answer(home, 'pair', 'yes')).toMatchObject({ client: 'an-editor' });
     expect(await answer(home, 'allow', 'yes')).toMatchObject({ client: 'an-editor', resource });
     const clients = await Promise.all(starts);
-    for (const { client } of clients) {
+    for (const { client, output } of clients) {
       expect((await client.listTools()).tools.map(({ name }) => name)).toContain('list-notes');
+      expect(output.stderr).toContain(`an-editor waits for your answer about ${resource}.`);
     }
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, registrations: 1 });
     expect(home.askers()).toEqual([]);
@@ -149,6 +152,22 @@ describe('--connect without a name', () => {
     expect(await home.json('pending')).toEqual([]);
   });
 
+  it('--connect pairs an entry anew whose key the broker does not know, and keeps the old key', async () => {
+    const { home, resource } = await homeInWorld();
+    await home.ok(['list']);
+    await paired(home, 'an-editor');
+    const key = path.join(home.paths.config, 'clients', 'an-editor.key');
+    const before = readFileSync(key);
+    await home.ok(['unpair', 'an-editor']);
+    writeFileSync(key, before, { mode: 0o600 });
+    const connecting = home.start(['bridge', '--connect', resource, '--as', 'an-editor']);
+    await answer(home, 'pair', 'yes');
+    await answer(home, 'allow', 'yes');
+    expect(await connecting.ended).toMatchObject({ code: 0, stderr: expect.stringContaining(`${key}.old`) });
+    expect(readFileSync(`${key}.old`)).toEqual(before);
+    expect(readFileSync(key)).not.toEqual(before);
+  });
+
   it('--connect at a terminal ends when its questions are answered elsewhere, without a key', async () => {
     const { home, resource } = await homeInWorld();
     const command = [process.execPath, builtBin, 'bridge', '--connect', resource, '--as', 'an-editor'];
@@ -205,7 +224,8 @@ describe('the arguments of mcp-remote', () => {
       'leaves the tool out',
     );
     expect(output.stderr.match(/ is not needed: /g)).toHaveLength(3);
-    expect(output.stderr.trim().split('\n')).toHaveLength(3);
+    // The fourth says that the entry waits for the person.
+    expect(output.stderr.trim().split('\n')).toHaveLength(4);
   });
 
   it.each([
