@@ -58,6 +58,7 @@ export async function authorizationServer(options: AuthorizationServerOptions): 
   const fetch = guardedFetch(settings.issuer, {
     authorities: settings.authorities,
     named: settings.assertionProviders.map(({ jwksUri }) => jwksUri),
+    now: settings.now,
   });
   const onEvent = quietly(settings.onEvent);
   const secrets = await kept(storage);
