@@ -24,6 +24,7 @@ import { readAuthorizationOptions } from './options.ts';
 import type { AuthorizationEvent, AuthorizationServerOptions, Settings } from './options.ts';
 import { loadOidcProvider } from './base/peer.ts';
 import type { OidcProvider } from './base/peer.ts';
+import { tellClientsApart } from './base/replays.ts';
 import { completeRequests, keepErrors, quietly, tellEvents } from './provider-hooks.ts';
 import { pathOf, providerSettings } from './provider-settings.ts';
 import { clientUsed } from './clients/registered-clients.ts';
@@ -167,6 +168,7 @@ async function build(
   provider.silent = true;
   // `asIssuer` writes the headers that this makes count.
   provider.proxy = true;
+  tellClientsApart(provider);
   keepErrors(provider, settings);
   completeRequests(provider, settings);
   tellEvents(provider, onEvent);
