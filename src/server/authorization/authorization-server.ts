@@ -22,6 +22,7 @@ import { answerInteraction } from './interactions.ts';
 import { askerIn, limitsOf } from './limits.ts';
 import { readAuthorizationOptions } from './options.ts';
 import type { AuthorizationEvent, AuthorizationServerOptions, Settings } from './options.ts';
+import { answerHeaders } from './base/pages.ts';
 import { loadOidcProvider } from './base/peer.ts';
 import type { OidcProvider } from './base/peer.ts';
 import { tellClientsApart } from './base/replays.ts';
@@ -80,6 +81,7 @@ export async function authorizationServer(options: AuthorizationServerOptions): 
     withdrawConsent: async (account, clientId) => consents.withdraw(account, clientId),
     serves: (path) => paths.within(path) !== undefined,
     handler(request, response) {
+      for (const [name, value] of Object.entries(answerHeaders)) response.setHeader(name, value);
       answer(request, response).catch(() => {
         if (response.headersSent) response.destroy();
         else refuse(response, 500);

@@ -209,6 +209,39 @@ describe('the consent page', () => {
   });
 });
 
+describe('every answer', () => {
+  /** Why a page could show this answer in a frame. */
+  function holes({ status, headers }: Response): readonly string[] {
+    const policy = headers.get('content-security-policy') ?? '';
+    return [
+      ...(policy.includes("frame-ancestors 'none'") ? [] : [`${status}: policy ${policy}`]),
+      ...(headers.get('x-frame-options') === 'DENY' ? [] : [`${status}: no X-Frame-Options`]),
+    ];
+  }
+
+  it('every answer refuses to be framed: the provider’s own page at a change of account too', async () => {
+    const visitor = await atConsent();
+    await visitor.post({ decision: 'allow' });
+    visitor.url = authorizationOf(rig, { prompt: 'login' }).url;
+    await visitor.follow(await visitor.get());
+    const changed = await visitor.follow(await visitor.post({ login: 'bob' }));
+    expect(visitor.body).toContain('/session/end/confirm');
+    expect([changed.status, ...holes(changed)]).toEqual([200]);
+  });
+
+  it.each([
+    ['metadata', '/.well-known/oauth-authorization-server', 200],
+    ['keys', '/jwks', 200],
+    ['a refusal of the provider', '/token', 404],
+    ['an address that there is not', '/nothing', 404],
+    ['an authorization that can’t be', '/auth?client_id=nobody', 400],
+    ['a sign-in that there is not', '/interaction/none', 400],
+  ])('every answer refuses to be framed: %s', async (_what, path, status) => {
+    const answer = await rig.request(path);
+    expect([answer.status, ...holes(answer)]).toEqual([status]);
+  });
+});
+
 describe('the pages in a real browser', () => {
   it('the pages in a real browser know no session that a page of a neighbouring host put there', async () => {
     const [certificates, domain] = [await throwAwayCertificates(), 'company.test'];
@@ -242,6 +275,25 @@ describe('the pages in a real browser', () => {
       await profile.close();
       evil.close();
       await behind.close();
+    }
+  });
+
+  it('the pages in a real browser bring a person on who signs in as another account than before', async () => {
+    const profile = await openBrowserProfile({ ca: rig.certificates.ca, origins: [rig.origin] });
+    const { page } = profile;
+    const signInAs = async (account: string) => {
+      await page.getByLabel('Account').fill(account);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByText(`You are signed in as ${account}`).waitFor();
+    };
+    try {
+      await page.goto(authorizationOf(rig).url);
+      await signInAs('alice');
+      await page.goto(authorizationOf(rig, { prompt: 'login' }).url);
+      // The page in between sends its form by its script.
+      await signInAs('bob');
+    } finally {
+      await profile.close();
     }
   });
 

@@ -5,14 +5,23 @@
  * has one heading, labels for its fields, and works without a mouse.
  */
 
-/** Headers of every page. No `form-action`: browsers apply it to the redirect that ends a sign-in, too. */
+/**
+ * Headers of every answer. oidc-provider has a page of its own, for a sign-in as another account than before, and adds
+ * the hash of that page's script to `script-src`.
+ */
+export const answerHeaders = {
+  'x-frame-options': 'DENY',
+  'content-security-policy': "default-src 'none'; script-src; base-uri 'none'; frame-ancestors 'none'",
+} as const;
+
+/** Headers of every page of ours. No `form-action`: browsers apply it to the redirect that ends a sign-in, too. */
 export const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',
   // Not no-referrer: a browser then calls the origin of our own forms "null".
   'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
+  ...answerHeaders,
   'content-security-policy':
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
 } as const;
