@@ -23,7 +23,11 @@ interface Kind {
   readonly mode: number;
   readonly reason: Reason;
   readonly rule: string;
+  /** Where else it could be. */
+  readonly elsewhere: string;
 }
+
+const ofHome = { elsewhere: 'set KEYTURN_HOME to a folder of your own' } as const;
 
 /** The rule that a refusal of the socket or its folder names. */
 export const socketRule = 'Keyturn wire contract: folder 0700, socket 0600, both yours, no symbolic links';
@@ -36,6 +40,7 @@ const kinds = {
     mode: 0o700,
     reason: 'socket_unsafe',
     rule: socketRule,
+    ...ofHome,
   },
   // A folder that its owner made read-only is private as well.
   stateFolder: {
@@ -45,6 +50,17 @@ const kinds = {
     mode: 0o700,
     reason: 'file_unreadable',
     rule: 'the folder of the home’s files is yours alone (0700), and no symbolic link',
+    ...ofHome,
+  },
+  // Others may read it: clients need the authority in it, and what is secret there has a mode of its own.
+  trialFolder: {
+    is: (found) => found.isDirectory(),
+    name: 'a folder',
+    isSafe: (mode) => (mode & 0o022) === 0,
+    mode: 0o700,
+    reason: 'file_unreadable',
+    rule: 'the folder of `keyturn serve` is yours, nobody else may write there, and it is no symbolic link',
+    elsewhere: 'name a folder of your own as `folder` in the configuration (docs/serve.md)',
   },
   socket: {
     is: (found) => found.isSocket(),
@@ -53,6 +69,7 @@ const kinds = {
     mode: 0o600,
     reason: 'socket_unsafe',
     rule: socketRule,
+    ...ofHome,
   },
   // A file that its owner made read-only is private as well.
   file: {
@@ -62,23 +79,23 @@ const kinds = {
     mode: 0o600,
     reason: 'file_unreadable',
     rule: 'a file of the home is yours alone (0600), and no symbolic link',
+    ...ofHome,
   },
 } as const satisfies Record<string, Kind>;
 
 /**
- * Throws `socket_unsafe` for a socket or its folder, `file_unreadable` for a file or a state folder that isn't
+ * Throws `socket_unsafe` for a socket or its folder, `file_unreadable` for a file or another folder that isn't
  * private. `found` comes from lstat, or from fstat of a file that was opened without following links.
  */
 export function checkPrivate(found: BigIntStats, name: string, what: keyof typeof kinds): void {
   const kind: Kind = kinds[what];
-  const { reason, rule } = kind;
+  const { reason, rule, elsewhere } = kind;
   const refuse = (problem: string, hint: string): never => {
     throw new KeyturnError(reason, `${quoted(name)} ${problem}`, { rule, hint });
   };
   const uid = process.getuid?.();
   if (uid !== undefined && found.uid !== BigInt(uid)) {
-    const elsewhere = 'Ask its owner to remove it, or set KEYTURN_HOME to a folder of your own.';
-    refuse(`belongs to user ${found.uid}, not to you`, elsewhere);
+    refuse(`belongs to user ${found.uid}, not to you`, `Ask its owner to remove it, or ${elsewhere}.`);
   }
   if (!kind.is(found)) {
     refuse(

@@ -2,12 +2,14 @@
  * The certificate of `keyturn serve` in a folder that stays.
  *
  * Invariant: a client that trusts the authority needs no new one until it expires. The server's key is readable by the
- * user only.
+ * user only, and nothing is read from or written into a folder that another user owns or may write in.
  */
 import { X509Certificate } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { checkPrivate } from '../base/private-file.ts';
+import { systemCode } from '../base/system-error.ts';
 import { type Certificates, throwAwayCertificates } from './certificate.ts';
 
 const schema = z.object({ ca: z.string(), key: z.string(), cert: z.string() });
@@ -21,9 +23,12 @@ export interface KeptCertificates {
   readonly authorityFile: string;
 }
 
-/** Takes the folder's certificate, or makes one where there is none or it ends within a day. */
+/**
+ * Takes the folder's certificate, or makes one where there is none or it ends within a day. Throws `file_unreadable`
+ * for a folder that isn't the user's.
+ */
 export async function certificatesIn(folder: string, now = Date.now()): Promise<KeptCertificates> {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  openFolder(folder);
   const file = path.join(folder, 'certificate.json');
   const authorityFile = path.join(folder, 'authority.pem');
   const kept = readKept(file);
@@ -34,6 +39,16 @@ export async function certificatesIn(folder: string, now = Date.now()): Promise<
   }
   writeFileSync(authorityFile, certificates.ca);
   return { certificates, authorityFile };
+}
+
+function openFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    // A file or a link is there: the check says so.
+    if (systemCode(error) !== 'EEXIST') throw error;
+  }
+  checkPrivate(lstatSync(folder, { bigint: true }), folder, 'trialFolder');
 }
 
 function readKept(file: string): Certificates | undefined {

@@ -22,8 +22,10 @@ import { answerInteraction } from './interactions.ts';
 import { askerIn, limitsOf } from './limits.ts';
 import { readAuthorizationOptions } from './options.ts';
 import type { AuthorizationEvent, AuthorizationServerOptions, Settings } from './options.ts';
+import { answerHeaders } from './base/pages.ts';
 import { loadOidcProvider } from './base/peer.ts';
 import type { OidcProvider } from './base/peer.ts';
+import { tellClientsApart } from './base/replays.ts';
 import { completeRequests, keepErrors, quietly, tellEvents } from './provider-hooks.ts';
 import { pathOf, providerSettings } from './provider-settings.ts';
 import { clientUsed } from './clients/registered-clients.ts';
@@ -58,6 +60,7 @@ export async function authorizationServer(options: AuthorizationServerOptions): 
   const fetch = guardedFetch(settings.issuer, {
     authorities: settings.authorities,
     named: settings.assertionProviders.map(({ jwksUri }) => jwksUri),
+    now: settings.now,
   });
   const onEvent = quietly(settings.onEvent);
   const secrets = await kept(storage);
@@ -78,6 +81,7 @@ export async function authorizationServer(options: AuthorizationServerOptions): 
     withdrawConsent: async (account, clientId) => consents.withdraw(account, clientId),
     serves: (path) => paths.within(path) !== undefined,
     handler(request, response) {
+      for (const [name, value] of Object.entries(answerHeaders)) response.setHeader(name, value);
       answer(request, response).catch(() => {
         if (response.headersSent) response.destroy();
         else refuse(response, 500);
@@ -166,6 +170,7 @@ async function build(
   provider.silent = true;
   // `asIssuer` writes the headers that this makes count.
   provider.proxy = true;
+  tellClientsApart(provider);
   keepErrors(provider, settings);
   completeRequests(provider, settings);
   tellEvents(provider, onEvent);

@@ -1,10 +1,21 @@
 /** `keyturn serve` as a person starts it: the broker signs in there, and what it refuses. */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
+import { parseConfiguration } from '../../../src/serve/configuration.ts';
+import { startServers } from '../../../src/serve/servers.ts';
 import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 import { trustingFetch } from '../../../src/serve/trusting-fetch.ts';
 import { codeBlocks, page, root } from '../../docs/pages.ts';
@@ -26,10 +37,23 @@ function configurationFile(configuration: unknown): string {
   return file;
 }
 
+function folderWith(mode: number): string {
+  const folder = temporaryFolder();
+  chmodSync(folder, mode);
+  return folder;
+}
+
+function linkedFolder(): string {
+  const link = path.join(temporaryFolder(), 'link');
+  symlinkSync(temporaryFolder(), link);
+  return link;
+}
+
+const freePorts = { authorizationServer: { port: 0 }, protectedServer: { port: 0 } };
+
 /** With free ports in place of the documented ones. */
 async function serve(home: TestHome, configuration: object = {}): Promise<Served> {
-  const ports = { authorizationServer: { port: 0 }, protectedServer: { port: 0 } };
-  const file = configurationFile({ ...ports, ...configuration });
+  const file = configurationFile({ ...freePorts, ...configuration });
   const running = home.start(['serve', '--json', '--events', '--config', file]);
   return { running, ...addresses.parse(JSON.parse(await running.prints('}\n'))) };
 }
@@ -181,6 +205,46 @@ it.each([
   expect(run).toMatchObject({ code: 2, stdout: '' });
   expect(run.stderr).toContain(named);
   expect(run.stderr).toContain('docs/serve.md');
+});
+
+/** A folder of another user: of nobody's, or if the tests aren't root's, root's own. */
+function foreignFolder(): string {
+  if (process.getuid?.() !== 0) return '/';
+  const folder = temporaryFolder();
+  chownSync(folder, 65534, 65534);
+  return folder;
+}
+
+it.each<[string, () => string, string, string]>([
+  ['that another user owns', foreignFolder, 'belongs to user', 'name a folder of your own as `folder`'],
+  ...[0o777, 0o1777, 0o770, 0o720].map((mode): [string, () => string, string, string] => [
+    `with mode ${mode.toString(8)}`,
+    () => folderWith(mode),
+    'has mode',
+    'chmod 700',
+  ]),
+  ['that is a link', linkedFolder, 'is a symbolic link', 'Look at what it is'],
+  ['that is a file', () => configurationFile({}), 'is not a folder', 'Look at what it is'],
+])(
+  '`keyturn serve` keeps nothing in a folder %s, and says what to do',
+  async (_what, make, problem, hint) => {
+    const folder = make();
+    const configuration = parseConfiguration({ folder, ...freePorts }, 'The test');
+    await expect(startServers(configuration)).rejects.toMatchObject({
+      reason: 'file_unreadable',
+      message: expect.stringContaining(problem),
+      hint: expect.stringContaining(hint),
+    });
+    expect(existsSync(path.join(folder, 'certificate.json'))).toBe(false);
+  },
+);
+
+it('`keyturn serve` keeps its things in a folder that others may read, since clients need the authority in it', async () => {
+  const folder = folderWith(0o755);
+  const servers = await startServers(parseConfiguration({ folder, ...freePorts }, 'The test'));
+  await servers.close();
+  const files = readdirSync(folder).filter((name) => (statSync(path.join(folder, name)).mode & 0o077) !== 0);
+  expect(files).toEqual([path.basename(servers.authorityFile)]);
 });
 
 it('`keyturn serve` names a configuration that it cannot read', async () => {

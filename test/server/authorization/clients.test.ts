@@ -302,50 +302,74 @@ describe('dynamic registration', () => {
 });
 
 describe('a machine client', () => {
-  it('a machine client gets a token by private_key_jwt, and none by another key, or by an assertion that was used or names another server', async () => {
-    const own = await generateKeyPair('ES256', { extractable: true });
-    const foreign = await generateKeyPair('ES256');
+  let own: Awaited<ReturnType<typeof generateKeyPair>>;
+  let machines: Rig;
+  beforeAll(async () => {
+    own = await generateKeyPair('ES256', { extractable: true });
     const jwk = { ...(await exportJWK(own.publicKey)), kid: 'machine', alg: 'ES256', use: 'sig' };
-    const machines = await startServer({ clients: [{ clientId: 'robot', keys: [jwk], isMachine: true }] });
-    try {
-      const { issuer } = machines;
-      const assertionBy = async (key: CryptoKey, audience: string | string[] = issuer) =>
-        new SignJWT({ jti: crypto.randomUUID() })
-          .setProtectedHeader({ alg: 'ES256', kid: 'machine' })
-          .setIssuer('robot')
-          .setSubject('robot')
-          .setAudience(audience)
-          .setIssuedAt()
-          .setExpirationTime('1m')
-          .sign(key);
-      const ask = async (client_assertion: string) =>
-        tokenRequest(machines, {
-          grant_type: 'client_credentials',
-          client_id: 'robot',
-          resource: notes,
-          scope: 'notes:read',
-          client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-          client_assertion,
-        });
-      const good = await assertionBy(own.privateKey);
-      const { status, body } = await ask(good);
-      expect(status).toBe(200);
-      expect(claimsOf(body['access_token'])).toMatchObject({
-        aud: notes,
-        client_id: 'robot',
-        scope: 'notes:read',
-      });
-      expect((await ask(good)).body['error']).toBe('invalid_client');
-      expect((await ask(await assertionBy(foreign.privateKey))).body['error']).toBe('invalid_client');
-      const other = 'https://other.example';
-      for (const audience of [other, [issuer, other], `${issuer}/other`, issuer.toUpperCase(), [], '']) {
-        const answer = await ask(await assertionBy(own.privateKey, audience));
-        expect([audience, answer.body['error']]).toEqual([audience, 'invalid_client']);
-      }
-      for (const audience of [[issuer], `${issuer}/token`])
-        expect((await ask(await assertionBy(own.privateKey, audience))).status).toBe(200);
-    } finally {
-      await machines.close();
+    const clients = ['robot', 'robo'].map((clientId) => ({ clientId, keys: [jwk], isMachine: true }));
+    machines = await startServer({ clients });
+  });
+  afterAll(async () => machines.close());
+
+  async function assertionBy(
+    key: CryptoKey,
+    { audience = machines.issuer, client = 'robot', jti = crypto.randomUUID() }: Assertion = {},
+  ): Promise<string> {
+    return new SignJWT({ jti })
+      .setProtectedHeader({ alg: 'ES256', kid: 'machine' })
+      .setIssuer(client)
+      .setSubject(client)
+      .setAudience(audience)
+      .setIssuedAt()
+      .setExpirationTime('1m')
+      .sign(key);
+  }
+
+  interface Assertion {
+    readonly audience?: string | string[];
+    readonly client?: string;
+    readonly jti?: string;
+  }
+
+  async function ask(assertion: string, client = 'robot') {
+    return tokenRequest(machines, {
+      grant_type: 'client_credentials',
+      client_id: client,
+      resource: notes,
+      scope: 'notes:read',
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion: assertion,
+    });
+  }
+
+  it('a machine client gets a token by private_key_jwt, and none by another key, or by an assertion that was used or names another server', async () => {
+    const foreign = await generateKeyPair('ES256');
+    const { issuer } = machines;
+    const good = await assertionBy(own.privateKey);
+    const { status, body } = await ask(good);
+    expect(status).toBe(200);
+    expect(claimsOf(body['access_token'])).toMatchObject({
+      aud: notes,
+      client_id: 'robot',
+      scope: 'notes:read',
+    });
+    expect((await ask(good)).body['error']).toBe('invalid_client');
+    expect((await ask(await assertionBy(foreign.privateKey))).body['error']).toBe('invalid_client');
+    const other = 'https://other.example';
+    for (const audience of [other, [issuer, other], `${issuer}/other`, issuer.toUpperCase(), [], '']) {
+      const answer = await ask(await assertionBy(own.privateKey, { audience }));
+      expect([audience, answer.body['error']]).toEqual([audience, 'invalid_client']);
     }
+    for (const audience of [[issuer], `${issuer}/token`])
+      expect((await ask(await assertionBy(own.privateKey, { audience }))).status).toBe(200);
+  });
+
+  it('a machine client uses up no assertion of a client whose id continues in the assertion’s own', async () => {
+    const statusOf = async (client: string, jti: string) =>
+      (await ask(await assertionBy(own.privateKey, { client, jti }), client)).status;
+    expect(await statusOf('robo', 't1')).toBe(200);
+    expect(await statusOf('robot', '1')).toBe(200);
+    expect([await statusOf('robo', 't1'), await statusOf('robot', '1')]).toEqual([401, 401]);
   });
 });

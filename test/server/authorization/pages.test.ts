@@ -1,6 +1,7 @@
 /** The pages that a person sees at the authorization server, and who may answer them. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { BrowserContext } from 'playwright-core';
 import type { Response } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
@@ -161,6 +162,8 @@ describe('the consent page', () => {
     expect(headers.get('x-frame-options')).toBe('DENY');
     expect(headers.get('cache-control')).toBe('no-store');
     expect(visitor.body).not.toMatch(/<script|\son\w+=/i);
+    // A fragment of the address could give such a button the keyboard.
+    expect(visitor.body).not.toMatch(/<button[^>]*\s(?:id|autofocus)\b/i);
   });
 
   it.each<[string, Record<string, string>, Record<string, string>]>([
@@ -209,6 +212,74 @@ describe('the consent page', () => {
   });
 });
 
+describe('every answer', () => {
+  /** Why a page could show this answer in a frame. */
+  function holes({ status, headers }: Response): readonly string[] {
+    const policy = headers.get('content-security-policy') ?? '';
+    return [
+      ...(policy.includes("frame-ancestors 'none'") ? [] : [`${status}: policy ${policy}`]),
+      ...(headers.get('x-frame-options') === 'DENY' ? [] : [`${status}: no X-Frame-Options`]),
+    ];
+  }
+
+  it('every answer refuses to be framed: the provider’s own page at a change of account too', async () => {
+    const visitor = await atConsent();
+    await visitor.post({ decision: 'allow' });
+    visitor.url = authorizationOf(rig, { prompt: 'login' }).url;
+    await visitor.follow(await visitor.get());
+    const changed = await visitor.follow(await visitor.post({ login: 'bob' }));
+    expect(visitor.body).toContain('/session/end/confirm');
+    expect([changed.status, ...holes(changed)]).toEqual([200]);
+  });
+
+  it.each([
+    ['metadata', '/.well-known/oauth-authorization-server', 200],
+    ['keys', '/jwks', 200],
+    ['a refusal of the provider', '/token', 404],
+    ['an address that there is not', '/nothing', 404],
+    ['an authorization that can’t be', '/auth?client_id=nobody', 400],
+    ['a sign-in that there is not', '/interaction/none', 400],
+  ])('every answer refuses to be framed: %s', async (_what, path, status) => {
+    const answer = await rig.request(path);
+    expect([answer.status, ...holes(answer)]).toEqual([status]);
+  });
+});
+
+/** A consent page in a tab of its own, whose time stands still and onto which the pointer never came. */
+async function untouchedConsent(context: BrowserContext, by: 'mouse' | 'finger') {
+  const page = await context.newPage();
+  const browser = await context.newCDPSession(page);
+  await browser.send('Animation.enable');
+  await browser.send('Animation.setPlaybackRate', { playbackRate: 0 });
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  // The screen then has no pointer that hovers.
+  await browser.send('Emulation.setTouchEmulationEnabled', { enabled: by === 'finger' });
+  await page.goto(authorizationOf(rig, { prompt: 'consent' }).url);
+  const allow = page.getByRole('button', { name: 'Allow' });
+  const box = await allow.boundingBox();
+  const [x, y] = [(box?.x ?? 0) + 5, (box?.y ?? 0) + 5];
+  // Counts the answers, and sends none.
+  await page.evaluate(
+    'answers = 0; addEventListener("submit", (event) => { answers += 1; event.preventDefault(); })',
+  );
+  const answers = async () => page.evaluate<number>('answers');
+  return {
+    /** A press on "Allow", which no move of a pointer announced: how many answers there were since the beginning. */
+    async press() {
+      for (const type of ['mousePressed', 'mouseReleased'] as const)
+        await browser.send('Input.dispatchMouseEvent', { type, x, y, button: 'left', clickCount: 1 });
+      return answers();
+    },
+    async type() {
+      await allow.focus();
+      await page.keyboard.press('Enter');
+      return answers();
+    },
+    /** To the end of whatever the page waits for. */
+    pass: async () => page.evaluate('document.getAnimations().forEach((each) => each.finish())'),
+  };
+}
+
 describe('the pages in a real browser', () => {
   it('the pages in a real browser know no session that a page of a neighbouring host put there', async () => {
     const [certificates, domain] = [await throwAwayCertificates(), 'company.test'];
@@ -242,6 +313,52 @@ describe('the pages in a real browser', () => {
       await profile.close();
       evil.close();
       await behind.close();
+    }
+  });
+
+  it('the pages in a real browser bring a person on who signs in as another account than before', async () => {
+    const profile = await openBrowserProfile({ ca: rig.certificates.ca, origins: [rig.origin] });
+    const { page } = profile;
+    const signInAs = async (account: string) => {
+      await page.getByLabel('Account').fill(account);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByText(`You are signed in as ${account}`).waitFor();
+    };
+    try {
+      await page.goto(authorizationOf(rig).url);
+      await signInAs('alice');
+      await page.goto(authorizationOf(rig, { prompt: 'login' }).url);
+      // The page in between sends its form by its script.
+      await signInAs('bob');
+    } finally {
+      await profile.close();
+    }
+  });
+
+  it('the pages in a real browser take no yes from the second press of a double click that uncovered them, a later press counts, and a key at once', async () => {
+    const profile = await openBrowserProfile({ ca: rig.certificates.ca, origins: [rig.origin] });
+    const { page } = profile;
+    try {
+      await page.goto(authorizationOf(rig).url);
+      await page.getByLabel('Account').fill('alice');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByText('You are signed in as alice').waitFor();
+
+      // A finger can't be seen before it presses: the page waits from its first moment.
+      const shown = await untouchedConsent(page.context(), 'finger');
+      expect(await shown.press()).toBe(0);
+      await shown.pass();
+      expect(await shown.press()).toBe(1);
+
+      // It lay ready behind another page, which goes away under the pointer.
+      const ready = await untouchedConsent(page.context(), 'mouse');
+      await ready.pass();
+      expect(await ready.press()).toBe(0);
+      await ready.pass();
+      expect(await ready.press()).toBe(1);
+      expect(await (await untouchedConsent(page.context(), 'mouse')).type()).toBe(1);
+    } finally {
+      await profile.close();
     }
   });
 

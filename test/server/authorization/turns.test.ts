@@ -6,8 +6,8 @@ const keys = 'https://company.example/keys';
 const never = async (): Promise<never> => new Promise(() => undefined);
 
 /** Turns of which so many strangers hold as many as they get. */
-function heldBy(strangers: number): Turns {
-  const turns = new Turns([keys]);
+function heldBy(strangers: number, now = () => 0): Turns {
+  const turns = new Turns([keys], now);
   for (let stranger = 0; stranger < strangers; stranger += 1)
     for (let number = 0; number < 5; number += 1)
       void turns
@@ -36,8 +36,22 @@ describe('turns', () => {
     expect(answers).toEqual(['refused', 'read', 'read']);
   });
 
+  it('turns of a client with a token are its own for thirty days after its last token, by the clock of the server', async () => {
+    const day = 24 * 60 * 60 * 1000;
+    let now = 0;
+    const turns = heldBy(13, () => now);
+    const url = 'https://known.example/app';
+    turns.know(url);
+    now = 20 * day;
+    turns.know(url);
+    now = 50 * day - 1;
+    expect(await take(turns, 'somebody', url)).toBe('read');
+    now = 50 * day;
+    expect(await take(turns, 'somebody', url)).toBe('refused');
+  });
+
   it('turns end with what was fetched, also where it failed', async () => {
-    const turns = new Turns([]);
+    const turns = new Turns([], () => 0);
     const fails = async (): Promise<never> => {
       throw new Error('no answer');
     };

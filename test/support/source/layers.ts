@@ -138,7 +138,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     why: 'an authorization server that is the client of another: it stands on both server roles',
   },
   'serve/': {
-    mayImport: ['base/errors.ts', 'base/system-error.ts', 'server/'],
+    mayImport: ['base/errors.ts', 'base/system-error.ts', 'base/private-file.ts', 'server/'],
     packages: ['@modelcontextprotocol/server', 'selfsigned', 'undici', 'zod'],
     why: 'two servers to try clients against: it stands on the server roles, and knows no broker',
   },

@@ -1,18 +1,27 @@
 /**
  * The pages of the authorization server: sign-in, consent, error.
  *
- * Invariant: every text from outside is escaped. No page has a script, loads anything, or can be shown in a frame. Each
- * has one heading, labels for its fields, and works without a mouse.
+ * Invariant: every text from outside is escaped. No page has a script, loads anything, or can be shown in a frame. No
+ * button has an id, which an address could lead to. Each has one heading, labels for its fields, and works without a mouse.
  */
 
-/** Headers of every page. No `form-action`: browsers apply it to the redirect that ends a sign-in, too. */
+/**
+ * Headers of every answer. oidc-provider has a page of its own, for a sign-in as another account than before, and adds
+ * the hash of that page's script to `script-src`.
+ */
+export const answerHeaders = {
+  'x-frame-options': 'DENY',
+  'content-security-policy': "default-src 'none'; script-src; base-uri 'none'; frame-ancestors 'none'",
+} as const;
+
+/** Headers of every page of ours. No `form-action`: browsers apply it to the redirect that ends a sign-in, too. */
 export const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',
   // Not no-referrer: a browser then calls the origin of our own forms "null".
   'referrer-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
+  ...answerHeaders,
   'content-security-policy':
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
 } as const;
@@ -142,7 +151,15 @@ function formStart({ action, formToken: [name, value] }: Form): string {
 <input type="hidden" name="${escaped(name)}" value="${escaped(value)}">`;
 }
 
-const style = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:36em;margin:3em auto;padding:0 1em;overflow-wrap:anywhere}h1{font-size:1.5rem}h2{font-size:1.1rem}button{font:inherit;padding:.5em 1.5em;margin-right:1em}input{font:inherit;padding:.4em}`;
+/**
+ * "Allow" takes no press of the pointer for a moment after the page appeared, and after the pointer came onto the page:
+ * another page can get a person to click twice, and uncover this one in between. It stands still meanwhile, so it counts
+ * also for people who want little motion; the keyboard waits for nothing. A finger is never on the page before it
+ * presses. The second name makes the pointer's arrival an animation of its own.
+ */
+const heldAllow = `@keyframes shown{from,to{pointer-events:none}}@keyframes entered{from,to{pointer-events:none}}button[value=allow]{animation:shown .7s}@media(hover:hover){html:hover button[value=allow]{animation-name:entered}}`;
+
+const style = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:36em;margin:3em auto;padding:0 1em;overflow-wrap:anywhere}h1{font-size:1.5rem}h2{font-size:1.1rem}button{font:inherit;padding:.5em 1.5em;margin-right:1em}input{font:inherit;padding:.4em}${heldAllow}`;
 
 function page(title: string, body: string): string {
   return `<!doctype html>

@@ -55,13 +55,15 @@ export interface GuardedFetchOptions {
   readonly authorities?: string | undefined;
   /** URLs that the operator named. */
   readonly named: readonly string[];
+  /** Milliseconds. */
+  readonly now: () => number;
 }
 
 /**
  * The fetch for everything that a client or its metadata names. `issuer`: what is reached on this machine, an issuer on
  * this machine may reach.
  */
-export function guardedFetch(issuer: string, { authorities, named }: GuardedFetchOptions): GuardedFetch {
+export function guardedFetch(issuer: string, { authorities, named, now }: GuardedFetchOptions): GuardedFetch {
   const names = nameServer();
   const agents = new Map<Reach, Dispatcher>();
   const agentFor = (reach: Reach): Dispatcher => {
@@ -87,7 +89,7 @@ export function guardedFetch(issuer: string, { authorities, named }: GuardedFetc
       headers: Object.fromEntries(answer.headers),
     });
   };
-  const turns = new Turns(named);
+  const turns = new Turns(named, now);
   const guarded: typeof fetchOne = async (url, init) => turns.take(url, async () => fetchOne(url, init));
   return Object.assign(guarded, {
     askedBy: <T>(asker: string, act: () => T): T => turns.askedBy(asker, act),

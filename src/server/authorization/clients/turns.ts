@@ -23,16 +23,19 @@ const memory = 30 * 24 * 60 * 60 * 1000;
 
 export class Turns {
   readonly #named: ReadonlySet<string>;
-  readonly #known = new BoundedMap<true>(maxKnown, Date.now);
+  readonly #now: () => number;
+  readonly #known: BoundedMap<true>;
   /** Who the request that runs here is from. */
   readonly #asker = new AsyncLocalStorage<string>();
   /** Requests under way, by stranger. */
   readonly #ofStrangers = new Map<string, number>();
   #all = { strangers: 0, known: 0 };
 
-  /** `named`: URLs that the operator named. */
-  constructor(named: readonly string[]) {
+  /** `named`: URLs that the operator named. `now`: milliseconds. */
+  constructor(named: readonly string[], now: () => number) {
     this.#named = new Set(named);
+    this.#now = now;
+    this.#known = new BoundedMap(maxKnown, now);
   }
 
   askedBy<T>(asker: string, act: () => T): T {
@@ -40,7 +43,7 @@ export class Turns {
   }
 
   know(url: string): void {
-    this.#known.set(url, true, Date.now() + memory);
+    this.#known.set(url, true, this.#now() + memory);
   }
 
   /** Throws registration_failed where it isn't this asker's turn. */

@@ -1,8 +1,7 @@
 /**
  * A map for what strangers make grow: bounded in entries, each with an end.
  *
- * Invariant: never more than `max` entries, and no entry is read after its end. The oldest gives way where the map may
- * forget; where it may not (`isFull`), the caller refuses.
+ * Invariant: never more than `max` entries, and no entry is read after its end. The oldest gives way.
  */
 export class BoundedMap<V> {
   readonly #entries = new Map<string, { readonly value: V; readonly until: number }>();
@@ -36,12 +35,6 @@ export class BoundedMap<V> {
 
   delete(key: string): void {
     this.#entries.delete(key);
-  }
-
-  /** True if another entry would push out one that has not ended. */
-  isFull(): boolean {
-    if (this.#entries.size >= this.#max) this.#dropEnded();
-    return this.#entries.size >= this.#max;
   }
 
   /**

@@ -6,12 +6,12 @@
  */
 import { base64url } from 'jose';
 import type { CryptoKey } from 'jose';
-import { BoundedMap } from '../base/bounded-map.ts';
 import type { IncomingRequest } from '../base/incoming.ts';
 import { Refusal } from '../base/refusal.ts';
 import type { Credentials } from '../requests/credentials.ts';
 import { checkProof, proofLifetime } from './dpop-proof.ts';
 import type { VerifiedToken } from './token.ts';
+import { UsedProofs } from './used-proofs.ts';
 
 export interface DpopSettings {
   readonly isRequired: boolean;
@@ -37,13 +37,14 @@ const maxProofs = 100_000;
 
 export class Dpop {
   readonly #settings: DpopSettings;
-  readonly #used: BoundedMap<true>;
+  readonly #used: UsedProofs;
   readonly #nonces: Nonces | undefined;
 
-  constructor(settings: DpopSettings) {
+  constructor(settings: DpopSettings, max = maxProofs) {
     this.#settings = settings;
-    this.#used = new BoundedMap(maxProofs, settings.now);
-    const { nonceSeconds, now } = settings;
+    const { nonceSeconds, maxAgeSeconds, now } = settings;
+    // From the latest moment at which a proof could have been made.
+    this.#used = new UsedProofs(max, proofLifetime(maxAgeSeconds) * 1000, now);
     this.#nonces = nonceSeconds === undefined ? undefined : new Nonces(nonceSeconds, now);
   }
 
@@ -70,7 +71,7 @@ export class Dpop {
       algorithms,
     });
     if (this.#nonces && !(await this.#nonces.isOurs(nonce))) throw new Refusal('proof_needs_nonce');
-    this.#useOnce(`${keyThumbprint} ${jti}`);
+    this.#useOnce(`${keyThumbprint} ${jti}`, token);
   }
 
   /** The header that gives the client a nonce, if this server wants one. */
@@ -78,13 +79,17 @@ export class Dpop {
     return this.#nonces ? { 'dpop-nonce': await this.#nonces.current() } : {};
   }
 
-  /** RFC 9449 §11.1. Nothing waits between the look and the entry, so two requests can't both pass. */
-  #useOnce(proof: string): void {
-    if (this.#used.get(proof)) throw new Refusal('proof_replayed');
-    const lifetime = proofLifetime(this.#settings.maxAgeSeconds);
-    if (this.#used.isFull()) throw new Refusal('proofs_exhausted', { retryAfterSeconds: lifetime });
-    // From the latest moment at which it could have been made.
-    this.#used.set(proof, true, this.#settings.now() + lifetime * 1000);
+  /**
+   * RFC 9449 §11.1. Two requests can't both pass, since nothing waits. A holder is one account at one client: a client
+   * can have a key for each of its tokens, and many people can have one client.
+   */
+  #useOnce(proof: string, { issuer, clientId, subject }: VerifiedToken): void {
+    const became = this.#used.add(proof, JSON.stringify([issuer, clientId, subject]));
+    if (became === 'used') throw new Refusal('proof_replayed');
+    if (became === 'no place') {
+      const retryAfterSeconds = proofLifetime(this.#settings.maxAgeSeconds);
+      throw new Refusal('proofs_exhausted', { retryAfterSeconds });
+    }
   }
 }
 
