@@ -56,6 +56,27 @@ describe('the card window', () => {
     expect(double.windows).toEqual([window]);
   });
 
+  it('shows a question that comes while the window before is still closing in a new one', async () => {
+    const home = newHome();
+    await openApp(home, ['--hidden']);
+    const first = allow(home, 'one.example');
+    const { window, page, question } = await cardWindow();
+    const isClosing = new Promise<void>((resolve) => {
+      // As in Electron: the page ends first.
+      window.close = () => {
+        window.emit('close', { preventDefault: () => undefined });
+        resolve();
+      };
+    });
+    void ask(page, 'interaction.answer', { id: question(), answer: 'no' });
+    await first.ended;
+    await isClosing;
+    pair({ name: 'editor', env: home.env, onCode: () => undefined }).catch(() => undefined);
+    await until('a window of its own', () => double.windows.length === 2 && double.windows[1]?.isVisible());
+    window.destroy();
+    expect(double.windows).toHaveLength(1);
+  });
+
   it('waits a moment after the connection of an app for what the app asks next', async () => {
     const home = newHome();
     const waits: { readonly ms: number; readonly end: () => void }[] = [];
