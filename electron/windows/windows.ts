@@ -124,7 +124,7 @@ export class Windows {
     try {
       await browser.loadURL(fragment === '' ? entryPage : `${entryPage}#${fragment}`);
     } catch (error) {
-      // Else an empty window would be brought forward for ever.
+      // Else an empty window would be brought forward forever.
       browser.destroy();
       throw error;
     }
