@@ -303,7 +303,9 @@ function tellOfMissingTray(env: NodeJS.ProcessEnv, { log, ...needs }: MissingTra
     ask: askOfTray,
   });
   app.on('window-all-closed', () => {
-    missingTray.windowsClosed().catch(() => log.write('desk: the choices can not be read'));
+    missingTray
+      .windowsClosed()
+      .catch(() => log.write('desk: a window at login could not be offered or set up'));
   });
 }
 

@@ -97,12 +97,13 @@ export class TrayController {
     const { signInPages, windows } = this.#parts;
     const asked = summary.questions.filter((question) => isCard(question) || signInPages.waits(question));
     const fresh = asked.filter(({ id }) => !this.#raised.has(id));
-    this.#raised = new Set(asked.map(({ id }) => id));
     await windows.updateCard({
       open: summary.questions.map(cardOf),
       cards: asked.map(cardOf),
       fresh: fresh.map(cardOf),
     });
+    // Afterwards: a card whose page could not be loaded is tried again at the next look.
+    this.#raised = new Set(asked.map(({ id }) => id));
   }
 
   /** What the person chose; yes where that can't be read. */

@@ -2,7 +2,7 @@
  * Listens on Linux for signals that mean a lock of the screen, which Electron doesn't report there: dbus-monitor
  * prints them, and this reads it.
  *
- * Invariant: it only listens, and tells of locks alone. Who fakes a signal locks the vault and opens nothing.
+ * Invariant: it only listens, and tells of locks alone. A faked signal locks the vault and opens nothing.
  * Without a bus or dbus-monitor nothing is heard, and `ended` says why.
  */
 import { spawn } from 'node:child_process';

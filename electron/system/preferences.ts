@@ -19,7 +19,7 @@ const choicesSchema = z.object({
   isTrayTold: z.boolean().default(false),
 });
 
-/** Start at login is the system's to remember, not ours: see login-item.ts. */
+/** Without the start at login, which the system remembers: see login-item.ts. */
 export type Choices = z.infer<typeof choicesSchema>;
 
 const sizeSchema = z.object({
@@ -60,7 +60,7 @@ export class PreferenceFile {
     }
   }
 
-  /** Where it stood is the system's to choose anew: the screen may be gone. */
+  /** Without the place, which the system chooses each time: the screen may be gone. */
   saveSize(window: string, { width, height }: Size): void {
     try {
       this.#open().set(`sizes.${window}`, { width, height });

@@ -117,6 +117,7 @@ class KeptListener {
   #state: ScreenLockState = 'starting';
   #listener: BusListener | undefined;
   #failures = 0;
+  #isLost = false;
   #cancelStart = (): void => undefined;
   #cancelLate = (): void => undefined;
   #cancelSteady = (): void => undefined;
@@ -152,6 +153,7 @@ class KeptListener {
 
   #listening(): void {
     this.#cancelLate();
+    this.#isLost = false;
     this.#become('listening');
     this.#cancelSteady = this.#after(steadyAfter, () => (this.#failures = 0));
   }
@@ -163,9 +165,15 @@ class KeptListener {
     this.#become(why === 'noBus' && this.#signals.bus === 'system' ? 'noSystemBus' : why);
     const pause = pauses[this.#failures];
     this.#failures += 1;
-    // Once: the person who unlocks then goes on without it, and the switch says so.
-    if (this.#failures === pauses.length + 1) this.#options.onLost();
+    if (this.#failures > pauses.length) this.#lose();
     this.#cancelStart = this.#after(pause ?? longPause, () => this.#start());
+  }
+
+  /** Told once: the person who unlocks then goes on without it, and the switch says so until it listens again. */
+  #lose(): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    this.#options.onLost();
   }
 
   #become(state: ScreenLockState): void {

@@ -32,8 +32,8 @@ export class SignInPages {
   readonly #parts: SignInPageParts;
   /** By resource: when the person allowed something there. */
   readonly #allowed = new Map<string, number>();
-  /** By resource: sign-ins that the person started, and whose page hasn't opened yet. */
-  readonly #started = new Map<string, number>();
+  /** By resource: sign-ins under way that the person started, and how many pages may still open for them. */
+  readonly #started = new Map<string, { running: number; pages: number }>();
   /** Ids of the sign-ins whose page has opened. */
   readonly #opened = new Set<string>();
   /** Addresses that the person said yes to on their own cards. */
@@ -56,11 +56,17 @@ export class SignInPages {
   /** A sign-in that the person started, at this resource: one page of it may open. */
   async withPage<T>(resource: string, signIn: () => Promise<T>): Promise<T> {
     const name = nameOf(resource);
-    this.#started.set(name, (this.#started.get(name) ?? 0) + 1);
+    const started = this.#started.get(name) ?? { running: 0, pages: 0 };
+    this.#started.set(name, started);
+    started.running += 1;
+    started.pages += 1;
     try {
       return await signIn();
     } finally {
-      this.#takeStart(name);
+      started.running -= 1;
+      // Each of those that go on may still open its page; one that ended without a page leaves none over.
+      started.pages = Math.min(started.pages, started.running);
+      if (started.running === 0) this.#started.delete(name);
     }
   }
 
@@ -78,7 +84,7 @@ export class SignInPages {
     if ((kind !== 'login' && kind !== 'device') || startedBy === 'window' || this.#opened.has(id))
       return false;
     const name = nameOf(resource);
-    return !this.#started.has(name) && !this.#isAllowed(name);
+    return !this.#mayOpen(name) && !this.#isAllowed(name);
   }
 
   /** The person clicked this very question. Throws `not_found` where it is no sign-in, or over. */
@@ -104,11 +110,15 @@ export class SignInPages {
     if (waiting) await this.open(waiting.id);
   }
 
+  #mayOpen(name: string): boolean {
+    return (this.#started.get(name)?.pages ?? 0) > 0;
+  }
+
   #takeStart(name: string): boolean {
-    const left = (this.#started.get(name) ?? 0) - 1;
-    if (left > 0) this.#started.set(name, left);
-    else this.#started.delete(name);
-    return left >= 0;
+    const started = this.#started.get(name);
+    if (!started || started.pages === 0) return false;
+    started.pages -= 1;
+    return true;
   }
 
   #takeAllowed(name: string): boolean {

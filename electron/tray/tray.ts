@@ -1,7 +1,7 @@
 /**
  * The icon in the tray, and its menu.
  *
- * Invariant: shows the last state it was given; a click only reports what was onAction.
+ * Invariant: shows the last state it was given; a click only reports the action of its row.
  */
 import { Menu, nativeTheme, Tray } from 'electron';
 import type { MenuItemConstructorOptions, NativeTheme } from 'electron';
@@ -55,7 +55,7 @@ export class TrayIcon {
     this.#tray.setImage(this.#icon());
     this.#tray.setToolTip(words().tray[trayState(state)]);
     const rows = menuRows(state);
-    // A menu that is made anew closes under the hand that has it open.
+    // A new menu closes the one that the person has open.
     if (JSON.stringify(rows) === this.#rows) return;
     this.#rows = JSON.stringify(rows);
     this.#tray.setContextMenu(Menu.buildFromTemplate(this.#items(rows)));

@@ -111,7 +111,7 @@ function appHandlers(parts: HandlerParts): Handlers {
       // The vault would stay open behind a locked screen: no page decides that by itself.
       if (lockWithScreen === false && (await screenChoice.isOn())) guard.approve();
       if (lockWithScreen !== undefined) await screenChoice.set(lockWithScreen);
-      // The system's to remember: it must work where our own file can't be read.
+      // The system remembers it, so it works where our own file can't be read.
       if (openAtLogin !== undefined) await loginItem.set(openAtLogin);
       if (Object.values(choices).some((choice) => choice !== undefined)) preferences.choose(choices);
       parts.preferencesChanged();
@@ -164,7 +164,7 @@ async function answerQuestion(
   // The broker opens it after this yes.
   if (question?.kind === 'url') signInPages.allowAddress(question.url ?? '');
   const answer = await owner.call('interaction.answer', params);
-  // Of a command's permission no page follows: no program waits for a token.
+  // A command's permission leads to no page: no program waits for a token.
   if (leadsToPage(question)) signInPages.allowPage(question?.resource ?? '');
   return answer;
 }

@@ -79,7 +79,7 @@ export class ClientSetup {
   }): Promise<ResultOn<'setup.apply'>> {
     const last = this.#last;
     if (last?.id !== look) throw lookedAgain();
-    // Each look pays for one change: the files say something else afterwards.
+    // A look counts for one change: afterwards the files say something else.
     this.#last = undefined;
     const chosen = new Set(entries);
     const files = last.files.map((file) => ({

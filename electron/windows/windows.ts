@@ -124,7 +124,7 @@ export class Windows {
     try {
       await browser.loadURL(fragment === '' ? entryPage : `${entryPage}#${fragment}`);
     } catch (error) {
-      // Else an empty window would be brought forward for ever.
+      // Else an empty window would be brought forward forever.
       browser.destroy();
       throw error;
     }
@@ -194,8 +194,10 @@ export class Windows {
     });
     // The card's is that of its card.
     if (name === 'main') browser.on('close', () => preferences.saveSize(name, browser.getNormalBounds()));
-    browser.on('closed', () => this.#open.delete(name));
     const window = { browser, guard, updateGuard };
+    const forget = (): void => void (this.#open.get(name) === window && this.#open.delete(name));
+    // Its page takes a moment to end: what comes meanwhile is shown in a window of its own.
+    browser.on('close', forget).on('closed', forget);
     this.#open.set(name, window);
     return window;
   }

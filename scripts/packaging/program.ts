@@ -19,7 +19,7 @@ export const { version } = JSON.parse(readFileSync(path.join(root, 'package.json
 export const nodePackage = path.join(modules, `node-linux-${process.arch}`);
 
 /** What is loaded of each package that stays outside the bundle; paths go from node_modules. */
-export const nativeFiles: readonly string[] = [
+const nativeFiles: readonly string[] = [
   'koffi/package.json',
   'koffi/index.js',
   'koffi/src/koffi/index.js',

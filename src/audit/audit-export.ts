@@ -9,7 +9,7 @@ import { readRow } from './audit-row.ts';
 import type { StoredRow } from './audit-row.ts';
 
 /** Rows that `tailAudit` returns at most: some hundred kilobytes, well within one frame of the socket. */
-export const maxTail = 1000;
+const maxTail = 1000;
 
 /**
  * The last `count` rows, oldest first, without lines that aren't rows. With `about`, an id: only rows that name it.

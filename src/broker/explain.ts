@@ -195,7 +195,7 @@ function audienceSentence({ state, audience, issuer }: Grant): Pick<Explanation,
   if (state.kind !== 'active') return {};
   if (audience === 'unbound') {
     return {
-      audience: `The token of ${quoted(issuer)} names no server: it may be good at other servers too.`,
+      audience: `The token of ${quoted(issuer)} names no server: it may work at other servers too.`,
     };
   }
   if (audience !== 'other') return {};

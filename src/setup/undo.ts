@@ -53,7 +53,7 @@ export async function undoSetup({ stateFolder, ask }: SetupHome): Promise<Undone
 export const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 /** Throws `file_unreadable`. */
-export async function undoFile(backup: BackedUpFile): Promise<Undone> {
+async function undoFile(backup: BackedUpFile): Promise<Undone> {
   const { file } = backup;
   const found = await readConfig(file);
   if (!found) return { file, outcome: 'gone' };

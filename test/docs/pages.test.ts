@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { statements } from '../../src/cli/main.ts';
 import { helpOf } from '../../src/cli/terminal/help.ts';
 import { shownOptions } from '../../src/cli/terminal/statement.ts';
+import { isSettingName, live, standing } from '../../src/daemon/settings/settings.ts';
 import { anchors, codeBlocks, page, pages, prose, root, section, tableRows } from './pages.ts';
 
 interface Manifest {
@@ -154,6 +155,9 @@ describe('docs/serve.md', () => {
   });
 });
 
+const namesIn = (text: string): readonly string[] =>
+  [...text.matchAll(/`(\w+)`/g)].map(([, name = '']) => name).toSorted();
+
 describe('docs/settings.md', () => {
   const text = page('docs/settings.md').text;
 
@@ -165,5 +169,21 @@ describe('docs/settings.md', () => {
     const read = new Set([...source.matchAll(/\bKEYTURN_[A-Z_]*[A-Z]\b/g)].map(([name]) => name));
     expect(read.size).toBeGreaterThan(3);
     expect([...read].filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  it.each(['docs/settings.md', 'docs/cli.md'])('is of one mind with %s about what counts at once', (file) => {
+    const [, named = ''] =
+      /((?:`\w+`(?:,\s+|\s+and\s+|\s+))+)(?:take effect|are in force) at once/.exec(page(file).text) ?? [];
+    expect(namesIn(named)).toEqual(
+      Object.keys(live)
+        .filter((name) => isSettingName(name) && live[name])
+        .toSorted(),
+    );
+  });
+
+  it('names every setting that counts at a desk only where the vault has it too', () => {
+    const [, named = ''] = /counts only if the vault has the same value: ([\s\S]*?)\n\n/.exec(text) ?? [];
+    const confirmed = Object.entries(standing).filter(([, kind]) => kind === 'confirmed');
+    expect(confirmed.map(([name]) => name).filter((name) => !namesIn(named).includes(name))).toEqual([]);
   });
 });

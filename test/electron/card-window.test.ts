@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { connect, pair } from '../../src/client/index.ts';
 import type { After } from '../../src/ipc/wire/timer.ts';
-import { double } from '../support/electron/electron-double.ts';
+import { double, powerMonitor } from '../support/electron/electron-double.ts';
 import { newHome, type TestHome, until } from '../support/home.ts';
 import { ask, openApp, startInDouble, valueOf } from './rig.ts';
 
@@ -54,6 +54,42 @@ describe('the card window', () => {
     await until('the next question is seen', () => question() !== shown && window.isVisible());
     expect(window.isFocused()).toBe(false);
     expect(double.windows).toEqual([window]);
+  });
+
+  it('shows a question that comes while the window before is still closing in a new one', async () => {
+    const home = newHome();
+    await openApp(home, ['--hidden']);
+    const first = allow(home, 'one.example');
+    const { window, page, question } = await cardWindow();
+    const isClosing = new Promise<void>((resolve) => {
+      // As in Electron: the page ends first.
+      window.close = () => {
+        window.emit('close', { preventDefault: () => undefined });
+        resolve();
+      };
+    });
+    void ask(page, 'interaction.answer', { id: question(), answer: 'no' });
+    await first.ended;
+    await isClosing;
+    pair({ name: 'editor', env: home.env, onCode: () => undefined }).catch(() => undefined);
+    await until('a window of its own', () => double.windows.length === 2 && double.windows[1]?.isVisible());
+    window.destroy();
+    expect(double.windows).toHaveLength(1);
+  });
+
+  it('comes up with the next look where its page could not be loaded at first', async () => {
+    const home = newHome();
+    await openApp(home, ['--hidden']);
+    const served = double.protocols.get('keyturn-app');
+    double.protocols.delete('keyturn-app');
+    const asked = allow(home, 'one.example');
+    await until('it could not be loaded', () => double.leaked.length > 0 && double.windows.length === 0);
+    if (served) double.protocols.set('keyturn-app', served);
+    double.leaked.length = 0;
+    powerMonitor.emit('resume');
+    const { page, question } = await cardWindow();
+    void ask(page, 'interaction.answer', { id: question(), answer: 'no' }).catch(() => undefined);
+    expect(await asked.ended).toMatchObject({ code: 4 });
   });
 
   it('waits a moment after the connection of an app for what the app asks next', async () => {

@@ -339,6 +339,23 @@ describe('a sign-in’s page', () => {
     expect(opened).toEqual([url]);
   });
 
+  it('opens for a sign-in of the person’s also where an earlier one there has ended with its page', async () => {
+    const { pages, opened } = setUp();
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const earlier = pages.withPage(resource, () => first.promise);
+    await pages.openIfAllowed(url);
+    const later = pages.withPage(resource, () => second.promise);
+    first.resolve();
+    await earlier;
+    await pages.openIfAllowed(url);
+    await pages.openIfAllowed(url);
+    expect(opened).toEqual([url, url]);
+    second.resolve();
+    await later;
+    await pages.openIfAllowed(url);
+    expect(opened).toEqual([url, url]);
+  });
+
   it.each(['javascript:alert(1)', 'file:///etc/passwd', 'http://login.example/'])(
     'never opens %s',
     async (page) => {

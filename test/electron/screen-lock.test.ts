@@ -104,6 +104,11 @@ it('tells that it is lost when it is killed again and again, and hears again onc
     if (times > 0) await passPause(watched);
   }
   expect(watched.lost).toBe(1);
+  await until('it listens', () => watched.lock.state === 'listening' && listener() > 0);
+  // The switch says again that locks are heard, so their loss locks again.
+  process.kill(listener(), 'SIGKILL');
+  await until('it is lost again', () => watched.lost === 2);
+  await passPause(watched);
   await until('it listens', () => watched.lock.state === 'listening');
   say('org.gnome.ScreenSaver', true);
   await until('the lock is heard', () => watched.locked > 0);

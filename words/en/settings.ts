@@ -178,7 +178,7 @@ export const settings = {
     overrideDangers: {
       'issuer-mismatch':
         'Danger: anybody who can change that document can send you to a sign-in page of their own.',
-      'no-resource': 'Danger: its tokens may be good at other servers too, so each of those could use yours.',
+      'no-resource': 'Danger: its tokens may work at other servers too, so each of those could use yours.',
       'no-pkce-metadata':
         'Danger: if it doesn’t check, another program on this computer that catches the code can use it.',
       audience:

@@ -9,7 +9,7 @@ import type { UseSum } from '../../state/uses.ts';
 import { keyItem } from '../servers/api-key.tsx';
 
 /** Apps, and servers, in one picture: more can’t be told apart. The lists have all of them. */
-export const maxNodes = 12;
+const maxNodes = 12;
 
 export interface AppNode {
   readonly id: string;

@@ -50,8 +50,6 @@ export const signInCauses = [
   'keyWanted',
 ] as const;
 
-export type SignInCause = (typeof signInCauses)[number];
-
 const stateSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('active') }),
   z.object({

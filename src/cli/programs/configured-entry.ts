@@ -17,7 +17,7 @@ interface Configured {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export function configuredEntry({ name, resource }: Entry, env = process.env): Configured {
+function configuredEntry({ name, resource }: Entry, env = process.env): Configured {
   const [command, ...before] = ownCommand(env);
   const needed = neededVariables(env);
   return {

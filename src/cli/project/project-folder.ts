@@ -37,7 +37,7 @@ export async function withProjectAccount<P extends TokenGetParams>(params: P): P
 }
 
 /** Undefined where there is no file, and where the working folder is gone. */
-export function projectFolder(): ProjectFolder | undefined {
+function projectFolder(): ProjectFolder | undefined {
   const start = workingFolder();
   if (start === undefined) return undefined;
   const home = canonicalHome();

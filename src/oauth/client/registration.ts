@@ -13,7 +13,7 @@ import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 export const dynamicAuthMethods = ['none', 'client_secret_basic', 'client_secret_post'] as const;
 
 /** The JWS algorithms for private_key_jwt. Most servers support ES256 and RS256; some newer ones require the others. */
-export const signingAlgs = ['ES256', 'RS256', 'PS256', 'EdDSA'] as const;
+const signingAlgs = ['ES256', 'RS256', 'PS256', 'EdDSA'] as const;
 
 export type SigningAlg = (typeof signingAlgs)[number];
 

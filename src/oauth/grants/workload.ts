@@ -128,7 +128,7 @@ function moment(seconds: number): string {
 }
 
 /** `hint`: what to do. */
-export function invalidAssertion(problem: string, hint: string): KeyturnError {
+function invalidAssertion(problem: string, hint: string): KeyturnError {
   return new KeyturnError('assertion_invalid', `The assertion of this workload can't be used: ${problem}.`, {
     rule: 'RFC 7523 §3',
     hint,

@@ -9,7 +9,7 @@ import { maxLength } from '../../wire/limits.ts';
 import { id, instant, shownName, url } from './values.ts';
 
 /** As it can stand in a command. */
-export const proxyName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/);
+const proxyName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/);
 
 /** Below these, ports belong to the system. */
 const lowestPort = 1024;
@@ -18,7 +18,7 @@ const highestPort = 65_535;
 const proxyPort = z.int().min(lowestPort).max(highestPort);
 
 /** `starting`: its process has not said anything yet. `portTaken`: another program listens there. */
-export const proxyState = z.literal(['open', 'starting', 'portTaken', 'failed']);
+const proxyState = z.literal(['open', 'starting', 'portTaken', 'failed']);
 
 export const proxy = z.object({
   id,

@@ -24,7 +24,7 @@ const malformed = { status: 400, error: 'invalid_request' } as const;
 const invalid = { status: 401, error: 'invalid_token' } as const;
 const wrongProof = { status: 401, error: 'invalid_dpop_proof' } as const;
 
-export const refusalRows = {
+const refusalRows = {
   insecure_transport: { ...malformed, description: 'This server answers over https only' },
   path_ambiguous: { ...malformed, description: 'The path can be read in more than one way' },
   unknown_path: { status: 404, description: 'There is nothing here' },
