@@ -42,6 +42,7 @@ const nothing: Summary = {
   questions: [],
   servers: [],
   isLocked: false,
+  isVaultFailed: false,
   rows: [],
   needsPassphrase: false,
   isOnline: true,

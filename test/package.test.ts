@@ -1,6 +1,6 @@
 /** The package as users get it: packed, installed where nothing else is, and used. */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { homeInWorld, newHome } from './support/home.ts';
 import { readTree, staticClosure } from './support/source/imports.ts';
 import { verdictOn } from './support/servers/notebook.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
 
 const run = promisify(execFile);
 const root = path.join(import.meta.dirname, '..');
@@ -141,7 +142,10 @@ describe('installed in an empty folder', () => {
   });
 
   it('names the package that `keyturn serve` wants besides, with the command that installs it', async () => {
-    const refused = await newHome({ bin: bin() }).keyturn(['serve']);
+    const config = path.join(temporaryFolder(), 'serve.json');
+    // Any free port: the ports by default may be taken.
+    writeFileSync(config, JSON.stringify({ authorizationServer: { port: 0 }, protectedServer: { port: 0 } }));
+    const refused = await newHome({ bin: bin() }).keyturn(['serve', '--config', config]);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain('npm install oidc-provider@9');
   });

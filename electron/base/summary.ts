@@ -20,11 +20,16 @@ export type Pause = NonNullable<z.output<typeof methods.status.result>['pause']>
 /** By us, by the system's keyring, or because nobody has chosen a passphrase yet. */
 const lockedStates: ReadonlySet<string> = new Set(['new', 'locked', 'keychainLocked']);
 
+/** In which the vault keeps tokens back all the same, as the window's banner says. */
+const failedStates: ReadonlySet<string> = new Set(['waiting', 'absent', 'crashed', 'full', 'damaged']);
+
 export interface Summary {
   readonly questions: readonly Question[];
   /** Without those that were revoked. */
   readonly servers: readonly Server[];
   readonly isLocked: boolean;
+  /** The vault can't be used, and no lock is the reason. */
+  readonly isVaultFailed: boolean;
   /** All access is paused. */
   readonly pause?: Pause | undefined;
   /** Newest rows of the audit log, the newest first. */
@@ -50,6 +55,7 @@ export async function readSummary(owner: Pick<InProcessOwner, 'call'>, isOnline:
     questions: interactions.parse(open).interactions,
     servers: grants.parse(listed).grants.filter(({ state }) => state !== 'revoked'),
     isLocked: lockedStates.has(vaultState.state),
+    isVaultFailed: failedStates.has(vaultState.state),
     pause,
     rows: audit.parse(tail).rows.toReversed(),
     needsPassphrase: vaultKey === 'passphrase',
@@ -85,13 +91,14 @@ export function isSignedOut({ state }: Server): boolean {
 }
 
 /** One word for the whole, the most pressing first. */
-const trayStates = ['waiting', 'locked', 'paused', 'offline', 'signedOut', 'fine'] as const;
+const trayStates = ['waiting', 'locked', 'vaultFailed', 'paused', 'offline', 'signedOut', 'fine'] as const;
 export type TrayState = (typeof trayStates)[number];
 
 /** What the icon shows: few enough shapes that they differ at 16 pixels. The tooltip has the word. */
 const trayShapes = {
   waiting: 'waiting',
   locked: 'held',
+  vaultFailed: 'trouble',
   paused: 'held',
   offline: 'trouble',
   signedOut: 'trouble',
@@ -102,9 +109,11 @@ export type TrayShape = (typeof trayShapes)[TrayState];
 
 export const trayShape = (summary: Summary): TrayShape => trayShapes[trayState(summary)];
 
-export function trayState({ questions, servers, isLocked, pause, isOnline }: Summary): TrayState {
+export function trayState(summary: Summary): TrayState {
+  const { questions, servers, isLocked, isVaultFailed, pause, isOnline } = summary;
   if (questions.length > 0) return 'waiting';
   if (isLocked) return 'locked';
+  if (isVaultFailed) return 'vaultFailed';
   if (pause) return 'paused';
   if (!isOnline) return 'offline';
   return servers.some(isSignedOut) ? 'signedOut' : 'fine';

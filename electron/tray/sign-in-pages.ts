@@ -34,7 +34,7 @@ export class SignInPages {
   readonly #allowed = new Map<string, number>();
   /** By resource: sign-ins under way that the person started, and how many pages may still open for them. */
   readonly #started = new Map<string, { running: number; pages: number }>();
-  /** Ids of the sign-ins whose page has opened. */
+  /** Ids of the sign-ins under way whose page has opened. */
   readonly #opened = new Set<string>();
   /** Addresses that the person said yes to on their own cards. */
   readonly #addresses = new Map<string, number>();
@@ -132,6 +132,8 @@ export class SignInPages {
 
   async #openPage({ id }: Question, url: string): Promise<void> {
     await this.#open(url);
+    const open = new Set((await this.#parts.questions()).map((question) => question.id));
+    for (const earlier of this.#opened) if (!open.has(earlier)) this.#opened.delete(earlier);
     this.#opened.add(id);
   }
 

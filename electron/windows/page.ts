@@ -32,6 +32,7 @@ const policy = [
   "img-src 'self'",
   "font-src 'self'",
   "base-uri 'none'",
+  "worker-src 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ');

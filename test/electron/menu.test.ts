@@ -41,6 +41,7 @@ const fine: MenuState = {
   questions: [],
   servers: [server('active')],
   isLocked: false,
+  isVaultFailed: false,
   rows: [],
   isOnline: true,
   needsPassphrase: false,
@@ -55,6 +56,7 @@ describe('the icon', () => {
     ['signedOut', { servers: [server('active'), server('loginRequired')] }],
     ['offline', { isOnline: false, servers: [server('loginRequired')] }],
     ['paused', { pause: { since: 1 }, isOnline: false }],
+    ['vaultFailed', { isVaultFailed: true, pause: { since: 1 }, isOnline: false }],
     ['locked', { isLocked: true, pause: { since: 1 }, isOnline: false }],
     ['waiting', { questions: [question('allow')], isLocked: true, isOnline: false }],
   ] as const)('shows %s, the most pressing first', (state, change) => {
@@ -87,7 +89,8 @@ describe('the icon', () => {
       ...shown,
       trayShape({ ...fine, pause: { since: 1 } }),
       trayShape({ ...fine, isLocked: true }),
-    ]).toEqual(['fine', 'trouble', 'held', 'held']);
+      trayShape({ ...fine, isVaultFailed: true }),
+    ]).toEqual(['fine', 'trouble', 'held', 'held', 'trouble']);
   });
 });
 

@@ -8,6 +8,7 @@ export const desktop: Translation<typeof english> = {
     waiting: 'Keyturn: Eine Anfrage wartet auf Sie',
     signedOut: 'Keyturn: Ein Server braucht eine Anmeldung',
     locked: 'Keyturn: gesperrt',
+    vaultFailed: 'Keyturn: Der Tresor ist nicht benutzbar',
     paused: 'Keyturn: Aller Zugriff ist angehalten',
     offline: 'Keyturn: offline',
   },

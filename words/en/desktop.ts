@@ -5,6 +5,7 @@ export const desktop = {
     waiting: 'Keyturn: a request waits for you',
     signedOut: 'Keyturn: a server needs a sign-in',
     locked: 'Keyturn: locked',
+    vaultFailed: 'Keyturn: the vault can’t be used',
     paused: 'Keyturn: all access is paused',
     offline: 'Keyturn: offline',
   },

@@ -5,9 +5,11 @@
  * The client gets each refusal too, in its protocol.
  */
 import { exitCodes, KeyturnError, reasons } from '../../base/errors.ts';
+import { locate } from '../../client/connect.ts';
 import { endpointUrl } from '../../client/endpoint-url.ts';
 import type { NamedAccount } from '../../bridge/server/authorized-fetch.ts';
 import type { Connection } from '../../client/connection.ts';
+import { clientKeyFile } from '../../client/key-file.ts';
 import { kinds } from '../asking/asked.ts';
 import { withProjectAccount } from '../project/project-folder.ts';
 import { startEntry } from '../programs/entry.ts';
@@ -81,6 +83,8 @@ const carry = defineCommand(statement, async ({ operands: [url], options }) => {
   if (options.json) throw new UsageError('--json goes with --connect');
   const named = await projectAccount(endpoint.href);
   const entry = { name: as ?? entryName(endpoint), resource: endpoint.href, ...named };
+  // Before a client speaks: it would not see why its server does not start.
+  clientKeyFile(locate().paths, entry.name);
   const headers = await headersFrom(
     { ...(header && { header }), ...(files && { 'header-file': files }) },
     endpoint.href,

@@ -231,9 +231,10 @@ describe('the arguments of mcp-remote', () => {
   it.each([
     [['--static-oauth-client-info', '{"client_id":"a"}'], 'keyturn register ISSUER --client-id ID'],
     [['--header', 'Authorization: Bearer x'], 'keyturn key set'],
+    [['--as', 'a bad name'], 'Use up to 64 letters, digits, dots, dashes and underscores'],
     [['--no-such-flag'], 'There is no option \\"--no-such-flag\\" here'],
   ])(
-    'the argument %j of mcp-remote is refused to the client, with what to use instead',
+    'the argument %j, of mcp-remote or wrong, is refused to the client, with what to use instead',
     async (args, said) => {
       const { home, resource } = await homeInWorld();
       const error = await refusalOf(clientOf(home, resource, ...args));
