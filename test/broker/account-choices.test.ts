@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TokenRequest } from '../../src/broker/questions/token-request.ts';
 import type { Grant } from '../../src/broker/records/grant.ts';
+import { grantAnswer } from '../../src/daemon/methods/answers.ts';
 import { tokenGet } from '../../src/ipc/protocol/schemas/token-schema.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
@@ -248,5 +249,51 @@ describe('a program that may use several accounts', () => {
       { grants: [work.id, home.id], account: 'work' },
     ]);
     expect(await rig.ask({ interaction: 'never' })).toMatchObject({ account: 'work' });
+  });
+});
+
+describe('a program that was allowed without an account, where several are signed in', () => {
+  /** `editor` may have any scope until the owner ends it, as `keyturn allow` without an account says. */
+  async function unnamed() {
+    const ground = await twoAccounts();
+    await ground.rig.parts.permissions.end('editor', ground.rig.endpoint);
+    await allow(ground.rig, []);
+    const permission = () => ground.rig.parts.permissions.of('editor', ground.rig.clock.wall())[0];
+    return { ...ground, permission };
+  }
+
+  it('a program that was allowed without an account is asked about once, and keeps its scopes and its end', async () => {
+    const { rig, home, permission } = await unnamed();
+    const asked = rig.ask();
+    expect(await answer(rig, 'yes', 'home')).toMatchObject({ accounts: ['work', 'home'] });
+    expect(await asked).toMatchObject({ account: 'home' });
+    expect(permission()).toMatchObject({ grants: [home.id], account: 'home' });
+    expect(permission()).not.toHaveProperty('scope');
+    expect(permission()).not.toHaveProperty('until');
+    expect(await rig.ask({ interaction: 'never' })).toMatchObject({ account: 'home' });
+    expect(await refusal(rig.ask({ account: 'work', interaction: 'never' }))).toMatchObject({
+      reason: 'consent_required',
+    });
+  });
+
+  it('a program that was allowed without an account is refused with the accounts where nobody may be asked', async () => {
+    const { rig } = await unnamed();
+    expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({
+      reason: 'account_required',
+      message: expect.stringContaining('"work", "home"'),
+      hint: `Allow it one by name, e.g. keyturn allow editor ${rig.endpoint} --account "work"`,
+    });
+  });
+
+  it('a program that was allowed without an account is shown at no sign-in before one is chosen', async () => {
+    const { rig, work, home } = await unnamed();
+    const owner = { role: 'owner' } as Parameters<typeof grantAnswer>[2];
+    const shown = () =>
+      [work, home].map(({ id }) => grantAnswer(rig.broker, rig.parts.grants.byId(id) ?? work, owner).clients);
+    expect(shown()).toEqual([[], []]);
+    const asked = rig.ask();
+    await answer(rig, 'yes', 'home');
+    await asked;
+    expect(shown()).toEqual([[], ['editor']]);
   });
 });

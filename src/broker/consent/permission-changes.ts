@@ -17,7 +17,7 @@ import type { ApiKeys } from '../records/api-key.ts';
 import { cliClientId } from '../records/local-client.ts';
 import { covers, isBoundTo, isRefused } from '../records/permission.ts';
 import type { AsRead, Permission, PermissionKey } from '../records/permission.ts';
-import { keptAccount } from './grant-choice.ts';
+import { grantsOfChoice, keptAccount } from './grant-choice.ts';
 import type { AccessRequest, CurrentPermissions, CurrentPermissionsParts } from './current-permissions.ts';
 
 export interface PermissionChangesParts extends CurrentPermissionsParts {
@@ -96,9 +96,15 @@ export class PermissionChanges {
     else await this.set(permission);
   }
 
-  /** The account of a permission, for requests that name none. Throws `conflict` where the user decided otherwise meanwhile. */
+  /**
+   * The account of a permission, for requests that name none. A permission that names no grant yet is bound to those of
+   * the account, and keeps its scopes and its end. Throws `conflict` where the user decided otherwise meanwhile.
+   */
   async choose(permission: Permission, account: string): Promise<void> {
-    await this.#replace(permission, { ...permission, account });
+    const there = this.#parts.grants.forEndpoint(permission.endpoint, account);
+    const bound = grantsOfChoice(permission, account, there);
+    const grants = bound.length > 0 ? { grants: [...bound] } : {};
+    await this.#replace(permission, { ...permission, account, ...grants });
   }
 
   /** A no. */
