@@ -16,6 +16,7 @@ import type { BrokerParts } from './parts.ts';
 import type { PendingRequest } from './pending-request.ts';
 import type { Decision } from './questions/answer.ts';
 import { answerInTime } from './questions/answer-in-time.ts';
+import { isLiving } from './records/grant.ts';
 import type { Grant } from './records/grant.ts';
 import { cliClientId, isChild } from './records/local-client.ts';
 import { isBound, namesGrant } from './records/permission.ts';
@@ -82,11 +83,17 @@ export class AccountChoices {
   #namesOther(pending: PendingRequest, project: Project): KeyturnError {
     const { access, endpoint } = pending;
     const permissions = this.#consent.current.all(access);
-    const named = this.#parts.grants
-      .forEndpoint(endpoint)
-      .filter(({ id }) => permissions.some((permission) => namesGrant(permission, id)));
-    const permitted = [...new Set(named.map(({ account }) => account))];
-    return accountRefusals.folderNamesOther(this.#named(pending, project), permitted);
+    const there = this.#parts.grants.forEndpoint(endpoint);
+    const permitted = accountsOf(
+      there.filter(({ id }) => permissions.some((permission) => namesGrant(permission, id))),
+    );
+    const signedIn = accountsOf(there.filter(isLiving));
+    const named = this.#named(pending, project);
+    if (signedIn.includes(project.account)) return accountRefusals.folderNamesOther(named, permitted);
+    // A program learns of no account that it may not use. The command line is the owner's.
+    return access.clientId === cliClientId
+      ? accountRefusals.folderNamesUnknown(named, 'Signed in there', signedIn)
+      : accountRefusals.folderNamesUnknown(named, `${named.name} may use there`, permitted);
   }
 
   /**
@@ -209,6 +216,8 @@ export class AccountChoices {
     return [clientId, endpoint, clientId === cliClientId ? '' : (asker?.run ?? '')];
   }
 }
+
+const accountsOf = (grants: readonly Grant[]): string[] => [...new Set(grants.map(({ account }) => account))];
 
 /** A path at the far end of a forward is of another machine. */
 export function placeOf({ clients }: Pick<BrokerParts, 'clients'>, clientId: string, folder: string): string {

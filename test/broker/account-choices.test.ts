@@ -121,7 +121,29 @@ describe('a project file', () => {
       hint: expect.stringContaining('It may use no account there'),
     });
     expect(rig.parts.interactions.list()).toEqual([]);
-    expect(await refusal(inFolder(rig, 'nobody'))).toMatchObject({ reason: 'consent_required' });
+  });
+
+  it('a project file that names an account as whom nobody is signed in says so, and names only accounts that the program may use', async () => {
+    const { rig, work } = await twoAccounts();
+    await rig.parts.permissions.end('editor', rig.endpoint);
+    await allow(rig, [work]);
+    const login = `keyturn login ${rig.endpoint} --account "hme"`;
+    const typed = (known: string) => ({
+      reason: 'consent_required',
+      message: expect.stringContaining('nobody is signed in there as "hme"'),
+      hint: `${known}. Correct the line in .keyturn.toml, or add the account: ${login}`,
+    });
+    expect(await refusal(inFolder(rig, 'hme'))).toMatchObject(typed('editor may use there: "work"'));
+    await rig.broker.consent.decide({
+      clientId: 'cli',
+      endpoint: rig.endpoint,
+      decision: 'allow',
+      createdAt: rig.clock.wall(),
+      grants: [work.id],
+    });
+    const byCommand = refusal(inFolder(rig, 'hme', { clientId: 'cli' }));
+    expect(await byCommand).toMatchObject(typed('Signed in there: "work", "home"'));
+    expect(rig.parts.interactions.list()).toEqual([]);
   });
 
   it('a project file gives nothing where the permission ends while its question waits', async () => {

@@ -64,6 +64,22 @@ export function folderNamesOther(
   );
 }
 
+/** A mistyped name, or an account that is still to be added. `known`: the accounts that `words` speak of. */
+export function folderNamesUnknown(
+  { endpoint, folder, account }: NamedByFolder,
+  words: string,
+  known: readonly string[],
+): KeyturnError {
+  return new KeyturnError(
+    'consent_required',
+    `The project file in ${quoted(folder)} names the account ${quoted(account)} at ${endpoint}; nobody is signed in there as ${quoted(account)}.`,
+    {
+      rule: 'A project file chooses among the accounts that a program may use, and allows none',
+      hint: `${words}: ${known.map(quoted).join(', ') || 'none'}. Correct the line in .keyturn.toml, or add the account: keyturn login ${shellWord(endpoint)} --account ${shellQuoted(account)}`,
+    },
+  );
+}
+
 export function folderUnconfirmed({ name, endpoint, folder, account }: NamedByFolder): KeyturnError {
   return new KeyturnError(
     'consent_required',
