@@ -285,7 +285,8 @@ describe.each(['keychain', 'memory'] as const)('a lock of the %s vault', (vault)
     expect(await home.ok(['audit', 'tail'])).toContain('locked');
     expect(await stateOf(home)).toBe('locked');
 
-    await home.ok(['unlock']);
+    const asks = 'keyturn: if your keychain asks for a password, answer there.\n';
+    expect((await home.keyturn(['unlock'])).stderr).toBe(vault === 'keychain' ? asks : '');
     expect((await program.getToken({ resource })).access_token).toBeTruthy();
     (await connect({ name: 'editor', env: home.env })).close();
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
