@@ -274,6 +274,32 @@ describe('a program that may use several accounts', () => {
   });
 });
 
+describe('the command line, which was allowed one account without an end', () => {
+  it('gets another one for an hour by a yes, beside a permission that stays as it was', async () => {
+    const { rig, work } = await twoAccounts();
+    await rig.broker.consent.decide({
+      clientId: 'cli',
+      endpoint: rig.endpoint,
+      decision: 'allow',
+      createdAt: rig.clock.wall(),
+      grants: [work.id],
+    });
+    const cli = { clientId: 'cli' };
+    expect(await rig.ask(cli)).toMatchObject({ account: 'work' });
+    const kept = rig.parts.permissions.of('cli', rig.clock.wall());
+    const asked = rig.ask({ ...cli, account: 'home' });
+    rig.parts.interactions.answer((await rig.question('allow')).id, 'yes');
+    expect(await asked).toMatchObject({ account: 'home' });
+    expect(rig.parts.permissions.of('cli', rig.clock.wall())).toEqual(kept);
+    expect(kept[0]).not.toHaveProperty('until');
+    expect(await rig.ask({ ...cli, interaction: 'never' })).toMatchObject({ account: 'work' });
+    rig.clock.advance(3_600_000);
+    const later = refusal(rig.ask({ ...cli, account: 'home', interaction: 'never' }));
+    expect(await later).toMatchObject({ reason: 'consent_required' });
+    expect(await rig.ask({ ...cli, interaction: 'never' })).toMatchObject({ account: 'work' });
+  });
+});
+
 describe('a program that was allowed without an account, where several are signed in', () => {
   /** `editor` may have any scope until the owner ends it, as `keyturn allow` without an account says. */
   async function unnamed() {

@@ -90,9 +90,9 @@ export class PermissionChanges {
     // The owner decided by a command while the card was open.
     if (before && covers(before, { ...access, scope: allowed.scope })) return;
     const permission = this.#widened(access, before, allowed, decision.time);
-    // A permission without an end must not get one from a shorter answer.
-    if (decision.run || decision.once || (before && decision.time !== undefined))
-      await this.#lease(permission, card, decision);
+    // A permission without an end must not get one from a shorter answer, nor fewer scopes.
+    const isShorter = decision.time !== undefined || (isCli(access) && before?.until === undefined);
+    if (decision.run || decision.once || (before && isShorter)) await this.#lease(permission, card, decision);
     else await this.set(permission);
   }
 
@@ -213,7 +213,7 @@ export class PermissionChanges {
     const refusedGrants = before?.refusedGrants?.filter((id) => !grants.includes(id)) ?? [];
     const { fixAtFirstToken: _, ...stays } = before ?? {};
     return {
-      ...(clientId === cliClientId ? { until: createdAt + cliLease } : {}),
+      ...(isCli(access) ? { until: createdAt + cliLease } : {}),
       ...stays,
       ...(time === undefined ? {} : { until: createdAt + time }),
       refused,
@@ -244,6 +244,8 @@ export class PermissionChanges {
     }
   }
 }
+
+const isCli = ({ clientId }: AccessRequest): boolean => clientId === cliClientId;
 
 const keyOf = ({ clientId, endpoint }: PermissionKey): string => JSON.stringify([clientId, endpoint]);
 
