@@ -245,7 +245,9 @@ def _folders(env: Environment) -> Tuple[Path, Path]:
 
 def _home_folders(env: Environment) -> Tuple[Path, Path]:
     if env.get("KEYTURN_HOME"):
-        home = Path(env["KEYTURN_HOME"]).absolute()
+        home = Path(env["KEYTURN_HOME"])
+        if not home.is_absolute():
+            raise _error("invalid_request", "KEYTURN_HOME is no absolute path", hint="Set it to an absolute path.")
         return home / "config", home / "run"
     user = Path(env["HOME"]) if "HOME" in env else Path.home()
     if not user.is_absolute():

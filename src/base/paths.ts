@@ -1,8 +1,8 @@
 /**
  * Where a home keeps its files: worked out from the environment, without a look at the disk.
  *
- * Invariant: two folders as KEYTURN_HOME never share a file. Unless KEYTURN_HOME says so, no file lies in a shared
- * temporary folder or in the folder where a command happens to run. The folders follow the XDG Base Directory rules
+ * Invariant: two folders as KEYTURN_HOME never share a file. No home is found from the folder where a
+ * command happens to run. Unless KEYTURN_HOME says so, no file lies in a shared temporary folder. The folders follow the XDG Base Directory rules
  * on Linux and Apple's on macOS.
  */
 import { homedir } from 'node:os';
@@ -24,10 +24,11 @@ export const deskCommandFile = ({ state }: HomePaths): string => path.join(state
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A relative KEYTURN_HOME counts from the working folder. Throws `invalid_request` if there is no home folder. */
+/** Throws `invalid_request` for a relative KEYTURN_HOME, and if there is no home folder. */
 export function homePaths(env: Environment = process.env, platform = process.platform): HomePaths {
   const moved = env['KEYTURN_HOME'];
   if (moved) {
+    if (!path.isAbsolute(moved)) throw notAbsolute('KEYTURN_HOME', moved);
     const home = path.resolve(moved);
     return {
       config: path.join(home, 'config'),
@@ -63,10 +64,17 @@ export function homePaths(env: Environment = process.env, platform = process.pla
 function userFolder(env: Environment): string {
   const home = env['HOME'] ?? accountFolder();
   if (home !== undefined && path.isAbsolute(home)) return home;
-  const problem = home ? `HOME is ${quoted(home)}, which is no absolute path` : 'HOME is empty';
-  throw new KeyturnError('invalid_request', `${problem}: Keyturn does not know where your files belong.`, {
+  throw notAbsolute('HOME', home);
+}
+
+function notAbsolute(name: 'HOME' | 'KEYTURN_HOME', value: string | undefined): KeyturnError {
+  const problem = value ? `${name} is ${quoted(value)}, which is no absolute path` : `${name} is empty`;
+  return new KeyturnError('invalid_request', `${problem}: Keyturn does not know where your files belong.`, {
     rule: "a home is in the user's own folder, never in the folder where a command happens to run",
-    hint: 'Set HOME to your home folder, or KEYTURN_HOME to a folder for Keyturn.',
+    hint:
+      name === 'HOME'
+        ? 'Set HOME to your home folder, or KEYTURN_HOME to a folder for Keyturn.'
+        : 'Set KEYTURN_HOME to the absolute path of a folder for Keyturn.',
   });
 }
 

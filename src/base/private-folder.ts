@@ -11,12 +11,12 @@ import { KeyturnError, quoted, Unreachable } from './errors.ts';
 import { checkPrivate, socketRule } from './private-file.ts';
 import { systemCode } from './system-error.ts';
 
-/** Makes a folder (0700) if there is none, then checks it. Throws `socket_unsafe`. */
+/** Makes a folder (0700) if there is none, then checks it. Throws `file_unreadable` where it can't be made, and `socket_unsafe`. */
 export function prepareFolder(folder: string): void {
   try {
     makeFolder(folder);
   } catch (error) {
-    throw new KeyturnError('socket_unsafe', `the folder ${quoted(folder)} can't be made`, {
+    throw new KeyturnError('file_unreadable', `the folder ${quoted(folder)} can't be made`, {
       hint: hasFileAbove(error)
         ? 'A part of its path is a file, not a folder: set KEYTURN_HOME to a folder.'
         : 'Set KEYTURN_HOME to a folder that you may write to.',

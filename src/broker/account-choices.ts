@@ -2,7 +2,8 @@
  * Which of its accounts a program uses at a server, where the request doesn't say it, or only a project file does: the
  * person is asked once.
  *
- * Invariants: a choice is among accounts that the program may use already, and gives no new access. What a project
+ * Invariants: a choice is among accounts that the program may use already, and gives no new access; or among those that
+ * are signed in, where the person allowed the program without naming one, and then it may use the chosen one only. What a project
  * file names counts only after a yes for that folder, server and account. A yes is kept before it counts; a no and a
  * "later" are not kept, and make the program's next question wait longer.
  */
@@ -15,9 +16,10 @@ import type { BrokerParts } from './parts.ts';
 import type { PendingRequest } from './pending-request.ts';
 import type { Decision } from './questions/answer.ts';
 import { answerInTime } from './questions/answer-in-time.ts';
+import { isLiving } from './records/grant.ts';
 import type { Grant } from './records/grant.ts';
 import { cliClientId, isChild } from './records/local-client.ts';
-import { namesGrant } from './records/permission.ts';
+import { isBound, namesGrant } from './records/permission.ts';
 import type { Permission } from './records/permission.ts';
 import * as accountRefusals from './refusals/account-refusals.ts';
 import * as refusals from './refusals/refusals.ts';
@@ -81,11 +83,17 @@ export class AccountChoices {
   #namesOther(pending: PendingRequest, project: Project): KeyturnError {
     const { access, endpoint } = pending;
     const permissions = this.#consent.current.all(access);
-    const named = this.#parts.grants
-      .forEndpoint(endpoint)
-      .filter(({ id }) => permissions.some((permission) => namesGrant(permission, id)));
-    const permitted = [...new Set(named.map(({ account }) => account))];
-    return accountRefusals.folderNamesOther(this.#named(pending, project), permitted);
+    const there = this.#parts.grants.forEndpoint(endpoint);
+    const permitted = accountsOf(
+      there.filter(({ id }) => permissions.some((permission) => namesGrant(permission, id))),
+    );
+    const signedIn = accountsOf(there.filter(isLiving));
+    const named = this.#named(pending, project);
+    if (signedIn.includes(project.account)) return accountRefusals.folderNamesOther(named, permitted);
+    // A program learns of no account that it may not use. The command line is the owner's.
+    return access.clientId === cliClientId
+      ? accountRefusals.folderNamesUnknown(named, 'Signed in there', signedIn)
+      : accountRefusals.folderNamesUnknown(named, `${named.name} may use there`, permitted);
   }
 
   /**
@@ -96,7 +104,8 @@ export class AccountChoices {
   async choose(pending: PendingRequest, permission: Permission, accounts: readonly string[]): Promise<void> {
     const { endpoint, access, deadline } = pending;
     const name = this.#parts.clients.nameOf(access.clientId);
-    const required = accountRefusals.accountRequired(name, endpoint, accounts);
+    const asked = { name, endpoint, isNamed: isBound(permission) };
+    const required = accountRefusals.accountRequired(asked, accounts);
     if (access.interaction === 'never') throw required;
     const key = JSON.stringify(['accounts', ...this.#askerOf(pending), ...accounts]);
     await this.#questions.join(
@@ -106,8 +115,9 @@ export class AccountChoices {
         if (verdict !== 'yes' || account === undefined) throw required;
         await this.#consent.changes.choose(permission, account);
         const { grants } = this.#parts;
-        const grant = grants.forEndpoint(endpoint, account).find(({ id }) => namesGrant(permission, id));
-        await this.#record(pending, 'chosen', grant);
+        const there = grants.forEndpoint(endpoint, account);
+        const named = there.find(({ id }) => namesGrant(permission, id));
+        await this.#record(pending, 'chosen', named ?? there[0]);
       },
       deadline.signal,
     );
@@ -206,6 +216,8 @@ export class AccountChoices {
     return [clientId, endpoint, clientId === cliClientId ? '' : (asker?.run ?? '')];
   }
 }
+
+const accountsOf = (grants: readonly Grant[]): string[] => [...new Set(grants.map(({ account }) => account))];
 
 /** A path at the far end of a forward is of another machine. */
 export function placeOf({ clients }: Pick<BrokerParts, 'clients'>, clientId: string, folder: string): string {

@@ -15,7 +15,7 @@ import type { ClientProcess } from './questions/client-process.ts';
 import type { Grant } from './records/grant.ts';
 import { isChild } from './records/local-client.ts';
 import type { ChildClient } from './records/local-client.ts';
-import { namesGrant } from './records/permission.ts';
+import { isBound, namesGrant } from './records/permission.ts';
 import type { Permission } from './records/permission.ts';
 import { accountRequired } from './refusals/account-refusals.ts';
 import * as refusals from './refusals/refusals.ts';
@@ -121,8 +121,10 @@ export class Delegating {
     const asked = { ...access, clientId: delegations.rootOf(clientId) };
     const choice = chooseGrant({ there: grants.forEndpoint(endpoint), comparison }, asked, covering);
     if (covering.length === 0 || choice.kind === 'ask') throw this.#current.required(access);
-    if (choice.kind === 'choose')
-      throw accountRequired(this.#parts.clients.nameOf(clientId), endpoint, choice.accounts);
+    if (choice.kind === 'choose') {
+      const name = this.#parts.clients.nameOf(clientId);
+      throw accountRequired({ name, endpoint, isNamed: isBound(choice.permission) }, choice.accounts);
+    }
     if (choice.kind !== 'use' || choice.grant.state.kind !== 'active') throw noToken(endpoint);
     // A permission names its grant once the program got a token.
     if (!namesGrant(choice.permission, choice.grant.id)) throw noToken(endpoint);

@@ -30,7 +30,7 @@ import type { Runtime } from './runtime.ts';
 import { Shutdown } from './shutdown.ts';
 import { IdleCollection, idlePeriod, processParts } from './system/idle-collection.ts';
 import { version } from './system/version.ts';
-import { passphraseFrom } from './vault/key-source.ts';
+import { keySourceOf, passphraseFrom } from './vault/key-source.ts';
 
 export type { DaemonOptions } from './options.ts';
 
@@ -129,12 +129,16 @@ async function openUnattended({ options, opened, vaultLock, stopping }: Runtime)
   const { vault, vaultKey } = opened.book.current;
   // A person sits at a desk.
   if (vault !== 'sealed-file' || options.desk || opened.mismatch !== undefined) return;
+  const source = keySourceOf(vaultKey);
+  if (!source) return;
   try {
     const passphrase = await passphraseFrom(vaultKey, options.env);
-    if (passphrase !== undefined) await vaultLock.unlock({ passphrase }, stopping.signal);
+    await vaultLock.unlock({ passphrase }, stopping.signal);
+    vaultLock.openedFrom(source);
   } catch (error) {
     const why = error instanceof KeyturnError ? error.message : reasonOf(error);
     options.log.write(`the vault stays locked: ${why}`, 'error');
+    vaultLock.notOpenedFrom(source, error);
   }
 }
 

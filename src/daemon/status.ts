@@ -40,6 +40,11 @@ function indexAnswer({ refresher }: BrokerParts): ResultOf<'status'>['index'] {
   return { checked, differences: [...differences], more: untold };
 }
 
+function sourceAnswer(vaultLock: VaultLock): Pick<ResultOf<'status'>, 'vaultSource'> {
+  const vaultSource = vaultLock.source();
+  return vaultSource === undefined ? {} : { vaultSource };
+}
+
 function policyAnswer({ policy: { file, content } }: BrokerParts): Pick<ResultOf<'status'>, 'policy'> {
   return file === undefined ? {} : { policy: { file, ...content } };
 }
@@ -54,6 +59,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     home: home.paths.state,
     vault: settings.vault,
     ...(settings.vault === 'sealed-file' ? { vaultKey: wrappedBy(settings.vaultKey) } : {}),
+    ...sourceAnswer(vaultLock),
     vaultState: vaultLock.state(),
     ...(parts.pause.current && { pause: pauseAnswer(parts.pause.current) }),
     ...(settings.browser === undefined ? {} : { browser: settings.browser }),

@@ -14,6 +14,14 @@ describe('the folders of a home', () => {
     }
   });
 
+  it('refuses a KEYTURN_HOME that counts from the folder where a command happens to run', () => {
+    for (const platform of ['linux', 'darwin', 'win32'] as const) {
+      const find = (): unknown => homePaths({ HOME: '/home/me', KEYTURN_HOME: 'rel' }, platform);
+      expect(find).toThrow(/KEYTURN_HOME is "rel", which is no absolute path/);
+      expect(find).toThrow(expect.objectContaining({ reason: 'invalid_request' }));
+    }
+  });
+
   it('the folders of a home need no HOME if the environment names each of them', () => {
     expect(homePaths({ HOME: '', KEYTURN_HOME: '/srv/keyturn' }, 'linux').config).toBe('/srv/keyturn/config');
     const env = { HOME: '', XDG_CONFIG_HOME: '/etc/me', XDG_STATE_HOME: '/var/me' };

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TokenRequest } from '../../src/broker/questions/token-request.ts';
 import type { Grant } from '../../src/broker/records/grant.ts';
+import { grantAnswer } from '../../src/daemon/methods/answers.ts';
 import { tokenGet } from '../../src/ipc/protocol/schemas/token-schema.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
@@ -120,7 +121,29 @@ describe('a project file', () => {
       hint: expect.stringContaining('It may use no account there'),
     });
     expect(rig.parts.interactions.list()).toEqual([]);
-    expect(await refusal(inFolder(rig, 'nobody'))).toMatchObject({ reason: 'consent_required' });
+  });
+
+  it('a project file that names an account as whom nobody is signed in says so, and names only accounts that the program may use', async () => {
+    const { rig, work } = await twoAccounts();
+    await rig.parts.permissions.end('editor', rig.endpoint);
+    await allow(rig, [work]);
+    const login = `keyturn login ${rig.endpoint} --account "hme"`;
+    const typed = (known: string) => ({
+      reason: 'consent_required',
+      message: expect.stringContaining('nobody is signed in there as "hme"'),
+      hint: `${known}. Correct the line in .keyturn.toml, or add the account: ${login}`,
+    });
+    expect(await refusal(inFolder(rig, 'hme'))).toMatchObject(typed('editor may use there: "work"'));
+    await rig.broker.consent.decide({
+      clientId: 'cli',
+      endpoint: rig.endpoint,
+      decision: 'allow',
+      createdAt: rig.clock.wall(),
+      grants: [work.id],
+    });
+    const byCommand = refusal(inFolder(rig, 'hme', { clientId: 'cli' }));
+    expect(await byCommand).toMatchObject(typed('Signed in there: "work", "home"'));
+    expect(rig.parts.interactions.list()).toEqual([]);
   });
 
   it('a project file gives nothing where the permission ends while its question waits', async () => {
@@ -248,5 +271,77 @@ describe('a program that may use several accounts', () => {
       { grants: [work.id, home.id], account: 'work' },
     ]);
     expect(await rig.ask({ interaction: 'never' })).toMatchObject({ account: 'work' });
+  });
+});
+
+describe('the command line, which was allowed one account without an end', () => {
+  it('gets another one for an hour by a yes, beside a permission that stays as it was', async () => {
+    const { rig, work } = await twoAccounts();
+    await rig.broker.consent.decide({
+      clientId: 'cli',
+      endpoint: rig.endpoint,
+      decision: 'allow',
+      createdAt: rig.clock.wall(),
+      grants: [work.id],
+    });
+    const cli = { clientId: 'cli' };
+    expect(await rig.ask(cli)).toMatchObject({ account: 'work' });
+    const kept = rig.parts.permissions.of('cli', rig.clock.wall());
+    const asked = rig.ask({ ...cli, account: 'home' });
+    rig.parts.interactions.answer((await rig.question('allow')).id, 'yes');
+    expect(await asked).toMatchObject({ account: 'home' });
+    expect(rig.parts.permissions.of('cli', rig.clock.wall())).toEqual(kept);
+    expect(kept[0]).not.toHaveProperty('until');
+    expect(await rig.ask({ ...cli, interaction: 'never' })).toMatchObject({ account: 'work' });
+    rig.clock.advance(3_600_000);
+    const later = refusal(rig.ask({ ...cli, account: 'home', interaction: 'never' }));
+    expect(await later).toMatchObject({ reason: 'consent_required' });
+    expect(await rig.ask({ ...cli, interaction: 'never' })).toMatchObject({ account: 'work' });
+  });
+});
+
+describe('a program that was allowed without an account, where several are signed in', () => {
+  /** `editor` may have any scope until the owner ends it, as `keyturn allow` without an account says. */
+  async function unnamed() {
+    const ground = await twoAccounts();
+    await ground.rig.parts.permissions.end('editor', ground.rig.endpoint);
+    await allow(ground.rig, []);
+    const permission = () => ground.rig.parts.permissions.of('editor', ground.rig.clock.wall())[0];
+    return { ...ground, permission };
+  }
+
+  it('a program that was allowed without an account is asked about once, and keeps its scopes and its end', async () => {
+    const { rig, home, permission } = await unnamed();
+    const asked = rig.ask();
+    expect(await answer(rig, 'yes', 'home')).toMatchObject({ accounts: ['work', 'home'] });
+    expect(await asked).toMatchObject({ account: 'home' });
+    expect(permission()).toMatchObject({ grants: [home.id], account: 'home' });
+    expect(permission()).not.toHaveProperty('scope');
+    expect(permission()).not.toHaveProperty('until');
+    expect(await rig.ask({ interaction: 'never' })).toMatchObject({ account: 'home' });
+    expect(await refusal(rig.ask({ account: 'work', interaction: 'never' }))).toMatchObject({
+      reason: 'consent_required',
+    });
+  });
+
+  it('a program that was allowed without an account is refused with the accounts where nobody may be asked', async () => {
+    const { rig } = await unnamed();
+    expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({
+      reason: 'account_required',
+      message: expect.stringContaining('"work", "home"'),
+      hint: `Allow it one by name, e.g. keyturn allow editor ${rig.endpoint} --account "work"`,
+    });
+  });
+
+  it('a program that was allowed without an account is shown at no sign-in before one is chosen', async () => {
+    const { rig, work, home } = await unnamed();
+    const owner = { role: 'owner' } as Parameters<typeof grantAnswer>[2];
+    const shown = () =>
+      [work, home].map(({ id }) => grantAnswer(rig.broker, rig.parts.grants.byId(id) ?? work, owner).clients);
+    expect(shown()).toEqual([[], []]);
+    const asked = rig.ask();
+    await answer(rig, 'yes', 'home');
+    await asked;
+    expect(shown()).toEqual([[], ['editor']]);
   });
 });

@@ -5,7 +5,8 @@
  * Invariants: a permission's grants are used in the order in which it names them. Where they are of several accounts,
  * the request names one, or the person has chosen one; nothing else decides. A grant that no permission names
  * needs the person's yes, even if the request names it. One exception: a permission that names none yet takes the only
- * living grant of its server. A grant that belongs to one program serves no other program. If a program names an
+ * living grant of its server. Where it finds several accounts there, the person chooses one of them for it, unless its
+ * card showed no scopes: then the next card shows them. A grant that belongs to one program serves no other program. If a program names an
  * account, it gets no token of another one.
  */
 import { KeyturnError, quoted, shellQuoted, shellWord } from '../../base/errors.ts';
@@ -36,7 +37,7 @@ export interface GrantRequest {
 
 export type GrantChoice =
   | { readonly kind: 'use'; readonly grant: Grant; readonly permission: Permission }
-  /** The permission names several accounts, and none of them is chosen. */
+  /** The permission names several accounts, or none where several are signed in; and none of them is chosen. */
   | { readonly kind: 'choose'; readonly permission: Permission; readonly accounts: readonly string[] }
   /** It could be used, but no permission names it. */
   | { readonly kind: 'ask'; readonly grant: Grant }
@@ -63,7 +64,8 @@ export function chooseGrant(
   const living = asked.filter(isLiving);
   const kept = (): readonly Grant[] => vouchedOf(comparison, serving.filter(isLiving));
   for (const permission of permissions) {
-    const accounts = account === undefined && grantId === undefined ? openAccounts(permission, living) : [];
+    const isOpen = account === undefined && grantId === undefined;
+    const accounts = isOpen ? openAccounts(permission, { living, kept }) : [];
     if (accounts.length > 1) return { kind: 'choose', permission, accounts };
     const grant = firstNamed(permission, ofAccount(living, accounts[0])) ?? onlyOne(permission, kept());
     if (grant && living.includes(grant)) return { kind: 'use', grant, permission };
@@ -80,13 +82,49 @@ export function chooseGrant(
   return { kind: 'signIn', grant: grant ?? asked[0] };
 }
 
-/** The accounts that may serve a request that names none: the chosen one, or else each that the permission names. */
-function openAccounts({ grants = [], account }: Permission, living: readonly Grant[]): string[] {
+/**
+ * The accounts that may serve a request that names none: the chosen one, or else each that the permission names. For
+ * one that names no grant, each that is signed in.
+ */
+function openAccounts(
+  permission: Permission,
+  { living, kept }: { readonly living: readonly Grant[]; readonly kept: () => readonly Grant[] },
+): string[] {
+  const { grants = [], account } = permission;
+  if (!isBound(permission)) return signedInFor(permission, kept());
   // Most permissions name one grant, and this runs at every request.
   if (grants.length < 2) return [];
   const named = new Set(grants.flatMap((id) => living.find((one) => one.id === id)?.account ?? []));
   // The chosen one may have ended meanwhile.
   return account !== undefined && named.has(account) ? [account] : [...named];
+}
+
+/** The accounts among which the person may choose for a permission that names no grant yet, in the order of the sign-ins. */
+function signedInFor(permission: Permission, there: readonly Grant[]): string[] {
+  // Its card showed no scopes, so the next card has to.
+  if (permission.fixAtFirstToken) return [];
+  const usable = there.filter(
+    ({ id, state, resource }) =>
+      state.kind !== 'moved' &&
+      !refusesGrant(permission, id) &&
+      resource === (permission.resource ?? resource),
+  );
+  const inOrder = usable.toSorted((one, other) => one.createdAt - other.createdAt);
+  return [...new Set(inOrder.map(({ account }) => account))];
+}
+
+/**
+ * The grants that a choice of the person gives a permission: none where it names grants already, so that the choice is
+ * among those.
+ */
+export function grantsOfChoice(
+  permission: Permission,
+  account: string,
+  there: readonly Grant[],
+): readonly string[] {
+  if (isBound(permission)) return [];
+  const usable = there.filter((grant) => isLiving(grant) && reaches(permission, grant));
+  return usable.filter((grant) => grant.account === account).map(({ id }) => id);
 }
 
 function ofAccount(living: readonly Grant[], account: string | undefined): readonly Grant[] {
@@ -184,6 +222,13 @@ export function reaches(permission: Permission, grant: Grant): boolean {
   if (permission.decision !== 'allow' || !grant.endpoints.includes(permission.endpoint)) return false;
   if (!isFor(grant, permission.clientId) || refusesGrant(permission, grant.id)) return false;
   return !isBound(permission) || namesGrant(permission, grant.id);
+}
+
+/** The same, where it needs no further choice of the person. `there`: the grants of the endpoint. */
+export function serves(permission: Permission, grant: Grant, there: readonly Grant[]): boolean {
+  if (!reaches(permission, grant)) return false;
+  if (isBound(permission) || !isLiving(grant)) return true;
+  return !there.some((other) => isLiving(other) && other.id !== grant.id && reaches(permission, other));
 }
 
 /** The scopes to narrow to; undefined where the permission covers all that the grant has. */

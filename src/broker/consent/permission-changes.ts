@@ -17,7 +17,7 @@ import type { ApiKeys } from '../records/api-key.ts';
 import { cliClientId } from '../records/local-client.ts';
 import { covers, isBoundTo, isRefused } from '../records/permission.ts';
 import type { AsRead, Permission, PermissionKey } from '../records/permission.ts';
-import { keptAccount } from './grant-choice.ts';
+import { grantsOfChoice, keptAccount } from './grant-choice.ts';
 import type { AccessRequest, CurrentPermissions, CurrentPermissionsParts } from './current-permissions.ts';
 
 export interface PermissionChangesParts extends CurrentPermissionsParts {
@@ -90,15 +90,21 @@ export class PermissionChanges {
     // The owner decided by a command while the card was open.
     if (before && covers(before, { ...access, scope: allowed.scope })) return;
     const permission = this.#widened(access, before, allowed, decision.time);
-    // A permission without an end must not get one from a shorter answer.
-    if (decision.run || decision.once || (before && decision.time !== undefined))
-      await this.#lease(permission, card, decision);
+    // A permission without an end must not get one from a shorter answer, nor fewer scopes.
+    const isShorter = decision.time !== undefined || (isCli(access) && before?.until === undefined);
+    if (decision.run || decision.once || (before && isShorter)) await this.#lease(permission, card, decision);
     else await this.set(permission);
   }
 
-  /** The account of a permission, for requests that name none. Throws `conflict` where the user decided otherwise meanwhile. */
+  /**
+   * The account of a permission, for requests that name none. A permission that names no grant yet is bound to those of
+   * the account, and keeps its scopes and its end. Throws `conflict` where the user decided otherwise meanwhile.
+   */
   async choose(permission: Permission, account: string): Promise<void> {
-    await this.#replace(permission, { ...permission, account });
+    const there = this.#parts.grants.forEndpoint(permission.endpoint, account);
+    const bound = grantsOfChoice(permission, account, there);
+    const grants = bound.length > 0 ? { grants: [...bound] } : {};
+    await this.#replace(permission, { ...permission, account, ...grants });
   }
 
   /** A no. */
@@ -207,7 +213,7 @@ export class PermissionChanges {
     const refusedGrants = before?.refusedGrants?.filter((id) => !grants.includes(id)) ?? [];
     const { fixAtFirstToken: _, ...stays } = before ?? {};
     return {
-      ...(clientId === cliClientId ? { until: createdAt + cliLease } : {}),
+      ...(isCli(access) ? { until: createdAt + cliLease } : {}),
       ...stays,
       ...(time === undefined ? {} : { until: createdAt + time }),
       refused,
@@ -238,6 +244,8 @@ export class PermissionChanges {
     }
   }
 }
+
+const isCli = ({ clientId }: AccessRequest): boolean => clientId === cliClientId;
 
 const keyOf = ({ clientId, endpoint }: PermissionKey): string => JSON.stringify([clientId, endpoint]);
 

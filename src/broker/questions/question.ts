@@ -234,7 +234,7 @@ export type Question =
       readonly asker?: ClientProcessView;
     }
   | {
-      /** Which of its accounts a program uses at a server. A yes names one of them, and gives no new access. */
+      /** Which of its accounts a program uses at a server. A yes names one of them, and gives no other one. */
       readonly kind: 'choice';
       readonly clientId: string;
       readonly clientName: string;

@@ -15,17 +15,29 @@ export function unknownAccount(endpoint: string, account: string, known: readonl
   });
 }
 
+/** Whose account is to be chosen. `isNamed`: the permission names accounts; else the person has to allow one. */
+interface AccountChoice {
+  readonly name: string;
+  readonly endpoint: string;
+  readonly isNamed: boolean;
+}
+
 /** Several accounts could serve, and neither the program nor the person has said which. */
-export function accountRequired(name: string, endpoint: string, accounts: readonly string[]): KeyturnError {
+export function accountRequired(
+  { name, endpoint, isNamed }: AccountChoice,
+  accounts: readonly string[],
+): KeyturnError {
   const [first = 'ACCOUNT'] = accounts;
-  return new KeyturnError(
-    'account_required',
-    `${name} may use several accounts at ${endpoint}, and none of them is chosen yet: ${accounts.map(quoted).join(', ')}.`,
-    {
-      rule: 'Where a program may use several accounts, it names one, a project file names one, or you choose one',
-      hint: `Name one, e.g. --account ${shellQuoted(first)}. To choose one for good: keyturn allow ${shellWord(name)} ${shellWord(endpoint)} --account ${shellQuoted(first)}`,
-    },
-  );
+  const has = isNamed
+    ? `${name} may use several accounts at ${endpoint}, and none of them is chosen yet`
+    : `You allowed ${name} to use ${endpoint} without naming an account, several are signed in there, and none of them is chosen yet`;
+  const allow = `keyturn allow ${shellWord(name)} ${shellWord(endpoint)} --account ${shellQuoted(first)}`;
+  return new KeyturnError('account_required', `${has}: ${accounts.map(quoted).join(', ')}.`, {
+    rule: 'Where a program may use several accounts, it names one, a project file names one, or you choose one',
+    hint: isNamed
+      ? `Name one, e.g. --account ${shellQuoted(first)}. To choose one for good: ${allow}`
+      : `Allow it one by name, e.g. ${allow}`,
+  });
 }
 
 /** What a project file asks for. */
@@ -48,6 +60,22 @@ export function folderNamesOther(
     {
       rule: 'A project file chooses among the accounts that a program may use, and allows none',
       hint: `It may use ${has} there. To allow this one: keyturn allow ${shellWord(name)} ${shellWord(endpoint)} --account ${shellQuoted(account)}`,
+    },
+  );
+}
+
+/** A mistyped name, or an account that is still to be added. `known`: the accounts that `words` speak of. */
+export function folderNamesUnknown(
+  { endpoint, folder, account }: NamedByFolder,
+  words: string,
+  known: readonly string[],
+): KeyturnError {
+  return new KeyturnError(
+    'consent_required',
+    `The project file in ${quoted(folder)} names the account ${quoted(account)} at ${endpoint}; nobody is signed in there as ${quoted(account)}.`,
+    {
+      rule: 'A project file chooses among the accounts that a program may use, and allows none',
+      hint: `${words}: ${known.map(quoted).join(', ') || 'none'}. Correct the line in .keyturn.toml, or add the account: keyturn login ${shellWord(endpoint)} --account ${shellQuoted(account)}`,
     },
   );
 }

@@ -149,6 +149,5 @@ export function environmentFor(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const allowed = hasHome ? passed : [...passed, ...recordedAtCreation];
   const kept = Object.entries(env).filter(([name]) => allowed.some((pattern) => pattern.test(name)));
   const { KEYTURN_HOME: home, ...rest } = Object.fromEntries(kept);
-  // It runs in another folder, where a relative path would name another home.
-  return home ? { ...rest, KEYTURN_HOME: path.resolve(home) } : rest;
+  return home ? { ...rest, KEYTURN_HOME: home } : rest;
 }

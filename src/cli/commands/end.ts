@@ -2,7 +2,9 @@
  * `keyturn end CLIENT RESOURCE`: ends a permission. It sends the server nothing, and says so. With `--folder`: what a project
  * file chooses is confirmed anew.
  */
-import { exitCodes, shellWord } from '../../base/errors.ts';
+import { realpathSync } from 'node:fs';
+import path from 'node:path';
+import { exitCodes, quoted, shellWord } from '../../base/errors.ts';
 import { resourceFrom, UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
@@ -32,9 +34,13 @@ export const command = defineCommand(
   async ({ options, operands: [client, resource] }) => {
     if (options.key && options.folder) throw new UsageError('--key and --folder each stand alone');
     if (options.folder) {
-      await ask('folder.end', { folder: client, resource: resourceFrom(resource) });
+      await ask('folder.end', { folder: recordedFolder(client), resource: resourceFrom(resource) });
       return exitCodes.ok;
     }
+    if (looksLikeFolder(client))
+      throw new UsageError(
+        `${quoted(client)} looks like a folder, not like a program: for a folder add --folder`,
+      );
     if (options.key) {
       await ask('key.permission.end', { client, resource: resourceFrom(resource) });
       sayKeyLives();
@@ -45,3 +51,20 @@ export const command = defineCommand(
     return exitCodes.ok;
   },
 );
+
+/** No program that anybody names is called like a path from the working folder, the home folder or the root. */
+const looksLikeFolder = (text: string): boolean => /^(\/|~|\.{1,2}(\/|$))/.test(text);
+
+/**
+ * As the broker recorded it: a canonical path, or `LABEL:/PATH` of another machine. A path from the working folder is
+ * completed; a folder that is gone is named by its path alone.
+ */
+function recordedFolder(text: string): string {
+  if (/^[^/]*:\//.test(text)) return text;
+  const full = path.resolve(text);
+  try {
+    return realpathSync(full);
+  } catch {
+    return full;
+  }
+}

@@ -62,7 +62,13 @@ async function isInBackground(): Promise<boolean> {
 async function restartWithNewVault(): Promise<number> {
   const { restartBroker } = await import('../broker/restart.ts');
   await restartBroker();
-  const { vault, vaultKey, vaultState } = await ask('status', {});
+  const { vault, vaultKey, vaultSource, vaultState } = await ask('status', {});
+  if (vaultSource && !vaultSource.isUsed) {
+    const { what = 'the vault is locked', hint } = vaultState;
+    say(`keyturn: the broker was restarted, with the vault ${vault}; ${what}`);
+    if (hint !== undefined) say(`hint: ${hint}`);
+    return exitCodes.ok;
+  }
   const isClosed = vault === 'sealed-file' && vaultKey === 'passphrase' && vaultState.state !== 'open';
   const next = isClosed
     ? `; ${vaultState.state === 'new' ? 'choose its passphrase' : 'open it'}: keyturn unlock`

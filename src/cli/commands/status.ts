@@ -1,5 +1,5 @@
 /** `keyturn status`: the broker of this home. Starts none. */
-import { exitCodes, Unreachable } from '../../base/errors.ts';
+import { exitCodes, quoted, Unreachable } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { call } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
@@ -171,11 +171,23 @@ type Written = Status['homeState']['differing'][number]['value'];
 
 const plain = (value: Written): string => (value === undefined ? '(unset)' : String(value));
 
-function vaultNote({ vault, vaultKey }: Status): string {
+function vaultNote({ vault, vaultKey, vaultSource, vaultState }: Status): string {
   if (vault === 'memory') return ' (forgets everything when the broker stops)';
+  if (vaultSource) return ` (${sourceNote(vaultSource, vaultState.state)})`;
   return vaultKey === undefined
     ? ''
     : ` (opened by ${vaultKey === 'keychain' ? 'the keychain' : 'a passphrase'})`;
+}
+
+function sourceNote(
+  source: NonNullable<Status['vaultSource']>,
+  state: Status['vaultState']['state'],
+): string {
+  const { from, name, isUsed } = source;
+  const place = name === undefined ? `a ${from}` : `the ${from} ${quoted(name)}`;
+  if (isUsed) return `opened by the passphrase from ${place}`;
+  const isTyped = state === 'open' || state === 'slow';
+  return isTyped ? `opened by a typed passphrase, not from ${place}` : `its passphrase comes from ${place}`;
 }
 
 /** What each state means, in a few words. */

@@ -32,12 +32,15 @@ export const command = defineCommand(
 );
 
 async function open(connection: Connection, given: string | undefined): Promise<void> {
-  const { vaultKey, vaultState } = await call(connection, 'status', {});
+  const { vault, vaultKey, vaultSource, vaultState } = await call(connection, 'status', {});
   // Not said of a keychain: it may have been locked since it was last asked.
   if (given === undefined && vaultKey === 'passphrase' && vaultState.state === 'open') {
     return say('keyturn: the vault is open already.');
   }
-  const passphrase = given ?? (await passphraseFor(vaultKey, vaultState.state));
+  const isRefused = vaultSource !== undefined && vaultState.state === 'new';
+  // The broker says why: a passphrase comes from elsewhere, so nobody is asked to choose one.
+  const passphrase =
+    given ?? (isRefused ? undefined : await passphraseFor(vault, vaultKey, vaultState.state));
   const isChosen = vaultKey === 'passphrase' && vaultState.state === 'new';
   const session = desktopSession(process.env);
   await call(connection, 'vault.unlock', {
@@ -52,9 +55,13 @@ const chosen =
   'keyturn: the vault is new, and opens by this passphrase from now on. Nobody can recover it: try it now (keyturn lock, keyturn unlock), while the vault is empty.';
 
 /** Undefined for a vault without a passphrase. */
-async function passphraseFor(key: Status['vaultKey'], state: string): Promise<string | undefined> {
+async function passphraseFor(
+  vault: string,
+  key: Status['vaultKey'],
+  state: string,
+): Promise<string | undefined> {
   if (key === 'passphrase' && state === 'new') return choosePassphrase('choose a passphrase for the vault');
   if (key === 'passphrase') return askPassphrase('passphrase of the vault');
-  say('keyturn: if your keychain asks for a password, answer there.');
+  if (vault !== 'memory') say('keyturn: if your keychain asks for a password, answer there.');
   return undefined;
 }

@@ -118,11 +118,11 @@ function statusFindings(status: Status): Finding[] {
   return [...vaultFindings(status), ...recordFindings(status), ...ruleFindings(status)];
 }
 
-function vaultFindings({ vaultState }: Status): Finding[] {
+function vaultFindings({ vaultSource, vaultState }: Status): Finding[] {
   const { state, what = `The vault is ${state}.`, hint = 'keyturn unlock' } = vaultState;
   return [
     ...found(vaultTroubles.has(state), 'vault.trouble', what, hint),
-    ...found(vaultLocks.has(state), 'vault.locked', what, 'keyturn unlock'),
+    ...found(vaultLocks.has(state), 'vault.locked', what, vaultSource ? hint : 'keyturn unlock'),
   ];
 }
 

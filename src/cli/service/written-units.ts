@@ -18,7 +18,7 @@ const packagedProgram = '/usr/lib/keyturn/cli/bin.js';
 /** Writes the units, unless the package brought them. Throws `conflict` for a unit of somebody else's. */
 export function writeUnits(withSocket: boolean): void {
   const paths = homePaths();
-  const home = process.env['KEYTURN_HOME'] ? path.resolve(process.env['KEYTURN_HOME']) : undefined;
+  const home = process.env['KEYTURN_HOME'] || undefined;
   const own = realpathSync(isSingle ? process.execPath : (process.argv[1] ?? ''));
   if (
     own === packagedProgram &&

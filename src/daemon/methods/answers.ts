@@ -9,7 +9,7 @@ import { toWall, wholeSeconds } from '../../base/clock.ts';
 import { explainGrant, leftOver, notableSkew } from '../../broker/explain.ts';
 import type { NextRefresh } from '../../broker/explain.ts';
 import type { StoredRow } from '../../audit/audit-row.ts';
-import { reaches } from '../../broker/consent/grant-choice.ts';
+import { serves } from '../../broker/consent/grant-choice.ts';
 import { isKeySubject, shownKey } from '../../broker/records/api-key.ts';
 import { namesOfServers } from '../../broker/records/grant.ts';
 import type { Grant, Grants } from '../../broker/records/grant.ts';
@@ -29,11 +29,11 @@ export function grantAnswer(
   grant: Grant,
   caller: Caller,
 ): ResultOf<'grant.list'>['grants'][number] {
-  const { permissions, leases, clients, cache, clock } = broker.parts;
+  const { grants, permissions, leases, clients, cache, clock } = broker.parts;
   const wall = clock.wall();
   const names = grant.endpoints
     .flatMap((endpoint) => [...permissions.shownFor(endpoint, wall), ...leases.forEndpoint(endpoint, wall)])
-    .filter((permission) => reaches(permission, grant))
+    .filter((permission) => serves(permission, grant, grants.forEndpoint(permission.endpoint)))
     .filter((permission) => caller.role === 'owner' || permission.clientId === caller.clientId)
     .map((permission) => clients.nameOf(permission.clientId));
   const expiresAt = Math.max(0, ...cache.of(grant.id).map((token) => token.expiresAt));

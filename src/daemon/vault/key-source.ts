@@ -6,10 +6,43 @@
  * no shell, and nothing of ours on its standard input.
  */
 import path from 'node:path';
-import { KeyturnError, quoted } from '../../base/errors.ts';
+import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
 import { namedText } from '../../base/system/named-text.ts';
 import { commandWords, printedText } from '../../base/system/printed-text.ts';
+import { VaultError } from '../../vault/base/trouble.ts';
 import type { Settings } from '../settings/settings.ts';
+
+/** Where the passphrase comes from, for people: of a command not even its name, since that may be long. */
+export interface KeySource {
+  readonly from: 'file' | 'credential' | 'command';
+  /** The path, or the name of the credential. */
+  readonly name?: string;
+}
+
+/** Undefined if the settings say that a person types it, or the keychain has the key. */
+export function keySourceOf(vaultKey: Settings['vaultKey']): KeySource | undefined {
+  const [, kind, name = ''] = /^(file|credential|command):(.*)$/s.exec(vaultKey) ?? [];
+  if (kind === 'file' || kind === 'credential') return { from: kind, name };
+  return kind === 'command' ? { from: kind } : undefined;
+}
+
+/** The refusal of every call where the place gave no passphrase, or not the vault's. `isNew`: the vault has none yet. */
+export function notOpenedFrom({ from, name }: KeySource, why: unknown, isNew: boolean): VaultError {
+  const place = name === undefined ? `a ${from}` : `the ${from} ${quoted(name)}`;
+  const cause = why instanceof KeyturnError ? why.message.replace(/\.$/, '') : reasonOf(why);
+  // What a vault says about its passphrase is advice for somebody who types it.
+  const advice = why instanceof VaultError || !(why instanceof KeyturnError) ? undefined : why.hint;
+  const mend = advice ?? 'Look at that place.';
+  return new VaultError(
+    'locked',
+    `the vault is locked: its passphrase comes from ${place} (setting vaultKey), which did not open it. ${cause}`,
+    {
+      hint: isNew
+        ? `${mend} Then: keyturn daemon --restart. To choose a passphrase and type it instead: keyturn settings vaultKey passphrase`
+        : `${mend} Then: keyturn daemon --restart. Or type the passphrase of the vault: keyturn unlock`,
+    },
+  );
+}
 
 /** Bytes: a passphrase has 1,024 characters at most. */
 const maxLength = 4096;
@@ -43,7 +76,7 @@ export const pinFrom = async (file: string): Promise<string> =>
 
 const passphrase = {
   what: 'passphrase of the vault',
-  hint: 'keyturn settings vaultKey names the place. keyturn unlock takes the passphrase from you.',
+  hint: '`keyturn settings vaultKey` names the place.',
 };
 
 /** Of a file that may end with a line break. */
@@ -96,7 +129,7 @@ async function printed(command: string, env: NodeJS.ProcessEnv): Promise<string>
       'vault_unavailable',
       `The command ${quoted(commandWords(command)[0] ?? '')}, which prints the passphrase of the vault, failed (${failure(error)}).`,
       {
-        hint: 'Run it in a terminal. keyturn unlock takes the passphrase from you.',
+        hint: 'Run it in a terminal: it may say why.',
       },
     );
   }

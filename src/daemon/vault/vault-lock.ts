@@ -16,6 +16,8 @@ import type { Caller } from '../../ipc/server/server.ts';
 import { lockedVault } from '../../vault/guard.ts';
 import { VaultError } from '../../vault/base/trouble.ts';
 import { IdleLock } from './idle-lock.ts';
+import { notOpenedFrom } from './key-source.ts';
+import type { KeySource } from './key-source.ts';
 import type { Secrets } from './secrets.ts';
 import type { Settings } from '../settings/settings.ts';
 
@@ -44,6 +46,11 @@ export class VaultLock {
   #locking: Promise<void> | undefined;
   /** How often it was locked: an unlock that a lock overtook opens nothing. */
   #locks = 0;
+  /** Where this start took the passphrase from, or tried to. */
+  #source: KeySource | undefined;
+  #isBySource = false;
+  /** The refusal of a vault without a passphrase, whose place gave none. */
+  #unchosen: VaultError | undefined;
 
   constructor(parts: VaultLockParts) {
     this.#parts = parts;
@@ -94,6 +101,29 @@ export class VaultLock {
     return { ...state, since: Math.floor(since / 1000) };
   }
 
+  /** For `status`: the place that the start asked for the passphrase, and whether it opened the vault. */
+  source(): ResultOf<'status'>['vaultSource'] {
+    return this.#source && { ...this.#source, isUsed: this.#isBySource };
+  }
+
+  /** The start opened it by what this place gave. */
+  openedFrom(source: KeySource): void {
+    this.#source = source;
+    this.#isBySource = true;
+  }
+
+  /** The start could not open it by this place: what is refused from now on says so. */
+  notOpenedFrom(source: KeySource, why: unknown): void {
+    const { watch } = this.#parts.secrets;
+    this.#source = source;
+    if (!watch.block) return;
+    const isNew = watch.block.state === 'new';
+    const error = notOpenedFrom(source, why, isNew);
+    if (isNew) this.#unchosen = error;
+    watch.block = { state: watch.block.state, error };
+    this.#parts.changed();
+  }
+
   /** A request failed: an item that the vault gave and nobody could read is the vault's trouble too. */
   noted(error: unknown): void {
     if (error instanceof VaultError && error.trouble === 'damaged') this.#parts.secrets.watch.failed(error);
@@ -110,7 +140,8 @@ export class VaultLock {
   }
 
   /**
-   * Resolves when the vault is open. Throws `rate_limited` with the pause after wrong passphrases, what the
+   * Resolves when the vault is open. Throws `locked` for a vault without a passphrase whose place gave none: with one
+   * that is typed, that place would never open it. Throws `rate_limited` with the pause after wrong passphrases, what the
    * vault throws, and `interrupted` when the caller leaves; the unlocking goes on then.
    */
   async unlock(request: Unlocking, caller: AbortSignal): Promise<void> {
@@ -143,6 +174,7 @@ export class VaultLock {
   async #lock(outcome: string): Promise<void> {
     const { secrets, broker, changed } = this.#parts;
     this.#isLocked = true;
+    this.#isBySource = false;
     this.#locks += 1;
     const recorded = broker.audit.record({ event: 'vault', outcome });
     // It is locked whether or not that can be written down. The caller gets the error below.
@@ -187,6 +219,7 @@ export class VaultLock {
     await this.#locking?.catch(() => undefined);
     const { secrets, broker, changed } = this.#parts;
     this.#refuseTooSoon();
+    await this.#refuseUnchosen();
     const locks = this.#locks;
     const putBack = secrets.guard.hold();
     changed();
@@ -230,6 +263,12 @@ export class VaultLock {
   async #overtaken(): Promise<KeyturnError> {
     await this.#parts.secrets.lockable.lock();
     return lockedVault();
+  }
+
+  async #refuseUnchosen(): Promise<void> {
+    if (!this.#unchosen) return;
+    await this.#parts.broker.audit.record({ event: 'vault', outcome: `unlock: ${reasonOf(this.#unchosen)}` });
+    throw this.#unchosen;
   }
 
   #refuseTooSoon(): void {

@@ -104,10 +104,20 @@ describe('a permission that names none yet', () => {
     expect(chosen(grants, {}, { ...allowed, resource: endpoint })).toBe('use alice');
   });
 
-  it('a permission that names no grant yet asks if there are several, even if the request names an account', async () => {
+  it('a permission that names no grant yet leaves the account to the person if there are several', async () => {
     const grants = await grantsOf({ alice: {}, bob: { state: { kind: 'loginRequired', why: '' } } });
-    expect(chosen(grants, {}, allowed)).toBe('ask alice');
+    expect(chosen(grants, {}, allowed)).toBe('choose of alice bob');
+    expect(chosen(grants, {}, { ...allowed, refusedGrants: [idOf(grants, 'bob')] })).toBe('ask alice');
+  });
+
+  it('a permission that names no grant yet asks for the account that the request names, if there are several', async () => {
+    const grants = await grantsOf({ alice: {}, bob: { state: { kind: 'loginRequired', why: '' } } });
     expect(chosen(grants, { account: 'bob' }, allowed)).toBe('ask bob');
+  });
+
+  it('a permission whose card showed no scopes asks again with a card, if there are several accounts', async () => {
+    const grants = await grantsOf({ alice: {}, bob: {} });
+    expect(chosen(grants, {}, { ...allowed, fixAtFirstToken: true })).toBe('ask bob');
   });
 
   it('never uses a line of the index whose grant the vault lost, and still finds another grant', async () => {

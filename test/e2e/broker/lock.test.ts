@@ -196,14 +196,49 @@ describe('a sealed file whose passphrase comes from no person', () => {
 
     writeFileSync(file, 'another horse');
     expect(await home.keyturn(['token', resource, '--no-interaction'])).toMatchObject({ code: 7 });
+    expect(await home.ok(['status'])).toContain('the vault is locked: its passphrase comes from the file');
     const log = readFileSync(path.join(home.paths.state, 'daemon.log'), 'utf8');
     expect(log).toContain('the vault stays locked: this passphrase does not open the vault');
     await until('the pause is over', async () => {
       const { code } = await home.keyturn(['unlock', '--passphrase-stdin'], { stdin: `${secret}\n` });
       return code === 0;
     });
+    expect(await home.ok(['status'])).toContain('opened by a typed passphrase, not from the file');
     await home.ok(['token', resource, '--no-interaction']);
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
+  });
+
+  it('a sealed file whose credential is missing says so everywhere, and takes no typed passphrase as its first', async () => {
+    const home = newHome({ env: bySealedFile });
+    await home.ok(['list']);
+    const set = await home.keyturn(['settings', 'vaultKey', 'credential:keyturn']);
+    const why = 'its passphrase comes from the credential "keyturn" (setting vaultKey)';
+    const cause = 'There is no credential "keyturn"';
+    expect(set).toMatchObject({ code: 0, stdout: '' });
+    expect(set.stderr).not.toContain('choose its passphrase');
+    const refusals = [
+      await home.keyturn(['allow', 'cli', 'https://server.example/mcp']),
+      await home.keyturn(['unlock', '--passphrase-stdin'], given),
+      await home.keyturn(['unlock']),
+    ];
+    for (const { code, stdout, stderr } of refusals) {
+      expect({ code, stdout }).toEqual({ code: 7, stdout: '' });
+      expect(stderr).toMatch(/hint: .*keyturn settings vaultKey passphrase\n.*reason: locked/s);
+    }
+    for (const { stderr } of [set, ...refusals]) {
+      expect(stderr).toContain(why);
+      expect(stderr).toContain(cause);
+    }
+    const status = await home.ok(['status']);
+    expect(status).toContain('sealed-file (its passphrase comes from the credential "keyturn")');
+    expect(status).toContain(cause);
+    expect(await home.json<Status>('status')).toMatchObject({
+      vaultSource: { from: 'credential', name: 'keyturn', isUsed: false },
+      vaultState: { state: 'new' },
+    });
+    await home.ok(['settings', 'vaultKey', 'passphrase']);
+    await home.ok(['unlock', '--passphrase-stdin'], given);
+    expect(await home.ok(['status'])).toContain('sealed-file (opened by a passphrase)');
   });
 
   it('a sealed file that a person opened gets a file for its passphrase later, and keeps what it holds', async () => {
@@ -215,6 +250,9 @@ describe('a sealed file whose passphrase comes from no person', () => {
     await home.ok(['settings', 'vaultKey', `file:${file}`]);
     expect(await stateOf(home)).toBe('open');
     expect(await home.ok(['clients'])).toContain('server.example');
+    expect(await home.ok(['status'])).toContain(
+      `sealed-file (opened by the passphrase from the file "${file}")`,
+    );
   });
 });
 
@@ -247,7 +285,8 @@ describe.each(['keychain', 'memory'] as const)('a lock of the %s vault', (vault)
     expect(await home.ok(['audit', 'tail'])).toContain('locked');
     expect(await stateOf(home)).toBe('locked');
 
-    await home.ok(['unlock']);
+    const asks = 'keyturn: if your keychain asks for a password, answer there.\n';
+    expect((await home.keyturn(['unlock'])).stderr).toBe(vault === 'keychain' ? asks : '');
     expect((await program.getToken({ resource })).access_token).toBeTruthy();
     (await connect({ name: 'editor', env: home.env })).close();
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });

@@ -110,7 +110,13 @@ describe('a project file', () => {
     expect(await home.ok(['clients'])).toMatch(new RegExp(`^${folder} +${resource} +home +`, 'm'));
     const { folders } = await home.json<{ folders: object[] }>('clients');
     expect(folders).toContainEqual(expect.objectContaining({ folder, resource, account: 'home' }));
-    await home.ok(['end', folder, resource, '--folder']);
+    for (const named of [folder, '.', './src']) {
+      expect(await home.keyturn(['end', named, resource], { folder })).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('for a folder add --folder'),
+      });
+    }
+    await home.ok(['end', '.', resource, '--folder'], { folder });
     expect(await home.ok(['clients'])).not.toContain(folder);
     expect(await home.keyturn(['end', folder, resource, '--folder'])).toMatchObject({
       stderr: expect.stringContaining('reason: not_found'),
@@ -298,5 +304,31 @@ describe('without a project file', () => {
 
     await home.ok(['allow', 'cli', resource, '--account', 'work']);
     expect(await personOf(await home.ok(['token', resource, '--no-interaction']))).toBe('alice');
+  });
+});
+
+describe('keyturn allow without an account', () => {
+  it('where several are signed in, leads the next request to the question which one, and lists no program before', async () => {
+    const { home, resource } = there;
+    await home.ok(['allow', 'cli', resource]);
+    const folder = temporaryFolder();
+    const refused = await token(folder, '--no-interaction');
+    expect(refused).toMatchObject({
+      code: 3,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /"work", "home"[^]*keyturn allow cli .* --account "work"[^]*account_required/,
+      ),
+    });
+    const clients = async () => (await home.json<{ clients: string[] }[]>('list')).map((one) => one.clients);
+    expect(await clients()).toEqual([[], []]);
+
+    const asking = home.start(['token', resource], { folder });
+    const question = await there.onlyQuestion('choice');
+    expect(question).toMatchObject({ client: 'cli', accounts: ['work', 'home'] });
+    await home.ok(['answer', question.id, 'yes', '--account', 'home']);
+    expect(await personOf((await asking.ended).stdout)).toBe('bob');
+    expect((await clients()).flat()).toEqual(['cli']);
+    expect(await home.ok(['clients'])).toMatch(new RegExp(`${resource} +allow +home +any`));
   });
 });

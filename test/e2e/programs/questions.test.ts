@@ -134,6 +134,20 @@ describe('a command’s request', () => {
     expect(await home.keyturn(['end', 'cli', resource])).toMatchObject({ code: 2, stdout: '' });
   });
 
+  it('keyturn unpair cli ends all permissions of the command line, and says on a terminal that it stays', async () => {
+    const { home } = there;
+    const resource = 'https://notes.example/mcp';
+    await ask('permission.set', { client: 'cli', resource, decision: 'allow' });
+    const typescript = path.join(home.folder, 'typescript');
+    const command = `${process.execPath} ${builtBin} unpair cli`;
+    const shown = execFileSync('script', ['-qec', command, typescript], { env: home.env, encoding: 'utf8' });
+    expect(shown).toContain(
+      'keyturn: all permissions of cli have ended. It has no pairing: every keyturn command is still cli.',
+    );
+    expect(await permissionsOf(there)).toEqual([]);
+    expect(await home.keyturn(['unpair', 'cli'])).toEqual({ code: 0, stdout: '', stderr: '' });
+  });
+
   it('keyturn end ends a denial too, and on a terminal one line says that nothing was revoked', async () => {
     const { home } = there;
     // Nobody is signed in there.

@@ -141,7 +141,7 @@ describe('the folder', () => {
       const paths = homePaths({ KEYTURN_HOME: '/proc/keyturn' });
       expect(() => prepareSocket(paths, {})).toThrow(
         expect.objectContaining({
-          reason: 'socket_unsafe',
+          reason: 'file_unreadable',
           message: expect.stringContaining("can't be made"),
           hint: expect.stringContaining('KEYTURN_HOME'),
         }),
@@ -154,7 +154,7 @@ describe('the folder', () => {
     writeFileSync(file, 'mine');
     const paths = homePaths({ KEYTURN_HOME: path.join(file, 'home') });
     expect(() => prepareSocket(paths, {})).toThrow(
-      expect.objectContaining({ reason: 'socket_unsafe', hint: expect.stringContaining('is a file') }),
+      expect.objectContaining({ reason: 'file_unreadable', hint: expect.stringContaining('is a file') }),
     );
     await expect(connectTo(path.join(paths.run, 'broker.sock'))).rejects.toMatchObject({
       reason: 'broker_unreachable',
@@ -168,7 +168,7 @@ describe('the folder', () => {
     const folder = temporaryFolder();
     symlinkSync(path.join(folder, 'nowhere'), path.join(folder, 'home'));
     const paths = homePaths({ KEYTURN_HOME: path.join(folder, 'home') });
-    expect(() => prepareSocket(paths, {})).toThrow(expect.objectContaining({ reason: 'socket_unsafe' }));
+    expect(() => prepareSocket(paths, {})).toThrow(expect.objectContaining({ reason: 'file_unreadable' }));
     expect(existsSync(path.join(folder, 'nowhere'))).toBe(false);
   });
 

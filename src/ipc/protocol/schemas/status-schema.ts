@@ -28,6 +28,18 @@ export const status = z.object({
   vault: z.string().max(maxLength.id),
   /** Of a `sealed-file` vault. */
   vaultKey: z.literal(['passphrase', 'keychain']).optional(),
+  /**
+   * From where this start took the passphrase of a `sealed-file`, or tried to; absent where a person types it. `isUsed`:
+   * that opened the vault.
+   */
+  vaultSource: z
+    .object({
+      from: z.literal(['file', 'credential', 'command']),
+      /** The path, or the name of the credential. */
+      name: settingText.optional(),
+      isUsed: z.boolean(),
+    })
+    .optional(),
   vaultState,
   /** All access is paused. Before the vault was asked (`homeState` is `unchecked`) this isn't known. */
   pause: pause.optional(),
