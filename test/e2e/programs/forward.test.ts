@@ -83,12 +83,8 @@ it('a program in a sandbox without a network or the home gets a token of the nam
   expect(await home.ok(['clients'])).toMatch(/^token@agent /m);
   expect(await home.ok(['status'])).toContain('forwards   1 (keyturn forward --list)');
   expect(await home.ok(['audit', 'tail'])).toMatch(/forward .*opened: agent/);
-  const again = await home.keyturn([
-    'forward',
-    '--socket',
-    path.join(folder, 'more', 'agent.sock'),
-    resource,
-  ]);
+  const more = temporaryFolder();
+  const again = await home.keyturn(['forward', '--socket', path.join(more, 'agent.sock'), resource]);
   expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('is open already') });
 
   await home.ok(['forward', '--end', 'agent']);
