@@ -124,6 +124,8 @@ it('the command that docs/forward.md prints for bubblewrap gets a token, and its
     .filter((block) => block.includes('/box'))
     .map((block) => block.replace('https://notes.example/mcp', resource));
   const forward = home.startLines(opening, { env: { XDG_RUNTIME_DIR: folder, PATH: env.PATH } });
+  // The shell would leave it running.
+  onTestFinished(async () => void (await home.keyturn(['forward', '--end', 'agent'])));
   await forward.prints('.sock');
 
   const far = new TestHome({ env });
@@ -136,8 +138,6 @@ it('the command that docs/forward.md prints for bubblewrap gets a token, and its
   const second = await far.startLines(unasked, { env }).ended;
   expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
   expect(await home.json('clients')).toMatchObject({ clients: [{}, { name: 'token@agent' }] });
-  await home.ok(['forward', '--end', 'agent']);
-  await forward.ended;
 });
 
 it('a key that was paired through a forward opens that forward alone, and no other key opens it', async () => {
