@@ -122,9 +122,9 @@ async function toSandbox(socket: string, { resources, label, lifetime, isJson }:
   if (!socket.endsWith('.sock')) throw new UsageError('--socket wants a path that ends in .sock');
   if (label !== undefined && label !== own)
     throw new UsageError('--as does not go with --socket: the name of the socket is the label');
-  requireSandboxFolder(socket, process.env);
   const connection = await connect();
   return untilOver(connection, async () => {
+    requireSandboxFolder(socket, process.env);
     const { forward } = await call(connection, 'forward.open', {
       label: own,
       path: socket,
