@@ -279,7 +279,7 @@ async function keep(stage: Stage, file: EnvFile): Promise<void> {
   });
   process.stdout.write(
     `\nEverything keeps running. In a second terminal, in this folder, type these lines (for the exports you can type: . ./.demo.env):\n\n${lines}npx keyturn token "$NOTES"\n\n` +
-      `Keyturn is signed in there again. End all of it here with Ctrl-C.\n`,
+      `Keyturn is signed in there again. End all of it here with Ctrl-C. Then close the second terminal: its variables name a home that is gone.\n`,
   );
   const wait = Promise.withResolvers<void>();
   const alive = setInterval(() => undefined, 60_000);

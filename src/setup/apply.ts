@@ -137,6 +137,12 @@ async function moveKeys(
   return standings;
 }
 
+function keyFailedWhy({ message, hint }: KeyturnError): string {
+  const sentence = message.endsWith('.') ? message : `${message}.`;
+  const next = hint === undefined ? '' : ` ${/[.!?]$/.test(hint) ? hint : `${hint}.`}`;
+  return `its key did not move into the vault: ${sentence}${next} Then run this command again.`;
+}
+
 async function moveKey({ endpoint, key }: Switch, ask: AskOwner): Promise<KeyStanding> {
   if (!key) return { secret: 'sealed' };
   try {
@@ -145,6 +151,6 @@ async function moveKey({ endpoint, key }: Switch, ask: AskOwner): Promise<KeySta
   } catch (error) {
     if (!(error instanceof KeyturnError)) throw error;
     if (error.reason === 'oauth_offered') return { secret: 'sealed' };
-    return { cause: 'keyFailed', why: `its key did not move into the vault: ${error.message}` };
+    return { cause: 'keyFailed', why: keyFailedWhy(error) };
   }
 }

@@ -25,7 +25,7 @@ export type Reading =
   /** It starts something else, or nothing at all. */
   | { readonly kind: 'other' }
   /** It starts the bridge already. */
-  | { readonly kind: 'bridge' }
+  | { readonly kind: 'bridge'; readonly endpoint?: string; readonly as?: string }
   | (WhyLeft & { readonly kind: 'left'; readonly exposed: readonly string[] })
   | {
       readonly kind: 'switch';
@@ -66,8 +66,7 @@ const reference = /\$\{|\$[A-Za-z_]|\{(?:env|file|input):|^\s*$/;
 export function readEntry(entry: Members): Reading {
   const url = urlNames.find((name) => typeof entry[name] === 'string');
   const words = commandWords(entry);
-  if (words.some((word) => word === 'bridge') && words.some((word) => word === '--as'))
-    return { kind: 'bridge' };
+  if (words.includes('bridge') && words.includes('--as')) return bridged(words);
   const remote = words.findIndex((word) => /^mcp-remote(?:@[\w.^~-]+)?$/.test(word.split('/').at(-1) ?? ''));
   if (remote !== -1) return readRemote(entry, words.slice(remote + 1), words.slice(0, remote));
   if (url === undefined || words.length > 0) return { kind: 'other' };
@@ -81,6 +80,17 @@ export function readEntry(entry: Members): Reading {
   if (headers.some((header) => header === undefined)) return left('form', 'its headers have an unknown form');
   const known = headers.filter((header) => header !== undefined);
   return switched(String(entry[url]), known, [], { drop, anchor: url, env });
+}
+
+/** As setup writes it: `bridge URL --as NAME`. Other orders are left unread. */
+function bridged(words: readonly string[]): Reading {
+  const [url, option, as] = words.slice(words.indexOf('bridge') + 1);
+  if (url === undefined || option !== '--as' || as === undefined) return { kind: 'bridge' };
+  try {
+    return { kind: 'bridge', endpoint: endpointUrl(url).href, as };
+  } catch {
+    return { kind: 'bridge' };
+  }
 }
 
 /** The words that an entry starts, whichever way it writes them. */

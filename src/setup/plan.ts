@@ -40,6 +40,9 @@ export interface Switch extends Standing {
 
 export interface Bridged extends Standing {
   readonly kind: 'bridge';
+  /** What it reaches and the name under which it pairs, where it is written as setup writes it. */
+  readonly endpoint?: string;
+  readonly as?: string;
 }
 
 export type Finding = Left | Switch | Bridged;

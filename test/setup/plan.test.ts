@@ -51,7 +51,7 @@ describe('keyturn setup', () => {
     expect(JSON.parse(after)).toEqual({
       [member]: { notes: { ...Object(bridge(`${client}-notes`)), ...type } },
     });
-    expect(read(client, after).findings).toMatchObject([{ kind: 'bridge' }]);
+    expect(read(client, after).findings).toMatchObject([{ kind: 'bridge', endpoint, as: `${client}-notes` }]);
   });
 
   it('lets an entry of opencode start the bridge by one list', () => {

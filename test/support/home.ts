@@ -160,7 +160,7 @@ export class TestHome {
 
   /** Lines of a shell, which end at the first command that fails. The search for secrets goes by the last `keyturn` in them. */
   startLines(lines: string, options: RunOptions = {}): Running {
-    const [, args = ''] = [...lines.matchAll(/^keyturn (.*)$/gm)].at(-1) ?? [];
+    const [, args = ''] = [...lines.matchAll(/(?:^|"\$)keyturn"? (.*)$/gm)].at(-1) ?? [];
     // A single command takes the shell's place, so that a signal reaches it.
     const script = /^keyturn [^|;&\n]*\n$/.test(lines) ? `exec ${lines}` : lines;
     return this.#start(['sh', '-euc', script], args.split(' '), options);

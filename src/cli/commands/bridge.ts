@@ -120,7 +120,7 @@ async function connectBeforehand(
   const { connectEntry } = await import('../programs/entry-connect.ts');
   await connectEntry({ name, resource, ...named });
   const { tellEntry } = await import('../programs/configured-entry.ts');
-  tellEntry({ name, resource }, json);
+  await tellEntry({ name, resource }, json);
   return exitCodes.ok;
 }
 

@@ -5,6 +5,8 @@
  */
 import { exitCodes } from '../../base/errors.ts';
 import { homePaths, type HomePaths } from '../../base/paths.ts';
+import { locate } from '../../client/connect.ts';
+import { type ForwardedSocket, forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { byImportance, type Finding, findingOf, type Level, levelOf } from '../doctor/finding.ts';
 import type { Settings } from '../../daemon/settings/settings.ts';
 import type { Status } from '../doctor/broker-checks.ts';
@@ -47,20 +49,36 @@ export const command = defineCommand(
 
 async function examine(env: NodeJS.ProcessEnv): Promise<Reported> {
   const { defaultSettings } = await import('../../daemon/settings/settings.ts');
+  const nothing = { settings: defaultSettings, status: undefined, keychain: undefined, env };
   let paths: HomePaths;
   try {
     paths = homePaths(env);
   } catch (error) {
-    const findings = [findingOf('home.unknown', error)];
-    return { findings, settings: defaultSettings, status: undefined, keychain: undefined, env };
+    return { ...nothing, findings: [findingOf('home.unknown', error)] };
+  }
+  let forward: ForwardedSocket | undefined;
+  try {
+    forward = forwardedSocket(env);
+    if (forward) ({ paths } = locate({ paths, env }));
+  } catch (error) {
+    return { ...nothing, findings: [findingOf('forward.unusable', error)] };
   }
   const { checkHome } = await import('../doctor/home-checks.ts');
   const { checkBroker } = await import('../doctor/broker-checks.ts');
+  const { checkForward } = await import('../doctor/forward-checks.ts');
   const { checkMachine } = await import('../doctor/machine-checks.ts');
   const home = await checkHome(paths, env);
-  const broker = await checkBroker(paths);
+  const broker = forward
+    ? { findings: await checkForward(forward), status: undefined }
+    : await checkBroker(paths);
   const settings = inForce(home.settings, broker.status);
-  const machine = await checkMachine({ paths, env, settings, now: Date.now() });
+  const machine = await checkMachine({
+    paths,
+    env,
+    settings,
+    isFarEnd: forward !== undefined,
+    now: Date.now(),
+  });
   const findings = distinct(byImportance([...home.findings, ...broker.findings, ...machine.findings]));
   return { findings, settings, status: broker.status, keychain: machine.keychain, env };
 }

@@ -10,6 +10,7 @@ import { forwardLabelPattern } from '../../ipc/wire/forwarded.ts';
 import { connect } from '../broker/connection.ts';
 import { ask, call } from '../broker/request.ts';
 import { requireSocketLength } from '../../ipc/wire/socket-path.ts';
+import { requireSandboxFolder } from '../forward/sandbox-folder.ts';
 import type { OtherMachine } from '../forward/ssh.ts';
 import { durationFrom, resourceFrom, UsageError } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
@@ -53,7 +54,7 @@ export const command = defineCommand(
     exitCodes: {
       0: 'its time is over, or it was ended',
       6: 'the host was not reached, or is gone',
-      8: 'no broker',
+      8: 'no broker, or the folder of the socket is not yours alone',
     },
     examples: [
       'keyturn forward build.example https://notes.example/mcp',
@@ -123,6 +124,7 @@ async function toSandbox(socket: string, { resources, label, lifetime, isJson }:
     throw new UsageError('--as does not go with --socket: the name of the socket is the label');
   const connection = await connect();
   return untilOver(connection, async () => {
+    requireSandboxFolder(socket, process.env);
     const { forward } = await call(connection, 'forward.open', {
       label: own,
       path: socket,

@@ -29,6 +29,7 @@ export const kinds = {
   'disk.full': problem('The disk of the home is full.'),
   'broker.strange': problem('What answers on the socket did not prove to be the broker, or refuses.'),
   'broker.silent': problem('A broker holds the home and does not answer.'),
+  'forward.unusable': problem('KEYTURN_SOCKET names no socket of a forward on which somebody listens.'),
   'home.strange': problem('The files and the vault of this home do not belong together.'),
   'vault.trouble': problem('The vault can not be used.'),
   'keychain.absent': problem('There is no keychain in this session.'),
@@ -58,6 +59,7 @@ export const kinds = {
   'keychain.asleep': note('The keychain does not run yet. Its first use starts it.'),
   'desk.closed': note('This is the home of a desk whose app does not run.'),
   'rules.waived': note('Rules are waived for some servers.'),
+  'forward.used': note('KEYTURN_SOCKET names a forward: the broker runs elsewhere.'),
   'desktop.absent': note('There is no desktop session in which a browser could open.'),
   'broker.absent': note('No broker runs.'),
 } as const satisfies Record<string, Kind>;

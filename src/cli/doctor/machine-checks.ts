@@ -22,6 +22,8 @@ export interface Machine {
   readonly paths: HomePaths;
   readonly env: NodeJS.ProcessEnv;
   readonly settings: Settings;
+  /** KEYTURN_SOCKET names a forward: the broker uses the keychain and the browser of another machine or session. */
+  readonly isFarEnd: boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
@@ -33,16 +35,17 @@ export interface MachineLook {
 }
 
 export async function checkMachine(machine: Machine): Promise<MachineLook> {
-  const { settings, env } = machine;
-  const needsKeychain =
+  const { settings, env, isFarEnd } = machine;
+  const isKeychain =
     settings.vault === 'keychain' || (settings.vault === 'sealed-file' && settings.vaultKey === 'keychain');
+  const needsKeychain = isKeychain && !isFarEnd;
   const keychain = needsKeychain ? await lookAtKeychain(env) : undefined;
   return {
     keychain,
     findings: [
       ...(keychain === undefined ? [] : keychainFindings(keychain)),
       ...(needsKeychain ? moduleFindings() : []),
-      ...browserFindings(machine),
+      ...(isFarEnd ? [] : browserFindings(machine)),
       ...proxyFindings(machine),
       ...authoritiesFindings(machine),
       ...clockFindings(machine),

@@ -5,7 +5,9 @@
  * itself. It holds no secret.
  */
 import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
 import path from 'node:path';
+import { quoted } from '../../base/errors.ts';
 import { printJson, say } from '../terminal/output.ts';
 import { isSingle } from '../../base/system/single.ts';
 import { neededVariables, type OwnCommand } from '../../setup/own-command.ts';
@@ -34,12 +36,23 @@ export function absoluteCommand(env = process.env): OwnCommand {
 }
 
 /** For a script with `isForScript`; else for a person at a terminal, who copies it. */
-export function tellEntry(entry: Entry, isForScript: boolean): void {
+export async function tellEntry(entry: Entry, isForScript: boolean): Promise<void> {
   const configured = configuredEntry(entry);
   if (isForScript) return printJson({ name: entry.name, ...configured });
   if (!process.stdout.isTTY) return;
+  const standing = await standingIn(entry);
+  if (standing.length > 0)
+    return say(
+      `keyturn: the entry ${quoted(entry.name)} stands in ${standing.join(', ')} already. Restart that client.`,
+    );
   say('keyturn: write this into the configuration of your client (docs/clients.md has other forms):');
   printJson({ mcpServers: { [entry.name]: configured } });
+}
+
+/** Loaded only here: a script, and a client, need no reader of configurations. */
+async function standingIn(entry: Entry): Promise<readonly string[]> {
+  const { filesWith } = await import('../../setup/standing.ts');
+  return filesWith(entry, { home: process.env['HOME'] ?? homedir(), project: process.cwd() });
 }
 
 /** `keyturn` where that is found as this program; else Node and the file that runs. */

@@ -18,10 +18,15 @@ export function surveyLines(files: readonly Surveyed[], withChange: boolean): re
       if (finding.kind === 'left') return [`${head}left: ${finding.why}${exposedWords(finding.exposed)}`];
       const exposed = exposedWords(finding.key ? [finding.key.header] : []);
       const change = withChange && left === undefined ? finding.shown.map((line) => `    ${line}`) : [];
-      return [`${head}${finding.endpoint}, as ${finding.as}${exposed}`, ...change];
+      const condition = finding.key && change.length > 0 ? [keyCondition] : [];
+      return [`${head}${finding.endpoint}, as ${finding.as}${exposed}`, ...condition, ...change];
     }),
   ]);
 }
+
+/** Only the broker can tell, when it is asked to take the key. */
+const keyCondition =
+  '    stays as it is if the broker can’t reach this server then, or has another key for it already';
 
 const exposedWords = (names: readonly string[]): string =>
   names.length === 0 ? '' : `; a secret stands in the open (${names.join(', ')})`;

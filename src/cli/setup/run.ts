@@ -48,14 +48,14 @@ export async function runSetup({ check, isDry, yes, json, project }: SetupChoice
   const results = await applySetup(files, { stateFolder: homePaths().state, ask });
   if (json) printJson(results);
   else for (const line of appliedLines(results)) print(line);
-  if ((await ask('status', {})).vault === 'memory')
-    say('keyturn: the vault of this home is memory, so --undo works until the broker ends.');
-  sayWhatFollows(results.filter(({ outcome }) => outcome === 'switched'));
+  await sayWhatFollows(results.filter(({ outcome }) => outcome === 'switched'));
   return exitCodes.ok;
 }
 
-function sayWhatFollows(switched: readonly Applied[]): void {
+async function sayWhatFollows(switched: readonly Applied[]): Promise<void> {
   if (switched.length === 0) return;
+  if ((await ask('status', {})).vault === 'memory')
+    say('keyturn: the vault of this home is memory, so --undo works until the broker ends.');
   say(
     'keyturn: restart these clients. An entry asks for its access at its first start; to answer before that:',
   );

@@ -61,12 +61,13 @@ export class Forwards {
   }
 
   /** Throws `invalid_resource`, `insecure_url`, `conflict`. */
-  refuse({ label, resources }: Pick<ParamsOf<'forward.open'>, 'label' | 'resources'>): void {
+  refuse({ label, path, resources }: Pick<ParamsOf<'forward.open'>, 'label' | 'path' | 'resources'>): void {
     for (const resource of resources) this.#parts.broker.canonical(resource);
     this.#endLate();
     if (!this.#open.has(label)) return;
+    const another = path === undefined ? 'with --as' : 'by another file name: --socket DIR/NAME.sock';
     throw new KeyturnError('conflict', `A forward called ${quoted(label)} is open already.`, {
-      hint: `End it with: keyturn forward --end ${shellWord(label)}   Or give this one another name with --as.`,
+      hint: `End it with: keyturn forward --end ${shellWord(label)}   Or give this one another name ${another}.`,
     });
   }
 

@@ -51,12 +51,12 @@ async function newForwards() {
       } satisfies BrokerServer;
     },
   });
-  const open = async (label: string, lifetime = 3600) => {
+  const open = async (label: string, lifetime = 3600, path?: string) => {
     const opener = caller('owner');
     await forwards.open(opener, {
       label,
       hostKey: undefined,
-      path: undefined,
+      path,
       resources: [resource],
       lifetime,
     });
@@ -143,8 +143,15 @@ it('a program elsewhere asks for named servers only, gets no API key, and names 
   expect(dispatch).toHaveBeenCalledTimes(calls);
 });
 
-it('refuses a second forward of one label', async () => {
+it('refuses a second forward of one label, and says how that one gets another name', async () => {
   const { open } = await newForwards();
   await open('box');
-  await expect(open('box')).rejects.toMatchObject({ reason: 'conflict' });
+  await expect(open('box')).rejects.toMatchObject({
+    reason: 'conflict',
+    hint: expect.stringMatching(/another name with --as\.$/),
+  });
+  await expect(open('box', 3600, '/run/other/box.sock')).rejects.toMatchObject({
+    reason: 'conflict',
+    hint: expect.stringMatching(/^(?!.*--as).*--socket DIR\/NAME\.sock/),
+  });
 });

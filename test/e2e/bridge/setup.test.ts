@@ -13,6 +13,8 @@ import {
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { homeInBentWorld } from '../../support/bent/home.ts';
+import { newHome } from '../../support/home.ts';
+import { freePort } from '../../support/servers/port.ts';
 import { openKeyServer } from '../../support/servers/key-server.ts';
 import { keepSecret } from '../../support/secrets.ts';
 
@@ -100,4 +102,25 @@ it('keyturn setup moves secrets into the vault, starts the bridge, and --undo pu
   expect(undone.stderr).toContain(`keyturn key remove ${server.url}`);
   expect(texts()).toEqual([before[0], before[1], `# a new line\n${before[2]}`, before[3]]);
   expect(readdirSync(home.paths.state).filter((name) => name.startsWith('setup-'))).toEqual([]);
+});
+
+it('keyturn setup says beforehand that an entry with a key may stay, then why it stays and what to do, and nothing of --undo where it changed nothing', async () => {
+  const home = newHome({ vault: 'memory', env: { KEYTURN_ALLOW_INSECURE_LOOPBACK: '1' } });
+  const user = home.env['HOME'] ?? '';
+  const key = 'aSetupKey-1618033988';
+  keepSecret('API key', key);
+  const url = `https://127.0.0.1:${await freePort()}/mcp`;
+  mkdirSync(path.join(user, '.cursor'), { recursive: true });
+  onTestFinished(() => rmSync(path.join(user, '.cursor'), { recursive: true }));
+  writeFileSync(
+    path.join(user, '.cursor/mcp.json'),
+    JSON.stringify({ mcpServers: { far: { url, headers: { 'X-Api-Key': key } } } }),
+  );
+  expect(await home.ok(['setup', '--dry-run'])).toContain('stays as it is if the broker can’t reach');
+  const told = await home.keyturn(['setup', '--yes']);
+  expect(told).toMatchObject({ code: 0 });
+  expect(told.stdout).toMatch(
+    /^left far in .* did not move into the vault: .* Then run this command again\.$/m,
+  );
+  expect(told.stderr).not.toContain('--undo');
 });

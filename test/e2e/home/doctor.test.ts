@@ -1,5 +1,7 @@
 /** `keyturn doctor` on homes that something is wrong with: the built command, real brokers, a real keychain. */
+import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { homeInWorld, newHome, type Run, type TestHome } from '../../support/home.ts';
@@ -40,6 +42,37 @@ describe('keyturn doctor', () => {
     await home.ok(['login', resource]);
     const { found, run } = await doctor(home);
     expect({ found, code: run.code }).toEqual({ found: [], code: 0 });
+  });
+
+  it('keyturn doctor asks for no keychain and no browser at the far end of a forward, and says whether somebody listens', async () => {
+    const folder = temporaryFolder();
+    const socket = path.join(folder, 'agent.sock');
+    const home = newHome({
+      env: {
+        KEYTURN_SOCKET: socket,
+        KEYTURN_VAULT: undefined,
+        KEYTURN_BROWSER: '/nowhere/browser',
+        DBUS_SESSION_BUS_ADDRESS: undefined,
+      },
+    });
+    expect(kindsOf((await doctor(home)).found)).toEqual(['forward.unusable']);
+
+    const server = createServer((connection) => connection.destroy()).listen(socket);
+    await once(server, 'listening');
+    chmodSync(socket, 0o600);
+    const open = await doctor(home);
+    expect(open.found).toMatchObject([{ kind: 'forward.used', level: 'note' }]);
+    expect(open.run.code).toBe(0);
+    expect((await home.keyturn(['doctor', '--report'])).stdout).toMatch(/^keychain {2}not needed$/m);
+
+    chmodSync(socket, 0o666);
+    const unsafe = await doctor(home);
+    expect(unsafe.found).toMatchObject([{ kind: 'forward.unusable' }]);
+    expect(unsafe.run.code).toBe(9);
+    server.close();
+    expect(kindsOf((await doctor(home, { KEYTURN_SOCKET: 'agent.sock' })).found)).toEqual([
+      'forward.unusable',
+    ]);
   });
 
   it('keyturn doctor names what is open to others before everything else, with the command that mends it', async () => {

@@ -1,6 +1,6 @@
 /**
- * docs/journeys/headless.md: a sealed file, a credential, a workload's assertion. No systemd runs here: the test stops the broker as
- * `keyturn service install` does, starts it as the unit does, and passes the credential in a folder that CREDENTIALS_DIRECTORY names.
+ * docs/journeys/headless.md: a sealed file, a credential, a workload's assertion. No systemd runs here: a stand-in for systemctl
+ * agrees to everything, and the test starts the broker as the unit does, with the credential in a folder that CREDENTIALS_DIRECTORY names.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -13,8 +13,12 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { Walk } from './walk.ts';
 
 it('a machine without a person gets a token by its platform’s word, and again after a restart', async () => {
-  const { home, authorizationServer, url } = await homeInBentWorld({ env: { KEYTURN_VAULT: '' } });
   const folder = temporaryFolder();
+  writeFileSync(path.join(folder, 'systemctl'), '#!/bin/sh\n', { mode: 0o755 });
+  const PATH = `${folder}:${process.env['PATH']}`;
+  const { home, authorizationServer, url } = await homeInBentWorld({
+    env: { KEYTURN_VAULT: '', PATH, XDG_CONFIG_HOME: path.join(folder, 'config') },
+  });
   const credentials = path.join(folder, 'credentials');
   mkdirSync(credentials, { mode: 0o700 });
   const passphrase = 'hush of the machine’s TPM';
@@ -47,7 +51,8 @@ it('a machine without a person gets a token by its platform’s word, and again 
   };
 
   await walk.run();
-  await home.ok(['daemon', '--stop']);
+  await walk.run();
+  expect(await home.keyturn(['status'])).toMatchObject({ code: 8 });
   const first = await service();
   expect(await walk.run()).toMatch(/^\S+\n$/);
   expect(authorizationServer.counts).toMatchObject({ jwtBearers: 1, authorizations: 0 });

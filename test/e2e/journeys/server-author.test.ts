@@ -11,7 +11,8 @@ const userAgent = path.join(import.meta.dirname, '..', '..', '..', 'demo', 'user
 
 it('a server of 15 lines is called by a client that signs in through the bridge and steps up', async () => {
   const home = newHome({
-    env: { KEYTURN_ALLOW_INSECURE_LOOPBACK: '1', KEYTURN_BROWSER: `${process.execPath} ${userAgent}` },
+    vault: 'keychain',
+    env: { KEYTURN_BROWSER: `${process.execPath} ${userAgent}` },
   });
   const issuer = `http://127.0.0.1:${await freePort()}`;
   const resource = `http://127.0.0.1:${await freePort()}/mcp`;
@@ -27,6 +28,7 @@ it('a server of 15 lines is called by a client that signs in through the bridge 
   const notes = await runPrinted('keyturn/server', { words: walk.words('notes.mts'), url: resource });
   onTestFinished(() => notes.close());
 
+  await walk.run();
   const connecting = walk.inTerminal();
   await connecting.shows(/asks to be paired[^]*\[y\/N\] /);
   connecting.type('y\n');

@@ -28,6 +28,9 @@ it('a stock client is switched over, makes its first call, is narrowed, paused a
   connecting.type('y\n');
   await connecting.shows(/may "cursor-notes" reach [^]*\[y\/N\] /);
   connecting.type('y\n');
+  // setup has written the entry already.
+  await connecting.shows(/the entry "cursor-notes" stands in [^]*mcp\.json already/);
+  expect(connecting.shown()).not.toContain('mcpServers');
   await connecting.ended;
   expect(await call('list-notes')).toContain('alice');
   expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, registrations: 1 });

@@ -1,9 +1,20 @@
 /** Forwards: programs of a sandbox and of another machine ask a broker that they can't reach otherwise. */
 import { once } from 'node:events';
-import { appendFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { codeBlocks, page } from '../../docs/pages.ts';
+import { builtBin } from '../../support/built.ts';
 import { homeInWorld, TestHome, until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { library } from '../../support/processes/program.ts';
@@ -83,12 +94,8 @@ it('a program in a sandbox without a network or the home gets a token of the nam
   expect(await home.ok(['clients'])).toMatch(/^token@agent /m);
   expect(await home.ok(['status'])).toContain('forwards   1 (keyturn forward --list)');
   expect(await home.ok(['audit', 'tail'])).toMatch(/forward .*opened: agent/);
-  const again = await home.keyturn([
-    'forward',
-    '--socket',
-    path.join(folder, 'more', 'agent.sock'),
-    resource,
-  ]);
+  const more = temporaryFolder();
+  const again = await home.keyturn(['forward', '--socket', path.join(more, 'agent.sock'), resource]);
   expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('is open already') });
 
   await home.ok(['forward', '--end', 'agent']);
@@ -98,6 +105,39 @@ it('a program in a sandbox without a network or the home gets a token of the nam
     code: 8,
     stderr: expect.stringContaining('Open it anew there: keyturn forward'),
   });
+});
+
+it('the command that docs/forward.md prints for bubblewrap gets a token, and its folder keeps the pairing', async () => {
+  const { home, resource } = await homeInWorld();
+  const folder = temporaryFolder();
+  const [user, commands] = [path.join(folder, 'user'), path.join(folder, 'bin')];
+  for (const made of [user, commands]) mkdirSync(made);
+  symlinkSync(builtBin, path.join(commands, 'keyturn'));
+  const env = {
+    XDG_RUNTIME_DIR: folder,
+    HOME: user,
+    PATH: `${commands}:${path.dirname(process.execPath)}:${process.env['PATH']}`,
+    KEYTURN_HOME: undefined,
+    KEYTURN_VAULT: undefined,
+  };
+  const [opening = '', sandboxed = ''] = codeBlocks(page('docs/forward.md'), 'sh')
+    .filter((block) => block.includes('/box'))
+    .map((block) => block.replace('https://notes.example/mcp', resource));
+  const forward = home.startLines(opening, { env: { XDG_RUNTIME_DIR: folder, PATH: env.PATH } });
+  // The shell would leave it running.
+  onTestFinished(async () => void (await home.keyturn(['forward', '--end', 'agent'])));
+  await forward.prints('.sock');
+
+  const far = new TestHome({ env });
+  onTestFinished(() => far.close());
+  const first = far.startLines(sandboxed, { env });
+  await answered(home, 'pair');
+  await answered(home, 'allow');
+  expect(await first.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
+  const unasked = sandboxed.replace(' token ', ' token --no-interaction ');
+  const second = await far.startLines(unasked, { env }).ended;
+  expect(second).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
+  expect(await home.json('clients')).toMatchObject({ clients: [{}, { name: 'token@agent' }] });
 });
 
 it('a key that was paired through a forward opens that forward alone, and no other key opens it', async () => {
