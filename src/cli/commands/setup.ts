@@ -8,7 +8,7 @@ export const command = defineCommand(
     summary: 'switch the clients on this machine over to Keyturn',
     operands: [],
     usage: [
-      'setup [--project] [--yes] [--json]',
+      'setup [--project] [--connect] [--yes] [--json]',
       'setup --dry-run|--check [--project] [--json]',
       'setup --undo [--yes] [--json]',
     ],
@@ -23,6 +23,7 @@ export const command = defineCommand(
         summary: 'tell by the exit code whether anything is left to switch',
       },
       undo: { type: 'boolean', summary: 'put back what setup changed' },
+      connect: { type: 'boolean', summary: 'then pair, allow and sign in each entry that was switched' },
       yes: { type: 'boolean', summary: "don't ask" },
       json: { type: 'boolean', summary: 'print it as JSON; goes with --yes where something is changed' },
     },
@@ -33,15 +34,23 @@ export const command = defineCommand(
       'What the files said before is kept in the home, sealed by the vault, until --undo. Run --undo before `keyturn reset`, which ends the backups too.',
     ],
     exitCodes: { 9: 'with --check: there is an entry to switch, or a secret in the open' },
-    examples: ['keyturn setup --dry-run', 'keyturn setup', 'keyturn setup --undo'],
+    examples: ['keyturn setup --dry-run', 'keyturn setup --connect', 'keyturn setup --undo'],
   },
   async ({ options }) => {
-    const { check = false, undo = false, yes = false, json = false, project = false } = options;
+    const {
+      check = false,
+      undo = false,
+      yes = false,
+      json = false,
+      project = false,
+      connect = false,
+    } = options;
     const isDry = options['dry-run'] === true;
     if ([check, undo, isDry].filter(Boolean).length > 1)
       throw new UsageError('--check, --dry-run and --undo don’t go together');
+    if (connect && (check || undo || isDry)) throw new UsageError('--connect goes with a change only');
     // Later: --help and completion load no package.
     const { runSetup, undoAll } = await import('../setup/run.ts');
-    return undo ? undoAll(yes, json) : runSetup({ check, isDry, yes, json, project });
+    return undo ? undoAll(yes, json) : runSetup({ check, isDry, yes, json, project, connects: connect });
   },
 );

@@ -8,7 +8,7 @@ import { exitCodes, KeyturnError, shellWord } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { ask } from '../broker/request.ts';
 import { absoluteCommand } from '../programs/configured-entry.ts';
-import { print, printJson, say } from '../terminal/output.ts';
+import { print, printJson, refuse, say } from '../terminal/output.ts';
 import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
 import { applySetup } from '../../setup/apply.ts';
 import type { Applied } from '../../setup/apply.ts';
@@ -27,10 +27,12 @@ interface SetupChoice {
   readonly yes: boolean;
   readonly json: boolean;
   readonly project: boolean;
+  /** Each entry that was switched gets its access at once. */
+  readonly connects: boolean;
 }
 
-/** Answers the exit code. */
-export async function runSetup({ check, isDry, yes, json, project }: SetupChoice): Promise<number> {
+/** Answers the exit code: with `connects` that of the first entry that got no access. */
+export async function runSetup({ check, isDry, yes, json, project, connects }: SetupChoice): Promise<number> {
   const files = await survey({
     home: process.env['HOME'] ?? homedir(),
     project: process.cwd(),
@@ -48,18 +50,41 @@ export async function runSetup({ check, isDry, yes, json, project }: SetupChoice
   const results = await applySetup(files, { stateFolder: homePaths().state, ask });
   if (json) printJson(results);
   else for (const line of appliedLines(results)) print(line);
-  await sayWhatFollows(results.filter(({ outcome }) => outcome === 'switched'));
-  return exitCodes.ok;
+  const switched = results.filter(({ outcome }) => outcome === 'switched');
+  if (switched.length === 0) return exitCodes.ok;
+  const { open, code } = connects ? await connectAll(switched) : { open: switched, code: exitCodes.ok };
+  await sayWhatFollows(open);
+  return code;
 }
 
-async function sayWhatFollows(switched: readonly Applied[]): Promise<void> {
-  if (switched.length === 0) return;
+/** `open`: the entries that got no access, each refused with its reason. */
+async function connectAll(
+  switched: readonly Applied[],
+): Promise<{ readonly open: readonly Applied[]; readonly code: number }> {
+  const { connectEntry } = await import('../programs/entry-connect.ts');
+  const open: Applied[] = [];
+  const codes: number[] = [];
+  for (const entry of switched) {
+    try {
+      await connectEntry({ name: entry.as, resource: entry.endpoint });
+    } catch (error) {
+      codes.push(refuse(error));
+      open.push(entry);
+    }
+  }
+  return { open, code: codes[0] ?? exitCodes.ok };
+}
+
+/** `open`: entries that have no access yet. */
+async function sayWhatFollows(open: readonly Applied[]): Promise<void> {
   if ((await ask('status', {})).vault === 'memory')
     say('keyturn: the vault of this home is memory, so --undo works until the broker ends.');
-  say(
-    'keyturn: restart these clients. An entry asks for its access at its first start; to answer before that:',
-  );
-  for (const { endpoint, as } of switched)
+  if (open.length === 0) say('keyturn: restart these clients.');
+  else
+    say(
+      'keyturn: restart these clients. An entry asks for its access at its first start; to answer before that:',
+    );
+  for (const { endpoint, as } of open)
     say(`  keyturn bridge --connect ${shellWord(endpoint)} --as ${shellWord(as)}`);
   say('keyturn: `keyturn setup --undo` puts everything back.');
 }

@@ -2,8 +2,10 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { builtBin } from '../../support/built.ts';
 import { homeInWorld } from '../../support/home.ts';
 import { ForeignClients } from '../../support/processes/foreign-client.ts';
+import { inTerminal } from '../../support/processes/terminal.ts';
 import { told } from '../../support/secrets.ts';
 import { Walk } from './walk.ts';
 
@@ -21,17 +23,23 @@ it('a stock client is switched over, makes its first call, is narrowed, paused a
     clients.run('mcporter', '--config', file, 'call', `notes.${tool}`, ...words);
   const walk = new Walk('stock-client', home, { 'https://notes.example/mcp': resource });
 
-  expect(await walk.run()).toContain('notes');
-  expect(readFileSync(file, 'utf8')).not.toContain('"url"');
   const connecting = walk.inTerminal();
+  await connecting.shows(/cursor-notes[^]*Change these files\? \[y\/N\] /);
+  expect(readFileSync(file, 'utf8')).toBe(before);
+  connecting.type('y\n');
   await connecting.shows(/asks to be paired[^]*\[y\/N\] /);
   connecting.type('y\n');
   await connecting.shows(/may "cursor-notes" reach [^]*\[y\/N\] /);
   connecting.type('y\n');
-  // setup has written the entry already.
-  await connecting.shows(/the entry "cursor-notes" stands in [^]*mcp\.json already/);
-  expect(connecting.shown()).not.toContain('mcpServers');
+  await connecting.shows(/restart these clients\./);
   await connecting.ended;
+  expect(readFileSync(file, 'utf8')).not.toContain('"url"');
+  // It has its access, and setup has written it already.
+  const words = ['bridge', '--connect', resource, '--as', 'cursor-notes'];
+  const again = inTerminal(home, [process.execPath, builtBin, ...words]);
+  await again.shows(/the entry "cursor-notes" stands in [^]*mcp\.json already/);
+  expect(again.shown()).not.toContain('mcpServers');
+  await again.ended;
   expect(await call('list-notes')).toContain('alice');
   expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, registrations: 1 });
 
