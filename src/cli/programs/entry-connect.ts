@@ -34,7 +34,6 @@ export async function connectEntry({ name, resource, account, chosenBy }: Entry)
   forgetRefusal(name);
   if (forwardedSocket(process.env)) return connectForwarded(asked, name);
   const owner = await connect();
-  await moveForgottenKey(owner, name);
   const interrupted = (): never => process.exit(exitCodes.interrupted);
   process.once('SIGINT', interrupted);
   process.once('SIGTERM', interrupted);
@@ -42,6 +41,10 @@ export async function connectEntry({ name, resource, account, chosenBy }: Entry)
   const over = AbortSignal.timeout(maxAsking);
   const done = new AbortController();
   try {
+    // Before anybody is asked: what the broker would refuse afterwards.
+    const { insecureLoopback } = await call(owner, 'status', {});
+    canonicalResource(resource, { allowInsecureLoopback: insecureLoopback });
+    await moveForgottenKey(owner, name);
     const told = tellQuestions(owner, { name, resource }, done.signal);
     const release = await othersDone(files, over, told.code);
     await askPerson(asked, told.code, over).finally(release);

@@ -152,6 +152,20 @@ describe('--connect without a name', () => {
     expect(await home.json('pending')).toEqual([]);
   });
 
+  it('--connect refuses plain http before it asks anything', async () => {
+    const { home } = await homeInWorld();
+    await home.ok(['list']);
+    const refused = await home.keyturn([
+      'bridge',
+      '--connect',
+      'http://127.0.0.1:9/mcp',
+      '--as',
+      'an-editor',
+    ]);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('it is plain http') });
+    expect(await home.json('pending')).toEqual([]);
+  });
+
   it('--connect pairs an entry anew whose key the broker does not know, and keeps the old key', async () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['list']);
