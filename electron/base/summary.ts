@@ -20,7 +20,7 @@ export type Pause = NonNullable<z.output<typeof methods.status.result>['pause']>
 /** By us, by the system's keyring, or because nobody has chosen a passphrase yet. */
 const lockedStates: ReadonlySet<string> = new Set(['new', 'locked', 'keychainLocked']);
 
-/** In which the vault keeps tokens back all the same, as the window's banner says. */
+/** States without a lock in which the vault gives no tokens, as the window's banner says. */
 const failedStates: ReadonlySet<string> = new Set(['waiting', 'absent', 'crashed', 'full', 'damaged']);
 
 export interface Summary {

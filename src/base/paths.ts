@@ -70,7 +70,7 @@ function userFolder(env: Environment): string {
 function notAbsolute(name: 'HOME' | 'KEYTURN_HOME', value: string | undefined): KeyturnError {
   const problem = value ? `${name} is ${quoted(value)}, which is no absolute path` : `${name} is empty`;
   return new KeyturnError('invalid_request', `${problem}: Keyturn does not know where your files belong.`, {
-    rule: "a home is in the user's own folder, never in the folder where a command happens to run",
+    rule: 'a home is where HOME or KEYTURN_HOME says, never in the folder where a command happens to run',
     hint:
       name === 'HOME'
         ? 'Set HOME to your home folder, or KEYTURN_HOME to a folder for Keyturn.'

@@ -11,7 +11,7 @@ import type { KeyturnError } from '../base/errors.ts';
 import { SharedWork } from '../base/shared-work.ts';
 import { CardPauses } from './consent/card-pauses.ts';
 import type { Consent } from './consent/consent.ts';
-import { chooseGrant } from './consent/grant-choice.ts';
+import { chooseGrant, grantsOfChoice } from './consent/grant-choice.ts';
 import type { BrokerParts } from './parts.ts';
 import type { PendingRequest } from './pending-request.ts';
 import type { Decision } from './questions/answer.ts';
@@ -89,17 +89,16 @@ export class AccountChoices {
     );
     const signedIn = accountsOf(there.filter(isLiving));
     const named = this.#named(pending, project);
-    if (signedIn.includes(project.account)) return accountRefusals.folderNamesOther(named, permitted);
-    // A program learns of no account that it may not use. The command line is the owner's.
-    return access.clientId === cliClientId
-      ? accountRefusals.folderNamesUnknown(named, 'Signed in there', signedIn)
-      : accountRefusals.folderNamesUnknown(named, `${named.name} may use there`, permitted);
+    // A program doesn't learn here whether somebody is signed in as the account. The command line is the owner's.
+    return access.clientId !== cliClientId || signedIn.includes(project.account)
+      ? accountRefusals.folderNamesOther(named, permitted)
+      : accountRefusals.folderNamesUnknown(named, signedIn);
   }
 
   /**
    * Resolves once the person has chosen one of the accounts for this program and server. Throws `account_required`
-   * where nobody may be asked or nobody chose, `conflict` where the permission changed meanwhile, `rate_limited`, and
-   * the deadline's reason.
+   * where nobody may be asked or nobody chose, `login_required` where the chosen account ended meanwhile,
+   * `conflict` where the permission changed meanwhile, `rate_limited`, and the deadline's reason.
    */
   async choose(pending: PendingRequest, permission: Permission, accounts: readonly string[]): Promise<void> {
     const { endpoint, access, deadline } = pending;
@@ -113,11 +112,17 @@ export class AccountChoices {
       async (signal) => {
         const { verdict, account } = await this.#ask(pending, { accounts }, signal);
         if (verdict !== 'yes' || account === undefined) throw required;
-        await this.#consent.changes.choose(permission, account);
-        const { grants } = this.#parts;
+        const { grants, refresher } = this.#parts;
         const there = grants.forEndpoint(endpoint, account);
-        const named = there.find(({ id }) => namesGrant(permission, id));
-        await this.#record(pending, 'chosen', named ?? there[0]);
+        const { comparison } = refresher.secrets;
+        const bound = isBound(permission)
+          ? undefined
+          : grantsOfChoice({ there, comparison }, permission, account);
+        // Else the account that is left would serve.
+        if (bound?.length === 0) throw accountRefusals.chosenEnded(endpoint, account);
+        await this.#consent.changes.choose(permission, account, bound);
+        const used = there.find(({ id }) => bound?.includes(id) ?? namesGrant(permission, id));
+        await this.#record(pending, 'chosen', used);
       },
       deadline.signal,
     );

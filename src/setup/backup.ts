@@ -3,14 +3,14 @@
  *
  * Invariants: a backup is on disk before the first file is changed. It is AES-256-GCM under a key that only the
  * broker's vault can give back; names of files are sealed too. Each run has a number of its own, and a later run has a
- * higher one. A file that is empty belongs to a run that ended before it changed anything.
+ * higher one. A backup has its number only once it is whole.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { open, readdir, rm } from 'node:fs/promises';
+import { link, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { KeyturnError } from '../base/errors.ts';
-import { readPrivate, replaceFile, unwritableFile } from '../base/private-file.ts';
+import { readPrivate, replaceFile, syncFolder, unwritableFile } from '../base/private-file.ts';
 import { systemCode } from '../base/system-error.ts';
 
 const kept = z.object({
@@ -66,32 +66,35 @@ export async function keepBackup(
   const nonce = randomBytes(nonceLength);
   const cipher = createCipheriv('aes-256-gcm', Buffer.from(key, 'base64url'), nonce);
   const bytes = Buffer.concat([cipher.update(JSON.stringify(backup)), cipher.final(), cipher.getAuthTag()]);
-  const file = await newFile(stateFolder);
   const sealed = { version: 1, sealedKey, nonce: nonce.toString('base64'), sealed: bytes.toString('base64') };
-  await replaceFile(file, JSON.stringify(sealed));
-  return file;
+  const whole = path.join(stateFolder, `setup-${randomBytes(8).toString('hex')}`);
+  await replaceFile(whole, JSON.stringify(sealed));
+  try {
+    return await withNumber(whole, stateFolder);
+  } finally {
+    await rm(whole, { force: true });
+  }
 }
 
-/** An empty file with the next number. Another run may take a number at the same moment. */
-async function newFile(stateFolder: string): Promise<string> {
+/** Gives a whole backup the next number. Another run may take a number at the same moment. */
+async function withNumber(whole: string, stateFolder: string): Promise<string> {
   const last = (await backupsIn(stateFolder)).at(-1);
   const lastNumber = last === undefined ? 0 : Number(pattern.exec(path.basename(last))?.[1]);
   if (last !== undefined && lastNumber >= maxNumber) throw noHigherNumber(last);
   const file = path.join(stateFolder, `setup-${lastNumber + 1}.sealed`);
   try {
-    await (await open(file, 'wx', 0o600)).close();
+    await link(whole, file);
+    await syncFolder(stateFolder);
     return file;
   } catch (error) {
-    if (systemCode(error) === 'EEXIST') return newFile(stateFolder);
+    if (systemCode(error) === 'EEXIST') return withNumber(whole, stateFolder);
     throw unwritableFile(file, error);
   }
 }
 
 /** `ask` asks the broker for the key. Throws `file_unreadable` for a file that another program changed. */
 export async function openBackup(file: string, ask: (sealedKey: string) => Promise<string>): Promise<Backup> {
-  const content = await readPrivate(file);
-  if (content?.length === 0) return { keys: [], files: [] };
-  const sealed = sealedIn(content, file);
+  const sealed = sealedIn(await readPrivate(file), file);
   const key = Buffer.from(await ask(sealed.sealedKey), 'base64url');
   const bytes = Buffer.from(sealed.sealed, 'base64');
   try {

@@ -10,7 +10,7 @@ export async function filesWith(
   { name, resource }: { readonly name: string; readonly resource: string },
   place: Pick<SurveyOptions, 'home' | 'project'>,
 ): Promise<readonly string[]> {
-  // What would be written is of no account here.
+  // Only entries that stand there already count.
   const files = await survey({ ...place, own: { words: ['keyturn'], env: {} }, withVersioned: true });
   return files
     .filter(({ findings }) =>

@@ -2,8 +2,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { KeyturnError } from '../../src/base/errors.ts';
 import type { TokenRequest } from '../../src/broker/questions/token-request.ts';
 import type { Grant } from '../../src/broker/records/grant.ts';
+import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
 import { grantAnswer } from '../../src/daemon/methods/answers.ts';
 import { tokenGet } from '../../src/ipc/protocol/schemas/token-schema.ts';
 import { openWorld } from '../support/world.ts';
@@ -123,17 +125,16 @@ describe('a project file', () => {
     expect(rig.parts.interactions.list()).toEqual([]);
   });
 
-  it('a project file that names an account as whom nobody is signed in says so, and names only accounts that the program may use', async () => {
+  it('a project file that names an account as whom nobody is signed in says so to the command line, and no other program learns it', async () => {
     const { rig, work } = await twoAccounts();
     await rig.parts.permissions.end('editor', rig.endpoint);
     await allow(rig, [work]);
     const login = `keyturn login ${rig.endpoint} --account "hme"`;
-    const typed = (known: string) => ({
-      reason: 'consent_required',
-      message: expect.stringContaining('nobody is signed in there as "hme"'),
-      hint: `${known}. Correct the line in .keyturn.toml, or add the account: ${login}`,
-    });
-    expect(await refusal(inFolder(rig, 'hme'))).toMatchObject(typed('editor may use there: "work"'));
+    const told = async (account: string): Promise<string[]> => {
+      const { message, hint } = (await refusal(inFolder(rig, account))) as KeyturnError;
+      return [message, hint ?? ''].map((text) => text.replaceAll(`"${account}"`, '""'));
+    };
+    expect(await told('hme')).toEqual(await told('home'));
     await rig.broker.consent.decide({
       clientId: 'cli',
       endpoint: rig.endpoint,
@@ -142,7 +143,11 @@ describe('a project file', () => {
       grants: [work.id],
     });
     const byCommand = refusal(inFolder(rig, 'hme', { clientId: 'cli' }));
-    expect(await byCommand).toMatchObject(typed('Signed in there: "work", "home"'));
+    expect(await byCommand).toMatchObject({
+      reason: 'consent_required',
+      message: expect.stringContaining('nobody is signed in there as "hme"'),
+      hint: `Signed in there: "work", "home". Correct the line in .keyturn.toml, or add the account: ${login}`,
+    });
     expect(rig.parts.interactions.list()).toEqual([]);
   });
 
@@ -322,6 +327,25 @@ describe('a program that was allowed without an account, where several are signe
     expect(await refusal(rig.ask({ account: 'work', interaction: 'never' }))).toMatchObject({
       reason: 'consent_required',
     });
+  });
+
+  it('a program that was allowed without an account gets no other account than the chosen one, though that ended before the answer', async () => {
+    const { rig, home, permission } = await unnamed();
+    const asked = refusal(rig.ask());
+    await rig.question('choice');
+    await revokeGrant(rig.parts, home);
+    await answer(rig, 'yes', 'home');
+    expect(await asked).toMatchObject({
+      reason: 'login_required',
+      message: expect.stringContaining('The sign-in as "home"'),
+    });
+    expect(permission()).not.toHaveProperty('account');
+  });
+
+  it('a program that was allowed without an account learns of none when it names a wrong one', async () => {
+    const { rig } = await unnamed();
+    const { hint } = (await refusal(rig.ask({ account: 'hme', interaction: 'never' }))) as KeyturnError;
+    expect(hint).not.toMatch(/work|home/);
   });
 
   it('a program that was allowed without an account is refused with the accounts where nobody may be asked', async () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
 import { json } from '../support/bent/answer.ts';
 import type { Ground } from './ground.ts';
+import { turnOfEvents } from '../broker/rig.ts';
 import { enter, ground, refused, tokenRequests } from './ground.ts';
 
 const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
@@ -10,8 +11,12 @@ const minute = 60_000;
 
 interface Delegated extends Ground {
   /** The child run asks for its token. */
-  readonly ask: () => Promise<{ readonly accessToken: string; readonly scope: readonly string[] }>;
+  readonly ask: Ask;
+  /** Another child run, with these scopes. */
+  readonly delegate: (scope: readonly string[]) => Promise<Ask>;
 }
+
+type Ask = () => Promise<{ readonly accessToken: string; readonly scope: readonly string[] }>;
 
 /** Who may exchange tokens: a client that the owner entered, one that registers itself, or nobody that does. */
 type MayExchange = 'entered' | 'registered' | 'nobody';
@@ -24,15 +29,21 @@ async function delegated(mayExchange: MayExchange = 'entered'): Promise<Delegate
   const { rig, authorizationServer } = all;
   if (mayExchange === 'entered') await enter(rig, authorizationServer);
   await rig.ask({ scope: ['read', 'write'] });
-  const { child } = await rig.broker.delegating.begin({
-    clientId: 'editor',
-    asker: { run: 'parent', look: () => ({ run: 'parent', verified: true, pid: 7, standing: () => 'same' }) },
-    endpoint: rig.endpoint,
-    scope: ['read'],
-    lifetime: 60 * minute,
-    name: 'helper',
-  });
-  return { ...all, ask: async () => rig.ask({ clientId: child.id }) };
+  const delegate = async (scope: readonly string[]): Promise<Ask> => {
+    const { child } = await rig.broker.delegating.begin({
+      clientId: 'editor',
+      asker: {
+        run: 'parent',
+        look: () => ({ run: 'parent', verified: true, pid: 7, standing: () => 'same' }),
+      },
+      endpoint: rig.endpoint,
+      scope,
+      lifetime: 60 * minute,
+      name: 'helper',
+    });
+    return async () => rig.ask({ clientId: child.id });
+  };
+  return { ...all, ask: await delegate(['read']), delegate };
 }
 
 describe('a delegated token', () => {
@@ -117,6 +128,22 @@ describe('a delegated token', () => {
     const revoked = authorizationServer.server.asked('/revoke', 'POST').map(({ form }) => form.get('token'));
     expect(late.token).not.toBe('');
     expect(revoked).toContain(late.token);
+  });
+
+  it('sends no exchange that waited for its turn when the owner paused meanwhile', async () => {
+    const { rig, authorizationServer, ask, delegate } = await delegated();
+    const askToWrite = await delegate(['write']);
+    const late = { request: Promise.resolve<unknown>(undefined) };
+    authorizationServer.bend.tokenRequest = async ({ form }) => {
+      if (form.get('grant_type') !== tokenExchange) return undefined;
+      late.request = refused(askToWrite());
+      await turnOfEvents();
+      rig.parts.pause.begin({ since: rig.clock.wall() });
+      return undefined;
+    };
+    await ask().catch(() => undefined);
+    expect(await late.request).toMatchObject({ reason: 'paused' });
+    expect(tokenRequests(authorizationServer, tokenExchange)).toHaveLength(1);
   });
 
   it('a program’s own narrower permission takes a refresh: only a delegation exchanges', async () => {

@@ -58,10 +58,3 @@ it('a file with the highest number hides no backup: the run says what to do, and
   });
   expect(await backupsIn(folder)).toHaveLength(1);
 });
-
-it('a run that ended before it changed anything leaves nothing to undo', async () => {
-  const folder = temporaryFolder();
-  writeFileSync(path.join(folder, 'setup-1.sealed'), '', { mode: 0o600 });
-  const asked = (): Promise<string> => Promise.reject(new Error('Nobody asks for a key.'));
-  expect(await openBackup(path.join(folder, 'setup-1.sealed'), asked)).toEqual({ keys: [], files: [] });
-});

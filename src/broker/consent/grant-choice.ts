@@ -76,7 +76,7 @@ export function chooseGrant(
   if (grant?.state.kind === 'active') return { kind: 'lost', grant };
   const others = kept();
   if (account !== undefined && asked.length === 0 && others.some(({ id }) => comparison.isVouched(id))) {
-    const known = others.filter((one) => permissions.some((permission) => reaches(permission, one)));
+    const known = others.filter((one) => permissions.some((permission) => serves(permission, one, there)));
     return { kind: 'unknownAccount', account, known: known.map((one) => one.account) };
   }
   return { kind: 'signIn', grant: grant ?? asked[0] };
@@ -100,30 +100,30 @@ function openAccounts(
 }
 
 /** The accounts among which the person may choose for a permission that names no grant yet, in the order of the sign-ins. */
-function signedInFor(permission: Permission, there: readonly Grant[]): string[] {
+function signedInFor(permission: Permission, kept: readonly Grant[]): string[] {
   // Its card showed no scopes, so the next card has to.
   if (permission.fixAtFirstToken) return [];
-  const usable = there.filter(
+  const inOrder = choosable(permission, kept).toSorted((one, other) => one.createdAt - other.createdAt);
+  return [...new Set(inOrder.map(({ account }) => account))];
+}
+
+/** `kept`: living grants that the vault vouches for. */
+const choosable = (permission: Permission, kept: readonly Grant[]): readonly Grant[] =>
+  kept.filter(
     ({ id, state, resource }) =>
       state.kind !== 'moved' &&
       !refusesGrant(permission, id) &&
       resource === (permission.resource ?? resource),
   );
-  const inOrder = usable.toSorted((one, other) => one.createdAt - other.createdAt);
-  return [...new Set(inOrder.map(({ account }) => account))];
-}
 
-/**
- * The grants that a choice of the person gives a permission: none where it names grants already, so that the choice is
- * among those.
- */
+/** The grants of this account that a choice of the person gives a permission which names none yet. */
 export function grantsOfChoice(
+  { there, comparison }: ChoiceParts,
   permission: Permission,
   account: string,
-  there: readonly Grant[],
 ): readonly string[] {
-  if (isBound(permission)) return [];
-  const usable = there.filter((grant) => isLiving(grant) && reaches(permission, grant));
+  const serving = there.filter((grant) => isLiving(grant) && isFor(grant, permission.clientId));
+  const usable = choosable(permission, vouchedOf(comparison, serving));
   return usable.filter((grant) => grant.account === account).map(({ id }) => id);
 }
 

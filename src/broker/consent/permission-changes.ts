@@ -17,7 +17,7 @@ import type { ApiKeys } from '../records/api-key.ts';
 import { cliClientId } from '../records/local-client.ts';
 import { covers, isBoundTo, isRefused } from '../records/permission.ts';
 import type { AsRead, Permission, PermissionKey } from '../records/permission.ts';
-import { grantsOfChoice, keptAccount } from './grant-choice.ts';
+import { keptAccount } from './grant-choice.ts';
 import type { AccessRequest, CurrentPermissions, CurrentPermissionsParts } from './current-permissions.ts';
 
 export interface PermissionChangesParts extends CurrentPermissionsParts {
@@ -97,14 +97,11 @@ export class PermissionChanges {
   }
 
   /**
-   * The account of a permission, for requests that name none. A permission that names no grant yet is bound to those of
-   * the account, and keeps its scopes and its end. Throws `conflict` where the user decided otherwise meanwhile.
+   * The account of a permission, for requests that name none. `grants`: those of the account, for a permission that names
+   * none yet; it keeps its scopes and its end. Throws `conflict` where the user decided otherwise meanwhile.
    */
-  async choose(permission: Permission, account: string): Promise<void> {
-    const there = this.#parts.grants.forEndpoint(permission.endpoint, account);
-    const bound = grantsOfChoice(permission, account, there);
-    const grants = bound.length > 0 ? { grants: [...bound] } : {};
-    await this.#replace(permission, { ...permission, account, ...grants });
+  async choose(permission: Permission, account: string, grants?: readonly string[]): Promise<void> {
+    await this.#replace(permission, { ...permission, account, ...(grants && { grants: [...grants] }) });
   }
 
   /** A no. */

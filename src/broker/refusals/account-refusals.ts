@@ -40,6 +40,18 @@ export function accountRequired(
   });
 }
 
+/** Between question and answer the account was revoked. No `conflict`: a new try would take the account that is left. */
+export function chosenEnded(endpoint: string, account: string): KeyturnError {
+  return new KeyturnError(
+    'login_required',
+    `The sign-in as ${quoted(account)} at ${endpoint} ended before your choice counted.`,
+    {
+      rule: 'A choice counts for the account that you chose, and for no other',
+      hint: `Ask again. To sign in as ${quoted(account)} again: keyturn login ${shellWord(endpoint)} --account ${shellQuoted(account)}`,
+    },
+  );
+}
+
 /** What a project file asks for. */
 export interface NamedByFolder {
   readonly name: string;
@@ -64,10 +76,9 @@ export function folderNamesOther(
   );
 }
 
-/** A mistyped name, or an account that is still to be added. `known`: the accounts that `words` speak of. */
+/** A mistyped name, or an account that is still to be added. `known`: the accounts that are signed in there. */
 export function folderNamesUnknown(
   { endpoint, folder, account }: NamedByFolder,
-  words: string,
   known: readonly string[],
 ): KeyturnError {
   return new KeyturnError(
@@ -75,7 +86,7 @@ export function folderNamesUnknown(
     `The project file in ${quoted(folder)} names the account ${quoted(account)} at ${endpoint}; nobody is signed in there as ${quoted(account)}.`,
     {
       rule: 'A project file chooses among the accounts that a program may use, and allows none',
-      hint: `${words}: ${known.map(quoted).join(', ') || 'none'}. Correct the line in .keyturn.toml, or add the account: keyturn login ${shellWord(endpoint)} --account ${shellQuoted(account)}`,
+      hint: `Signed in there: ${known.map(quoted).join(', ') || 'none'}. Correct the line in .keyturn.toml, or add the account: keyturn login ${shellWord(endpoint)} --account ${shellQuoted(account)}`,
     },
   );
 }

@@ -35,9 +35,13 @@ export class ScopeExchange {
 
   /** False also where the server failed lately, or can't be asked what it offers. */
   async isOffered(grant: Grant): Promise<boolean> {
-    const { clock, servers } = this.#parts;
-    if ((this.#resting.get(grant.issuer) ?? 0) > clock.now()) return false;
+    const { servers } = this.#parts;
+    if (this.#isResting(grant.issuer)) return false;
     return servers.of(grant).then(offersTokenExchange, () => false);
+  }
+
+  #isResting(issuer: string): boolean {
+    return (this.#resting.get(issuer) ?? 0) > this.#parts.clock.now();
   }
 
   /** Undefined: the server failed, or the grant was ended meanwhile. Throws `paused`. */
@@ -54,8 +58,11 @@ export class ScopeExchange {
   }
 
   async #run(grant: Grant, full: AccessToken, scope: readonly string[]): Promise<AccessToken | undefined> {
-    const { audit, cache, clock, grants, report } = this.#parts;
+    const { audit, cache, clock, grants, pause, report } = this.#parts;
     const { id, issuer } = grant;
+    // Others may have had their turn before: the owner may have paused, and the server may have failed.
+    pause.refuse();
+    if (this.#isResting(issuer)) return undefined;
     const isUsed = (): boolean => cache.holds(id, full) && grants.byId(id) !== undefined;
     // Before our turn a refresh may have replaced the token, or the user may have ended the grant.
     if (!isUsed()) return undefined;

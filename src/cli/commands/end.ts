@@ -56,11 +56,11 @@ export const command = defineCommand(
 const looksLikeFolder = (text: string): boolean => /^(\/|~|\.{1,2}(\/|$))/.test(text);
 
 /**
- * As the broker recorded it: a canonical path, or `LABEL:/PATH` of another machine. A path from the working folder is
- * completed; a folder that is gone is named by its path alone.
+ * As the broker recorded it: a canonical path, or `LABEL:/PATH` of another machine. A path from the root counts as it
+ * is, whatever lies there by now. A path from the working folder is completed.
  */
 function recordedFolder(text: string): string {
-  if (/^[^/]*:\//.test(text)) return text;
+  if (/^[^/]*:\//.test(text) || path.isAbsolute(text)) return text;
   const full = path.resolve(text);
   try {
     return realpathSync(full);

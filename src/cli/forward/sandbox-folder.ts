@@ -52,6 +52,15 @@ function placeOf({ XDG_RUNTIME_DIR: runtime, HOME: home }: Environment): string 
 
 function freeName(folder: string): string {
   for (let number = 2, name = folder; ; number += 1, name = `${folder}-${number}`) {
-    if (lstatSync(name, { throwIfNoEntry: false }) === undefined) return name;
+    if (!isTaken(name)) return name;
+  }
+}
+
+function isTaken(name: string): boolean {
+  try {
+    return lstatSync(name, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    // What can't be looked at is no reason for another name.
+    return false;
   }
 }

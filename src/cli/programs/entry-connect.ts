@@ -4,7 +4,8 @@
  * Invariant: a person answers each question, at this terminal where the broker asks nobody by itself, else in Keyturn's
  * window. One who was refused before is asked anew: a person started this.
  */
-import { renameSync } from 'node:fs';
+import { lstatSync, renameSync } from 'node:fs';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exitCodes, KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import { locate } from '../../client/connect.ts';
@@ -12,6 +13,7 @@ import type { Connection } from '../../client/connection.ts';
 import { clientKeyFile, readKeyFile } from '../../client/key-file.ts';
 import { pollInterval } from '../../client/takeover.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
+import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { connect } from '../broker/connection.ts';
@@ -42,9 +44,9 @@ export async function connectEntry({ name, resource, account, chosenBy }: Entry)
   const done = new AbortController();
   try {
     // Before anybody is asked: what the broker would refuse afterwards.
-    const { insecureLoopback } = await call(owner, 'status', {});
-    canonicalResource(resource, { allowInsecureLoopback: insecureLoopback });
-    await moveForgottenKey(owner, name);
+    const status = await call(owner, 'status', {});
+    canonicalResource(resource, { allowInsecureLoopback: status.insecureLoopback });
+    await moveForgottenKey(owner, name, status);
     const told = tellQuestions(owner, { name, resource }, done.signal);
     const release = await othersDone(files, over, told.code);
     await askPerson(asked, told.code, over).finally(release);
@@ -60,15 +62,31 @@ export async function connectEntry({ name, resource, account, chosenBy }: Entry)
   }
 }
 
-/** A broker that doesn't know a key pairs its program anew, under another one. The old key stays beside it. */
-async function moveForgottenKey(owner: Connection, name: string): Promise<void> {
-  if (!isPaired(name)) return;
-  const file = clientKeyFile(locate().paths, name);
-  const { clientId } = readKeyFile(file);
-  const { clients } = await call(owner, 'client.list', {});
-  if (clients.some((known) => known.clientId === clientId)) return;
-  renameSync(file, `${file}.old`);
-  say(`keyturn: the broker does not know the key of ${name}, which is now ${file}.old; it is paired anew.`);
+/**
+ * A broker that doesn't know a key pairs its program anew, under another one. The old key stays beside it. Where the
+ * broker can't read its list of programs, or another process pairs this one, nothing is moved.
+ */
+async function moveForgottenKey(owner: Connection, name: string, { unreadable }: Status): Promise<void> {
+  if (!isPaired(name) || unreadable.some(({ file }) => path.basename(file) === 'clients.json')) return;
+  const { paths } = locate();
+  const release = await AskingFiles.ofPairing(paths, name).tryLock();
+  if (!release) return;
+  try {
+    const file = clientKeyFile(paths, name);
+    const { clientId } = readKeyFile(file);
+    const { clients } = await call(owner, 'client.list', {});
+    if (clients.some((known) => known.clientId === clientId)) return;
+    const kept = freeName(`${file}.old`);
+    renameSync(file, kept);
+    say(`keyturn: the broker does not know the key of ${name}, which is now ${kept}; it is paired anew.`);
+  } finally {
+    release();
+  }
+}
+
+function freeName(file: string): string {
+  for (let number = 2, name = file; ; number += 1, name = `${file}-${number}`)
+    if (lstatSync(name, { throwIfNoEntry: false }) === undefined) return name;
 }
 
 /** Where the broker is elsewhere, its owner's questions are too: this terminal shows the code of a pairing only. */
@@ -108,6 +126,8 @@ async function othersDone(
     await sleep(pollInterval);
   }
 }
+
+type Status = ResultOf<'status'>;
 
 type Question = Awaited<ReturnType<typeof openQuestions>>[number];
 
@@ -167,7 +187,7 @@ function tellQuestions(
 }
 
 function wordsOf(question: Question, { name, resource }: Entry): string {
-  const { kind, code, key, folder, accounts = [] } = question;
+  const { kind, code, key, folder, account, scope, accounts = [] } = question;
   if (kind === 'choice') {
     const named = { client: quoted(name), resource: quoted(resource) };
     return `keyturn: ${choiceQuestion({ ...named, accounts, folder })}`;
@@ -177,7 +197,7 @@ function wordsOf(question: Question, { name, resource }: Entry): string {
       ? `${quoted(name)} asks to be paired. Its code is ${code}.`
       : key
         ? `may ${quoted(name)} have your API key for ${quoted(resource)} (${keyPlaceWords(key)})?`
-        : `may ${quoted(name)} reach ${quoted(resource)}?`;
+        : `may ${quoted(name)} reach ${quoted(resource)}${account === undefined ? '' : ` as ${quoted(account)}`}${scope === undefined ? '' : ` with ${scope}`}?`;
   return `keyturn: ${what}`;
 }
 

@@ -1,6 +1,6 @@
 /** The methods about grants: what there is, its end, a sign-in that the owner starts, and moves to another machine. */
 import type { Broker } from '../../broker/broker.ts';
-import { reaches } from '../../broker/consent/grant-choice.ts';
+import { serves } from '../../broker/consent/grant-choice.ts';
 import type { Grant } from '../../broker/records/grant.ts';
 import { revokeGrant } from '../../broker/revocation/revoker.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
@@ -110,14 +110,18 @@ function isVaultAtHand(services: Services): boolean {
   return vault === 'memory' || vaultState.state === 'open' || vaultState.state === 'slow';
 }
 
-/** A local client sees the grants that one of its permissions reaches. */
+/** A local client sees the grants that serve it under one of its permissions. */
 function visibleGrants(broker: Broker, caller: Caller): readonly Grant[] {
   const { grants, permissions, leases, clock } = broker.parts;
   if (caller.role === 'owner') return grants.all();
   const now = clock.wall();
   const leased = leases.of(caller.clientId, now).map(({ permission }) => permission);
   const allowed = [...permissions.of(caller.clientId, now), ...leased];
-  return grants.all().filter((grant) => allowed.some((permission) => reaches(permission, grant)));
+  return grants
+    .all()
+    .filter((grant) =>
+      allowed.some((permission) => serves(permission, grant, grants.forEndpoint(permission.endpoint))),
+    );
 }
 
 /** Throws `not_found` where no grant is called so, or has the account; names no account that the caller may not see. */

@@ -116,7 +116,9 @@ export class VaultLock {
   notOpenedFrom(source: KeySource, why: unknown): void {
     const { watch } = this.#parts.secrets;
     this.#source = source;
-    if (!watch.block) return;
+    // Another trouble than a wrong or missing passphrase says itself what to do.
+    const isOther = why instanceof VaultError && why.trouble !== 'locked';
+    if (!watch.block || isOther) return;
     const isNew = watch.block.state === 'new';
     const error = notOpenedFrom(source, why, isNew);
     if (isNew) this.#unchosen = error;

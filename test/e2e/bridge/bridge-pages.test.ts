@@ -1,7 +1,7 @@
 /** Pages that a protected server wants opened, through `keyturn bridge`, where the person answers by command. */
 import { expect, it } from 'vitest';
 import { homeInWorld, type TestHome, until } from '../../support/home.ts';
-import { clientOf } from '../../support/processes/bridge-client.ts';
+import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
 import { paired } from '../../support/processes/program.ts';
 import { shop, shopPage } from '../../support/servers/shop.ts';
 
@@ -45,7 +45,7 @@ it('a server’s address is answered by command: shown with its host, printed an
   const about = rows.filter(({ event }) => event === 'url');
   expect(about.map(({ outcome }) => outcome)).toEqual(['opened', 'declined']);
   expect(about[0]?.url).toBe('https://xn--py-7kc.example/checkout?…');
-  expect(output.stderr).toBe('');
+  expect(output.stderr).toBe(waitingLine('an-editor', resource));
 });
 
 it('a server’s address is withdrawn when the bridge ends', async () => {

@@ -5,7 +5,7 @@ import type { StdioServerParameters } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it } from 'vitest';
 import { builtBin } from '../../support/built.ts';
 import { homeInWorld, type TestHome, until } from '../../support/home.ts';
-import { clientOf } from '../../support/processes/bridge-client.ts';
+import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
 import { paired } from '../../support/processes/program.ts';
 import { inTerminal } from '../../support/processes/terminal.ts';
 
@@ -45,7 +45,7 @@ describe('the first start', () => {
     const clients = await Promise.all(starts);
     for (const { client, output } of clients) {
       expect((await client.listTools()).tools.map(({ name }) => name)).toContain('list-notes');
-      expect(output.stderr).toContain(`an-editor waits for your answer about ${resource}.`);
+      expect(output.stderr).toContain(waitingLine('an-editor', resource));
     }
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, registrations: 1 });
     expect(home.askers()).toEqual([]);

@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import { expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../../support/built.ts';
 import { homeInWorld, isAlive, processFacts, until } from '../../support/home.ts';
-import { clientOf } from '../../support/processes/bridge-client.ts';
+import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
 import { childOf } from '../../support/processes/process-table.ts';
 import { paired } from '../../support/processes/program.ts';
 
@@ -28,7 +28,7 @@ it('the bridge lists and calls tools of a protected server, renews a refused tok
   expect(JSON.stringify(added)).toContain('milk');
   expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codeExchanges: 2 });
 
-  expect(output.stderr).toBe('');
+  expect(output.stderr).toBe(waitingLine('an-editor', resource));
   expect(processFacts(pid).argv.join(' ')).not.toMatch(/bearer/i);
   await client.close();
   await until('the bridge ends', () => !isAlive(pid));
@@ -42,7 +42,7 @@ it('the bridge trusts the authority of the broker’s settings if its own enviro
   const { NODE_EXTRA_CA_CERTS: _, ...env } = home.env;
   const { client, output } = await clientOf({ env }, resource, '--as', 'an-editor');
   expect((await client.listTools()).tools).toHaveLength(2);
-  expect(output.stderr).toBe('');
+  expect(output.stderr).toBe(waitingLine('an-editor', resource));
 });
 
 /** Node's flag for a module that runs before the command. */

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { ProofKey } from '../../../src/oauth/client/proof-key.ts';
 import { homeInWorld, newHome } from '../../support/home.ts';
 import { newSoftwareKey } from '../../../src/signing/base/software-key.ts';
-import { clientOf } from '../../support/processes/bridge-client.ts';
+import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
 import { keyturnPy, pythonProgram } from '../../support/processes/python.ts';
 import { library, paired } from '../../support/processes/program.ts';
 import { headersIn, statusWith } from '../../support/servers/bound-request.ts';
@@ -53,7 +53,7 @@ describe('a server that takes bound tokens only', () => {
     expect(JSON.stringify(await client.callTool({ name: 'list-notes' }))).toContain('alice');
     world.expireAccessTokens();
     expect(JSON.stringify(await client.callTool({ name: 'list-notes' }))).toContain('alice');
-    expect(output.stderr).toBe('');
+    expect(output.stderr).toBe(waitingLine('an-editor', resource));
     await client.close();
 
     const url = (await home.ok(['proxy', 'add', resource])).trim();

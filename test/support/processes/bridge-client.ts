@@ -5,6 +5,11 @@ import { onTestFinished } from 'vitest';
 import { builtBin } from '../built.ts';
 import type { TestHome } from '../home.ts';
 
+/** What a first start says on standard error while it waits. */
+export function waitingLine(name: string, resource: string): string {
+  return `keyturn: ${name} waits for your answer or sign-in at ${resource}. See Keyturn’s window, or: keyturn pending\n`;
+}
+
 /** Ends with the test. Rejects with what the bridge answers to `initialize`. */
 export function clientOf(home: Pick<TestHome, 'env'>, ...args: string[]) {
   return clientIn(undefined, home, ...args);

@@ -27,7 +27,7 @@ export class UsedProofs {
     this.#now = now;
   }
 
-  /** Takes it in, unless it is here or its holder has no place for it. Nothing waits in between. */
+  /** Takes it in, unless it is here or its holder has no place for it. There is no await between look and entry. */
   add(proof: string, holder: string): 'new' | 'used' | 'no place' {
     this.#dropEnded();
     if (this.#proofs.has(proof)) return 'used';
