@@ -6,8 +6,9 @@
  * the request names one, or the person has chosen one; nothing else decides. A grant that no permission names
  * needs the person's yes, even if the request names it. One exception: a permission that names none yet takes the only
  * living grant of its server. Where it finds several accounts there, the person chooses one of them for it, unless its
- * card showed no scopes: then the next card shows them. A grant that belongs to one program serves no other program. If a program names an
- * account, it gets no token of another one.
+ * card showed no scopes: then the next card shows them. A grant that needs a sign-in gives way to one of the same account
+ * that another permission of the program names. A grant that belongs to one program serves no other program. If a
+ * program names an account, it gets no token of another one.
  */
 import { KeyturnError, quoted, shellQuoted, shellWord } from '../../base/errors.ts';
 import { isWithin, withoutOfflineAccess } from '../../oauth/base/scope.ts';
@@ -63,13 +64,19 @@ export function chooseGrant(
   );
   const living = asked.filter(isLiving);
   const kept = (): readonly Grant[] => vouchedOf(comparison, serving.filter(isLiving));
+  let signedOut: (GrantChoice & { readonly kind: 'use' }) | undefined;
   for (const permission of permissions) {
     const isOpen = account === undefined && grantId === undefined;
     const accounts = isOpen ? openAccounts(permission, { living, kept }) : [];
-    if (accounts.length > 1) return { kind: 'choose', permission, accounts };
+    if (accounts.length > 1) return signedOut ?? { kind: 'choose', permission, accounts };
     const grant = firstNamed(permission, ofAccount(living, accounts[0])) ?? onlyOne(permission, kept());
-    if (grant && living.includes(grant)) return { kind: 'use', grant, permission };
+    if (!grant || !living.includes(grant)) continue;
+    const isOther = signedOut && !isSameAccount(signedOut.grant, grant);
+    if (grant.state.kind === 'active' && !isOther) return { kind: 'use', grant, permission };
+    // Another permission may name one of the same account that needs no sign-in.
+    signedOut ??= { kind: 'use', grant, permission };
   }
+  if (signedOut) return signedOut;
   const grant = likeliest(vouchedOf(comparison, living), permissions);
   if (grant?.state.kind === 'moved') return { kind: 'moved', grant };
   if (grant && comparison.isVouched(grant.id)) return { kind: 'ask', grant };

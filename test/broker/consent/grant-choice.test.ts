@@ -88,6 +88,21 @@ describe('a permission that names grants', () => {
     expect(chosen(grants, { account: 'bob' }, kept, leased)).toBe('use bob');
   });
 
+  it('a permission that names a grant without a sign-in gives way to a lease that names one of the same account, and of no other', async () => {
+    const signedOut = { account: 'alice', state: { kind: 'loginRequired', why: '' } } as const;
+    const moved = { account: 'alice', issuer: 'https://new.example' };
+    const grants = await grantsOf({ old: signedOut, new: moved, bob: {} });
+    const [old = '', fresh = '', bob = ''] = grants
+      .all()
+      .toSorted((one, other) => one.createdAt - other.createdAt)
+      .map(({ id }) => id);
+    const kept = { ...allowed, grants: [old] };
+    const usedWith = (id: string) =>
+      chooseGrant(vouched(grants), editor, [kept, { ...allowed, grants: [id], until: 1 }]);
+    expect(usedWith(fresh)).toMatchObject({ kind: 'use', grant: { id: fresh } });
+    expect(usedWith(bob)).toMatchObject({ kind: 'use', grant: { id: old } });
+  });
+
   it('a permission that names grants asks for another one if its own was revoked', async () => {
     const grants = await grantsOf({ alice: revoked, bob: {} });
     expect(chosen(grants, {}, { ...allowed, grants: [idOf(grants, 'alice')] })).toBe('ask bob');

@@ -83,7 +83,7 @@ it('a policy takes away servers, issuers, programs and features, also what was a
   await expect(agent.getToken({ resource })).rejects.toMatchObject({ reason: 'policy_refused' });
   await refusedBy(['proxy', 'add', 'https://a.corp.example/mcp'], 'it switches off: proxies');
   await refusedBy(
-    ['forward', '--socket', '/tmp/x.sock', 'https://a.corp.example/mcp'],
+    ['forward', '--socket', path.join(temporaryFolder(), 'x.sock'), 'https://a.corp.example/mcp'],
     'switches off: forwards',
   );
   await home.ok(['deny', 'agent', resource]);
