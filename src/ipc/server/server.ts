@@ -255,7 +255,7 @@ class Reception {
   }
 
   close(): void {
-    for (const session of this.#sessions) session.finish();
+    for (const session of this.#sessions) session.leave();
   }
 
   #seat(session: Session, clientId: string): RateLimit {

@@ -138,6 +138,17 @@ export class Session {
     this.#cancelFarewell ??= this.#host.after(farewell, () => this.#socket.destroy());
   }
 
+  /**
+   * As `finish`, where the broker stops: the socket takes in what still comes, until the client has closed too. A client
+   * that writes to a socket that is gone loses what it has not read yet.
+   */
+  leave(): void {
+    this.#phase = { at: 'closed' };
+    this.#socket.removeAllListeners('data').resume();
+    this.#socket.end();
+    this.#cancelFarewell ??= this.#host.after(farewell, () => this.#socket.destroy());
+  }
+
   destroy(): void {
     this.#phase = { at: 'closed' };
     this.#socket.destroy();

@@ -14,6 +14,11 @@ import { startServer } from '../../../src/ipc/server/server.ts';
 import { frameLimit } from '../../../src/ipc/wire/limits.ts';
 import { admitted, helloLine, RawClient, request, startRig } from '../rig.ts';
 
+/** What was written has left, and what was closed is closed. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
 describe('an admitted client', () => {
   test('an admitted client gets the reason, hint and rule of a refusal, and nothing of a foreign error', async () => {
     const rig = await startRig({
@@ -48,6 +53,29 @@ describe('an admitted client', () => {
     expect(await client.next()).toMatchObject({ id: 1, result: {} });
     client.send(request(2, 'a', { text: 'x'.repeat(room + 1) }));
     expect(await client.refusal()).toBe('frame_invalid');
+  });
+
+  test('an admitted client that writes while the broker stops still reads its answer', async () => {
+    const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<object>()];
+    const rig = await startRig({
+      dispatch: async () => {
+        asked.resolve();
+        return answer.promise;
+      },
+    });
+    const client = await admitted(rig, rig.enrol());
+    client.send(request(1, 'a'));
+    await asked.promise;
+    client.socket.pause();
+    answer.resolve({});
+    await turns();
+    const closed = rig.server.close();
+    await turns();
+    client.send(request(2, 'a'));
+    await turns();
+    client.socket.resume();
+    expect(await client.next()).toMatchObject({ id: 1, result: {} });
+    await closed;
   });
 
   test('an admitted client gets an error if an answer was too long', async () => {
