@@ -137,7 +137,8 @@ export async function buildSingle(work: string, output: string, target: SingleTa
       execArgvExtension: 'none',
     }),
   );
-  execFileSync(target.writer, ['--experimental-sea-config', config], {
+  // With the flags that the program runs with: V8 rejects a cache that was written under others.
+  execFileSync(target.writer, [...nodeFlags, '--experimental-sea-config', config], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   mkdirSync(output, { recursive: true });
