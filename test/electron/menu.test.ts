@@ -6,11 +6,14 @@ import { trayIcon } from '../../electron/base/files.ts';
 import { Notifications } from '../../electron/tray/notifications.ts';
 import { isPanelDark, TrayIcon } from '../../electron/tray/tray.ts';
 import { inNotification } from '../../electron/base/words.ts';
+import { window as english } from '../../words/en/window.ts';
+import { exampleStatus } from '../support/homes/example-desk.ts';
 import { double } from '../support/electron/electron-double.ts';
 import { type MenuState, menuRows, type MenuRow } from '../../electron/tray/menu.ts';
 import {
   changesSince,
   type Question,
+  readSummary,
   type Server,
   trayShape,
   trayState,
@@ -62,6 +65,21 @@ describe('the icon', () => {
   ] as const)('shows %s, the most pressing first', (state, change) => {
     expect(trayState({ ...fine, ...change })).toBe(state);
   });
+
+  it.each(Object.keys(english.vaultBanner))(
+    'is no key while the window says that the vault is %s',
+    async (state) => {
+      const vaultState = { state, since: 0 };
+      const answers: Readonly<Record<string, unknown>> = {
+        'grant.list': { grants: [] },
+        'interaction.list': { interactions: [] },
+        'audit.tail': { rows: [] },
+        status: { ...exampleStatus, vaultState, pause: undefined },
+      };
+      const summary = await readSummary({ call: async (method) => answers[method] }, true);
+      expect(['locked', 'vaultFailed']).toContain(trayState(summary));
+    },
+  );
 
   it('has four shapes, for light and dark panels, that differ at 16 pixels without any colour', () => {
     const shapes = ['fine', 'waiting', 'held', 'trouble'] as const;
