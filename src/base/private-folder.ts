@@ -11,7 +11,10 @@ import { KeyturnError, quoted, Unreachable } from './errors.ts';
 import { checkPrivate, socketRule } from './private-file.ts';
 import { systemCode } from './system-error.ts';
 
-/** Makes a folder (0700) if there is none, then checks it. Throws `file_unreadable` where it can't be made, and `socket_unsafe`. */
+/**
+ * Makes a folder (0700) if there is none, then checks it. Throws `file_unreadable` where it can't be made, and
+ * `socket_unsafe`.
+ */
 export function prepareFolder(folder: string): void {
   try {
     makeFolder(folder);
@@ -39,6 +42,21 @@ export function makeFolder(folder: string): void {
     if (systemCode(error) !== 'ENOENT' || above === folder) throw error;
     makeFolder(above);
     makeOne(folder);
+  }
+}
+
+/** This path, or the first one with a number where nothing is. One that can't be looked at counts as nothing. */
+export function freePath(wanted: string): string {
+  for (let number = 2, free = wanted; ; number += 1, free = `${wanted}-${number}`)
+    if (!isTaken(free)) return free;
+}
+
+function isTaken(name: string): boolean {
+  try {
+    return fs.lstatSync(name, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    // Another number would change nothing: whoever uses the path gets the system's refusal.
+    return false;
   }
 }
 

@@ -3,11 +3,10 @@
  *
  * Invariant: no hint proposes to change a folder that is there already, which others may need as it is.
  */
-import { lstatSync } from 'node:fs';
 import path from 'node:path';
 import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
 import { checkPrivate, socketRule } from '../../base/private-file.ts';
-import { lookAt } from '../../base/private-folder.ts';
+import { freePath, lookAt } from '../../base/private-folder.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -41,26 +40,11 @@ function folderProblem(folder: string, error: KeyturnError): string {
 /** A folder that isn't there yet, at a place of the user's. */
 function ownFolderHint(socket: string, env: Environment): string {
   const name = path.basename(socket);
-  const own = freeName(path.join(placeOf(env), path.basename(socket, '.sock')));
+  const own = freePath(path.join(placeOf(env), path.basename(socket, '.sock')));
   return `Give the socket a folder of its own: mkdir -m 700 -p ${shellWord(own)}   Then use --socket ${shellWord(path.join(own, name))}`;
 }
 
 function placeOf({ XDG_RUNTIME_DIR: runtime, HOME: home }: Environment): string {
   if (runtime && path.isAbsolute(runtime)) return path.join(runtime, 'keyturn-forward');
   return path.join(home ?? path.sep, '.local', 'state', 'keyturn-forward');
-}
-
-function freeName(folder: string): string {
-  for (let number = 2, name = folder; ; number += 1, name = `${folder}-${number}`) {
-    if (!isTaken(name)) return name;
-  }
-}
-
-function isTaken(name: string): boolean {
-  try {
-    return lstatSync(name, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    // What can't be looked at is no reason for another name.
-    return false;
-  }
 }

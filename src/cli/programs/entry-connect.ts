@@ -4,10 +4,11 @@
  * Invariant: a person answers each question, at this terminal where the broker asks nobody by itself, else in Keyturn's
  * window. One who was refused before is asked anew: a person started this.
  */
-import { lstatSync, renameSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exitCodes, KeyturnError, quoted, shellWord } from '../../base/errors.ts';
+import { freePath } from '../../base/private-folder.ts';
 import { locate } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
 import { clientKeyFile, readKeyFile } from '../../client/key-file.ts';
@@ -76,17 +77,12 @@ async function moveForgottenKey(owner: Connection, name: string, { unreadable }:
     const { clientId } = readKeyFile(file);
     const { clients } = await call(owner, 'client.list', {});
     if (clients.some((known) => known.clientId === clientId)) return;
-    const kept = freeName(`${file}.old`);
+    const kept = freePath(`${file}.old`);
     renameSync(file, kept);
     say(`keyturn: the broker does not know the key of ${name}, which is now ${kept}; it is paired anew.`);
   } finally {
     release();
   }
-}
-
-function freeName(file: string): string {
-  for (let number = 2, name = file; ; number += 1, name = `${file}-${number}`)
-    if (lstatSync(name, { throwIfNoEntry: false }) === undefined) return name;
 }
 
 /** Where the broker is elsewhere, its owner's questions are too: this terminal shows the code of a pairing only. */
@@ -187,7 +183,7 @@ function tellQuestions(
 }
 
 function wordsOf(question: Question, { name, resource }: Entry): string {
-  const { kind, code, key, folder, account, scope, accounts = [] } = question;
+  const { kind, code, key, folder, accounts = [] } = question;
   if (kind === 'choice') {
     const named = { client: quoted(name), resource: quoted(resource) };
     return `keyturn: ${choiceQuestion({ ...named, accounts, folder })}`;
@@ -197,9 +193,13 @@ function wordsOf(question: Question, { name, resource }: Entry): string {
       ? `${quoted(name)} asks to be paired. Its code is ${code}.`
       : key
         ? `may ${quoted(name)} have your API key for ${quoted(resource)} (${keyPlaceWords(key)})?`
-        : `may ${quoted(name)} reach ${quoted(resource)}${account === undefined ? '' : ` as ${quoted(account)}`}${scope === undefined ? '' : ` with ${scope}`}?`;
+        : `may ${quoted(name)} reach ${quoted(resource)}${offerWords(question)}?`;
   return `keyturn: ${what}`;
 }
+
+/** What a yes gives, as far as it is known by now. */
+const offerWords = ({ account, scope }: Question): string =>
+  (account === undefined ? '' : ` as ${quoted(account)}`) + (scope === undefined ? '' : ` with ${scope}`);
 
 function tell({ id, kind, folder, accounts = [] }: Question, words: string, isDesk: boolean): void {
   say(words);
