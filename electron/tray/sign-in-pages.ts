@@ -73,10 +73,11 @@ export class SignInPages {
   /** The broker has a page to show: an address of a card, or its own one that leads on to a sign-in. */
   async openIfAllowed(url: string): Promise<void> {
     if (takeRecent(this.#addresses, url, this.#parts.now())) return this.#open(url);
-    const question = (await this.#parts.questions()).find((open) => open.startUrl === url);
+    const questions = await this.#parts.questions();
+    const question = questions.find((open) => open.startUrl === url);
     if (question?.resource === undefined) return;
     const name = nameOf(question.resource);
-    if (this.#takeStart(name) || this.#takeAllowed(name)) await this.#openPage(question, url);
+    if (this.#takeStart(name) || this.#takeAllowed(name)) await this.#openPage(question, url, questions);
   }
 
   /** Whether this sign-in waits for a click: its page is not open, and no click so far leads to it. */
@@ -89,13 +90,14 @@ export class SignInPages {
 
   /** The person clicked this very question. Throws `not_found` where it is no sign-in, or over. */
   async open(id: string): Promise<void> {
-    const question = (await this.#parts.questions()).find((open) => open.id === id);
+    const questions = await this.#parts.questions();
+    const question = questions.find((open) => open.id === id);
     if (question?.url === undefined) {
       throw new KeyturnError('not_found', 'This sign-in has ended.', {
         hint: 'Sign in again from the list.',
       });
     }
-    await this.#openPage(question, question.startUrl ?? question.url);
+    await this.#openPage(question, question.startUrl ?? question.url, questions);
   }
 
   /** Opens the page of a sign-in that waits and that a window started for the same. */
@@ -130,9 +132,10 @@ export class SignInPages {
     return at !== undefined && isRecent(at, this.#parts.now());
   }
 
-  async #openPage({ id }: Question, url: string): Promise<void> {
+  /** `questions`: those that are open now. What is no longer among them is forgotten. */
+  async #openPage({ id }: Question, url: string, questions: readonly Question[]): Promise<void> {
     await this.#open(url);
-    const open = new Set((await this.#parts.questions()).map((question) => question.id));
+    const open = new Set(questions.map((question) => question.id));
     for (const earlier of this.#opened) if (!open.has(earlier)) this.#opened.delete(earlier);
     this.#opened.add(id);
   }
