@@ -23,11 +23,9 @@ interface Kind {
   readonly mode: number;
   readonly reason: Reason;
   readonly rule: string;
-  /** Where else it could be. */
-  readonly elsewhere: string;
+  /** What to do where it belongs to somebody else; of a home unless given. */
+  readonly elsewhere?: string;
 }
-
-const ofHome = { elsewhere: 'set KEYTURN_HOME to a folder of your own' } as const;
 
 /** The rule that a refusal of the socket or its folder names. */
 export const socketRule = 'Keyturn wire contract: folder 0700, socket 0600, both yours, no symbolic links';
@@ -40,7 +38,6 @@ const kinds = {
     mode: 0o700,
     reason: 'socket_unsafe',
     rule: socketRule,
-    ...ofHome,
   },
   // A folder that its owner made read-only is private as well.
   stateFolder: {
@@ -50,7 +47,6 @@ const kinds = {
     mode: 0o700,
     reason: 'file_unreadable',
     rule: 'the folder of the home’s files is yours alone (0700), and no symbolic link',
-    ...ofHome,
   },
   // Others may read it: clients need the authority in it, and what is secret there has a mode of its own.
   trialFolder: {
@@ -69,7 +65,6 @@ const kinds = {
     mode: 0o600,
     reason: 'socket_unsafe',
     rule: socketRule,
-    ...ofHome,
   },
   // A file that its owner made read-only is private as well.
   file: {
@@ -79,7 +74,6 @@ const kinds = {
     mode: 0o600,
     reason: 'file_unreadable',
     rule: 'a file of the home is yours alone (0600), and no symbolic link',
-    ...ofHome,
   },
 } as const satisfies Record<string, Kind>;
 
@@ -89,7 +83,7 @@ const kinds = {
  */
 export function checkPrivate(found: BigIntStats, name: string, what: keyof typeof kinds): void {
   const kind: Kind = kinds[what];
-  const { reason, rule, elsewhere } = kind;
+  const { reason, rule, elsewhere = 'set KEYTURN_HOME to a folder of your own' } = kind;
   const refuse = (problem: string, hint: string): never => {
     throw new KeyturnError(reason, `${quoted(name)} ${problem}`, { rule, hint });
   };

@@ -36,9 +36,9 @@ async function twoAccounts(options: Parameters<typeof brokerRig>[1] = {}) {
   return { rig, work, home };
 }
 
-const allow = (rig: Rig, grants: readonly Grant[]): Promise<void> =>
+const allow = (rig: Rig, grants: readonly Grant[], clientId = 'editor'): Promise<void> =>
   rig.broker.consent.decide({
-    clientId: 'editor',
+    clientId,
     endpoint: rig.endpoint,
     decision: 'allow',
     createdAt: rig.clock.wall(),
@@ -135,13 +135,7 @@ describe('a project file', () => {
       return [message, hint ?? ''].map((text) => text.replaceAll(`"${account}"`, '""'));
     };
     expect(await told('hme')).toEqual(await told('home'));
-    await rig.broker.consent.decide({
-      clientId: 'cli',
-      endpoint: rig.endpoint,
-      decision: 'allow',
-      createdAt: rig.clock.wall(),
-      grants: [work.id],
-    });
+    await allow(rig, [work], 'cli');
     const byCommand = refusal(inFolder(rig, 'hme', { clientId: 'cli' }));
     expect(await byCommand).toMatchObject({
       reason: 'consent_required',
@@ -176,13 +170,7 @@ describe('a project file', () => {
     const paired = async (name: string, key: string): Promise<string> => {
       const forward = { label: 'build.example', hostKey: `SHA256:${key.repeat(43)}` };
       const { id } = await rig.parts.clients.add(name, rig.clock.wall(), { forward });
-      await rig.broker.consent.decide({
-        clientId: id,
-        endpoint: rig.endpoint,
-        decision: 'allow',
-        createdAt: rig.clock.wall(),
-        grants: [work.id, home.id],
-      });
+      await allow(rig, [work, home], id);
       return id;
     };
     const first = await paired('first', 'A');
@@ -282,13 +270,7 @@ describe('a program that may use several accounts', () => {
 describe('the command line, which was allowed one account without an end', () => {
   it('gets another one for an hour by a yes, beside a permission that stays as it was', async () => {
     const { rig, work } = await twoAccounts();
-    await rig.broker.consent.decide({
-      clientId: 'cli',
-      endpoint: rig.endpoint,
-      decision: 'allow',
-      createdAt: rig.clock.wall(),
-      grants: [work.id],
-    });
+    await allow(rig, [work], 'cli');
     const cli = { clientId: 'cli' };
     expect(await rig.ask(cli)).toMatchObject({ account: 'work' });
     const kept = rig.parts.permissions.of('cli', rig.clock.wall());

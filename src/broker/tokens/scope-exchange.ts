@@ -40,10 +40,6 @@ export class ScopeExchange {
     return servers.of(grant).then(offersTokenExchange, () => false);
   }
 
-  #isResting(issuer: string): boolean {
-    return (this.#resting.get(issuer) ?? 0) > this.#parts.clock.now();
-  }
-
   /** Undefined: the server failed, or the grant was ended meanwhile. Throws `paused`. */
   async narrower(
     grant: Grant,
@@ -81,6 +77,10 @@ export class ScopeExchange {
       );
       return undefined;
     }
+  }
+
+  #isResting(issuer: string): boolean {
+    return (this.#resting.get(issuer) ?? 0) > this.#parts.clock.now();
   }
 
   async #exchange(

@@ -21,9 +21,15 @@ export interface KeySource {
 
 /** Undefined if the settings say that a person types it, or the keychain has the key. */
 export function keySourceOf(vaultKey: Settings['vaultKey']): KeySource | undefined {
-  const [, kind, name = ''] = /^(file|credential|command):(.*)$/s.exec(vaultKey) ?? [];
+  const [kind, name] = placeIn(vaultKey);
   if (kind === 'file' || kind === 'credential') return { from: kind, name };
   return kind === 'command' ? { from: kind } : undefined;
+}
+
+/** The kind of the place that the setting names, and what follows it; no kind where it names none. */
+function placeIn(vaultKey: Settings['vaultKey']): [kind: string | undefined, where: string] {
+  const [, kind, where = ''] = /^(file|credential|command):(.*)$/s.exec(vaultKey) ?? [];
+  return [kind, where];
 }
 
 /** The refusal of every call where the place gave no passphrase, or not the vault's. `isNew`: the vault has none yet. */
@@ -58,7 +64,7 @@ export async function passphraseFrom(
   vaultKey: Settings['vaultKey'],
   env: NodeJS.ProcessEnv,
 ): Promise<string | undefined> {
-  const [, kind, where = ''] = /^(file|credential|command):(.*)$/s.exec(vaultKey) ?? [];
+  const [kind, where] = placeIn(vaultKey);
   if (kind === 'file') return line(await readSecret(where));
   if (kind === 'credential') return line(await readSecret(credentialFile(where, env)));
   if (kind === 'command') return line(await printed(where, env));

@@ -142,8 +142,8 @@ export class VaultLock {
   }
 
   /**
-   * Resolves when the vault is open. Throws `locked` for a vault without a passphrase whose place gave none: with one
-   * that is typed, that place would never open it. Throws `rate_limited` with the pause after wrong passphrases, what the
+   * Resolves when the vault is open. Throws `locked` for a new vault if the place of its passphrase gave none: that place
+   * would never open a vault with a typed one. Throws `rate_limited` with the pause after wrong passphrases, what the
    * vault throws, and `interrupted` when the caller leaves; the unlocking goes on then.
    */
   async unlock(request: Unlocking, caller: AbortSignal): Promise<void> {

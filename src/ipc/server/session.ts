@@ -133,9 +133,8 @@ export class Session {
 
   /** Ends the connection once what was written has left, or after a second if it isn't read. */
   finish(): void {
-    this.#phase = { at: 'closed' };
     this.#socket.destroySoon();
-    this.#cancelFarewell ??= this.#host.after(farewell, () => this.#socket.destroy());
+    this.#takeLeave();
   }
 
   /**
@@ -143,9 +142,13 @@ export class Session {
    * that writes to a socket that is gone loses what it has not read yet.
    */
   leave(): void {
-    this.#phase = { at: 'closed' };
     this.#socket.removeAllListeners('data').resume();
     this.#socket.end();
+    this.#takeLeave();
+  }
+
+  #takeLeave(): void {
+    this.#phase = { at: 'closed' };
     this.#cancelFarewell ??= this.#host.after(farewell, () => this.#socket.destroy());
   }
 
