@@ -1,9 +1,9 @@
 /**
  * Where a home keeps its files: worked out from the environment, without a look at the disk.
  *
- * Invariant: two folders as KEYTURN_HOME never share a file. No home is found from the folder where a
- * command happens to run. Unless KEYTURN_HOME says so, no file lies in a shared temporary folder. The folders follow the XDG Base Directory rules
- * on Linux and Apple's on macOS.
+ * Invariant: two folders as KEYTURN_HOME never share a file. The folder where a command happens to run decides nothing.
+ * Unless KEYTURN_HOME says so, no file lies in a shared temporary folder. The folders follow the XDG Base Directory
+ * rules on Linux and Apple's on macOS.
  */
 import { homedir } from 'node:os';
 import path from 'node:path';

@@ -2,10 +2,10 @@
  * Which of its accounts a program uses at a server, where the request doesn't say it, or only a project file does: the
  * person is asked once.
  *
- * Invariants: a choice is among accounts that the program may use already, and gives no new access; or among those that
- * are signed in, where the person allowed the program without naming one, and then it may use the chosen one only. What a project
- * file names counts only after a yes for that folder, server and account. A yes is kept before it counts; a no and a
- * "later" are not kept, and make the program's next question wait longer.
+ * Invariants: a choice is among accounts that the program may use already, and gives no new access. If the person
+ * allowed the program without naming an account, the choice is among those that are signed in, and the program may then
+ * use the chosen one only. What a project file names counts only after a yes for that folder, server and account. A yes
+ * is kept before it counts; a no and a "later" are not kept, and make the program's next question wait longer.
  */
 import type { KeyturnError } from '../base/errors.ts';
 import { SharedWork } from '../base/shared-work.ts';

@@ -10,7 +10,7 @@ export async function filesWith(
   { name, resource }: { readonly name: string; readonly resource: string },
   place: Pick<SurveyOptions, 'home' | 'project'>,
 ): Promise<readonly string[]> {
-  // Only entries that stand there already count.
+  // `own` is what setup would write, and nothing is written here.
   const files = await survey({ ...place, own: { words: ['keyturn'], env: {} }, withVersioned: true });
   return files
     .filter(({ findings }) =>

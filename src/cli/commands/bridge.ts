@@ -83,7 +83,7 @@ const carry = defineCommand(statement, async ({ operands: [url], options }) => {
   if (options.json) throw new UsageError('--json goes with --connect');
   const named = await projectAccount(endpoint.href);
   const entry = { name: as ?? entryName(endpoint), resource: endpoint.href, ...named };
-  // Before a client speaks: it would not see why its server does not start.
+  // Throws for a name that can't be paired, before a client speaks.
   clientKeyFile(locate().paths, entry.name);
   const headers = await headersFrom(
     { ...(header && { header }), ...(files && { 'header-file': files }) },

@@ -2,7 +2,8 @@
  * The pages of the authorization server: sign-in, consent, error.
  *
  * Invariant: every text from outside is escaped. No page has a script, loads anything, or can be shown in a frame. No
- * button has an id, which an address could lead to. Each has one heading, labels for its fields, and works without a mouse.
+ * button has an id, so no address moves the focus to one. Each page has one heading, labels for its fields, and works
+ * without a mouse.
  */
 
 /**
