@@ -159,9 +159,13 @@ const preload = `if (location.origin === ${JSON.stringify(origin)}) {
   // By hand: playwright's clock would be every page's of this browser.
   const { now } = Date;
   Date.now = () => now() + later * 1000;
+  window.callsMade = 0;
   const bridge = {
     language,
-    call: (channel, params) => bridgeCall(turn, channel, params),
+    call: (channel, params) => {
+      window.callsMade += 1;
+      return bridgeCall(turn, channel, params);
+    },
     onChange: (listener) => {
       window.addEventListener('keyturn-change', listener);
       return () => window.removeEventListener('keyturn-change', listener);

@@ -70,7 +70,14 @@ export async function openStatePage(
         await found.first().click();
       }
       for (const [field, text] of state.type ?? []) await page.locator(field).first().fill(text);
-      await page.locator(state.sign).first().waitFor();
+      await page
+        .locator(state.sign)
+        .first()
+        .waitFor()
+        .catch(async (cause: unknown) => {
+          const text = await page.locator('body').innerText();
+          throw new Error(`${state.name} does not show ${state.sign}: ${text}`, { cause });
+        });
     },
   };
 }
@@ -87,13 +94,19 @@ function leadsTo(from: DeskState, to: DeskState): boolean {
 /** Runs in the page: waits until it is drawn, and has reacted to its new layout. */
 const drawn = `(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))))`;
 
-/** Runs in the page: waits until the new view has asked for its lists, has its answers, and is drawn with them. */
+/**
+ * Runs in the page: waits until the new view has all its lists, and is drawn with them. An answer may lead to another
+ * question: so it looks until nothing new was asked.
+ */
 const settled = `(async () => {
   const drawn = ${drawn};
   await drawn();
-  // Answers come in the order of their calls.
-  await window.keyturn.call('status', {});
-  await drawn();
+  for (let asked = -1; asked !== window.callsMade; ) {
+    // Answers come in the order of their calls.
+    await window.keyturn.call('status', {});
+    asked = window.callsMade;
+    await drawn();
+  }
 })()`;
 
 /** A message as a pattern: its arguments stand for any text. */
