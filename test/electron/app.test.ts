@@ -12,7 +12,7 @@ import { windowOptions } from '../../electron/windows/windows.ts';
 import { app, double } from '../support/electron/electron-double.ts';
 import { homeInBentWorld } from '../support/bent/home.ts';
 import { homeInWorld, newHome, type TestHome, until } from '../support/home.ts';
-import { ask, iconShows, onlyPage, openApp, startInDouble, valueOf } from './rig.ts';
+import { ask, askByPress, iconShows, onlyPage, openApp, startInDouble, valueOf } from './rig.ts';
 import { listenBeside, screenSession } from '../support/processes/screen-saver.ts';
 
 /** Milliseconds: a little more than a card has to be looked at. It runs on the clock that the app reads. */
@@ -39,8 +39,8 @@ async function approve({ page, id }: { page: Page; id: string }) {
   // The page says itself that the card is whole, and arms its button half a second after that was heard.
   await page.locator('button.primary:enabled').waitFor();
   // The main process sees a press in this window; what was hit is the page's affair.
-  await page.locator('.question h3').click();
-  return ask(page, 'interaction.answer', { id, answer: 'yes' });
+  const press = () => page.locator('.question h3').click();
+  return askByPress(page, press, 'interaction.answer', { id, answer: 'yes' });
 }
 
 /** Runs a command that widens something, and says yes to its card. */
@@ -343,8 +343,8 @@ describe('the host', () => {
     // A press counts once the window was in front for half a second. A locked vault vouches for no setting.
     const pressed = async (channel: 'vault.unlock' | 'preferences.set', params: object): Promise<void> => {
       await until(`a press counts for ${channel}`, async () => {
-        await page.keyboard.press('Shift');
-        return (await ask(page, channel, params)).ok;
+        const press = () => page.keyboard.press('Shift');
+        return (await askByPress(page, press, channel, params)).ok;
       });
     };
     await pressed('vault.unlock', {});

@@ -1,21 +1,28 @@
 /** What the main process takes for the answer to a card of several questions, whatever its page says. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ParamsOn } from '../../electron/bridge/channels.ts';
 import { connect, pair } from '../../src/client/index.ts';
 import type { Connection } from '../../src/client/index.ts';
 import { newHome, type TestHome, until } from '../support/home.ts';
 import { asks } from '../support/processes/program.ts';
-import { type App, ask, onlyPage, openApp, valueOf } from './rig.ts';
+import { type App, ask, askByPress, onlyPage, openApp, valueOf } from './rig.ts';
 
 /** Milliseconds: a little more than a card has to be looked at. It runs on the clock that the app reads. */
 const aLook = 600;
 
-/** Shows these questions as one card, looks at it, and presses something. */
-async function press(page: Page, ids: string[]): Promise<void> {
+/** Shows these questions as one card, and looks at it. */
+async function lookAt(page: Page, ids: string[]): Promise<void> {
   valueOf(await ask(page, 'card.shown', { ids }));
   await page.evaluate((wait) => new Promise((done) => setTimeout(done, wait)), aLook);
-  await page.locator('h1, h2').first().click();
 }
+
+/** Presses something, and answers in that moment. */
+const pressFor = <C extends 'card.answer' | 'interaction.answer'>(
+  page: Page,
+  channel: C,
+  params: ParamsOn<C>,
+) => askByPress(page, () => page.locator('h1, h2').first().click(), channel, params);
 
 const questions = async (page: Page) => valueOf(await ask(page, 'interaction.list', {})).interactions;
 
@@ -30,8 +37,8 @@ async function desk(): Promise<{ home: TestHome; opened: App; page: Page; progra
     return open.length > 0 ? open : undefined;
   });
   const id = question?.id ?? '';
-  await press(page, [id]);
-  valueOf(await ask(page, 'interaction.answer', { id, answer: 'yes' }));
+  await lookAt(page, [id]);
+  valueOf(await pressFor(page, 'interaction.answer', { id, answer: 'yes' }));
   await pairing;
   const program = await connect({ name: 'editor', env: home.env });
   onTestFinished(() => program.close());
@@ -62,14 +69,17 @@ describe('a page that is taken over', () => {
     const command = home.start(['token', server('three')]);
     const id = await idsOf(page, 3);
     const both = ['one', 'three'].map((name) => ({ id: id(name), answer: 'yes' as const }));
-    await press(page, [id('one'), id('three')]);
-    expect(await ask(page, 'card.answer', { answers: both })).toMatchObject({
+    await lookAt(page, [id('one'), id('three')]);
+    expect(await pressFor(page, 'card.answer', { answers: both })).toMatchObject({
       refusal: { reason: 'invalid_request', message: 'These questions are not of one card.' },
     });
-    await press(page, [id('one')]);
+    await lookAt(page, [id('one')]);
     const unseen = ['one', 'two'].map((name) => ({ id: id(name), answer: 'yes' as const }));
-    expect(await ask(page, 'card.answer', { answers: unseen })).toMatchObject({
-      refusal: { reason: 'not_permitted' },
+    expect(await pressFor(page, 'card.answer', { answers: unseen })).toMatchObject({
+      refusal: {
+        reason: 'not_permitted',
+        message: 'Nothing was allowed. The card of this question was not on the screen.',
+      },
     });
     expect(await permissions(page)).toEqual([]);
     expect(await questions(page)).toHaveLength(3);
@@ -83,14 +93,14 @@ describe('the answer to a card', () => {
     const { home, page, program } = await desk();
     for (const name of ['one', 'two', 'three']) void asks(program, { resource: server(name) });
     const id = await idsOf(page, 3);
-    await press(page, [id('one'), id('two'), id('three')]);
+    await lookAt(page, [id('one'), id('two'), id('three')]);
     expect((await home.keyturn(['answer', id('two'), 'no'])).code).toBe(0);
     const answers = [
       { id: id('one'), answer: 'yes' as const, lease: { seconds: 60 } },
       { id: id('two'), answer: 'yes' as const, lease: { seconds: 60 } },
       { id: id('three'), answer: 'later' as const },
     ];
-    valueOf(await ask(page, 'card.answer', { answers }));
+    valueOf(await pressFor(page, 'card.answer', { answers }));
     await until('the permission', async () => (await permissions(page)).length === 2);
     const decided = valueOf(await ask(page, 'audit.tail', { count: 20 })).rows.flatMap(
       ({ event, outcome, endpoint }) => (event === 'permission' ? [[endpoint, outcome]] : []),

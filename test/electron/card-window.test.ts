@@ -4,7 +4,7 @@ import { connect, pair } from '../../src/client/index.ts';
 import type { After } from '../../src/ipc/wire/timer.ts';
 import { double, powerMonitor } from '../support/electron/electron-double.ts';
 import { newHome, type TestHome, until } from '../support/home.ts';
-import { ask, openApp, startInDouble, valueOf } from './rig.ts';
+import { ask, askByPress, openApp, startInDouble, valueOf } from './rig.ts';
 
 describe('the card window', () => {
   const allow = (home: TestHome, host: string) => home.start(['allow', 'cli', `https://${host}/mcp`]);
@@ -105,8 +105,8 @@ describe('the card window', () => {
     const shown = question();
     window.focus();
     await page.locator('button.primary:enabled').waitFor();
-    await page.locator('.question h3').click();
-    valueOf(await ask(page, 'interaction.answer', { id: shown, answer: 'yes' }));
+    const press = () => page.locator('.question h3').click();
+    valueOf(await askByPress(page, press, 'interaction.answer', { id: shown, answer: 'yes' }));
     await pairing;
     const [waiting] = await until('the window waits', () => (waits.length > 0 ? waits : undefined));
     expect(waiting?.ms).toBe(3000);

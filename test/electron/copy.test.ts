@@ -1,9 +1,10 @@
 /** What a window may put where the person pastes: a text that it shows, after a press, and nothing else. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import type { ChannelName, ParamsOn } from '../../electron/bridge/channels.ts';
 import { double } from '../support/electron/electron-double.ts';
 import { newHome, until } from '../support/home.ts';
-import { ask, binary, onlyPage, openApp } from './rig.ts';
+import { ask, askByPress, binary, onlyPage, openApp } from './rig.ts';
 
 const where = binary === undefined ? 'over the double' : 'in Electron';
 const command = 'npm run setup && npm install --global .';
@@ -17,15 +18,18 @@ async function lookedAt(): Promise<Page> {
   return page;
 }
 
+const byPress = <C extends ChannelName>(page: Page, channel: C, params: ParamsOn<C>) =>
+  askByPress(page, () => page.keyboard.press('Shift'), channel, params);
+
 const copying = (page: Page, text: string) => ask(page, 'text.copy', { text });
+const copyingByPress = (page: Page, text: string) => byPress(page, 'text.copy', { text });
 const refusal = (reason: string) => ({ ok: false, refusal: { reason } });
 
 describe(`the clipboard (${where})`, () => {
   it('gets nothing from a page that nobody pressed anything in, and one text for one press', async () => {
     const page = await lookedAt();
     expect(await copying(page, planted)).toMatchObject(refusal('not_permitted'));
-    await page.keyboard.press('Shift');
-    expect(await copying(page, command)).toEqual({ ok: true, value: {} });
+    expect(await copyingByPress(page, command)).toEqual({ ok: true, value: {} });
     expect(await copying(page, planted)).toMatchObject(refusal('not_permitted'));
     if (binary === undefined) expect(double.clipboard).toBe(command);
   });
@@ -33,8 +37,7 @@ describe(`the clipboard (${where})`, () => {
   it('gets nothing that nobody could see, that ends with the key that runs it, or that is too long', async () => {
     const page = await lookedAt();
     for (const text of ['', `${command}\n`, 'a\u0008b', 'a\rb', 'a\u202eb', 'a\u200bb', 'x'.repeat(2049)]) {
-      await page.keyboard.press('Shift');
-      expect(await copying(page, text), JSON.stringify(text.slice(0, 9))).toMatchObject(
+      expect(await copyingByPress(page, text), JSON.stringify(text.slice(0, 9))).toMatchObject(
         refusal('invalid_request'),
       );
     }
@@ -52,20 +55,19 @@ describe(`the clipboard (${where})`, () => {
     'gets the address of a proxy by one press, and the window never sees it',
     async () => {
       const page = await lookedAt();
-      const copyingAddress = () => ask(page, 'proxy.copy', { proxy: 'notes' });
-      await page.keyboard.press('Shift');
-      const added = await ask(page, 'proxy.add', { resource: 'https://notes.example/mcp', name: 'notes' });
-      expect(added).toMatchObject({ ok: true, value: { proxy: { name: 'notes', state: 'open' } } });
-      expect(await copyingAddress()).toMatchObject(refusal('not_permitted'));
+      const added = await byPress(page, 'proxy.add', {
+        resource: 'https://notes.example/mcp',
+        name: 'notes',
+      });
+      expect(added).toMatchObject({ ok: true, value: { proxy: { name: 'notes' } } });
+      expect(await ask(page, 'proxy.copy', { proxy: 'notes' })).toMatchObject(refusal('not_permitted'));
       expect(double.clipboard).toBe('');
-      await page.keyboard.press('Shift');
-      expect(await copyingAddress()).toEqual({ ok: true, value: {} });
+      expect(await byPress(page, 'proxy.copy', { proxy: 'notes' })).toEqual({ ok: true, value: {} });
       expect(double.clipboard).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/mcp$/);
       const shown = JSON.stringify([added, await ask(page, 'status', {})]);
       expect(shown).toContain('"notes"');
       expect(shown).not.toContain(new URL(double.clipboard).pathname.split('/')[1]);
-      await page.keyboard.press('Shift');
-      expect(await ask(page, 'proxy.copy', { proxy: 'other' })).toMatchObject(refusal('not_found'));
+      expect(await byPress(page, 'proxy.copy', { proxy: 'other' })).toMatchObject(refusal('not_found'));
     },
   );
 });

@@ -9,6 +9,7 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import type { ChannelName, Envelope, ParamsOn, ResultOn } from '../../electron/bridge/channels.ts';
+import { speak } from '../../electron/base/words.ts';
 import { startDesktop } from '../../electron/desktop.ts';
 import type { DesktopOptions } from '../../electron/desktop.ts';
 import { app, double } from '../support/electron/electron-double.ts';
@@ -103,6 +104,7 @@ export async function startInDouble(
   Object.assign(double, set);
   onTestFinished(async () => {
     if (double.exitCode === undefined && double.isPrimary) await overDouble.quit();
+    speak({ language: 'en', locale: 'en' });
   });
   await startDesktop({ args, env: home.env, ...clock });
 }
@@ -159,9 +161,41 @@ export async function ask<C extends ChannelName>(
 ): Promise<Envelope<ResultOn<C>>> {
   // The page has a `window` that these types, Node's, don't know.
   const call = ([name, given]: readonly [string, unknown]): Promise<unknown> =>
-    (globalThis as unknown as { keyturn: AnyBridge }).keyturn.call(name, given);
+    (globalThis as unknown as PageGlobals).keyturn.call(name, given);
   // What a channel answers has passed its schema in the main process.
   return (await page.evaluate(call, [channel, params] as const)) as Envelope<ResultOn<C>>;
+}
+
+/**
+ * Asks in the moment of a click or a key, as the page itself does: a press counts for two seconds, and a test that
+ * asks later loses it on a busy machine.
+ */
+export async function askByPress<C extends ChannelName>(
+  page: Page,
+  press: () => Promise<void>,
+  channel: C,
+  params: ParamsOn<C>,
+): Promise<Envelope<ResultOn<C>>> {
+  const listen = ([name, given]: readonly [string, unknown]): void => {
+    const globals = globalThis as unknown as PageGlobals;
+    globals.asked = new Promise((resolve) => {
+      const call = (): void => resolve(globals.keyturn.call(name, given));
+      const stop = new AbortController();
+      for (const event of ['click', 'keydown']) {
+        globals.addEventListener(event, () => (stop.abort(), call()), { signal: stop.signal });
+      }
+    });
+  };
+  await page.evaluate(listen, [channel, params] as const);
+  // Waits from before the press on: a card's window may close with its answer.
+  const answer = page.evaluate(() => (globalThis as unknown as PageGlobals).asked);
+  const [, envelope] = await Promise.all([press(), answer]);
+  return envelope as Envelope<ResultOn<C>>;
+}
+
+interface PageGlobals extends Pick<EventTarget, 'addEventListener'> {
+  readonly keyturn: AnyBridge;
+  asked?: Promise<unknown>;
 }
 
 interface AnyBridge {

@@ -73,6 +73,7 @@ export const double = { ...fresh(), reset };
 
 function reset(): void {
   app.removeAllListeners();
+  app.setLoginItemSettings({});
   for (const emitter of [double.power, double.session, double.theme]) emitter.removeAllListeners();
   const { power: _power, session: _session, theme: _theme, ...state } = fresh();
   Object.assign(double, state);
