@@ -84,7 +84,7 @@ async function follow({ endpoint, hosts, confirmed }: Step): Promise<unknown[]> 
   const fetch = net.fetchFor(endpoint, confirmed);
   const outcomes: unknown[] = [];
   for (const host of hosts) {
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(60_000);
     const asked = fetch(`https://${host}:${port}/`, {
       method: 'GET',
       headers: {},

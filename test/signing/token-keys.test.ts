@@ -73,7 +73,7 @@ describe('a key in a token', () => {
   });
 
   it('a key in a token outlives a process that dies, and one that hangs', async () => {
-    const { keys, place, children } = stage({ timeout: 3000 });
+    const { keys, place, children } = stage();
     const key = await keys.make(place);
     children[0]?.kill();
     await expect.poll(async () => isGood(key).catch(() => false)).toBe(true);

@@ -86,7 +86,7 @@ const root = path.join(import.meta.dirname, '..', '..');
 const lookEvery = 20;
 
 /** Milliseconds after which a condition isn't going to come true, though it takes many processes on a busy machine. */
-const patience = 60_000;
+const patience = 200_000;
 
 /** Waits until `look` answers something other than undefined and false. */
 export async function until<T>(what: string, look: () => T | Promise<T>): Promise<NonNullable<T>> {

@@ -17,7 +17,7 @@ const firstPause = 500;
 const longestPause = 60_000;
 
 /** Milliseconds for the process to start and to open a port, on a busy machine. */
-const openingTime = 10_000;
+const openingTime = 30_000;
 
 export interface ProxyProcessParts {
   readonly spawn: SpawnChild;

@@ -50,7 +50,7 @@ describe('the daemon’s fetch', () => {
     const script = `
       import { daemonFetch } from './src/daemon/system/fetch.ts';
       const net = daemonFetch(async () => ({ ignoresEnvironment: process.argv[1] === 'desk' }));
-      const init = { method: 'GET', headers: {}, redirect: 'manual', signal: AbortSignal.timeout(10_000) };
+      const init = { method: 'GET', headers: {}, redirect: 'manual', signal: AbortSignal.timeout(60_000) };
       console.log(await net.fetchFor('${world.protectedServer.url}')('${url}', init).then(({ status }) => status, () => 'refused'));
       await net.close();`;
     const run = async (where: string): Promise<string> => {

@@ -66,7 +66,7 @@ beforeEach(() => asked.splice(0));
 async function bodyWith(options: FetchOptions): Promise<string> {
   const daemon = daemonFetch(async () => ({ authorities: readAuthorities(caFile), ...options }));
   try {
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(60_000);
     const response = await daemon.fetchFor(url)(url, {
       method: 'GET',
       headers: {},

@@ -258,7 +258,7 @@ it('a server of keyturn serve that is still starting answers 503, so that no cli
   const listener = await listenOnLoopback(certificates, 0);
   const trusting = trustingFetch(certificates.ca);
   try {
-    const early = await trusting.fetch(listener.origin, { signal: AbortSignal.timeout(5000) });
+    const early = await trusting.fetch(listener.origin, { signal: AbortSignal.timeout(60_000) });
     expect([early.status, early.headers.get('retry-after')]).toEqual([503, '1']);
     listener.serve((_request, response) => void response.writeHead(204).end());
     expect((await trusting.fetch(listener.origin)).status).toBe(204);
