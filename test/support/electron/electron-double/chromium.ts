@@ -3,7 +3,6 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { BrowserContext } from 'playwright-core';
-import { afterAll } from 'vitest';
 import { launchChromium, removeProfile } from '../../browsers/browser.ts';
 
 let opening: Promise<{ context: BrowserContext; folder: string }> | undefined;
@@ -19,8 +18,10 @@ async function launch(): Promise<{ context: BrowserContext; folder: string }> {
   return { context, folder };
 }
 
-afterAll(async () => {
+/** Runs after each test file: the next one starts its own, if it shows windows. */
+export async function endChromium(): Promise<void> {
   const opened = await opening;
+  opening = undefined;
   await opened?.context.close();
   if (opened) await removeProfile(opened.folder);
-});
+}
