@@ -1,12 +1,8 @@
 /** The first start of an entry of the bridge, while the broker dies under its questions. */
 import { expect, it } from 'vitest';
 import { homeInWorld, until } from '../support/home.ts';
+import { type Question, questionsAt } from '../support/homes/ask-broker.ts';
 import { clientOf } from '../support/processes/bridge-client.ts';
-
-interface Question {
-  readonly id: string;
-  readonly kind: string;
-}
 
 it('asks the next broker where the one that asked was killed, and goes on with its answers', async () => {
   const { home, world, resource } = await homeInWorld();
@@ -15,7 +11,7 @@ it('asks the next broker where the one that asked was killed, and goes on with i
   start.catch(() => undefined);
   const question = async (kind: string): Promise<Question> =>
     until(`a question of kind ${kind}`, async () =>
-      (await home.json<Question[]>('pending')).find((each) => each.kind === kind),
+      (await questionsAt(home)).find((each) => each.kind === kind),
     );
   const { id: first } = await question('pair');
   process.kill((await home.brokerPid()) ?? 0, 'SIGKILL');

@@ -82,17 +82,20 @@ export interface HomeOptions {
 
 const root = path.join(import.meta.dirname, '..', '..');
 
-/** Milliseconds between two looks at something that only polling shows. */
-const lookEvery = 20;
+/** Milliseconds between two looks at something that only polling shows: at first, and at most. */
+const firstPause = 20;
+const longestPause = 200;
 
 /** Milliseconds after which a condition isn't going to come true, though it takes many processes on a busy machine. */
 const patience = 200_000;
 
 /** Waits until `look` answers something other than undefined and false. */
 export async function until<T>(what: string, look: () => T | Promise<T>): Promise<NonNullable<T>> {
-  for (const deadline = Date.now() + patience; Date.now() < deadline; await sleep(lookEvery)) {
+  let pause = firstPause;
+  for (const deadline = Date.now() + patience; Date.now() < deadline; await sleep(pause)) {
     const found = await look();
     if (found !== undefined && found !== null && found !== false) return found;
+    pause = Math.min(pause * 1.2, longestPause);
   }
   throw new Error(`waited ${patience} ms in vain: ${what}`);
 }

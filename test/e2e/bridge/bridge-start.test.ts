@@ -5,23 +5,15 @@ import type { StdioServerParameters } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it } from 'vitest';
 import { builtBin } from '../../support/built.ts';
 import { homeInWorld, type TestHome, until } from '../../support/home.ts';
+import { type Question, questionsAt } from '../../support/homes/ask-broker.ts';
 import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
 import { paired } from '../../support/processes/program.ts';
 import { inTerminal } from '../../support/processes/terminal.ts';
 
-interface Question {
-  readonly id: string;
-  readonly kind: string;
-  readonly client?: string;
-  readonly code?: string;
-  readonly resource?: string;
-  readonly scope?: string;
-}
-
 /** Answers the only question there is, once it is of this kind. */
 async function answer(home: TestHome, kind: string, verdict: 'yes' | 'no'): Promise<Question> {
   const question = await until(`a question of kind ${kind}`, async () => {
-    const [first, ...others] = await home.json<Question[]>('pending');
+    const [first, ...others] = await questionsAt(home);
     expect(others).toEqual([]);
     return first?.kind === kind ? first : undefined;
   });
@@ -65,7 +57,7 @@ describe('the first start', () => {
     await until('both ask', () => home.askers().length === 2);
     await answer(home, 'pair', 'yes');
     const questions = await until('a question for each', async () => {
-      const open = await home.json<Question[]>('pending');
+      const open = await questionsAt(home);
       return open.length === 2 ? open : undefined;
     });
     const no = questions.find(({ scope }) => scope?.includes('write'));

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestHome, until } from '../../support/home.ts';
+import { questionsAt } from '../../support/homes/ask-broker.ts';
 import {
   type Entry,
   type ForeignClient,
@@ -173,9 +174,7 @@ it('a new user gets from the page to the first call: connect, answer, paste', as
   const connecting = home.start(['bridge', '--connect', world.protectedServer.resource, '--as', name]);
   for (const kind of ['pair', 'allow']) {
     const card = await until(`the question: ${kind}`, async () =>
-      (await home.json<{ id: string; kind: string; client: string }[]>('pending')).find(
-        (each) => each.kind === kind && each.client === name,
-      ),
+      (await questionsAt(home)).find((each) => each.kind === kind && each.client === name),
     );
     await home.ok(['answer', card.id, 'yes']);
   }

@@ -14,6 +14,7 @@ import {
   type TestHome,
   until,
 } from '../../support/home.ts';
+import { questionsAt } from '../../support/homes/ask-broker.ts';
 import { keepSecret } from '../../support/secrets.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { verdictOn } from '../../support/servers/notebook.ts';
@@ -261,7 +262,7 @@ describe.each(['keychain', 'memory'] as const)('a lock of the %s vault', (vault)
     const { home, world, resource } = await homeInWorld({ vault });
     await home.ok(['login', resource]);
     const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
-    const card = await until('the card', async () => (await home.json<{ id: string }[]>('pending'))[0]);
+    const card = await until('the card', async () => (await questionsAt(home))[0]);
     await home.ok(['answer', card.id, 'yes']);
     await pairing;
     await home.ok(['allow', 'editor', resource]);

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { homeInWorld, until } from '../../support/home.ts';
+import { questionsAt } from '../../support/homes/ask-broker.ts';
 
 const root = path.join(import.meta.dirname, '..', '..', '..');
 const built: string = path.join(root, 'dist', 'client', 'index.js');
@@ -24,7 +25,7 @@ it('five processes get 50 tokens each while they expire, with one sign-in and no
   const { home, world, resource } = await homeInWorld({ issuing: { accessTokenLifetime: lifetime } });
   await home.ok(['login', resource]);
   const pairing = pair({ name: 'busy', env: home.env, onCode: () => undefined });
-  const card = await until('the card', async () => (await home.json<{ id: string }[]>('pending'))[0]);
+  const card = await until('the card', async () => (await questionsAt(home))[0]);
   await home.ok(['answer', card.id, 'yes']);
   await pairing;
   await home.ok(['allow', 'busy', resource]);

@@ -2,18 +2,14 @@
 import { expect, it } from 'vitest';
 import { builtBin } from '../../support/built.ts';
 import { newHome, type TestHome, until } from '../../support/home.ts';
+import { type Question, questionsAt } from '../../support/homes/ask-broker.ts';
 import { inTerminal } from '../../support/processes/terminal.ts';
 
 const url = 'https://tickets.example/mcp';
 
-interface Question {
-  readonly id: string;
-  readonly kind: string;
-}
-
 const question = async (home: TestHome, wanted: string): Promise<Question> =>
   until(`a question of the kind ${wanted}`, async () =>
-    (await home.json<Question[]>('pending')).find(({ kind }) => kind === wanted),
+    (await questionsAt(home)).find(({ kind }) => kind === wanted),
   );
 
 it('hints say of an API key what a newcomer misses: where it goes, what allows it, and when it was last used', async () => {

@@ -182,7 +182,7 @@ it('a key that was paired through a forward opens that forward alone, and no oth
 
   // The forward ends with the command that opened it, however that ends; the next one knows its programs.
   one.forward.signal('SIGKILL');
-  await until('the end', async () => (await home.json<unknown[]>('forward', '--list')).length === 1);
+  await until('the end', async () => (await askBroker(home, 'forward.list', {})).forwards.length === 1);
   await open('one');
   (await connect({ key, env: one.far.env })).close();
   await home.ok(['daemon', '--stop']);
@@ -306,7 +306,7 @@ it('a command that is killed leaves no ssh, and the next one removes its folder;
   first.forward.signal('SIGKILL');
   await until('the end of ssh', () => running().length === 0);
   expect(existsSync(leftover)).toBe(true);
-  await until('the end', async () => (await home.json<unknown[]>('forward', '--list')).length === 0);
+  await until('the end', async () => (await askBroker(home, 'forward.list', {})).forwards.length === 0);
   expect(await home.json('forward', '--list')).toEqual([]);
 
   const second = await open();

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInBentWorld } from '../../support/bent/home.ts';
 import { isAlive, type TestHome, until } from '../../support/home.ts';
+import { type Question, questionsAt } from '../../support/homes/ask-broker.ts';
 import { clientOf } from '../../support/processes/bridge-client.ts';
 import { paired } from '../../support/processes/program.ts';
 import { openKeyServer } from '../../support/servers/key-server.ts';
@@ -11,13 +12,6 @@ import { openKeyServer } from '../../support/servers/key-server.ts';
 const newKey = (): string => `ak_${randomBytes(18).toString('base64url')}`;
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
-
-interface Question {
-  readonly id: string;
-  readonly kind: string;
-  readonly client?: string;
-  readonly key?: object;
-}
 
 /** A server that takes a key, and a home where that key is set in this place. */
 async function keyScene(...place: string[]) {
@@ -35,7 +29,7 @@ async function keyScene(...place: string[]) {
 /** Answers the question about the key that this program raised. */
 async function answer(home: TestHome, client: string, verdict: 'yes' | 'no'): Promise<Question> {
   const question = await until('the question about the key', async () =>
-    (await home.json<Question[]>('pending')).find(
+    (await questionsAt(home)).find(
       ({ kind, client: who, key }) => kind === 'allow' && who === client && key !== undefined,
     ),
   );
@@ -45,9 +39,7 @@ async function answer(home: TestHome, client: string, verdict: 'yes' | 'no'): Pr
 
 async function answerPairing(home: TestHome, client: string): Promise<void> {
   const { id } = await until('the question about the pairing', async () =>
-    (await home.json<Question[]>('pending')).find(
-      ({ kind, client: who }) => kind === 'pair' && who === client,
-    ),
+    (await questionsAt(home)).find(({ kind, client: who }) => kind === 'pair' && who === client),
   );
   await home.ok(['answer', id, 'yes']);
 }

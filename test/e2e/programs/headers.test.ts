@@ -1,12 +1,8 @@
 /** `keyturn headers`, as a client runs it: JSON on stdout, in time, and a question that is still there afterwards. */
 import { describe, expect, it } from 'vitest';
 import { homeInWorld, isAlive, until } from '../../support/home.ts';
+import { type Question, questionsAt } from '../../support/homes/ask-broker.ts';
 import { verdictOn } from '../../support/servers/notebook.ts';
-
-interface Question {
-  readonly id: string;
-  readonly kind: string;
-}
 
 function tokenIn(stdout: string): string {
   const { Authorization: header } = JSON.parse(stdout) as { Authorization: string };
@@ -73,10 +69,10 @@ describe('where the person is needed', () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['list']);
     const asking = home.start(['headers', resource, '--timeout', '60']);
-    await until('it asks', async () => (await home.json<Question[]>('pending')).length === 1);
+    await until('it asks', async () => (await questionsAt(home)).length === 1);
     asking.signal('SIGINT');
     expect(await asking.ended).toMatchObject({ code: 130, stdout: '' });
-    await until('it is withdrawn', async () => (await home.json<Question[]>('pending')).length === 0);
+    await until('it is withdrawn', async () => (await questionsAt(home)).length === 0);
     expect(home.askers()).toEqual([]);
   });
 
@@ -86,7 +82,7 @@ describe('where the person is needed', () => {
     const asking = home.start(['headers', resource, '--as', 'a-helper', '--timeout', '60']);
     for (const kind of ['pair', 'allow']) {
       const { id } = await until(`a question of kind ${kind}`, async () =>
-        (await home.json<Question[]>('pending')).find((question) => question.kind === kind),
+        (await questionsAt(home)).find((question) => question.kind === kind),
       );
       await home.ok(['answer', id, 'yes']);
     }
@@ -103,7 +99,7 @@ describe('where the person is needed', () => {
     await home.ok(['list']);
     const asked = async (kind: string) => {
       const question = await until(`a question of kind ${kind}`, async () =>
-        (await home.json<Question[]>('pending')).find((one) => one.kind === kind),
+        (await questionsAt(home)).find((one) => one.kind === kind),
       );
       await home.ok(['answer', question.id, 'yes']);
       return question;
@@ -135,7 +131,7 @@ describe('where the person is needed', () => {
     const asking = home.start(['headers', resource, '--as', 'a-helper', '--timeout', '60']);
     for (const [kind, ...more] of [['pair'], ['allow', '--once']] as const) {
       const { id } = await until(`a question of kind ${kind}`, async () =>
-        (await home.json<Question[]>('pending')).find((question) => question.kind === kind),
+        (await questionsAt(home)).find((question) => question.kind === kind),
       );
       await home.ok(['answer', id, 'yes', ...more]);
     }

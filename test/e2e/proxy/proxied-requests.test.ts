@@ -9,6 +9,7 @@ import { statFields } from '../../../src/ipc/peer/proc.ts';
 import { homeInBentWorld, openSharedHome } from '../../support/bent/home.ts';
 import type { SharedHome } from '../../support/bent/home.ts';
 import { processFacts, until } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
 import { pairedProgram } from '../../support/processes/program.ts';
 import { openKeyServer } from '../../support/servers/key-server.ts';
 import { allowedProxy, answering, call, otherProgram, proxied, refusalOf } from './proxy-rig.ts';
@@ -349,7 +350,7 @@ describe('the address of a proxy', () => {
     await home.ok(['proxy', 'list']);
     await until(
       'the port opens',
-      async () => (await home.json<Proxy[]>('proxy', 'list'))[0]?.state === 'open',
+      async () => (await askBroker(home, 'status', {})).proxies[0]?.state === 'open',
     );
     expect((await call(proxy.url)).status).toBe(200);
   });

@@ -7,16 +7,8 @@ import { homeInBentWorld } from '../../support/bent/home.ts';
 import type { BentHomeOptions } from '../../support/bent/home.ts';
 import { until } from '../../support/home.ts';
 import type { TestHome } from '../../support/home.ts';
+import { type Question, questionsAt } from '../../support/homes/ask-broker.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
-
-export interface Question {
-  readonly id: string;
-  readonly kind: string;
-  readonly client: string;
-  readonly proxied?: string;
-  readonly asker?: { readonly executable?: string; readonly pid?: number; readonly file?: string };
-  readonly scope?: string;
-}
 
 export interface Proxy {
   readonly name: string;
@@ -26,17 +18,22 @@ export interface Proxy {
   readonly clients: readonly string[];
 }
 
-/** The next card, once it is there. */
-export async function nextCard(home: TestHome): Promise<Question> {
-  return until('a card', async () => (await home.json<Question[]>('pending'))[0]);
+/** The next card, once it is there: each is a program's. */
+export async function nextCard(home: TestHome): Promise<Card> {
+  return until('a card', async () => {
+    const [card] = await questionsAt(home);
+    return card?.client === undefined ? undefined : { ...card, client: card.client };
+  });
 }
+
+type Card = Question & { readonly client: string };
 
 /** Answers the card that `asking` raises. */
 export async function answering<T>(
   home: TestHome,
   asking: Promise<T>,
   answer: 'yes' | 'no',
-): Promise<{ readonly card: Question; readonly got: T }> {
+): Promise<{ readonly card: Card; readonly got: T }> {
   asking.catch(() => undefined);
   const card = await nextCard(home);
   await home.ok(['answer', card.id, answer]);

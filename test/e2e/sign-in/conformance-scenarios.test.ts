@@ -11,6 +11,7 @@ import { hostedDocuments } from '../../support/bent/authorization-server.ts';
 import { openSharedHome, programInBentWorld } from '../../support/bent/home.ts';
 import type { BentHome, BentHomeOptions, SharedHome } from '../../support/bent/home.ts';
 import { type Run, until } from '../../support/home.ts';
+import { questionsAt } from '../../support/homes/ask-broker.ts';
 
 /** One broker for every scenario that looks at its own servers only: a suite's client has one as well. */
 let shared: SharedHome;
@@ -365,9 +366,8 @@ describe('a protected server that moves to another authorization server', () => 
     protectedServer.settings.authorizationServers = [next];
     const called = program.call();
     // The permission names the grant at the old one: the owner allows the new grant.
-    const { id } = await until('the question about the new grant', async () =>
-      (await home.json<{ id: string; kind: string }[]>('pending')).find(({ kind }) => kind === 'allow'),
-    );
+    const asked = async () => (await questionsAt(home)).find(({ kind }) => kind === 'allow');
+    const { id } = await until('the question about the new grant', asked);
     await home.ok(['answer', id, 'yes']);
     const { status, run } = await called;
     expect(status).toBe(200);

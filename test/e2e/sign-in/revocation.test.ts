@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { homeInBentWorld } from '../../support/bent/home.ts';
 import { isAlive, until } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
 import { requireTestKeyring } from '../../vault/keychain/keyring.ts';
 
 const keychain = (): Record<string, string> => {
@@ -47,8 +48,8 @@ describe('a revocation while the issuer is down', () => {
     // The first thing that opens the vault: from then on nobody has to ask for anything.
     await home.ok(['audit', 'verify']);
     await until('the issuer confirms', async () => {
-      const [grant] = await home.json<Listed[]>('list');
-      return grant?.receipt === 'confirmed';
+      const { grants } = await askBroker(home, 'grant.list', {});
+      return grants[0]?.receipt === 'confirmed';
     });
     expect(await home.keyturn(['token', url, '--no-interaction'])).toMatchObject({ code: 3 });
     expect(authorizationServer.verify(token)).toBeUndefined();

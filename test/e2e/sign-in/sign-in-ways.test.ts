@@ -2,21 +2,16 @@
 import { describe, expect, it } from 'vitest';
 import { homeInBentWorld, programInBentWorld } from '../../support/bent/home.ts';
 import { newHome, type Running, type TestHome, until } from '../../support/home.ts';
-
-interface Question {
-  id: string;
-  kind: string;
-  code?: string;
-  url?: string;
-}
+import { type Question, questionsAt } from '../../support/homes/ask-broker.ts';
 
 /** The one question that waits, as another process sees it. */
-async function onlyQuestion(home: TestHome, kind: string): Promise<Required<Question>> {
+async function onlyQuestion(home: TestHome, kind: string) {
   const question = await until(`a question of kind ${kind}`, async () => {
-    const waiting = await home.json<Question[]>('pending');
+    const waiting = await questionsAt(home);
     return waiting.length === 1 && waiting[0]?.kind === kind ? waiting[0] : undefined;
   });
-  return { code: '', url: '', ...question };
+  const { id, code = '', url = '' } = question;
+  return { id, code, url };
 }
 
 describe('login --device', () => {

@@ -1,4 +1,5 @@
 /** A request to a home's broker from the test's own process, with the owner's key: a command would be a process each time. */
+import { KeyturnError } from '../../../src/base/errors.ts';
 import { connectAsOwner } from '../../../src/client/connect.ts';
 import { methods } from '../../../src/ipc/protocol/methods.ts';
 import type { MethodName, ParamsOf, ResultOf } from '../../../src/ipc/protocol/methods.ts';
@@ -18,3 +19,18 @@ export async function askBroker<M extends MethodName>(
     owner.close();
   }
 }
+
+export type Question = ResultOf<'interaction.list'>['interactions'][number];
+
+/** The questions that wait for the person; none while no broker runs. For a test that looks until one is there. */
+export async function questionsAt(home: TestHome): Promise<readonly Question[]> {
+  try {
+    return (await askBroker(home, 'interaction.list', {})).interactions;
+  } catch (error) {
+    const isGone = error instanceof KeyturnError && noBroker.has(error.reason);
+    if (isGone) return [];
+    throw error;
+  }
+}
+
+const noBroker: ReadonlySet<string> = new Set(['unpaired', 'broker_unreachable', 'broker_stopping']);
