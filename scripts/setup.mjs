@@ -22,7 +22,7 @@ const debianPackages = [
   'pkg-config',
   'dbus',
   'gnome-keyring',
-  'chromium-headless-shell',
+  'chromium',
   'libglib2.0-bin',
   'postgresql',
   'softhsm2',

@@ -15,7 +15,7 @@ import { type BrowserContext, chromium, type Page, type Response } from 'playwri
 import { noneRunsWith } from '../processes/process-table.ts';
 
 /** Debian's, unless a test machine keeps another one elsewhere. */
-const program = process.env['KEYTURN_TEST_CHROMIUM'] ?? '/usr/bin/chromium-headless-shell';
+const program = process.env['KEYTURN_TEST_CHROMIUM'] ?? '/usr/bin/chromium';
 
 export interface BrowserProfileOptions {
   /** PEM text of the authority. */
