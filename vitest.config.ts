@@ -37,7 +37,7 @@ export default defineConfig({
     watch: false,
     reporters: ['default'],
     // More than the two cores of the machines that run this, since a file waits for processes and windows. With four
-    // the tests of the desktop took a quarter longer: processes that take turns lose what the cores' caches hold.
+    // the tests of the desktop took a quarter longer there, and more CPU time.
     maxWorkers: 3,
     projects: [
       {
