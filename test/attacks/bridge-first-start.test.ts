@@ -1,7 +1,7 @@
 /** The first start of an entry of the bridge, while the broker dies under its questions. */
 import { expect, it } from 'vitest';
 import { homeInWorld, until } from '../support/home.ts';
-import { type Question, questionsAt } from '../support/homes/ask-broker.ts';
+import { questionOf } from '../support/homes/ask-broker.ts';
 import { clientOf } from '../support/processes/bridge-client.ts';
 
 it('asks the next broker where the one that asked was killed, and goes on with its answers', async () => {
@@ -9,16 +9,12 @@ it('asks the next broker where the one that asked was killed, and goes on with i
   await home.ok(['list']);
   const start = clientOf(home, resource, '--as', 'an-editor');
   start.catch(() => undefined);
-  const question = async (kind: string): Promise<Question> =>
-    until(`a question of kind ${kind}`, async () =>
-      (await questionsAt(home)).find((each) => each.kind === kind),
-    );
-  const { id: first } = await question('pair');
+  const { id: first } = await questionOf(home, 'pair');
   process.kill((await home.brokerPid()) ?? 0, 'SIGKILL');
-  const { id: second } = await question('pair');
+  const { id: second } = await questionOf(home, 'pair');
   expect(second).not.toBe(first);
   await home.ok(['answer', second, 'yes']);
-  await home.ok(['answer', (await question('allow')).id, 'yes']);
+  await home.ok(['answer', (await questionOf(home, 'allow')).id, 'yes']);
   // On a busy machine all that may take the bridge's 20 seconds: then the client starts it again, and nothing is asked.
   const { client } = await start.catch(() => clientOf(home, resource, '--as', 'an-editor'));
   expect((await client.listTools()).tools).toHaveLength(2);

@@ -5,8 +5,8 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { brokerRig, inWorld, refusal } from '../broker/rig.ts';
-import { homeInWorld, type TestHome, until } from '../support/home.ts';
-import { questionsAt } from '../support/homes/ask-broker.ts';
+import { homeInWorld, type TestHome } from '../support/home.ts';
+import { questionOf } from '../support/homes/ask-broker.ts';
 import { paired } from '../support/processes/program.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
@@ -44,9 +44,7 @@ async function started(home: TestHome, resource: string, name: string): Promise<
 /** Answers the question of the program that waits. */
 async function allowed(home: TestHome, program: Program, ...how: readonly string[]): Promise<void> {
   const waiting = program.tell('wait');
-  const { id } = await until('the card', async () =>
-    (await questionsAt(home)).find(({ kind }) => kind === 'allow'),
-  );
+  const { id } = await questionOf(home, 'allow');
   await home.ok(['answer', id, 'yes', ...how]);
   expect(await waiting).toBe('token');
 }

@@ -59,7 +59,7 @@ describe(`the clipboard (${where})`, () => {
         resource: 'https://notes.example/mcp',
         name: 'notes',
       });
-      expect(added).toMatchObject({ ok: true, value: { proxy: { name: 'notes' } } });
+      expect(added).toMatchObject({ ok: true, value: { proxy: { name: 'notes', state: 'open' } } });
       expect(await ask(page, 'proxy.copy', { proxy: 'notes' })).toMatchObject(refusal('not_permitted'));
       expect(double.clipboard).toBe('');
       expect(await byPress(page, 'proxy.copy', { proxy: 'notes' })).toEqual({ ok: true, value: {} });

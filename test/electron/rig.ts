@@ -102,9 +102,10 @@ export async function startInDouble(
 ): Promise<void> {
   double.reset();
   Object.assign(double, set);
+  // For the next file of the process; runs after the app has ended.
+  onTestFinished(() => speak({ language: 'en', locale: 'en' }));
   onTestFinished(async () => {
     if (double.exitCode === undefined && double.isPrimary) await overDouble.quit();
-    speak({ language: 'en', locale: 'en' });
   });
   await startDesktop({ args, env: home.env, ...clock });
 }

@@ -1,7 +1,7 @@
 /** Pages that a protected server wants opened, through `keyturn bridge`, where the person answers by command. */
 import { expect, it } from 'vitest';
 import { homeInWorld, type TestHome, until } from '../../support/home.ts';
-import { questionsAt } from '../../support/homes/ask-broker.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
 import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
 import { paired } from '../../support/processes/program.ts';
 import { shop, shopPage } from '../../support/servers/shop.ts';
@@ -59,5 +59,8 @@ it('a server’s address is withdrawn when the bridge ends', async () => {
   paid.catch(() => undefined);
   await pendingPage(home);
   await client.close();
-  await until('the page goes', async () => (await questionsAt(home)).length === 0);
+  await until(
+    'the page goes',
+    async () => (await askBroker(home, 'interaction.list', {})).interactions.length === 0,
+  );
 });

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestHome, until } from '../../support/home.ts';
-import { questionsAt } from '../../support/homes/ask-broker.ts';
+import { questionOf } from '../../support/homes/ask-broker.ts';
 import {
   type Entry,
   type ForeignClient,
@@ -172,10 +172,8 @@ it('a new user gets from the page to the first call: connect, answer, paste', as
   const { args } = entry;
   const name = args.at(-1) ?? '';
   const connecting = home.start(['bridge', '--connect', world.protectedServer.resource, '--as', name]);
-  for (const kind of ['pair', 'allow']) {
-    const card = await until(`the question: ${kind}`, async () =>
-      (await questionsAt(home)).find((each) => each.kind === kind && each.client === name),
-    );
+  for (const kind of ['pair', 'allow'] as const) {
+    const card = await questionOf(home, kind, name);
     await home.ok(['answer', card.id, 'yes']);
   }
   expect(await connecting.ended).toMatchObject({ code: 0, stdout: '' });

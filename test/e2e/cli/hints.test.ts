@@ -1,16 +1,11 @@
 /** What commands say where a person who is new to them would stumble. */
 import { expect, it } from 'vitest';
 import { builtBin } from '../../support/built.ts';
-import { newHome, type TestHome, until } from '../../support/home.ts';
-import { type Question, questionsAt } from '../../support/homes/ask-broker.ts';
+import { newHome } from '../../support/home.ts';
+import { questionOf } from '../../support/homes/ask-broker.ts';
 import { inTerminal } from '../../support/processes/terminal.ts';
 
 const url = 'https://tickets.example/mcp';
-
-const question = async (home: TestHome, wanted: string): Promise<Question> =>
-  until(`a question of the kind ${wanted}`, async () =>
-    (await questionsAt(home)).find(({ kind }) => kind === wanted),
-  );
 
 it('hints say of an API key what a newcomer misses: where it goes, what allows it, and when it was last used', async () => {
   const home = newHome();
@@ -47,12 +42,12 @@ it('hints lead from a pairing to the question that follows it, by the beginning 
   const late = await home.keyturn(['headers', url, '--as', 'helper', '--timeout', '5']);
   expect(late).toMatchObject({ code: 3, stdout: '' });
   expect(late.stderr).toContain('Then run this again, or let your client reconnect.');
-  const { id } = await question(home, 'pair');
+  const { id } = await questionOf(home, 'pair');
   const terminal = inTerminal(home, [process.execPath, builtBin, 'answer', id.slice(0, 5), 'yes']);
   const [, next = ''] = await terminal.shows(
     /"helper" is paired, and now asks for access to "https:[^"]*"\. Answer: keyturn answer (\w+) yes/,
   );
   await terminal.ended;
-  expect((await question(home, 'allow')).id).toBe(next);
+  expect((await questionOf(home, 'allow')).id).toBe(next);
   await home.ok(['answer', next.slice(0, 4), 'no']);
 });

@@ -9,8 +9,8 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { codeBlocks, type MarkdownPage, page } from '../../docs/pages.ts';
 import { builtBin } from '../../support/built.ts';
-import { type Run, type Running, type TestHome, until } from '../../support/home.ts';
-import { askBroker } from '../../support/homes/ask-broker.ts';
+import { type Run, type Running, type TestHome } from '../../support/home.ts';
+import { type Question, questionOf } from '../../support/homes/ask-broker.ts';
 import { inTerminal, type Terminal } from '../../support/processes/terminal.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -70,10 +70,8 @@ export class Walk {
   }
 
   /** The next block answers the question of this kind that waits. */
-  async answer(kind: string): Promise<Record<string, unknown>> {
-    const question = await until(`the question: ${kind}`, async () =>
-      (await askBroker(this.#home, 'interaction.list', {})).interactions.find((open) => open.kind === kind),
-    );
+  async answer(kind: Question['kind']): Promise<Question> {
+    const question = await questionOf(this.#home, kind);
     await this.run({ [printedId]: question.id });
     return question;
   }

@@ -7,7 +7,7 @@ import type { Connection } from '../../../src/client/index.ts';
 import { homeInBentWorld, openSharedHome, type SharedHome } from '../../support/bent/home.ts';
 import type { BentWorld } from '../../support/bent/world.ts';
 import { newHome, type TestHome, until } from '../../support/home.ts';
-import { askBroker } from '../../support/homes/ask-broker.ts';
+import { askBroker, questionOf } from '../../support/homes/ask-broker.ts';
 import { library, pairedProgram } from '../../support/processes/program.ts';
 import { openKeyServer } from '../../support/servers/key-server.ts';
 
@@ -76,10 +76,7 @@ const kinds = ['token', 'key'] as const;
 const refusesKey = async (program: Connection, resource: string, reason: string) =>
   expect(program.getCredential({ resource, kinds })).rejects.toMatchObject({ reason });
 
-const card = async () =>
-  until('the card', async () =>
-    (await askBroker(shared.home, 'interaction.list', {})).interactions.find(({ kind }) => kind === 'allow'),
-  );
+const card = async () => questionOf(shared.home, 'allow');
 
 describe('an API key', () => {
   it('an API key reaches its server in its header, by a program that was allowed it, and the audit log names the program', async () => {

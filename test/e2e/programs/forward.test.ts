@@ -16,7 +16,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { codeBlocks, page } from '../../docs/pages.ts';
 import { builtBin } from '../../support/built.ts';
 import { homeInWorld, TestHome, until } from '../../support/home.ts';
-import { askBroker } from '../../support/homes/ask-broker.ts';
+import { askBroker, type Question, questionOf } from '../../support/homes/ask-broker.ts';
 import { library } from '../../support/processes/program.ts';
 import { commandLines } from '../../support/processes/process-table.ts';
 import { pythonProgram } from '../../support/processes/python.ts';
@@ -41,10 +41,8 @@ with keyturn.connect("script") as broker:
 `;
 
 /** Says yes to the next question of this kind, and answers it. */
-async function answered(home: TestHome, kind: string, answer: 'yes' | 'no' = 'yes') {
-  const question = await until(kind, async () =>
-    (await askBroker(home, 'interaction.list', {})).interactions.find((open) => open.kind === kind),
-  );
+async function answered(home: TestHome, kind: Question['kind'], answer: 'yes' | 'no' = 'yes') {
+  const question = await questionOf(home, kind);
   await askBroker(home, 'interaction.answer', { id: question.id, answer });
   return question;
 }

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInBentWorld } from '../../support/bent/home.ts';
 import { isAlive, type TestHome, until } from '../../support/home.ts';
-import { type Question, questionsAt } from '../../support/homes/ask-broker.ts';
+import { type Question, questionOf, questionsAt } from '../../support/homes/ask-broker.ts';
 import { clientOf } from '../../support/processes/bridge-client.ts';
 import { paired } from '../../support/processes/program.ts';
 import { openKeyServer } from '../../support/servers/key-server.ts';
@@ -38,9 +38,7 @@ async function answer(home: TestHome, client: string, verdict: 'yes' | 'no'): Pr
 }
 
 async function answerPairing(home: TestHome, client: string): Promise<void> {
-  const { id } = await until('the question about the pairing', async () =>
-    (await questionsAt(home)).find(({ kind, client: who }) => kind === 'pair' && who === client),
-  );
+  const { id } = await questionOf(home, 'pair', client);
   await home.ok(['answer', id, 'yes']);
 }
 

@@ -1,7 +1,7 @@
 /** `keyturn headers`, as a client runs it: JSON on stdout, in time, and a question that is still there afterwards. */
 import { describe, expect, it } from 'vitest';
 import { homeInWorld, isAlive, until } from '../../support/home.ts';
-import { type Question, questionsAt } from '../../support/homes/ask-broker.ts';
+import { askBroker, type Question, questionOf } from '../../support/homes/ask-broker.ts';
 import { verdictOn } from '../../support/servers/notebook.ts';
 
 function tokenIn(stdout: string): string {
@@ -69,10 +69,13 @@ describe('where the person is needed', () => {
     const { home, resource } = await homeInWorld();
     await home.ok(['list']);
     const asking = home.start(['headers', resource, '--timeout', '60']);
-    await until('it asks', async () => (await questionsAt(home)).length === 1);
+    await questionOf(home, 'allow');
     asking.signal('SIGINT');
     expect(await asking.ended).toMatchObject({ code: 130, stdout: '' });
-    await until('it is withdrawn', async () => (await questionsAt(home)).length === 0);
+    await until(
+      'it is withdrawn',
+      async () => (await askBroker(home, 'interaction.list', {})).interactions.length === 0,
+    );
     expect(home.askers()).toEqual([]);
   });
 
@@ -80,10 +83,8 @@ describe('where the person is needed', () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['list']);
     const asking = home.start(['headers', resource, '--as', 'a-helper', '--timeout', '60']);
-    for (const kind of ['pair', 'allow']) {
-      const { id } = await until(`a question of kind ${kind}`, async () =>
-        (await questionsAt(home)).find((question) => question.kind === kind),
-      );
+    for (const kind of ['pair', 'allow'] as const) {
+      const { id } = await questionOf(home, kind);
       await home.ok(['answer', id, 'yes']);
     }
     const run = await asking.ended;
@@ -97,10 +98,8 @@ describe('where the person is needed', () => {
   it('keyturn headers names the scopes of --scope in the first question of an entry, and in a later one for more', async () => {
     const { home, world, resource } = await homeInWorld();
     await home.ok(['list']);
-    const asked = async (kind: string) => {
-      const question = await until(`a question of kind ${kind}`, async () =>
-        (await questionsAt(home)).find((one) => one.kind === kind),
-      );
+    const asked = async (kind: Question['kind']) => {
+      const question = await questionOf(home, kind);
       await home.ok(['answer', question.id, 'yes']);
       return question;
     };
@@ -130,9 +129,7 @@ describe('where the person is needed', () => {
     await home.ok(['list']);
     const asking = home.start(['headers', resource, '--as', 'a-helper', '--timeout', '60']);
     for (const [kind, ...more] of [['pair'], ['allow', '--once']] as const) {
-      const { id } = await until(`a question of kind ${kind}`, async () =>
-        (await questionsAt(home)).find((question) => question.kind === kind),
-      );
+      const { id } = await questionOf(home, kind);
       await home.ok(['answer', id, 'yes', ...more]);
     }
     const run = await asking.ended;

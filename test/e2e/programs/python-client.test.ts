@@ -2,8 +2,8 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { homeInWorld, newHome, type TestHome, until } from '../../support/home.ts';
-import { askBroker } from '../../support/homes/ask-broker.ts';
+import { homeInWorld, newHome, type TestHome } from '../../support/home.ts';
+import { askBroker, questionOf } from '../../support/homes/ask-broker.ts';
 import { keyturnPy, pythonProgram } from '../../support/processes/python.ts';
 import { verdictOn } from '../../support/servers/notebook.ts';
 
@@ -11,9 +11,7 @@ async function pairedPy(home: TestHome, answer: 'yes' | 'no' = 'yes') {
   await home.start(['daemon']).says('the broker listens on');
   const pairing = keyturnPy(['pair', 'notes-py'], home.env);
   pairing.catch(() => undefined);
-  const card = await until('the card', async () =>
-    (await askBroker(home, 'interaction.list', {})).interactions.find(({ kind }) => kind === 'pair'),
-  );
+  const card = await questionOf(home, 'pair');
   expect(card.client).toBe('notes-py');
   await askBroker(home, 'interaction.answer', { id: card.id, answer });
   return { card, run: await pairing };

@@ -5,18 +5,8 @@ import { readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInWorld, newHome, processFacts, type TestHome, until } from '../../support/home.ts';
-import type { ResultOf } from '../../../src/ipc/protocol/methods.ts';
-import { askBroker } from '../../support/homes/ask-broker.ts';
+import { askBroker, questionOf } from '../../support/homes/ask-broker.ts';
 import { connected, pairedProgram } from '../../support/processes/program.ts';
-
-type Question = ResultOf<'interaction.list'>['interactions'][number];
-
-async function card(home: TestHome, kind: Question['kind']): Promise<Question> {
-  return until(`a question of kind ${kind}`, async () => {
-    const { interactions } = await askBroker(home, 'interaction.list', {});
-    return interactions.find((one) => one.kind === kind);
-  });
-}
 
 /** A home whose broker runs: what asks first finds it. */
 async function started(home: TestHome): Promise<void> {
@@ -30,7 +20,7 @@ describe('a permission for this run', () => {
     const first = await pairedProgram(home, 'editor');
     const second = await connected(home, 'editor');
     const asked = first.getToken({ resource, interaction: 'allow' });
-    const question = await card(home, 'allow');
+    const question = await questionOf(home, 'allow');
     expect(question.asker).toMatchObject({
       verified: true,
       pid: process.pid,
@@ -66,7 +56,7 @@ describe('a permission for this run', () => {
     const { home, resource } = await homeInWorld();
     await started(home);
     const asking = home.start(['token', resource]);
-    const { id } = await card(home, 'allow');
+    const { id } = await questionOf(home, 'allow');
     const run = await home.keyturn(['answer', id, 'yes', '--this-run']);
     expect(run).toMatchObject({ code: 2, stdout: '' });
     expect(run.stderr).toContain('a command’s connection ends with the command');
@@ -80,7 +70,7 @@ describe('a permission for once', () => {
     const { home, resource } = await homeInWorld();
     await started(home);
     const asking = home.start(['token', resource]);
-    const { id } = await card(home, 'allow');
+    const { id } = await questionOf(home, 'allow');
     expect(await home.keyturn(['answer', id, 'yes', '--once', '--for', '1h'])).toMatchObject({ code: 2 });
     await home.ok(['answer', id, 'yes', '--once']);
     expect(await asking.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\S+\n$/) });
@@ -114,7 +104,7 @@ describe('a process that becomes another program while its question is open', ()
     const home = newHome();
     await started(home);
     const child = pairing(home, 'changeling');
-    const { id, asker } = await card(home, 'pair');
+    const { id, asker } = await questionOf(home, 'pair');
     expect(asker).toMatchObject({ verified: true, pid: child.pid });
     expect(asker?.executable).toMatch(/perl/);
     child.stdin?.end('\n');
@@ -133,7 +123,7 @@ describe('a process that becomes another program while its question is open', ()
     const home = newHome();
     await started(home);
     pairing(home, 'steady');
-    const { id } = await card(home, 'pair');
+    const { id } = await questionOf(home, 'pair');
     await home.ok(['answer', id, 'yes']);
     await until('it is paired', async () => {
       const { clients } = await askBroker(home, 'client.list', {});

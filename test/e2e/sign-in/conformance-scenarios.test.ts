@@ -10,8 +10,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostedDocuments } from '../../support/bent/authorization-server.ts';
 import { openSharedHome, programInBentWorld } from '../../support/bent/home.ts';
 import type { BentHome, BentHomeOptions, SharedHome } from '../../support/bent/home.ts';
-import { type Run, until } from '../../support/home.ts';
-import { questionsAt } from '../../support/homes/ask-broker.ts';
+import type { Run } from '../../support/home.ts';
+import { questionOf } from '../../support/homes/ask-broker.ts';
 
 /** One broker for every scenario that looks at its own servers only: a suite's client has one as well. */
 let shared: SharedHome;
@@ -366,8 +366,7 @@ describe('a protected server that moves to another authorization server', () => 
     protectedServer.settings.authorizationServers = [next];
     const called = program.call();
     // The permission names the grant at the old one: the owner allows the new grant.
-    const asked = async () => (await questionsAt(home)).find(({ kind }) => kind === 'allow');
-    const { id } = await until('the question about the new grant', asked);
+    const { id } = await questionOf(home, 'allow');
     await home.ok(['answer', id, 'yes']);
     const { status, run } = await called;
     expect(status).toBe(200);

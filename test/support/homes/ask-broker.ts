@@ -3,7 +3,7 @@ import { KeyturnError } from '../../../src/base/errors.ts';
 import { connectAsOwner } from '../../../src/client/connect.ts';
 import { methods } from '../../../src/ipc/protocol/methods.ts';
 import type { MethodName, ParamsOf, ResultOf } from '../../../src/ipc/protocol/methods.ts';
-import type { TestHome } from '../home.ts';
+import { type TestHome, until } from '../home.ts';
 
 /** For what only sets up or looks. Starts no broker: rejects with `unpaired` or `broker_unreachable` where none runs. */
 export async function askBroker<M extends MethodName>(
@@ -22,15 +22,26 @@ export async function askBroker<M extends MethodName>(
 
 export type Question = ResultOf<'interaction.list'>['interactions'][number];
 
-/** The questions that wait for the person; none while no broker runs. For a test that looks until one is there. */
+const noBroker: ReadonlySet<string> = new Set(['unpaired', 'broker_unreachable', 'broker_stopping']);
+
+/**
+ * The questions that wait for the person; none while no broker runs. For a test that looks until one is there: whether
+ * one is gone, `askBroker` tells, which rejects where the broker is.
+ */
 export async function questionsAt(home: TestHome): Promise<readonly Question[]> {
   try {
     return (await askBroker(home, 'interaction.list', {})).interactions;
   } catch (error) {
-    const isGone = error instanceof KeyturnError && noBroker.has(error.reason);
-    if (isGone) return [];
+    if (error instanceof KeyturnError && noBroker.has(error.reason)) return [];
     throw error;
   }
 }
 
-const noBroker: ReadonlySet<string> = new Set(['unpaired', 'broker_unreachable', 'broker_stopping']);
+/** The first question of this kind, and of this program where one is named, once it waits. */
+export async function questionOf(home: TestHome, kind: Question['kind'], client?: string): Promise<Question> {
+  return until(`a question of kind ${kind}`, async () =>
+    (await questionsAt(home)).find(
+      (one) => one.kind === kind && (client === undefined || one.client === client),
+    ),
+  );
+}

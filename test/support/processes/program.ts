@@ -2,8 +2,8 @@
 import path from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { Connection } from '../../../src/client/index.ts';
-import { type TestHome, until } from '../home.ts';
-import { askBroker } from '../homes/ask-broker.ts';
+import type { TestHome } from '../home.ts';
+import { askBroker, questionOf } from '../homes/ask-broker.ts';
 
 type Library = typeof import('../../../src/client/index.ts');
 
@@ -21,9 +21,7 @@ export async function paired(home: TestHome, name: string, answer: 'yes' | 'no' 
   const pairing = pair({ name, env: home.env, onCode: shown.resolve });
   pairing.catch(() => undefined);
   const code = await Promise.race([shown.promise, pairing.then(() => '')]);
-  const card = await until('the card', async () =>
-    (await askBroker(home, 'interaction.list', {})).interactions.find(({ kind }) => kind === 'pair'),
-  );
+  const card = await questionOf(home, 'pair');
   expect(card).toMatchObject({ client: name, code });
   await askBroker(home, 'interaction.answer', { id: card.id, answer });
   return pairing;
