@@ -2,7 +2,7 @@
 // plain line: how many passed, failed and were skipped. Arguments go to vitest. With --soak, only the
 // tests that can run longer do, for their full time.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
@@ -32,19 +32,20 @@ const soakRuns = [
   ['--config', path.join('test', 'soak', 'vitest.config.ts')],
 ];
 
-/** Runs vitest beside a keyring; answers its exit status and its own report. */
+/** Runs vitest beside a keyring; answers its exit status and its own report. Throws where vitest ended without one. */
 function run(extra, number) {
   const report = path.join(folder, `report-${number}.json`);
   const vitest = [
     path.join(root, 'node_modules', 'vitest', 'vitest.mjs'),
     'run',
     '--reporter=default',
+    `--reporter=${path.join(root, 'scripts', 'failures-at-once.mjs')}`,
     '--reporter=json',
     `--outputFile.json=${report}`,
     ...extra,
   ];
   const withKeyring = path.join(root, 'scripts', 'with-keyring.sh');
-  const { status } = spawnSync('sh', [withKeyring, process.execPath, ...vitest], {
+  const { status, signal } = spawnSync('sh', [withKeyring, process.execPath, ...vitest], {
     cwd: root,
     stdio: 'inherit',
     env: {
@@ -53,8 +54,12 @@ function run(extra, number) {
       ...(isSoak ? { KEYTURN_SOAK: '1', KEYTURN_SOAK_REPORT: soakReport } : {}),
     },
   });
+  if (!existsSync(report)) throw new BrokenOff(signal ?? `exit ${status}`);
   return { status, results: JSON.parse(readFileSync(report, 'utf8')) };
 }
+
+/** The run was interrupted, or vitest could not start. */
+class BrokenOff extends Error {}
 
 /** A file that could not even be loaded has no test to count, and is a failure all the same. */
 function failuresIn({ numFailedTests, testResults }) {
@@ -77,6 +82,10 @@ try {
   const skipped = sum(runs.map(({ results }) => results.numPendingTests));
   process.stdout.write(`${passed} passed, ${failed} failed, ${skipped} skipped\n`);
   process.exitCode = failed > 0 || runs.some(({ status }) => status !== 0) ? 1 : 0;
+} catch (error) {
+  if (!(error instanceof BrokenOff)) throw error;
+  process.stdout.write(`the run broke off (${error.message}): nothing was counted\n`);
+  process.exitCode = 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

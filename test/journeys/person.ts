@@ -17,7 +17,7 @@ import { asks } from '../support/processes/program.ts';
 import { scanBridge } from './bridge-scan.ts';
 import { names } from './names.ts';
 
-const notingBrowser = path.join(import.meta.dirname, '..', 'support', 'browsers', 'noting-browser.ts');
+const notingBrowser = path.join(import.meta.dirname, '..', 'support', 'browsers', 'noting-browser.sh');
 
 /** A home whose browser only notes what it should open. */
 export interface Desk {
@@ -40,7 +40,7 @@ export function newDesk(caFile: string, options: HomeOptions = {}): Desk {
     ...options,
     env: {
       NODE_EXTRA_CA_CERTS: caFile,
-      KEYTURN_BROWSER: `${process.execPath} ${notingBrowser} ${notes}`,
+      KEYTURN_BROWSER: `sh ${notingBrowser} ${notes}`,
       ...options.env,
     },
   });

@@ -12,8 +12,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { throwAwayCertificates } from '../../src/serve/certificate.ts';
 import { type BentWorld, openBentWorld } from '../support/bent/world.ts';
 import { openBentServer } from '../support/bent/server.ts';
-import { type BrowserAgent, browserCommand, browsersEnded } from '../support/browsers/browser-command.ts';
+import { type BrowserAgent, browserCommand } from '../support/browsers/browser-command.ts';
 import { type BrowserProfile, openBrowserProfile } from '../support/browsers/browser.ts';
+import { browserHere } from '../support/browsers/browser-here.ts';
+import { until } from '../support/home.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { register } from '../support/sign-in.ts';
 import { configured } from './bent-client.ts';
@@ -159,20 +162,38 @@ describe('the browser as a command', () => {
   });
 });
 
-describe('the agent that only follows redirects', () => {
-  it('brings a code, and fails in one sentence', async () => {
+describe('a browser in the process of the test', () => {
+  it('follows the address that its command was given, and tells nobody how that ended', async () => {
     bent.authorizationServer.settings.consent = 'auto';
-    expect(await run('redirect-agent', bent.caFile, await bentUrl())).toEqual(clean);
+    const before = loopback.requests.length;
+    for (const url of [
+      await bentUrl(),
+      `${bent.protectedServer.url}?state=s`,
+      'https://127.0.0.1:9/?state=s',
+    ])
+      await openHere(commandOf(bent), url);
+    await until('the code is brought', () => loopback.requests.length > before);
     expect(last()?.has('code')).toBe(true);
-    const failed = await run('redirect-agent', bent.caFile, `${bent.protectedServer.url}?state=s`);
-    expect(failed).toMatchObject({ err: 'The last page answered 401.\n', code: 1 });
-    expect(await run('redirect-agent', bent.caFile, 'https://127.0.0.1:9/?state=s')).toMatchObject({
-      err: 'The sign-in broke off.\n',
-      code: 1,
-    });
   });
 
-  it('is waited for when its world ends, even where a server never answers', async () => {
+  it('is waited for when it closes, and gets the flags', async () => {
+    const begun = Promise.withResolvers<unknown[]>();
+    const ends = Promise.withResolvers<void>();
+    const here = browserHere(path.join(temporaryFolder(), 'tabs'), (...given) => {
+      begun.resolve(given);
+      return ends.promise;
+    });
+    await openHere(here.command('--account bob --deny'), 'https://a.test/?state=s');
+    expect(await begun.promise).toEqual(['https://a.test/?state=s', { account: 'bob', deny: true }]);
+    let isClosed = false;
+    const closing = here.close().then(() => (isClosed = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isClosed).toBe(false);
+    ends.resolve();
+    await closing;
+  });
+
+  it('ends with its world where a server never answers', async () => {
     const other = await openBentWorld();
     const arrived = Promise.withResolvers<void>();
     other.authorizationServer.bend.authorizeAnswer = () => {
@@ -180,17 +201,20 @@ describe('the agent that only follows redirects', () => {
       return 'hang';
     };
     const added = other.authorizationServer.addClient({ redirectUris: [`${loopback.origin}/callback`] });
-    const url = await authorizationUrl(await configured(other, added), other.protectedServer.url);
-    let isOver = false;
-    const running = run('redirect-agent', other.caFile, url).finally(() => (isOver = true));
-    await arrived.promise;
-    const ended = browsersEnded(other.caFile).then(() => 'ended');
-    expect(await Promise.race([ended, new Promise((resolve) => setImmediate(resolve, 'running'))])).toBe(
-      'running',
+    await openHere(
+      commandOf(other),
+      await authorizationUrl(await configured(other, added), other.protectedServer.url),
     );
-    expect(isOver).toBe(false);
+    await arrived.promise;
     await other.close();
-    expect(await ended).toBe('ended');
-    expect((await running).err).toBe('The sign-in broke off.\n');
   });
 });
+
+const commandOf = ({ env }: BentWorld): string => env['KEYTURN_BROWSER'] ?? '';
+
+/** As a daemon starts its browser, where not even PATH is known. */
+async function openHere(command: string, url: string): Promise<void> {
+  const [program = '', ...args] = command.split(' ');
+  const [code] = await once(spawn(program, [...args, url], { env: {}, stdio: 'inherit' }), 'exit');
+  expect(code).toBe(0);
+}

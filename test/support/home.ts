@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import type { WorldOptions } from './world/servers.ts';
 import { builtBin } from './built.ts';
-import { compileCache, compileCacheWords } from './processes/compiled.ts';
+import { compileCache } from './processes/compiled.ts';
 import { forgetItems } from './homes/keychain-items.ts';
 import { learnKeys, scan } from './secret-scan.ts';
 import { keepSecret } from './secrets.ts';
@@ -68,7 +68,7 @@ export interface HomeOptions {
   readonly vault?: 'memory' | 'keychain';
   /** The person at the browser: flags of demo/user-agent.ts, e.g. `--deny`. */
   readonly person?: string;
-  /** A browser in place of demo/user-agent.ts; a function where it has to know the world. */
+  /** A command in place of that person; a function where it has to know the world. */
   readonly browser?: string | ((world: TestWorld) => string);
   /** Further variables, and undefined for those to leave out. */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -79,8 +79,6 @@ export interface HomeOptions {
   /** Words before every command, e.g. test/support/processes/plain-user.ts. */
   readonly launcher?: readonly string[];
 }
-
-const root = path.join(import.meta.dirname, '..', '..');
 
 /** Milliseconds between two looks at something that only polling shows: at first, and at most. */
 const firstPause = 20;
@@ -98,13 +96,6 @@ export async function until<T>(what: string, look: () => T | Promise<T>): Promis
     pause = Math.min(pause * 1.2, longestPause);
   }
   throw new Error(`waited ${patience} ms in vain: ${what}`);
-}
-
-/** The headless person as a browser command; finds the authority whatever environment it gets. */
-export function userAgent(world: TestWorld, flags = '', script = 'demo/user-agent.ts'): string {
-  const variables = [`KEYTURN_DEMO_CA=${world.caFile}`, ...compileCacheWords()];
-  const command = ['env', ...variables, process.execPath, path.join(root, script)];
-  return [...command, ...flags.split(' ')].filter((word) => word !== '').join(' ');
 }
 
 export class TestHome {
@@ -363,7 +354,7 @@ export function filesBelow(folder: string): string[] {
 function worldVariables(world: TestWorld, { browser, person }: HomeOptions): Record<string, string> {
   return {
     NODE_EXTRA_CA_CERTS: world.caFile,
-    KEYTURN_BROWSER: typeof browser === 'function' ? browser(world) : (browser ?? userAgent(world, person)),
+    KEYTURN_BROWSER: typeof browser === 'function' ? browser(world) : (browser ?? world.browser(person)),
   };
 }
 

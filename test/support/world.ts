@@ -8,6 +8,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type LoopbackAnswer, signInAt, type UserAgentOptions } from '../../demo/user-agent.ts';
+import { browserHere } from './browsers/browser-here.ts';
 import type { TokenVerdict } from './world/authorization-server.ts';
 import { type World, type WorldOptions, startWorld } from './world/servers.ts';
 
@@ -16,6 +17,8 @@ export interface TestWorld extends World {
   readonly caFile: string;
   /** A headless person: follows an authorization URL to the loopback address. */
   signIn(url: string | URL, person?: Partial<UserAgentOptions>): Promise<LoopbackAnswer>;
+  /** A person who does that wherever a broker opens a browser; `flags`: those of demo/user-agent.ts, e.g. `--deny`. */
+  browser(flags?: string): string;
   /** The next `count` token requests get this answer instead of a token; 503 unless told otherwise. */
   failTokenRequests(count: number, verdict?: TokenVerdict): void;
   /** Token requests wait from now on, until `release`. */
@@ -44,10 +47,14 @@ export async function openWorld(options: WorldOptions = {}): Promise<TestWorld> 
   const caFile = path.join(folder, 'ca.pem');
   await writeFile(caFile, world.ca);
   const server = world.authorizationServer;
+  const signIn: TestWorld['signIn'] = (url, person = {}) =>
+    signInAt(url, { account: 'alice', ca: world.ca, ...person });
+  const browser = browserHere(path.join(folder, 'tabs'), signIn);
   return {
     ...world,
     caFile,
-    signIn: (url, person = {}) => signInAt(url, { account: 'alice', ca: world.ca, ...person }),
+    signIn,
+    browser: (flags) => browser.command(flags),
     failTokenRequests(count, verdict = { status: 503 }) {
       let left = count;
       server.setTokenGate(() => (left-- > 0 ? verdict : 'pass'));
@@ -65,6 +72,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<TestWorld> 
     endGrants: () => void server.forget('Grant'),
     async close() {
       await world.close();
+      await browser.close();
       await rm(folder, { recursive: true });
     },
   };

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../../support/built.ts';
-import { homeInWorld, newHome, processFacts, type TestHome, until, userAgent } from '../../support/home.ts';
+import { browserCommand } from '../../support/browsers/browser-command.ts';
+import { homeInWorld, newHome, processFacts, type TestHome, until } from '../../support/home.ts';
 import {
   dumpingCore,
   linkAsNeighbour,
@@ -187,7 +188,7 @@ describe('arguments and environment', () => {
     const file = path.join(folder, 'browser.json');
     const { home, world, resource } = await homeInWorld({
       vault: 'keychain',
-      browser: (there) => userAgent(there, file, 'test/support/browsers/telling-browser.ts'),
+      browser: (there) => browserCommand('telling-browser', there.caFile, file),
     });
     await home.ok(['allow', 'cli', resource]);
     const held = world.holdTokenRequests();

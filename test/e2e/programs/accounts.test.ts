@@ -16,7 +16,6 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { userAgent } from '../../support/home.ts';
 import { commonHome } from '../../support/homes/common-home.ts';
 import { clientIn } from '../../support/processes/bridge-client.ts';
 import { useNotebook } from '../../support/servers/notebook.ts';
@@ -31,7 +30,7 @@ beforeAll(async () => {
     ['alice', 'work'],
     ['bob', 'home'],
   ] as const) {
-    await ask('settings.set', { name: 'browser', value: userAgent(world, `--account ${person}`) });
+    await ask('settings.set', { name: 'browser', value: world.browser(`--account ${person}`) });
     await ask('login.start', { resource, account, timeout: 60 });
   }
   expect(await home.json('list')).toHaveLength(2);

@@ -9,12 +9,12 @@ import { onTestFinished } from 'vitest';
 import type { BentAuthorizationServer } from './authorization-server.ts';
 import type { BentProtectedServer } from './protected-server.ts';
 import { type BentWorld, type BentWorldOptions, openBentWorld } from './world.ts';
-import { type BrowserAgent, browserCommand } from '../browsers/browser-command.ts';
+import { browserCommand } from '../browsers/browser-command.ts';
 import { type HomeOptions, newHome, type Run, TestHome } from '../home.ts';
 
 export interface BentHomeOptions extends BentWorldOptions {
   /** In place of the one that follows redirects. */
-  readonly browser?: BrowserAgent;
+  readonly browser?: 'chromium-agent';
   readonly browserFlags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly vault?: 'keychain';

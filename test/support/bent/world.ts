@@ -19,7 +19,8 @@ import {
   openBentProtectedServer,
 } from './protected-server.ts';
 import { type BentServer, type BentServerOptions, openBentServer, sharedCertificates } from './server.ts';
-import { browserCommand, browsersEnded } from '../browsers/browser-command.ts';
+import { browsersEnded } from '../browsers/browser-command.ts';
+import { browserHere } from '../browsers/browser-here.ts';
 
 export interface BentWorldOptions {
   readonly authorization?: BentAuthorizationServerOptions;
@@ -54,6 +55,10 @@ export async function openBentWorld(options: BentWorldOptions = {}): Promise<Ben
   const caFile = path.join(folder, 'ca.pem');
   await writeFile(caFile, ca);
   const trusting = trustingFetch(ca);
+  const browser = browserHere(path.join(folder, 'tabs'), async (url) => {
+    const response = await trusting.fetch(url, { headers: { accept: 'text/html' } });
+    await response.body?.cancel();
+  });
   const opened: { close(): Promise<void> }[] = [];
   const kept = <T extends { close(): Promise<void> }>(one: T): T => {
     opened.push(one);
@@ -75,7 +80,7 @@ export async function openBentWorld(options: BentWorldOptions = {}): Promise<Ben
     authorizationServer,
     protectedServer,
     fetch: trusting.fetch,
-    env: { NODE_EXTRA_CA_CERTS: caFile, KEYTURN_BROWSER: browserCommand('redirect-agent', caFile) },
+    env: { NODE_EXTRA_CA_CERTS: caFile, KEYTURN_BROWSER: browser.command() },
     openServer: async (more) => kept(await openBentServer(more)),
     openAuthorizationServer: async (more) => kept(await openBentAuthorizationServer(more)),
     openProtectedServer: async (more) => kept(await openBentProtectedServer(more)),
@@ -83,7 +88,7 @@ export async function openBentWorld(options: BentWorldOptions = {}): Promise<Ben
       await trusting.close();
       const ends = await Promise.allSettled(opened.map((one) => one.close()));
       // A browser that waited for one of the servers ends now.
-      await browsersEnded(caFile);
+      await Promise.all([browser.close(), browsersEnded(caFile)]);
       await rm(folder, { recursive: true });
       const failed = ends.find((end) => end.status === 'rejected');
       if (failed) throw failed.reason;

@@ -8,8 +8,8 @@ import path from 'node:path';
 import { compileCacheWords } from '../processes/compiled.ts';
 import { noneRunsWith } from '../processes/process-table.ts';
 
-/** `redirect-agent` follows redirects and clicks nothing; `chromium-agent` is a real browser that clicks. */
-export type BrowserAgent = 'redirect-agent' | 'chromium-agent';
+/** `chromium-agent` is a real browser that clicks; `telling-browser` writes down what it was started with. */
+export type BrowserAgent = 'chromium-agent' | 'telling-browser';
 
 /** Words parted by single spaces, as KEYTURN_BROWSER takes them; the URL is appended by who opens it. */
 export function browserCommand(agent: BrowserAgent, caFile: string, ...flags: readonly string[]): string {

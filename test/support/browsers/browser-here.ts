@@ -1,0 +1,73 @@
+/**
+ * A person in the test's own process: follows the addresses that brokers open, as demo/user-agent.ts does in a process of
+ * its own, which takes half a second of a processor for each.
+ *
+ * Invariant: a command works in any environment: it needs nothing but `sh`. What a sign-in ends with, the broker tells:
+ * nobody hears of it here.
+ */
+import { mkdirSync, readFileSync, rmSync, watch } from 'node:fs';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+
+export interface BrowserHere {
+  /**
+   * For KEYTURN_BROWSER: words parted by single spaces; the URL is appended by who opens it.
+   *
+   * @param flags Those of demo/user-agent.ts, e.g. `--deny`.
+   */
+  command(flags?: string): string;
+  /** Follows nothing more, and resolves once all that was begun has ended. */
+  close(): Promise<void>;
+}
+
+export interface Flags {
+  readonly account: string;
+  readonly deny: boolean;
+}
+
+const script = path.join(import.meta.dirname, 'hand-over.sh');
+
+/** @param folder Made here, and removed by the caller. */
+export function browserHere(
+  folder: string,
+  follow: (url: string, flags: Flags) => Promise<unknown>,
+): BrowserHere {
+  mkdirSync(folder);
+  const begun = new Set<Promise<void>>();
+  const watcher = watch(folder, (_event, name) => {
+    const words = name === null ? undefined : wholeFile(path.join(folder, name));
+    if (words === undefined) return;
+    const { values, positionals } = parseArgs({
+      args: words,
+      options: { account: { type: 'string', default: 'alice' }, deny: { type: 'boolean', default: false } },
+      allowPositionals: true,
+    });
+    const one = follow(positionals.at(-1) ?? '', values).then(
+      () => undefined,
+      () => undefined,
+    );
+    begun.add(one);
+    void one.then(() => begun.delete(one));
+  });
+  return {
+    command: (flags = '') => ['sh', script, folder, ...flags.split(' ').filter(Boolean)].join(' '),
+    async close() {
+      watcher.close();
+      await Promise.all(begun);
+    },
+  };
+}
+
+/** The lines of a file that was written to its end, which is removed; undefined for any other. */
+function wholeFile(file: string): string[] | undefined {
+  let lines: string[];
+  try {
+    lines = readFileSync(file, 'utf8').split('\n');
+  } catch {
+    // Each file is told of several times: it was taken already.
+    return undefined;
+  }
+  if (lines.at(-2) !== 'whole') return undefined;
+  rmSync(file);
+  return lines.slice(0, -2);
+}
