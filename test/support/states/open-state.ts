@@ -24,7 +24,7 @@ export interface StatePage {
   readonly complaints: string[];
   /** Ends when the page is drawn in its new size, with what it changed for that. */
   readonly resize: (size: Size) => Promise<void>;
-  /** Opens the state, in the size that its window has at first. */
+  /** Opens the state, in the size that its window has at first. Nothing of the state before it is left. */
   readonly show: (state: DeskState) => Promise<void>;
 }
 
@@ -35,7 +35,8 @@ export async function openStatePage(
   change: (answer: Answer) => Answer = (answer) => answer,
 ): Promise<StatePage> {
   const words = options.spoken?.language === 'de' ? german : english;
-  let shown: DeskState = { name: 'nothing', hash: 'card', sign: '.empty' };
+  let shown = nothing;
+  let isLoaded = false;
   const { page, complaints, load } = await openPage(context, {
     ...options,
     answer: (channel, params) => change(answerIn(shown))(channel, params),
@@ -50,16 +51,29 @@ export async function openStatePage(
       await page.evaluate(`${drawn}()`);
     },
     async show(state) {
-      const isNear = leadsTo(shown, state);
-      shown = state;
-      await page.setViewportSize(isCardState(state) ? cardSize : mainSize);
-      if (isNear) {
-        await page.evaluate(`location.hash = ${JSON.stringify(state.hash)}`);
+      const before = shown;
+      const goTo = async (next: DeskState): Promise<void> => {
+        shown = next;
+        await page.evaluate(`location.hash = ${JSON.stringify(next.hash)}`);
         await page.evaluate(settled);
+      };
+      await page.setViewportSize(isCardState(state) ? cardSize : mainSize);
+      if (isLoaded && leadsTo(before, state)) {
+        await goTo(state);
+      } else if (isLoaded && isReadAnew(before, state)) {
+        for (const next of [nothing, state]) {
+          await goTo(next);
+          await page.evaluate(`window.dispatchEvent(new Event('keyturn-change'))`);
+          await page.evaluate(settled);
+        }
       } else {
+        shown = state;
+        isLoaded = true;
         await load(state.hash);
       }
-      if (state.isLarge === true) await page.evaluate(`document.documentElement.style.fontSize = '200%'`);
+      await page.evaluate(
+        `document.documentElement.style.fontSize = '${state.isLarge === true ? '200%' : ''}'`,
+      );
       // A list that comes in between would move the button away from under the press.
       if (state.press !== undefined) await page.evaluate(settled);
       for (const pressed of state.press ?? []) {
@@ -82,13 +96,35 @@ export async function openStatePage(
   };
 }
 
+/** The window of cards without one: nothing of a view or a card outlasts it. */
+const nothing: DeskState = { name: 'nothing', hash: 'card', sign: '.empty' };
+
 /**
  * True where a person in the main window comes from one state to the other by a click on a tab or a row: all lists are
- * the same, and nothing was pressed or typed. To load the page anew costs five times as much.
+ * the same, and nothing was pressed or typed.
  */
 function leadsTo(from: DeskState, to: DeskState): boolean {
   const isSame = from.lists === to.lists && from.refused === to.refused && from.isLarge === to.isLarge;
   return isSame && [from, to].every((state) => !isCardState(state) && !state.press && !state.type);
+}
+
+/** What may be answered otherwise in a page that is shown already: everything that is drawn from it is drawn anew. */
+const redrawn: ReadonlySet<string> = new Set(['interaction.list', 'status']);
+
+/** Calls that a press makes: a list whose reading is refused would stand there as it was read before. */
+const pressCalls: ReadonlySet<string> = new Set([
+  'grant.explain',
+  'grant.revoke',
+  'interaction.answer',
+  'card.answer',
+]);
+
+/** True where the page needn't be loaded anew, which costs three times as much as two views. */
+function isReadAnew(from: DeskState, to: DeskState): boolean {
+  if ([from, to].some(({ refused = [] }) => refused.some((call) => !pressCalls.has(call)))) return false;
+  const [before, after]: Readonly<Record<string, unknown>>[] = [from.lists ?? {}, to.lists ?? {}];
+  const names = Object.keys({ ...before, ...after });
+  return names.every((name) => redrawn.has(name) || before?.[name] === after?.[name]);
 }
 
 /** Runs in the page: waits until it is drawn, and has reacted to its new layout. */

@@ -86,6 +86,11 @@ const { allow, pair, url, command } = exampleQuestions;
 /** The main window's views, in order and out of it. */
 const mainStates: readonly DeskState[] = [
   ...inEachView('', {}),
+  { name: 'server', hash: 'servers/g1', sign: 'article' },
+  { name: 'program', hash: 'programs/c1', sign: 'article' },
+  { name: 'program-denied', hash: 'programs/c2', sign: 'article' },
+  { name: 'program-idle', hash: 'programs/c3', sign: 'article' },
+  { name: 'activity-nothing-matches', hash: 'activity/nobody', sign: '#view h2' },
   ...inEachView('-empty', { lists: empty, sign: '#view h2' }),
   ...inEachView('-long', { lists: { ...long, ...wrong }, sign: '#view h2' }),
   ...inEachView('-large', {
@@ -107,7 +112,6 @@ const mainStates: readonly DeskState[] = [
       'preferences.get',
     ],
   }),
-  { name: 'server', hash: 'servers/g1', sign: 'article' },
   { name: 'server-long', hash: 'servers/g1', sign: 'article', lists: long },
   { name: 'servers-500', hash: 'servers', sign: '.pick', lists: crowd },
   { name: 'overview-500', hash: 'overview', sign: '.node', lists: crowd },
@@ -118,9 +122,6 @@ const mainStates: readonly DeskState[] = [
     sign: 'article',
     lists: troubled,
   })),
-  { name: 'program', hash: 'programs/c1', sign: 'article' },
-  { name: 'program-denied', hash: 'programs/c2', sign: 'article' },
-  { name: 'program-idle', hash: 'programs/c3', sign: 'article' },
   { name: 'programs-forwards', hash: 'programs', sign: '#forwards-title', lists: forwarding },
   {
     name: 'end-forward',
@@ -139,7 +140,6 @@ const mainStates: readonly DeskState[] = [
   },
   { name: 'program-command', hash: 'programs/c1', sign: 'article', lists: troubled },
   { name: 'program-long', hash: 'programs/c1', sign: 'article', lists: long },
-  { name: 'activity-nothing-matches', hash: 'activity/nobody', sign: '#view h2' },
   {
     name: 'paused',
     hash: 'servers',
@@ -185,31 +185,8 @@ const explainButton: Pressed = ({ servers }) => servers.explainAt;
 const revokeButton: Pressed = ({ servers }) => servers.revokeAt;
 const reduceButton: Pressed = ({ programs }) => programs.narrowAt;
 
-/** What opens over the main window. */
+/** What opens over the main window. States with the same lists stand together: the page needn't be loaded between them. */
 const dialogStates: readonly DeskState[] = [
-  { name: 'explain', hash: 'servers/g1', sign: 'dialog .timeline', press: [explainButton] },
-  {
-    name: 'explain-refused',
-    hash: 'servers/g1',
-    sign: 'dialog .refused',
-    press: [explainButton],
-    refused: ['grant.explain'],
-  },
-  { name: 'revoke', hash: 'servers/g1', sign: 'dialog .danger', press: [revokeButton] },
-  {
-    name: 'revoke-refused',
-    hash: 'servers/g1',
-    sign: 'dialog .refused',
-    press: [revokeButton, 'dialog button.danger'],
-    refused: ['grant.revoke'],
-  },
-  {
-    name: 'revoke-long',
-    hash: 'servers/g1',
-    sign: 'dialog .danger',
-    press: [revokeButton],
-    lists: long,
-  },
   {
     name: 'search',
     hash: 'servers',
@@ -225,25 +202,10 @@ const dialogStates: readonly DeskState[] = [
     type: [['dialog input', 'nowhere']],
   },
   {
-    name: 'search-long',
-    hash: 'servers',
-    sign: 'dialog .search',
-    press: ['.search-button'],
-    type: [['dialog input', 'w']],
-    lists: long,
-  },
-  {
     name: 'reduce',
     hash: 'programs/c1',
     sign: 'dialog .scopes.choice',
     press: [reduceButton],
-  },
-  {
-    name: 'reduce-long',
-    hash: 'programs/c1',
-    sign: 'dialog .scopes.choice',
-    press: [reduceButton],
-    lists: long,
   },
   {
     name: 'remove-program',
@@ -268,6 +230,28 @@ const dialogStates: readonly DeskState[] = [
     hash: 'settings/advanced',
     sign: 'dialog',
     press: [({ proxies }) => proxies.rotateOf],
+  },
+  {
+    name: 'revoke-long',
+    hash: 'servers/g1',
+    sign: 'dialog .danger',
+    press: [revokeButton],
+    lists: long,
+  },
+  {
+    name: 'search-long',
+    hash: 'servers',
+    sign: 'dialog .search',
+    press: ['.search-button'],
+    type: [['dialog input', 'w']],
+    lists: long,
+  },
+  {
+    name: 'reduce-long',
+    hash: 'programs/c1',
+    sign: 'dialog .scopes.choice',
+    press: [reduceButton],
+    lists: long,
   },
   {
     name: 'unlock',
@@ -296,6 +280,22 @@ const dialogStates: readonly DeskState[] = [
     sign: 'dialog .question',
     press: ['.waiting button'],
     lists: waiting(questions['allow-long'] ?? allow),
+  },
+  { name: 'explain', hash: 'servers/g1', sign: 'dialog .timeline', press: [explainButton] },
+  {
+    name: 'explain-refused',
+    hash: 'servers/g1',
+    sign: 'dialog .refused',
+    press: [explainButton],
+    refused: ['grant.explain'],
+  },
+  { name: 'revoke', hash: 'servers/g1', sign: 'dialog .danger', press: [revokeButton] },
+  {
+    name: 'revoke-refused',
+    hash: 'servers/g1',
+    sign: 'dialog .refused',
+    press: [revokeButton, 'dialog button.danger'],
+    refused: ['grant.revoke'],
   },
 ];
 
