@@ -4,10 +4,8 @@
  * Invariant: the broker's own code writes every record, with its MAC, to the home's files; nothing stays
  * in memory, since that broker has stopped before the app starts.
  */
-import { startDaemon } from '../../src/daemon/daemon.ts';
-import { terminalLog } from '../../src/daemon/system/log.ts';
-import { homePaths } from '../../src/base/paths.ts';
 import type { TestHome } from '../support/home.ts';
+import { brokerOf } from './connected-home.ts';
 
 export interface Fullness {
   readonly grants: number;
@@ -17,15 +15,8 @@ export interface Fullness {
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 /** `https://server-N.example/mcp` and `program-N`; each program may use the server of its number. */
-export async function fillHome({ env }: TestHome, { grants, programs }: Fullness): Promise<void> {
-  const daemon = await startDaemon({
-    env,
-    paths: homePaths(env),
-    autoStarted: false,
-    openBrowser: () => Promise.resolve(),
-    log: terminalLog(() => undefined),
-    shield: () => Promise.resolve([]),
-  });
+export async function fillHome(home: TestHome, { grants, programs }: Fullness): Promise<void> {
+  const daemon = await brokerOf(home);
   const { parts } = daemon.broker;
   const createdAt = Date.now();
   try {

@@ -3,21 +3,12 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { throwAwayCertificates } from '../../src/serve/certificate.ts';
 import { until } from '../support/home.ts';
+import { questionsAt } from '../support/homes/ask-broker.ts';
 import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { names } from './names.ts';
-import {
-  answerCard,
-  button,
-  newSeat,
-  openCard,
-  openMain,
-  pairs,
-  programOf,
-  type Seat,
-  tab,
-} from './person.ts';
+import { answerCard, button, connectedSeat, openCard, openMain, tab } from './person.ts';
 
 /** Two servers, each with a sign-in provider of its own, under one authority. */
 let one: TestWorld;
@@ -31,25 +22,12 @@ afterAll(() => Promise.all([one.close(), other.close()]));
 
 const third = 'https://third.example/mcp';
 
-/** A desk where `editor` is connected, and may reach nothing yet. */
-async function connectedSeat() {
-  const seat = await newSeat(one.caFile);
-  await pairs(seat, 'editor');
-  return { seat, program: await programOf(seat, 'editor') };
-}
-
 const serverTick = (card: Page, resource: string) =>
   card.getByRole('checkbox', { name: resource, exact: true });
 
-/** The ids of the questions, as `keyturn pending` names them. */
-async function pending({ home }: Seat, resource: string): Promise<string> {
-  const open = await home.json<{ id: string; resource?: string }[]>('pending');
-  return open.find((question) => question.resource === resource)?.id ?? '';
-}
-
 describe('what one run of an app asks in one breath', () => {
   it('is allowed by one press, without the server that the person left out, and each request has its own answer', async () => {
-    const { seat, program } = await connectedSeat();
+    const { seat, program } = await connectedSeat(one.caFile);
     const [first, second] = [one, other].map(({ protectedServer }) =>
       asks(program, { resource: protectedServer.resource, scope: 'notes:read' }),
     );
@@ -83,7 +61,7 @@ describe('what one run of an app asks in one breath', () => {
   });
 
   it('starts anew when more of it comes, and loses what a command answers', async () => {
-    const { seat, program } = await connectedSeat();
+    const { seat, program } = await connectedSeat(one.caFile);
     const { resource } = one.protectedServer;
     const asking = asks(program, { resource, scope: 'notes:read' });
     const card = await openCard(seat, names.notice.asking);
@@ -98,7 +76,9 @@ describe('what one run of an app asks in one breath', () => {
       for (const end of await card.locator('.question .end').all()) await end.scrollIntoViewIfNeeded();
       return button(card, names.card.allow).isEnabled();
     });
-    expect((await seat.home.keyturn(['answer', await pending(seat, third), 'no'])).code).toBe(0);
+    const { id = '' } =
+      (await questionsAt(seat.home)).find((open) => 'resource' in open && open.resource === third) ?? {};
+    await seat.home.ok(['answer', id, 'no']);
     await expect(joining).rejects.toMatchObject({ reason: 'consent_denied' });
     await serverTick(card, third).waitFor({ state: 'detached' });
     await answerCard(card, names.card.allow);

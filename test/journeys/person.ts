@@ -2,8 +2,9 @@
  * The person at the desk: what they see and press, and the programs on their machine.
  *
  * Invariant: everything goes by what is on the screen: a row of the menu, a notification, a button by its
- * name. Nothing here speaks to the bridge or the broker, but as a program does: over the socket. Each
- * journey ends with the search for secrets in what crossed the bridge.
+ * name. Nothing here speaks to the bridge or the broker, but as a program does: over the socket. What happened
+ * before a journey begins is connected-home.ts's. Each journey ends with the search for secrets in what crossed
+ * the bridge.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,8 +14,8 @@ import { expect, onTestFinished } from 'vitest';
 import { type Connection, connect, pair } from '../../src/client/index.ts';
 import { type App, binary, iconShows, openApp } from '../electron/rig.ts';
 import { newHome, type HomeOptions, type TestHome, until } from '../support/home.ts';
-import { asks } from '../support/processes/program.ts';
 import { scanBridge } from './bridge-scan.ts';
+import { connectIn, signInAt } from './connected-home.ts';
 import { names } from './names.ts';
 
 const notingBrowser = path.join(import.meta.dirname, '..', 'support', 'browsers', 'noting-browser.sh');
@@ -143,9 +144,20 @@ export async function tab({ tabs }: Desk, count: number): Promise<string> {
   return tabs().at(-1) ?? '';
 }
 
-export interface SignedIn {
+export interface Connected {
   readonly seat: Seat;
   readonly program: Connection;
+}
+
+/** A desk where `editor` was connected before the app started, and may reach nothing yet. */
+export async function connectedSeat(caFile: string): Promise<Connected> {
+  const desk = newDesk(caFile);
+  await connectIn(desk.home, 'editor');
+  const seat = await sitDown(desk);
+  return { seat, program: await programOf(seat, 'editor') };
+}
+
+export interface SignedIn extends Connected {
   readonly token: string;
 }
 
@@ -156,17 +168,15 @@ export interface Place {
   signIn(url: string): Promise<unknown>;
 }
 
-/** A desk where `editor` was paired and allowed until that is revoked, and the person signed in once. */
-export async function usedSeat(place: Place, scope?: string): Promise<SignedIn> {
-  const seat = await newSeat(place.caFile);
-  await pairs(seat, 'editor');
+/**
+ * A desk where `editor` was connected and allowed until that is revoked, and the person signed in once: all of it
+ * before the app started, so that no tab is open.
+ */
+export async function usedSeat({ caFile, ...access }: Place, scope?: string): Promise<SignedIn> {
+  const desk = newDesk(caFile);
+  const token = await signInAt(desk.home, 'editor', { ...access, scope });
+  const seat = await sitDown(desk);
   const program = await programOf(seat, 'editor');
-  const asking = asks(program, { resource: place.resource, ...(scope === undefined ? {} : { scope }) });
-  const card = await openCard(seat, names.notice.asking);
-  await card.getByLabel(names.card.untilRevoked).check();
-  await answerCard(card, names.card.allow);
-  await place.signIn(await tab(seat, 1));
-  const { access_token: token } = await asking;
   await iconShows(seat.app, names.icon.fine);
   return { seat, program, token };
 }

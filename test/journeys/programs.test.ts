@@ -14,6 +14,7 @@ import {
   deny,
   lookAt,
   button,
+  connectedSeat,
   newDesk,
   newSeat,
   openCard,
@@ -88,9 +89,7 @@ describe('a program', () => {
   });
 
   it('a program is refused without a card once it was denied, until the person undoes that in Programs', async () => {
-    const seat = await newSeat(world.caFile);
-    await pairs(seat, 'editor');
-    const program = await programOf(seat, 'editor');
+    const { seat, program } = await connectedSeat(world.caFile);
     const asking = asks(program, { resource });
     await deny(await openCard(seat, names.notice.asking));
     await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
@@ -110,9 +109,7 @@ describe('a program', () => {
   });
 
   it('a program that was allowed for its session has to ask again once its connection has closed', async () => {
-    const seat = await newSeat(world.caFile);
-    await pairs(seat, 'editor');
-    const program = await programOf(seat, 'editor');
+    const { seat, program } = await connectedSeat(world.caFile);
     const asking = asks(program, { resource });
     const card = await openCard(seat, names.notice.asking);
     await card.getByLabel(names.card.session).check();
@@ -130,9 +127,7 @@ describe('a program', () => {
   });
 
   it('a program that was allowed for an hour is refused as soon as the person ends it in Programs', async () => {
-    const seat = await newSeat(world.caFile);
-    await pairs(seat, 'editor');
-    const program = await programOf(seat, 'editor');
+    const { seat, program } = await connectedSeat(world.caFile);
     const asking = asks(program, { resource, scope: 'notes:read' });
     const card = await openCard(seat, names.notice.asking);
     await card.getByLabel(names.card.hour).check();

@@ -20,19 +20,25 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** CSS pixels. What is where doesn't depend on the theme, so each width has one of them; every-state.test.ts has both. */
-const ways = [
-  [320, 'dark'],
-  [480, 'light'],
-  [900, 'dark'],
-  [1440, 'light'],
-] as const;
+type Way = readonly [width: number, theme: 'light' | 'dark', besides: number];
+
+/**
+ * CSS pixels: how wide the windows are that the person uses, and at which widths besides all of it has to be readable
+ * and pressable. A narrow window shows one thing at a time. What is where doesn't depend on the theme, so each has one
+ * of them; every-state.test.ts has both.
+ */
+const ways: readonly Way[] = [
+  [320, 'dark', 480],
+  [1440, 'light', 900],
+];
 
 /** The window as this person has it, and whether all of it can be read and pressed. */
-async function isWhole(page: Page, width: number, colorScheme: 'light' | 'dark'): Promise<void> {
-  await page.setViewportSize({ width, height: 700 });
-  await page.emulateMedia({ colorScheme });
-  expect(await layoutFaults(page)).toEqual([]);
+async function isWhole(page: Page, [width, theme, besides]: Way): Promise<void> {
+  await page.emulateMedia({ colorScheme: theme });
+  for (const each of [besides, width]) {
+    await page.setViewportSize({ width: each, height: 700 });
+    expect(await layoutFaults(page), `at ${each} px`).toEqual([]);
+  }
 }
 
 /** Counts the presses in a window from now on; once more for the same one changes nothing. */
@@ -88,10 +94,10 @@ const picked = (main: Page, name: string): Promise<void> => main.locator('.pick'
 
 it.each(ways)(
   'a person connects an app, signs in, reduces its access, pauses all, and revokes, with windows of %i px in the %s',
-  async (width, theme) => {
+  async (...way) => {
     seat = await newSeat(world.caFile);
     const { resource } = world.protectedServer;
-    const look = (page: Page): Promise<void> => isWhole(page, width, theme);
+    const look = (page: Page): Promise<void> => isWhole(page, way);
     const program = await connects('editor', look);
     const token = async (): Promise<unknown> => program.getToken({ resource, scope: 'notes:read' });
 

@@ -1,0 +1,83 @@
+/**
+ * A home as its person left it: its settings confirmed, and an app connected, perhaps with access. For a journey that
+ * begins after that.
+ *
+ * Invariant: the broker's own code writes everything, and a person at a desk says yes to each question. That broker has
+ * stopped before the app starts.
+ */
+import { homePaths } from '../../src/base/paths.ts';
+import { connect, pair } from '../../src/client/index.ts';
+import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
+import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
+import { terminalLog } from '../../src/daemon/system/log.ts';
+import { methods } from '../../src/ipc/protocol/methods.ts';
+import { type TestHome, until } from '../support/home.ts';
+
+type OwnOptions = Partial<Pick<Parameters<typeof startDaemon>[0], 'desk' | 'openBrowser'>>;
+
+/** A broker in the test's own process; it opens no page unless told how. */
+export function brokerOf({ env }: TestHome, options: OwnOptions = {}): Promise<Daemon> {
+  return startDaemon({
+    env,
+    paths: homePaths(env),
+    autoStarted: false,
+    openBrowser: () => Promise.resolve(),
+    log: terminalLog(() => undefined),
+    shield: () => Promise.resolve([]),
+    ...options,
+  });
+}
+
+/** What an app may reach, and how its person signs in there. */
+export interface Access {
+  readonly resource: string;
+  readonly scope?: string | undefined;
+  readonly signIn: (url: string) => Promise<unknown>;
+}
+
+/** Says yes to the question of this kind, once it is asked: until that is revoked. */
+async function approve(owner: InProcessOwner, kind: 'settings' | 'pair' | 'allow'): Promise<void> {
+  const { id } = await until(`a question of kind ${kind}`, async () => {
+    const answer = await owner.call('interaction.list', {});
+    const { interactions } = methods['interaction.list'].result.parse(answer);
+    return interactions.find((question) => question.kind === kind);
+  });
+  await owner.call('interaction.answer', { id, answer: 'yes' });
+}
+
+/** Connects an app in a new home: its settings are confirmed, and the app is paired. */
+export async function connectIn(home: TestHome, name: string): Promise<void> {
+  const daemon = await brokerOf(home, { desk: true });
+  try {
+    await connectAt(daemon, home, name);
+  } finally {
+    await daemon.stop();
+  }
+}
+
+/** Connects an app in a new home, allows it this access, and signs in. Answers the app's token. */
+export async function signInAt(home: TestHome, name: string, access: Access): Promise<string> {
+  const { resource, scope, signIn } = access;
+  const openBrowser = async (url: string): Promise<void> => void (await signIn(url));
+  const daemon = await brokerOf(home, { desk: true, openBrowser });
+  try {
+    const owner = await connectAt(daemon, home, name);
+    const program = await connect({ name, env: home.env });
+    try {
+      const asked = { resource, interaction: 'allow', ...(scope === undefined ? {} : { scope }) } as const;
+      const [{ access_token: token }] = await Promise.all([program.getToken(asked), approve(owner, 'allow')]);
+      return token;
+    } finally {
+      program.close();
+    }
+  } finally {
+    await daemon.stop();
+  }
+}
+
+async function connectAt(daemon: Daemon, home: TestHome, name: string): Promise<InProcessOwner> {
+  const owner = daemon.owner(() => undefined);
+  const pairing = pair({ name, env: home.env, onCode: () => undefined });
+  await Promise.all([pairing, approve(owner, 'settings'), approve(owner, 'pair')]);
+  return owner;
+}
