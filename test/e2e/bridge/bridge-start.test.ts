@@ -2,10 +2,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { StdioServerParameters } from '@modelcontextprotocol/client/stdio';
-import { describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { builtBin } from '../../support/built.ts';
-import { homeInWorld, type TestHome, until } from '../../support/home.ts';
-import { type Question, questionsAt } from '../../support/homes/ask-broker.ts';
+import { homeInWorld, TestHome, until } from '../../support/home.ts';
+import { askBroker, type Question, questionOf, questionsAt } from '../../support/homes/ask-broker.ts';
+import { commonHome } from '../../support/homes/common-home.ts';
+import * as owner from '../../support/homes/owner.ts';
 import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
 import { paired } from '../../support/processes/program.ts';
 import { inTerminal } from '../../support/processes/terminal.ts';
@@ -17,9 +19,17 @@ async function answer(home: TestHome, kind: string, verdict: 'yes' | 'no'): Prom
     expect(others).toEqual([]);
     return first?.kind === kind ? first : undefined;
   });
-  await home.ok(['answer', question.id, verdict]);
+  await owner.answer(home, question.id, verdict);
   return question;
 }
+
+/**
+ * For the tests that don't begin with a sign-in: somebody is signed in there. Each has an entry of its own name, which
+ * nobody has seen before, and answers what it asks.
+ */
+const there = commonHome();
+beforeAll(() => owner.signIn(there.home, there.resource));
+afterEach(() => until('the processes that asked end', () => there.home.askers().length === 0));
 
 const refusalOf = async (start: Promise<unknown>): Promise<unknown> =>
   start.then(
@@ -30,7 +40,7 @@ const refusalOf = async (start: Promise<unknown>): Promise<unknown> =>
 describe('the first start', () => {
   it('the bridge’s first start asks once for all processes of the entry, and goes on in each; later starts ask nothing', async () => {
     const { home, world, resource } = await homeInWorld();
-    await home.ok(['list']);
+    await owner.startBroker(home);
     const starts = [1, 2, 3].map(() => clientOf(home, resource, '--as', 'an-editor'));
     expect(await answer(home, 'pair', 'yes')).toMatchObject({ client: 'an-editor' });
     expect(await answer(home, 'allow', 'yes')).toMatchObject({ client: 'an-editor', resource });
@@ -44,15 +54,14 @@ describe('the first start', () => {
 
     const { client } = await clientOf(home, resource, '--as', 'an-editor');
     expect(JSON.stringify(await client.callTool({ name: 'list-notes' }))).toContain('alice');
-    expect(await home.json('pending')).toEqual([]);
+    expect(await owner.nothingIsAsked(home)).toBe(true);
     expect(world.counts().authorizationServer.signIns).toBe(1);
   });
 
   it('commands of one entry pair once, and each gets the answer for the scopes that it asks for', async () => {
-    const { home, resource } = await homeInWorld();
-    await home.ok(['list']);
+    const { home, resource } = there;
     const headers = (scope: string) =>
-      home.start(['headers', resource, '--as', 'an-editor', '--scope', scope, '--timeout', '60']);
+      home.start(['headers', resource, '--as', 'two-commands', '--scope', scope, '--timeout', '60']);
     const [reading, writing] = [headers('notes:read'), headers('notes:write')];
     await until('both ask', () => home.askers().length === 2);
     await answer(home, 'pair', 'yes');
@@ -62,39 +71,39 @@ describe('the first start', () => {
     });
     const no = questions.find(({ scope }) => scope?.includes('write'));
     const yes = questions.find((question) => question !== no);
-    await home.ok(['answer', no?.id ?? '', 'later']);
+    await owner.answer(home, no?.id ?? '', 'later');
     expect(await writing.ended).toMatchObject({ code: 3, stdout: '' });
-    await home.ok(['answer', yes?.id ?? '', 'yes']);
+    await owner.answer(home, yes?.id ?? '', 'yes');
     expect(await reading.ended).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('the bridge remembers that the person refused to pair it, until a person connects it', async () => {
-    const { home, resource } = await homeInWorld();
-    await home.ok(['list']);
-    const start = refusalOf(clientOf(home, resource, '--as', 'an-editor'));
+    const { home, resource } = there;
+    const start = refusalOf(clientOf(home, resource, '--as', 'a-refused-editor'));
     await answer(home, 'pair', 'no');
     const refused = {
-      message: expect.stringContaining('keyturn bridge --connect URL --as an-editor'),
+      message: expect.stringContaining('keyturn bridge --connect URL --as a-refused-editor'),
       data: { reason: 'pairing_denied' },
     };
     expect(await start).toMatchObject(refused);
     // The next start raises no question: it is answered at once.
-    expect(await refusalOf(clientOf(home, resource, '--as', 'an-editor'))).toMatchObject(refused);
-    expect(await home.json('pending')).toEqual([]);
+    expect(await refusalOf(clientOf(home, resource, '--as', 'a-refused-editor'))).toMatchObject(refused);
+    expect(await owner.nothingIsAsked(home)).toBe(true);
     expect(home.askers()).toEqual([]);
 
-    const connecting = home.start(['bridge', '--connect', resource, '--as', 'an-editor']);
-    const { code = '' } = await answer(home, 'pair', 'yes');
+    const connecting = home.start(['bridge', '--connect', resource, '--as', 'a-refused-editor']);
+    const { code = '' } = await questionOf(home, 'pair');
     await connecting.says(`Its code is ${code}.`);
+    await answer(home, 'pair', 'yes');
     await answer(home, 'allow', 'yes');
     expect(await connecting.ended).toMatchObject({ code: 0, stdout: '' });
-    const { client } = await clientOf(home, resource, '--as', 'an-editor');
+    const { client } = await clientOf(home, resource, '--as', 'a-refused-editor');
     expect((await client.listTools()).tools).toHaveLength(2);
   });
 
   it('the bridge tells the client after 20 seconds what to do, and the questions go on without it', async () => {
     const { home, world, resource } = await homeInWorld();
-    await home.ok(['list']);
+    await owner.startBroker(home);
     expect(await refusalOf(clientOf(home, resource, '--as', 'an-editor'))).toMatchObject({
       message: expect.stringContaining(`keyturn bridge --connect ${resource} --as an-editor`),
       data: { reason: 'consent_pending' },
@@ -106,15 +115,14 @@ describe('the first start', () => {
     expect(world.counts().authorizationServer.codeExchanges).toBe(1);
     const { client } = await clientOf(home, resource, '--as', 'an-editor');
     expect((await client.listTools()).tools).toHaveLength(2);
-    expect(await home.json('pending')).toEqual([]);
+    expect(await owner.nothingIsAsked(home)).toBe(true);
   });
 
   it('the bridge’s first start is refused at once if the person denied the server to this program', async () => {
-    const { home, resource } = await homeInWorld();
-    await home.ok(['list']);
-    await paired(home, 'an-editor');
-    await home.ok(['deny', 'an-editor', resource]);
-    expect(await refusalOf(clientOf(home, resource, '--as', 'an-editor'))).toMatchObject({
+    const { home, resource } = there;
+    await paired(home, 'a-denied-editor');
+    await owner.deny(home, 'a-denied-editor', resource);
+    expect(await refusalOf(clientOf(home, resource, '--as', 'a-denied-editor'))).toMatchObject({
       data: { reason: 'consent_denied' },
     });
     expect(home.askers()).toEqual([]);
@@ -141,32 +149,30 @@ describe('--connect without a name', () => {
     });
     const { client } = await clientOf(home, ...(entry?.args?.slice(2) ?? []));
     expect((await client.listTools()).tools).toHaveLength(2);
-    expect(await home.json('pending')).toEqual([]);
+    expect(await owner.nothingIsAsked(home)).toBe(true);
   });
 
   it('--connect refuses plain http before it asks anything', async () => {
-    const { home } = await homeInWorld();
-    await home.ok(['list']);
+    const { home } = there;
     const refused = await home.keyturn([
       'bridge',
       '--connect',
       'http://127.0.0.1:9/mcp',
       '--as',
-      'an-editor',
+      'an-editor-in-the-open',
     ]);
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('it is plain http') });
-    expect(await home.json('pending')).toEqual([]);
+    expect(await owner.nothingIsAsked(home)).toBe(true);
   });
 
   it('--connect pairs an entry anew whose key the broker does not know, and keeps the old key', async () => {
-    const { home, resource } = await homeInWorld();
-    await home.ok(['list']);
-    await paired(home, 'an-editor');
-    const key = path.join(home.paths.config, 'clients', 'an-editor.key');
+    const { home, resource } = there;
+    await paired(home, 'a-changed-editor');
+    const key = path.join(home.paths.config, 'clients', 'a-changed-editor.key');
     const before = readFileSync(key);
-    await home.ok(['unpair', 'an-editor']);
+    await askBroker(home, 'client.remove', { client: 'a-changed-editor' });
     writeFileSync(key, before, { mode: 0o600 });
-    const connecting = home.start(['bridge', '--connect', resource, '--as', 'an-editor']);
+    const connecting = home.start(['bridge', '--connect', resource, '--as', 'a-changed-editor']);
     await answer(home, 'pair', 'yes');
     await answer(home, 'allow', 'yes');
     expect(await connecting.ended).toMatchObject({ code: 0, stderr: expect.stringContaining(`${key}.old`) });
@@ -175,21 +181,28 @@ describe('--connect without a name', () => {
   });
 
   it('--connect at a terminal ends when its questions are answered elsewhere, without a key', async () => {
-    const { home, resource } = await homeInWorld();
-    const command = [process.execPath, builtBin, 'bridge', '--connect', resource, '--as', 'an-editor'];
+    const { home, resource } = there;
+    const command = [
+      process.execPath,
+      builtBin,
+      'bridge',
+      '--connect',
+      resource,
+      '--as',
+      'an-editor-at-a-terminal',
+    ];
     const terminal = inTerminal(home, command);
     await terminal.shows(/asks to be paired[^]*\[y\/N\] /);
     await answer(home, 'pair', 'yes');
-    await terminal.shows(/Answered elsewhere[^]*may "an-editor" reach [^]*\[y\/N\] /);
+    await terminal.shows(/Answered elsewhere[^]*may "an-editor-at-a-terminal" reach [^]*\[y\/N\] /);
     await answer(home, 'allow', 'yes');
     await terminal.ended;
-    expect(terminal.shown()).toContain(`an-editor may use ${resource}`);
+    expect(terminal.shown()).toContain(`an-editor-at-a-terminal may use ${resource}`);
   });
 
   it('--connect with --json prints the entry for a script, with the variables that it needs and no password of a proxy', async () => {
-    const { home, resource } = await homeInWorld();
-    await home.ok(['list']);
-    const connecting = home.start(['bridge', '--connect', resource, '--as', 'an-editor', '--json'], {
+    const { home, resource } = there;
+    const connecting = home.start(['bridge', '--connect', resource, '--as', 'a-scripted-editor', '--json'], {
       env: { HTTPS_PROXY: 'http://ann:hush@proxy.example:3128', NO_PROXY: '127.0.0.1' },
     });
     await answer(home, 'pair', 'yes');
@@ -197,9 +210,9 @@ describe('--connect without a name', () => {
     const { code, stdout } = await connecting.ended;
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
-      name: 'an-editor',
+      name: 'a-scripted-editor',
       command: process.execPath,
-      args: [builtBin, 'bridge', resource, '--as', 'an-editor'],
+      args: [builtBin, 'bridge', resource, '--as', 'a-scripted-editor'],
       env: {
         KEYTURN_HOME: home.folder,
         NODE_EXTRA_CA_CERTS: home.env['NODE_EXTRA_CA_CERTS'],
@@ -210,28 +223,34 @@ describe('--connect without a name', () => {
 });
 
 describe('the arguments of mcp-remote', () => {
+  /** Without a broker. */
+  let home: TestHome;
+  beforeAll(() => {
+    home = new TestHome({ world: there.world });
+  });
+  afterAll(() => home.close());
+
   it('the bridge takes the arguments of mcp-remote: it names unneeded ones on standard error, and leaves tools out', async () => {
-    const { home, resource } = await homeInWorld();
-    await home.ok(['list']);
-    await paired(home, 'an-editor');
-    await home.ok(['allow', 'an-editor', resource]);
+    const { resource } = there;
+    await paired(there.home, 'a-moved-editor');
+    await owner.allow(there.home, 'a-moved-editor', resource);
     const given = ['3334', '--transport', 'http-first', '--debug', '--header', 'X-Team: notes'];
     const { client, output } = await clientOf(
-      home,
+      there.home,
       resource,
       ...given,
       '--ignore-tool',
       'add*',
       '--as',
-      'an-editor',
+      'a-moved-editor',
     );
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['list-notes']);
     await expect(client.callTool({ name: 'add-note', arguments: { note: 'milk' } })).rejects.toThrow(
       'leaves the tool out',
     );
     expect(output.stderr.match(/ is not needed: /g)).toHaveLength(3);
-    // The fourth says that the entry waits for the person.
-    expect(output.stderr.trim().split('\n')).toHaveLength(4);
+    // There is no further line, of an entry that waits for the person.
+    expect(output.stderr.trim().split('\n')).toHaveLength(3);
   });
 
   it.each([
@@ -242,8 +261,7 @@ describe('the arguments of mcp-remote', () => {
   ])(
     'the argument %j, of mcp-remote or wrong, is refused to the client, with what to use instead',
     async (args, said) => {
-      const { home, resource } = await homeInWorld();
-      const error = await refusalOf(clientOf(home, resource, ...args));
+      const error = await refusalOf(clientOf(home, there.resource, ...args));
       expect(JSON.stringify(error)).toContain('invalid_request');
       expect(String(error)).toContain(said.replaceAll('\\', ''));
       expect(home.brokers()).toEqual([]);
