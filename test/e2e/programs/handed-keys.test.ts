@@ -1,10 +1,12 @@
 /** API keys by the commands that stand between Keyturn and a program: `headers`, `exec` and `bridge`. */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { homeInBentWorld } from '../../support/bent/home.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { openSharedHome, type SharedHome } from '../../support/bent/home.ts';
+import type { BentWorld } from '../../support/bent/world.ts';
 import { isAlive, type TestHome, until } from '../../support/home.ts';
-import { type Question, questionOf, questionsAt } from '../../support/homes/ask-broker.ts';
+import { askBroker, type Question, questionOf, questionsAt } from '../../support/homes/ask-broker.ts';
+import * as owner from '../../support/homes/owner.ts';
 import { clientOf } from '../../support/processes/bridge-client.ts';
 import { paired } from '../../support/processes/program.ts';
 import { openKeyServer } from '../../support/servers/key-server.ts';
@@ -13,17 +15,35 @@ const newKey = (): string => `ak_${randomBytes(18).toString('base64url')}`;
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** A server that takes a key, and a home where that key is set in this place. */
-async function keyScene(...place: string[]) {
-  const { home, world } = await homeInBentWorld();
+/** One home and one broker for all tests of this file. Each has a server of its own, and entries of its own names. */
+let shared: SharedHome;
+let world: BentWorld;
+beforeAll(async () => {
+  shared = await openSharedHome();
+  const [first] = shared.worlds;
+  if (!first) throw new Error('a shared home has a world');
+  world = first;
+  await owner.startBroker(shared.home);
+});
+afterEach(() => until('the processes that asked end', () => shared.home.askers().length === 0));
+afterAll(() => shared.close());
+
+interface Place {
+  readonly header: string;
+  readonly scheme?: string;
+}
+
+/** A server that takes a key, and the home where that key is set in this place. */
+async function keyScene(place: Place = { header: 'X-Api-Key' }) {
+  const { home } = shared;
   const key = newKey();
   const server = await openKeyServer(world, { header: 'x-api-key', value: key });
-  await home.ok(['list']);
   const { url } = server;
-  const set = async (...options: string[]) =>
-    home.ok(['key', 'set', url, '--stdin', ...options], { stdin: key });
-  await set(...(place.length > 0 ? place : ['--header', 'X-Api-Key']));
-  return { home, world, key, server, url, set };
+  const set = async (at: Place) => askBroker(home, 'key.set', { resource: url, value: key, ...at });
+  await set(place);
+  const decide = async (decision: 'allow' | 'deny') =>
+    askBroker(home, 'key.permission.set', { client: 'cli', resource: url, decision });
+  return { home, key, server, url, set, decide };
 }
 
 /** Answers the question about the key that this program raised. */
@@ -33,19 +53,19 @@ async function answer(home: TestHome, client: string, verdict: 'yes' | 'no'): Pr
       ({ kind, client: who, key }) => kind === 'allow' && who === client && key !== undefined,
     ),
   );
-  await home.ok(['answer', question.id, verdict]);
+  await owner.answer(home, question.id, verdict);
   return question;
 }
 
 async function answerPairing(home: TestHome, client: string): Promise<void> {
   const { id } = await questionOf(home, 'pair', client);
-  await home.ok(['answer', id, 'yes']);
+  await owner.answer(home, id, 'yes');
 }
 
 describe('headers', () => {
   it('keyturn headers prints the key’s own header if the key is allowed, however long the header should be good', async () => {
-    const { home, key, url, server, world } = await keyScene();
-    await home.ok(['allow', 'cli', url, '--key']);
+    const { home, key, url, server, decide } = await keyScene();
+    await decide('allow');
     const run = await home.keyturn(['headers', url, '--min-validity', '86400']);
     expect(run).toEqual({ code: 0, stdout: `${JSON.stringify({ 'X-Api-Key': key })}\n`, stderr: '' });
     const headers = JSON.parse(run.stdout) as Record<string, string>;
@@ -54,27 +74,27 @@ describe('headers', () => {
   });
 
   it('keyturn headers prints the whole value if a word stands before the key', async () => {
-    const { home, key, url, set } = await keyScene('--scheme', 'Token');
-    await home.ok(['allow', 'cli', url, '--key']);
+    const { home, key, url, set, decide } = await keyScene({ header: 'Authorization', scheme: 'Token' });
+    await decide('allow');
     expect(JSON.parse(await home.ok(['headers', url]))).toEqual({ Authorization: `Token ${key}` });
-    await set('--scheme', 'none');
-    await home.ok(['allow', 'cli', url, '--key']);
+    await set({ header: 'Authorization' });
+    await decide('allow');
     expect(JSON.parse(await home.ok(['headers', url]))).toEqual({ Authorization: key });
   });
 
   it('keyturn headers raises the key’s question if a permission is missing; it outlives the command, and a no gives nothing', async () => {
-    const { home, key, url } = await keyScene();
+    const { home, key, url, decide } = await keyScene();
     const missing = await home.keyturn(['headers', url, '--no-interaction']);
     expect(missing).toMatchObject({ code: 3, stdout: '' });
     expect(missing.stderr).toContain(`keyturn allow cli ${url} --key`);
-    expect(await home.json('pending')).toEqual([]);
+    expect(await owner.nothingIsAsked(home)).toBe(true);
 
     expect(await home.keyturn(['headers', url, '--timeout', '3'])).toMatchObject({ code: 3, stdout: '' });
     await answer(home, 'cli', 'yes');
     await until('the process that asked ends', () => home.askers().length === 0);
     expect(JSON.parse(await home.ok(['headers', url, '--no-interaction']))).toEqual({ 'X-Api-Key': key });
 
-    await home.ok(['deny', 'cli', url, '--key']);
+    await decide('deny');
     expect(await home.keyturn(['headers', url])).toMatchObject({ code: 4, stdout: '' });
   });
 
@@ -94,8 +114,8 @@ describe('headers', () => {
 
 describe('exec', () => {
   it('keyturn exec gives the key without the word before it, in a variable and in a file', async () => {
-    const { home, key, url } = await keyScene('--scheme', 'Token');
-    await home.ok(['allow', 'cli', url, '--key']);
+    const { home, key, url, decide } = await keyScene({ header: 'Authorization', scheme: 'Token' });
+    await decide('allow');
     const runtime = mkdtempSync('/dev/shm/keyturn-test-');
     onTestFinished(() => rmSync(runtime, { recursive: true, force: true }));
     const sums = 'printf %s "$KEY" | sha256sum; sha256sum < "$FILE"';
@@ -129,12 +149,10 @@ describe('the bridge', () => {
 
   it('the key’s question of the bridge is answered beforehand with --connect', async () => {
     const { home, url } = await keyScene();
-    const connecting = home.start(['bridge', '--connect', url, '--as', 'an-editor']);
-    await answerPairing(home, 'an-editor');
-    await answer(home, 'an-editor', 'yes');
+    const connecting = home.start(['bridge', '--connect', url, '--as', 'a-connected-editor']);
+    await answerPairing(home, 'a-connected-editor');
+    await connecting.says(`may "a-connected-editor" have your API key for "${url}" (X-Api-Key: …)?`);
+    await answer(home, 'a-connected-editor', 'yes');
     expect(await connecting.ended).toMatchObject({ code: 0, stdout: '' });
-    expect((await connecting.ended).stderr).toContain(
-      `may "an-editor" have your API key for "${url}" (X-Api-Key: …)?`,
-    );
   });
 });
