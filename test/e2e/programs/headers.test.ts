@@ -1,8 +1,22 @@
 /** `keyturn headers`, as a client runs it: JSON on stdout, in time, and a question that is still there afterwards. */
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { homeInWorld, isAlive, until } from '../../support/home.ts';
-import { askBroker, type Question, questionOf } from '../../support/homes/ask-broker.ts';
+import { askBroker, type Question, questionOf, questionsAt } from '../../support/homes/ask-broker.ts';
+import { commonHome } from '../../support/homes/common-home.ts';
+import * as owner from '../../support/homes/owner.ts';
 import { verdictOn } from '../../support/servers/notebook.ts';
+
+/** For the tests that don't begin with a sign-in: somebody is signed in there, and no program is allowed. */
+const there = commonHome();
+beforeAll(() => owner.signIn(there.home, there.resource));
+
+// A permission doesn't stay, nor does the pause after a withdrawn question, which a new permission ends.
+afterEach(async () => {
+  const { home, resource } = there;
+  await until('the processes that asked end', () => home.askers().length === 0);
+  await owner.allow(home, 'cli', resource);
+  await askBroker(home, 'permission.end', { client: 'cli', resource });
+});
 
 function tokenIn(stdout: string): string {
   const { Authorization: header } = JSON.parse(stdout) as { Authorization: string };
@@ -11,8 +25,8 @@ function tokenIn(stdout: string): string {
 
 describe('with a permission', () => {
   it('keyturn headers prints one JSON object of texts on one line, and nothing on standard error', async () => {
-    const { home, world, resource } = await homeInWorld();
-    await home.ok(['allow', 'cli', resource]);
+    const { home, world, resource } = there;
+    await owner.allow(home, 'cli', resource);
     const token = (await home.ok(['token', resource])).trim();
     const run = await home.keyturn(['headers', resource]);
     expect(run).toEqual({ code: 0, stdout: `{"Authorization":"Bearer ${token}"}\n`, stderr: '' });
@@ -21,8 +35,9 @@ describe('with a permission', () => {
 
   it('keyturn headers says on standard error if the token lives shorter than the header should', async () => {
     const { home, resource } = await homeInWorld({ issuing: { accessTokenLifetime: 120 } });
-    await home.ok(['allow', 'cli', resource]);
-    await home.ok(['login', resource]);
+    await owner.startBroker(home);
+    await owner.allow(home, 'cli', resource);
+    await owner.signIn(home, resource);
     const run = await home.keyturn(['headers', resource]);
     expect(run.code).toBe(0);
     expect(run.stderr).toMatch(
@@ -35,15 +50,15 @@ describe('with a permission', () => {
 describe('where the person is needed', () => {
   it('keyturn headers ends in time, and the question waits on: after the yes and the sign-in the next run prints headers', async () => {
     const { home, world, resource } = await homeInWorld();
-    await home.ok(['list']);
+    await owner.startBroker(home);
     const run = await home.keyturn(['headers', resource, '--timeout', '5']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('It stays open for ten minutes.');
     expect(run.stderr).toContain('reason: consent_pending');
-    const [question] = await home.json<Question[]>('pending');
+    const [question] = await questionsAt(home);
     expect(run.stderr).toContain(`keyturn answer ${question?.id} yes`);
 
-    await home.ok(['answer', question?.id ?? '', 'yes']);
+    await owner.answer(home, question?.id ?? '', 'yes');
     // Nobody asks for a token any more but the process that stayed.
     await until('the sign-in is done', () => world.counts().authorizationServer.codeExchanges === 1);
     await until('that process ends', () => home.askers().length === 0);
@@ -54,10 +69,10 @@ describe('where the person is needed', () => {
 
   it('keyturn headers leaves one process however often it runs, which ends with the broker', async () => {
     const { home, resource } = await homeInWorld();
-    await home.ok(['list']);
+    await owner.startBroker(home);
     const asking = [1, 2, 3].map(() => home.keyturn(['headers', resource, '--timeout', '5']));
     for (const run of await Promise.all(asking)) expect(run).toMatchObject({ code: 3, stdout: '' });
-    expect(await home.json<Question[]>('pending')).toHaveLength(1);
+    expect(await questionsAt(home)).toHaveLength(1);
     await until('one process stays', () => home.askers().length === 1);
     const [pid = 0] = home.askers();
     await home.ok(['daemon', '--stop']);
@@ -66,26 +81,21 @@ describe('where the person is needed', () => {
   });
 
   it('keyturn headers withdraws the question when it is interrupted', async () => {
-    const { home, resource } = await homeInWorld();
-    await home.ok(['list']);
+    const { home, resource } = there;
     const asking = home.start(['headers', resource, '--timeout', '60']);
     await questionOf(home, 'allow');
     asking.signal('SIGINT');
     expect(await asking.ended).toMatchObject({ code: 130, stdout: '' });
-    await until(
-      'it is withdrawn',
-      async () => (await askBroker(home, 'interaction.list', {})).interactions.length === 0,
-    );
+    await until('it is withdrawn', () => owner.nothingIsAsked(home));
     expect(home.askers()).toEqual([]);
   });
 
   it('keyturn headers asks as an entry of its own with --as, and gives the command line nothing', async () => {
-    const { home, world, resource } = await homeInWorld();
-    await home.ok(['list']);
+    const { home, world, resource } = there;
     const asking = home.start(['headers', resource, '--as', 'a-helper', '--timeout', '60']);
     for (const kind of ['pair', 'allow'] as const) {
       const { id } = await questionOf(home, kind);
-      await home.ok(['answer', id, 'yes']);
+      await owner.answer(home, id, 'yes');
     }
     const run = await asking.ended;
     expect(run).toMatchObject({ code: 0, stderr: '' });
@@ -97,10 +107,10 @@ describe('where the person is needed', () => {
 
   it('keyturn headers names the scopes of --scope in the first question of an entry, and in a later one for more', async () => {
     const { home, world, resource } = await homeInWorld();
-    await home.ok(['list']);
+    await owner.startBroker(home);
     const asked = async (kind: Question['kind']) => {
       const question = await questionOf(home, kind);
-      await home.ok(['answer', question.id, 'yes']);
+      await owner.answer(home, question.id, 'yes');
       return question;
     };
     const words = (scope: string) => [
@@ -125,24 +135,22 @@ describe('where the person is needed', () => {
   });
 
   it('keyturn headers says that a yes for one token does not reach an entry, and gives it nothing', async () => {
-    const { home, resource } = await homeInWorld();
-    await home.ok(['list']);
-    const asking = home.start(['headers', resource, '--as', 'a-helper', '--timeout', '60']);
-    for (const [kind, ...more] of [['pair'], ['allow', '--once']] as const) {
-      const { id } = await questionOf(home, kind);
-      await home.ok(['answer', id, 'yes', ...more]);
-    }
+    const { home, resource } = there;
+    const asking = home.start(['headers', resource, '--as', 'another-helper', '--timeout', '60']);
+    await owner.answer(home, (await questionOf(home, 'pair')).id, 'yes');
+    const { id } = await questionOf(home, 'allow');
+    await askBroker(home, 'interaction.answer', { id, answer: 'yes', lease: { once: true } });
     const run = await asking.ended;
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('A yes for one token or for one run does not reach this program');
   });
 
   it('keyturn headers asks no person with --no-interaction', async () => {
-    const { home, resource } = await homeInWorld();
+    const { home, resource } = there;
     const run = await home.keyturn(['headers', resource, '--no-interaction']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain(`keyturn allow cli ${resource}`);
-    expect(await home.json<Question[]>('pending')).toEqual([]);
+    expect(await owner.nothingIsAsked(home)).toBe(true);
     expect(home.askers()).toEqual([]);
   });
 });
