@@ -3,15 +3,21 @@ import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { homeInWorld, newHome, until } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { commonHome } from '../../support/homes/common-home.ts';
+import * as owner from '../../support/homes/owner.ts';
 import { useNotebook, verdictOn } from '../../support/servers/notebook.ts';
 import { library, paired } from '../../support/processes/program.ts';
 
 const { connect, createFetch } = await library();
 
+/** For the tests that count nothing at the servers. Each has programs of its own. */
+const there = commonHome();
+
 describe('a program that pairs', () => {
   it('a program that pairs gets tokens within its permission, renews a refused one, and steps up', async () => {
     const { home, world, resource } = await homeInWorld();
-    await home.ok(['list']);
+    await owner.startBroker(home);
     await paired(home, 'notes-app');
     const keyFile = path.join(home.paths.config, 'clients', 'notes-app.key');
     expect(statSync(keyFile).mode & 0o777).toBe(0o600);
@@ -21,7 +27,7 @@ describe('a program that pairs', () => {
     await expect(connection.getToken({ resource, interaction: 'never' })).rejects.toMatchObject({
       reason: 'consent_required',
     });
-    await home.ok(['allow', 'notes-app', resource]);
+    await owner.allow(home, 'notes-app', resource);
     const token = await connection.getToken({ resource, interaction: 'allow' });
     expect((await verdictOn(world, token.access_token)).status).toBe(200);
 
@@ -42,11 +48,13 @@ describe('a program that pairs', () => {
 
   it('a program that pairs shares the grant with a second program, each within its own permission', async () => {
     const { home, world, resource } = await homeInWorld();
-    await home.ok(['login', resource, '--scope', 'notes:read notes:write']);
+    await owner.startBroker(home);
+    await askBroker(home, 'login.start', { resource, scope: 'notes:read notes:write', timeout: 60 });
     await paired(home, 'writer');
     await paired(home, 'reader');
-    await home.ok(['allow', 'writer', resource]);
-    await home.ok(['allow', 'reader', resource, '--scope', 'notes:read']);
+    await owner.allow(home, 'writer', resource);
+    const scope = 'notes:read';
+    await askBroker(home, 'permission.set', { client: 'reader', resource, decision: 'allow', scope });
     const [writer, reader] = await Promise.all(
       ['writer', 'reader'].map(async (name) => connect({ name, env: home.env })),
     );
@@ -58,14 +66,14 @@ describe('a program that pairs', () => {
       reason: 'consent_required',
     });
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, registrations: 1 });
-    expect(await home.json('list')).toMatchObject([{ clients: ['writer', 'reader'] }]);
+    const { grants } = await askBroker(home, 'grant.list', {});
+    expect(grants).toMatchObject([{ clients: ['writer', 'reader'] }]);
     writer?.close();
     reader?.close();
   });
 
   it('a program that pairs can’t do what only the owner may do', async () => {
-    const home = newHome();
-    await home.ok(['list']);
+    const { home } = there;
     await paired(home, 'curious');
     const connection = await connect({ name: 'curious', env: home.env });
     for (const method of [
@@ -81,22 +89,23 @@ describe('a program that pairs', () => {
   });
 
   it('a program whose pairing is refused has nothing', async () => {
+    // Of its own: after a no, the broker takes no pairing for a while.
     const home = newHome();
-    await home.ok(['list']);
+    await owner.startBroker(home);
     await expect(paired(home, 'stranger', 'no')).rejects.toMatchObject({ reason: 'pairing_denied' });
     expect(existsSync(path.join(home.paths.config, 'clients', 'stranger.key'))).toBe(false);
     await expect(connect({ name: 'stranger', env: home.env })).rejects.toMatchObject({ reason: 'unpaired' });
-    expect(await home.ok(['clients'])).not.toContain('stranger');
+    const { clients } = await askBroker(home, 'client.list', {});
+    expect(clients.map(({ name }) => name)).not.toContain('stranger');
   });
 
   it('a program loses its connections and its key file the moment it is unpaired, so that it can be paired anew', async () => {
-    const { home, resource } = await homeInWorld();
-    await home.ok(['list']);
+    const { home, resource } = there;
     await paired(home, 'former');
-    await home.ok(['allow', 'former', resource]);
+    await owner.allow(home, 'former', resource);
     const connection = await connect({ name: 'former', env: home.env });
     await connection.getToken({ resource, interaction: 'allow' });
-    await home.ok(['unpair', 'former']);
+    await askBroker(home, 'client.remove', { client: 'former' });
     await until('the connection ends', () => !connection.isOpen);
     await expect(connection.getToken({ resource })).rejects.toMatchObject({ reason: 'unpaired' });
     await expect(connect({ name: 'former', env: home.env })).rejects.toMatchObject({ reason: 'unpaired' });
@@ -106,8 +115,7 @@ describe('a program that pairs', () => {
   });
 
   it('a program may not take the command line’s name, nor one that looks like another program’s', async () => {
-    const home = newHome();
-    await home.ok(['list']);
+    const { home } = there;
     const { pair } = await library();
     const refused = (name: string): Promise<unknown> =>
       pair({ name, env: home.env, onCode: () => undefined }).then(
@@ -115,6 +123,6 @@ describe('a program that pairs', () => {
         (error: unknown) => error,
       );
     expect(await refused('CLI')).toMatchObject({ reason: 'conflict' });
-    expect(await home.json('pending')).toEqual([]);
+    expect(await owner.nothingIsAsked(home)).toBe(true);
   });
 });
