@@ -1,23 +1,30 @@
 /** A bridge whose broker ends in the middle of a session: it starts another one, and nobody is needed. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { homeInWorld, isAlive, until } from '../../support/home.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { isAlive, until } from '../../support/home.ts';
+import { commonHome } from '../../support/homes/common-home.ts';
+import * as owner from '../../support/homes/owner.ts';
 import { clientOf } from '../../support/processes/bridge-client.ts';
 import { paired } from '../../support/processes/program.ts';
 
-/** A bridge in a session, its user signed in; sign-in and permission last in the keychain. */
-async function inSession() {
-  const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
-  await home.ok(['list']);
+/** Sign-in and permission last in the keychain. Each test leaves a broker, which another process started. */
+const there = commonHome({ vault: 'keychain' });
+beforeAll(async () => {
+  const { home, resource } = there;
   await paired(home, 'an-editor');
-  await home.ok(['allow', 'an-editor', resource]);
-  // Before the bridge starts, which waits only some seconds for a sign-in.
-  await home.ok(['login', resource]);
+  await owner.allow(home, 'an-editor', resource);
+  // Before a bridge starts, which waits only some seconds for a sign-in.
+  await owner.signIn(home, resource);
+});
+
+/** A bridge in a session, its user signed in. */
+async function inSession() {
+  const { home, world, resource } = there;
   const { client, output } = await clientOf(home, resource, '--as', 'an-editor');
   const notes = async (): Promise<string> => JSON.stringify(await client.callTool({ name: 'list-notes' }));
   expect(await notes()).toContain('alice');
-  const pid = (await home.brokerPid()) ?? 0;
+  const { pid } = await there.ask('status', {});
   const killed = async (): Promise<void> => {
     process.kill(pid, 'SIGKILL');
     await until('the broker is gone', () => !isAlive(pid));
@@ -32,7 +39,7 @@ describe('between two calls', () => {
     expect(await notes()).toContain('alice');
     expect(home.brokers()).toHaveLength(1);
     expect(world.counts().authorizationServer.signIns).toBe(1);
-    expect(await home.json('pending')).toEqual([]);
+    expect(await owner.nothingIsAsked(home)).toBe(true);
   });
 
   it('a broker that the person stops is replaced by the bridge, and the next call is answered', async () => {
