@@ -1,26 +1,26 @@
 /** Pages that a protected server wants opened, through `keyturn bridge`, where the person answers by command. */
 import { expect, it } from 'vitest';
 import { homeInWorld, type TestHome, until } from '../../support/home.ts';
-import { askBroker } from '../../support/homes/ask-broker.ts';
+import { askBroker, questionOf } from '../../support/homes/ask-broker.ts';
+import * as owner from '../../support/homes/owner.ts';
 import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
 import { paired } from '../../support/processes/program.ts';
 import { shop, shopPage } from '../../support/servers/shop.ts';
 
 /** The one page that waits, as `keyturn pending` words it. */
 async function pendingPage(home: TestHome): Promise<{ readonly id: string; readonly text: string }> {
-  return until('a page that waits', async () => {
-    const run = await home.keyturn(['pending']);
-    const [, id] = /^(\S+) {2}.*asks you to open a page/m.exec(run.stdout) ?? [];
-    return id === undefined ? undefined : { id, text: run.stdout };
-  });
+  await questionOf(home, 'url');
+  const text = await home.ok(['pending']);
+  const [, id = ''] = /^(\S+) {2}.*asks you to open a page/m.exec(text) ?? [];
+  return { id, text };
 }
 
 it('a server’s address is answered by command: shown with its host, printed and opened after a yes, and noted without its query', async () => {
   const service = shop();
   const { home, resource } = await homeInWorld({ issuing: { service } });
-  await home.ok(['list']);
+  await owner.startBroker(home);
   await paired(home, 'an-editor');
-  await home.ok(['allow', 'an-editor', resource]);
+  await owner.allow(home, 'an-editor', resource);
   const { client, output } = await clientOf(home, resource, '--as', 'an-editor');
 
   const paid = client.callTool({ name: 'pay' });
@@ -35,7 +35,7 @@ it('a server’s address is answered by command: shown with its host, printed an
 
   const refused = client.callTool({ name: 'unpaid' });
   refused.catch(() => undefined);
-  await home.ok(['answer', (await pendingPage(home)).id, 'no']);
+  await owner.answer(home, (await questionOf(home, 'url')).id, 'no');
   await expect(refused).rejects.toMatchObject({
     code: -32_042,
     message: expect.stringContaining('the person said no. The request did not run.'),
@@ -51,13 +51,13 @@ it('a server’s address is answered by command: shown with its host, printed an
 
 it('a server’s address is withdrawn when the bridge ends', async () => {
   const { home, resource } = await homeInWorld({ issuing: { service: shop() } });
-  await home.ok(['list']);
+  await owner.startBroker(home);
   await paired(home, 'an-editor');
-  await home.ok(['allow', 'an-editor', resource]);
+  await owner.allow(home, 'an-editor', resource);
   const { client } = await clientOf(home, resource, '--as', 'an-editor');
   const paid = client.callTool({ name: 'pay' });
   paid.catch(() => undefined);
-  await pendingPage(home);
+  await questionOf(home, 'url');
   await client.close();
   await until(
     'the page goes',
