@@ -2,6 +2,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { homeInWorld, newHome, until } from '../../support/home.ts';
+import * as owner from '../../support/homes/owner.ts';
+import { pairedProgram } from '../../support/processes/program.ts';
 import { openWorld } from '../../support/world.ts';
 
 const resource = 'https://notes.example/mcp';
@@ -68,7 +70,16 @@ describe('exit code 6', () => {
     const run = await home.keyturn(['token', url, '--rejected-stdin'], { stdin: old });
     expect(run).toMatchObject({ code: 6, stdout: '' });
     expect(run.stderr).toContain('reason: authorization_server_unreachable');
-    await until('it may be asked again', async () => (await home.keyturn(['token', url])).code === 0);
+    // A program of its own looks: the command would be a process each time.
+    const program = await pairedProgram(home, 'editor');
+    await owner.allow(home, 'editor', url);
+    await until('it may be asked again', () =>
+      program.getToken({ resource: url, interaction: 'never' }).then(
+        () => true,
+        () => false,
+      ),
+    );
+    expect(await home.keyturn(['token', url])).toMatchObject({ code: 0 });
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1, tokenRequests: 3 });
   });
 });
