@@ -2,11 +2,14 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openSharedHome } from '../../support/bent/home.ts';
 import type { SharedHome } from '../../support/bent/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import * as owner from '../../support/homes/owner.ts';
 import { allowedProxy, call, nextCard, proxied, refusalOf } from './proxy-rig.ts';
 
 let shared: SharedHome;
 beforeAll(async () => {
   shared = await openSharedHome();
+  await owner.startBroker(shared.home);
 });
 afterAll(() => shared.close());
 
@@ -43,7 +46,7 @@ describe('an answer of the server by a proxy', () => {
     const { asked, begin } = endlessAnswer(there);
     const calling = call(there.proxy.url);
     await asked;
-    await there.home.ok(['deny', there.client, there.url]);
+    await owner.deny(there.home, there.client, there.url);
     // By then the process of the proxies knows.
     expect((await call(there.proxy.url)).status).toBe(403);
     begin();
@@ -56,10 +59,10 @@ describe('an answer of the server by a proxy', () => {
     begin();
     const calling = call(there.proxy.url);
     const { id, client } = await nextCard(there.home);
-    await there.home.ok(['answer', id, 'yes', '--once']);
+    await askBroker(there.home, 'interaction.answer', { id, answer: 'yes', lease: { once: true } });
     const reader = (await calling).body?.getReader();
     expect((await reader?.read())?.done).toBe(false);
-    await there.home.ok(['deny', client, there.url]);
+    await owner.deny(there.home, client, there.url);
     await expect(reader?.read()).rejects.toThrow();
   });
 
@@ -69,7 +72,9 @@ describe('an answer of the server by a proxy', () => {
     begin();
     const reader = (await call(there.proxy.url)).body?.getReader();
     expect((await reader?.read())?.done).toBe(false);
-    await there.home.ok(['allow', there.client, there.url, '--for', '4s']);
+    const { client, url: resource } = there;
+    const until = Math.floor(Date.now() / 1000) + 4;
+    await askBroker(there.home, 'permission.set', { client, resource, decision: 'allow', until });
     await expect(reader?.read()).rejects.toThrow();
   });
 });

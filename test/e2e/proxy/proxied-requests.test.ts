@@ -10,16 +10,20 @@ import { homeInBentWorld, openSharedHome } from '../../support/bent/home.ts';
 import type { SharedHome } from '../../support/bent/home.ts';
 import { processFacts, until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
+import * as owner from '../../support/homes/owner.ts';
 import { pairedProgram } from '../../support/processes/program.ts';
 import { openKeyServer } from '../../support/servers/key-server.ts';
 import { allowedProxy, answering, call, otherProgram, proxied, refusalOf } from './proxy-rig.ts';
 import type { Proxy } from './proxy-rig.ts';
+
+type Allowed = Awaited<ReturnType<typeof allowedProxy>>;
 
 const inMcp = { 'mcp-session-id': 's-1', 'mcp-protocol-version': '2025-11-25', 'x-own': 'kept' };
 
 let shared: SharedHome;
 beforeAll(async () => {
   shared = await openSharedHome();
+  await owner.startBroker(shared.home);
 });
 afterAll(() => shared.close());
 
@@ -95,8 +99,8 @@ describe('a request by a proxy', () => {
     const { home, world } = await homeInBentWorld({ shared });
     const key = `ak_${randomBytes(18).toString('base64url')}`;
     const server = await openKeyServer(world, { header: 'x-api-key', value: key });
-    await home.ok(['key', 'set', server.url, '--header', 'X-Api-Key', '--stdin'], { stdin: `${key}\n` });
-    const proxy = await home.json<Proxy>('proxy', 'add', server.url, '--as', 'tickets');
+    await askBroker(home, 'key.set', { resource: server.url, header: 'X-Api-Key', value: key });
+    const { proxy } = await askBroker(home, 'proxy.add', { resource: server.url, name: 'tickets' });
     const { got } = await answering(home, call(proxy.url, { 'x-api-key': 'of-the-client' }), 'yes');
     expect(await got.text()).toBe('served');
     expect(server.served).toHaveLength(1);
@@ -121,7 +125,7 @@ describe('a request by a proxy', () => {
 
   it('a proxied request is refused with what to do while the vault is locked', async () => {
     const { home, proxy } = await allowedProxy({ vault: 'keychain' });
-    await home.ok(['lock']);
+    await askBroker(home, 'vault.lock', {});
     expect(await refusalOf(await call(proxy.url))).toEqual({ status: 503, id: 7, reason: 'locked' });
   });
 });
@@ -152,14 +156,20 @@ describe('a stream by a proxy', () => {
   });
 
   it.each([
-    ['denied', (client: string, url: string) => ['deny', client, url]],
-    ['ended', (client: string, url: string) => ['end', client, url]],
-    ['unpaired', (client: string) => ['unpair', client]],
-    ['without its proxy', (_client: string, _url: string, proxy: string) => ['proxy', 'remove', proxy]],
-  ])('a proxied stream ends the moment its program is %s', async (_how, command) => {
-    const { home, url, client, proxy, next, second } = await streaming();
+    ['denied', async ({ home, client, url }: Allowed) => owner.deny(home, client, url)],
+    [
+      'ended',
+      async ({ home, client, url }: Allowed) => askBroker(home, 'permission.end', { client, resource: url }),
+    ],
+    ['unpaired', async ({ home, client }: Allowed) => askBroker(home, 'client.remove', { client })],
+    [
+      'without its proxy',
+      async ({ home, proxy }: Allowed) => askBroker(home, 'proxy.remove', { proxy: proxy.name }),
+    ],
+  ])('a proxied stream ends the moment its program is %s', async (_how, end) => {
+    const { next, second, ...there } = await streaming();
     expect(await next()).toBe('data: one\n\n');
-    await home.ok(command(client, url, proxy.name));
+    await end(there);
     await expect(next()).rejects.toThrow();
     second.resolve();
   });
@@ -167,7 +177,7 @@ describe('a stream by a proxy', () => {
   it('a proxied stream goes on when something else is decided', async () => {
     const { home, url, next, second } = await streaming();
     expect(await next()).toBe('data: one\n\n');
-    await home.ok(['deny', 'cli', url]);
+    await owner.deny(home, 'cli', url);
     second.resolve();
     expect(await next()).toBe('data: two\n\n');
   });
@@ -298,7 +308,7 @@ describe('the programs of a proxy', () => {
     expect(await refusalOf(got)).toEqual({ status: 403, id: 7, reason: 'consent_denied' });
     expect(await refusalOf(await call(proxy.url))).toEqual({ status: 403, id: 7, reason: 'consent_denied' });
     expect(protectedServer.visits).toEqual([]);
-    expect(await home.json('pending')).toEqual([]);
+    expect(await owner.nothingIsAsked(home)).toBe(true);
   });
 
   it('a client of a proxy can’t claim to be a program that was paired', async () => {
@@ -325,7 +335,8 @@ describe('the address of a proxy', () => {
     const { home, proxy, client } = await allowedProxy({ shared });
     await home.ok(['proxy', 'remove', proxy.name]);
     await expect(call(proxy.url)).rejects.toThrow('fetch failed');
-    expect(await home.ok(['clients'])).not.toContain(client);
+    const { clients } = await askBroker(home, 'client.list', {});
+    expect(clients.map(({ name }) => name)).not.toContain(client);
   });
 
   it('the address of a proxy is in no log, no argument and no environment', async () => {
@@ -347,7 +358,7 @@ describe('the address of a proxy', () => {
     const { home, proxy } = await allowedProxy({ vault: 'keychain' });
     await home.ok(['daemon', '--stop']);
     await expect(call(proxy.url)).rejects.toThrow('fetch failed');
-    await home.ok(['proxy', 'list']);
+    await owner.startBroker(home);
     await until(
       'the port opens',
       async () => (await askBroker(home, 'status', {})).proxies[0]?.state === 'open',
@@ -356,7 +367,7 @@ describe('the address of a proxy', () => {
   });
 
   it('the address of a proxy is served again after its process was killed', async () => {
-    const { home, proxy } = await allowedProxy();
+    const { home, proxy } = await allowedProxy({ shared });
     const broker = await home.brokerPid();
     const [worker] = workersOf(broker);
     if (worker === undefined) throw new Error('there is no process of the proxies');

@@ -7,7 +7,8 @@ import { homeInBentWorld } from '../../support/bent/home.ts';
 import type { BentHomeOptions } from '../../support/bent/home.ts';
 import { until } from '../../support/home.ts';
 import type { TestHome } from '../../support/home.ts';
-import { type Question, questionsAt } from '../../support/homes/ask-broker.ts';
+import { askBroker, type Question, questionsAt } from '../../support/homes/ask-broker.ts';
+import * as owner from '../../support/homes/owner.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 export interface Proxy {
@@ -36,17 +37,19 @@ export async function answering<T>(
 ): Promise<{ readonly card: Card; readonly got: T }> {
   asking.catch(() => undefined);
   const card = await nextCard(home);
-  await home.ok(['answer', card.id, answer]);
+  await owner.answer(home, card.id, answer);
   return { card, got: await asking };
 }
 
 let given = 0;
 
+/** The broker of a home that several tests share runs already. */
 export async function proxied(options: BentHomeOptions = {}) {
   const there = await homeInBentWorld(options);
   // A home that several tests share has a proxy of each.
   const name = `notes${(given += 1)}`;
-  const proxy = await there.home.json<Proxy>('proxy', 'add', there.url, '--as', name);
+  if (!options.shared) await owner.startBroker(there.home);
+  const { proxy } = await askBroker(there.home, 'proxy.add', { resource: there.url, name });
   return { ...there, proxy };
 }
 

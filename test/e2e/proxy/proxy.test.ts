@@ -5,6 +5,8 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInWorld, until } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import * as owner from '../../support/homes/owner.ts';
 import { allowedProxy, call, nextCard, proxied } from './proxy-rig.ts';
 import type { Proxy } from './proxy-rig.ts';
 
@@ -30,7 +32,7 @@ describe('a proxy', () => {
       proxied: 'interpreter',
     });
     expect(await home.ok(['pending'])).toContain('any script that this interpreter runs');
-    await home.ok(['answer', id, 'yes']);
+    await owner.answer(home, id, 'yes');
     const program = await connecting;
     const notes = await program.callTool({ name: 'list-notes', arguments: {} });
     expect(notes.isError).not.toBe(true);
@@ -45,9 +47,12 @@ describe('the port of a proxy', () => {
     const squatter = createServer().listen(proxy.port, '127.0.0.1');
     onTestFinished(() => void squatter.close());
     await once(squatter, 'listening');
-    await until('the broker says so', async () =>
-      (await home.keyturn(['proxy', 'list'])).stderr.includes('another program listens on its port'),
+    await owner.startBroker(home);
+    await until(
+      'the broker knows',
+      async () => (await askBroker(home, 'proxy.list', {})).proxies[0]?.state === 'portTaken',
     );
+    expect((await home.keyturn(['proxy', 'list'])).stderr).toContain('another program listens on its port');
     expect(await home.ok(['status'])).toContain(
       `${proxy.name} is closed: port ${proxy.port}: another program`,
     );
