@@ -1,6 +1,8 @@
 /** `keyturn token`, as programs script it: the built command and broker against a real world over HTTPS. */
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { homeInWorld } from '../../support/home.ts';
+import { commonHome } from '../../support/homes/common-home.ts';
+import * as owner from '../../support/homes/owner.ts';
 import { useNotebook, verdictOn } from '../../support/servers/notebook.ts';
 
 interface TokenJson {
@@ -14,6 +16,13 @@ interface TokenJson {
   account: string;
   tokenId: string;
 }
+
+/** For the tests that need a usual token and leave it: somebody is signed in there, and the command line is allowed. */
+const there = commonHome();
+beforeAll(async () => {
+  await owner.allow(there.home, 'cli', there.resource);
+  await owner.signIn(there.home, there.resource);
+});
 
 describe('the way from 401 to 200', () => {
   it('the way from 401 to 200 is one permission and one sign-in, and then every program that runs the command has it', async () => {
@@ -44,8 +53,7 @@ describe('the way from 401 to 200', () => {
   });
 
   it('keyturn token gives the whole answer as JSON on request', async () => {
-    const { home, world, resource } = await homeInWorld();
-    await home.ok(['allow', 'cli', resource]);
+    const { home, world, resource } = there;
     const plain = await home.ok(['token', resource]);
     const text = await home.ok(['token', resource, '--json']);
     expect(text.endsWith('}\n')).toBe(true);
@@ -66,7 +74,8 @@ describe('the way from 401 to 200', () => {
 describe('a token that no longer serves', () => {
   it('a token that the protected server refused is replaced when it comes back on standard input', async () => {
     const { home, world, resource } = await homeInWorld();
-    await home.ok(['allow', 'cli', resource]);
+    await owner.startBroker(home);
+    await owner.allow(home, 'cli', resource);
     const old = (await home.ok(['token', resource])).trim();
     world.expireAccessTokens();
     expect((await verdictOn(world, old)).status).toBe(401);
@@ -94,8 +103,7 @@ describe('a token that no longer serves', () => {
   });
 
   it('a token that was just issued is not replaced, however large --min-validity is: it sets off no sign-in', async () => {
-    const { home, world, resource } = await homeInWorld();
-    await home.ok(['allow', 'cli', resource]);
+    const { home, world, resource } = there;
     const first = await home.ok(['token', resource]);
     expect(await home.ok(['token', resource, '--min-validity', '60'])).toBe(first);
     // More than any token of this server has. Whether it is refreshed once depends on its age, by the clock.
@@ -111,7 +119,8 @@ describe('a token that no longer serves', () => {
 describe('scopes', () => {
   it('scopes grow by a step-up when a tool wants more, and keep what was there', async () => {
     const { home, world, resource } = await homeInWorld();
-    await home.ok(['allow', 'cli', resource]);
+    await owner.startBroker(home);
+    await owner.allow(home, 'cli', resource);
     const narrow = (await home.ok(['token', resource])).trim();
     const { status, challenge } = await verdictOn(world, narrow, 'add-note');
     expect(status).toBe(403);
@@ -126,7 +135,8 @@ describe('scopes', () => {
 
   it('keyturn token asks for scopes by name', async () => {
     const { home, world, resource } = await homeInWorld();
-    await home.ok(['allow', 'cli', resource]);
+    await owner.startBroker(home);
+    await owner.allow(home, 'cli', resource);
     const token = await home.ok(['token', resource, '--scope', 'notes:read notes:write']);
     expect((await verdictOn(world, token.trim(), 'add-note')).status).toBe(200);
     expect(world.counts().authorizationServer.codeExchanges).toBe(1);
