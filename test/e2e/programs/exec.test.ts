@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../../support/built.ts';
 import { homeInWorld, newHome, type TestHome, until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
@@ -44,14 +44,6 @@ beforeAll(() => allowAndSignIn(there.home, there.resource));
 function common() {
   const { home, resource } = there;
   return { home, resource, env: `NOTES_TOKEN=${resource}` };
-}
-
-/** In a home of its own, where tokens live so many seconds. */
-async function signedIn(lifetime: number) {
-  const { home, resource, world } = await homeInWorld({ issuing: { accessTokenLifetime: lifetime } });
-  await home.start(['daemon']).says('the broker listens on');
-  await allowAndSignIn(home, resource);
-  return { home, resource, world, env: `NOTES_TOKEN=${resource}` };
 }
 
 describe('the environment', () => {
@@ -102,7 +94,10 @@ describe('the exit code', () => {
   });
 
   it('keyturn exec exits 5 and runs nothing if every token would be too old', async () => {
-    const { home, env } = await signedIn(50);
+    const { home, resource } = await homeInWorld({ issuing: { accessTokenLifetime: 50 } });
+    await home.start(['daemon']).says('the broker listens on');
+    await allowAndSignIn(home, resource);
+    const env = `NOTES_TOKEN=${resource}`;
     const run = await home.keyturn(['exec', '--env', env, '--', 'echo', 'ran']);
     expect(run).toMatchObject({ code: 5, stdout: '' });
     expect(run.stderr).toMatch(/lives \d+ s more, and the command needs 60 s\. Nothing was run\./);
@@ -184,6 +179,21 @@ describe('signals', () => {
 });
 
 describe('a file', () => {
+  /** Tokens live ten seconds there. Somebody is signed in; each test begins without a permission. */
+  const brief = commonHome({ issuing: { accessTokenLifetime: 10 } });
+  beforeAll(() => brief.ask('login.start', { resource: brief.resource, timeout: 60 }));
+  afterEach(async () => {
+    const { clients } = await brief.ask('client.list', {});
+    for (const { name, permissions } of clients)
+      for (const { resource } of permissions) await brief.ask('permission.end', { client: name, resource });
+  });
+
+  const allowed = async () => {
+    const { ask, home, resource, world } = brief;
+    await ask('permission.set', { client: 'cli', resource, decision: 'allow' });
+    return { home, resource, world };
+  };
+
   it('a file of keyturn exec holds the token, is the user’s alone, and is gone when the command ends', async () => {
     const { home, resource } = common();
     const runtime = runtimeFolder();
@@ -201,7 +211,7 @@ describe('a file', () => {
   });
 
   it('a file of keyturn exec is replaced before its token ends, and removed also when a signal ends the command', async () => {
-    const { home, resource } = await signedIn(10);
+    const { home, resource } = await allowed();
     const runtime = runtimeFolder();
     const command = ['--min-validity', '1', '--', 'sh', '-c', 'echo "$AT" >&2; exec sleep 600'];
     const running = home.start(['exec', '--file', `AT=${resource}`, ...command], {
@@ -223,7 +233,7 @@ describe('a file', () => {
   });
 
   it('signals reach the command of keyturn exec also while its file is being replaced, and keyturn ends with it', async () => {
-    const { home, resource, world } = await signedIn(10);
+    const { home, resource, world } = await allowed();
     const asked = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<void>();
     const running = home.start(
@@ -240,14 +250,13 @@ describe('a file', () => {
     running.signal('SIGINT');
     await running.says('got SIGINT');
     answered.resolve();
+    world.authorizationServer.setTokenGate();
     running.signal('SIGTERM');
     expect(await running.ended).toMatchObject({ code: 9 });
   });
 
   it('a file of keyturn exec keeps the one token that the person allowed, and a line says that it is not replaced', async () => {
-    const { home, resource } = await homeInWorld({ issuing: { accessTokenLifetime: 10 } });
-    await home.start(['daemon']).says('the broker listens on');
-    await askBroker(home, 'login.start', { resource, timeout: 60 });
+    const { home, resource } = brief;
     const running = home.start(
       ['exec', '--file', `AT=${resource}`, '--min-validity', '1', '--', 'sh', '-c', 'exec sleep 600'],
       { env: { XDG_RUNTIME_DIR: runtimeFolder() } },
