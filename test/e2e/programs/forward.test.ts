@@ -17,6 +17,7 @@ import { codeBlocks, page } from '../../docs/pages.ts';
 import { builtBin } from '../../support/built.ts';
 import { homeInWorld, TestHome, until } from '../../support/home.ts';
 import { askBroker, type Question, questionOf } from '../../support/homes/ask-broker.ts';
+import * as owner from '../../support/homes/owner.ts';
 import { library } from '../../support/processes/program.ts';
 import { commandLines } from '../../support/processes/process-table.ts';
 import { pythonProgram } from '../../support/processes/python.ts';
@@ -140,7 +141,7 @@ it('the command that docs/forward.md prints for bubblewrap gets a token, and its
 
 it('a key that was paired through a forward opens that forward alone, and no other key opens it', async () => {
   const { home, resource } = await homeInWorld();
-  await home.ok(['list']);
+  await owner.startBroker(home);
   const folder = temporaryFolder();
   const open = async (label: string) => {
     const socket = path.join(folder, `${label}.sock`);
@@ -192,7 +193,7 @@ it('programs of another machine ask over ssh, under its verified host key; anoth
   // Of its own: another run on this machine may have forwards too.
   const temporary = temporaryFolder();
   const { home, resource } = await homeInWorld({ env: { TMPDIR: temporary } });
-  await home.ok(['list']);
+  await owner.startBroker(home);
   const folder = mkdtempSync(path.join(temporaryFolder(), 's'));
   const machine = await sshServer(path.join(folder, 'one'), 'buildbox');
   const env = { PATH: `${machine.commands}:${process.env['PATH'] ?? ''}` };
@@ -266,7 +267,7 @@ it('programs of another machine ask over ssh, under its verified host key; anoth
 it('a forward that is interrupted while ssh waits for its host leaves nothing behind', async () => {
   const temporary = temporaryFolder();
   const { home, resource } = await homeInWorld({ env: { TMPDIR: temporary } });
-  await home.ok(['list']);
+  await owner.startBroker(home);
   const connected = Promise.withResolvers<unknown>();
   const closed = Promise.withResolvers<unknown>();
   const silent = createServer((socket) => {
@@ -287,7 +288,7 @@ it('a forward that is interrupted while ssh waits for its host leaves nothing be
 it('a command that is killed leaves no ssh, and the next one removes its folder; a path that ssh could not take is no hindrance', async () => {
   const long = 'x'.repeat(60);
   const { home, resource } = await homeInWorld({ folderName: `${long}:%h` });
-  await home.ok(['list']);
+  await owner.startBroker(home);
   const folder = mkdtempSync(path.join(temporaryFolder(), 's'));
   const machine = await sshServer(folder, 'buildbox', { isKnownByAuthority: true });
   const env = { PATH: `${machine.commands}:${process.env['PATH'] ?? ''}` };
@@ -297,7 +298,8 @@ it('a command that is killed leaves no ssh, and the next one removes its folder;
     return { forward, socket };
   };
   const first = await open();
-  expect(await home.json('forward', '--list')).toMatchObject([{ hostKey: machine.hostKey }]);
+  const { forwards } = await askBroker(home, 'forward.list', {});
+  expect(forwards).toMatchObject([{ hostKey: machine.hostKey }]);
   const running = () =>
     commandLines().filter((line) => line.includes(folder) && line.includes('keyturn-ssh-'));
   const [leftover = ''] = /\S+\/keyturn-ssh-[^/]+/.exec(running().join('\n')) ?? [];
@@ -305,7 +307,6 @@ it('a command that is killed leaves no ssh, and the next one removes its folder;
   await until('the end of ssh', () => running().length === 0);
   expect(existsSync(leftover)).toBe(true);
   await until('the end', async () => (await askBroker(home, 'forward.list', {})).forwards.length === 0);
-  expect(await home.json('forward', '--list')).toEqual([]);
 
   const second = await open();
   expect(second.socket).toBe(first.socket);
@@ -313,7 +314,7 @@ it('a command that is killed leaves no ssh, and the next one removes its folder;
 
   // Another desk of the same label there: each has a socket of its own.
   const other = await homeInWorld();
-  await other.home.ok(['list']);
+  await owner.startBroker(other.home);
   const beside = other.home.start(['forward', 'buildbox', other.resource], { env });
   expect((await beside.prints('.sock')).trim()).not.toBe(second.socket);
   expect(readdirSync(machine.far)).toHaveLength(2);
