@@ -17,6 +17,7 @@ import {
 import path from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { commonHome } from '../../support/homes/common-home.ts';
+import * as owner from '../../support/homes/owner.ts';
 import { clientIn } from '../../support/processes/bridge-client.ts';
 import { useNotebook } from '../../support/servers/notebook.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -25,7 +26,7 @@ const there = commonHome();
 
 /** `work` is alice, `home` is bob: the server tells them apart. */
 beforeAll(async () => {
-  const { ask, home, resource, world } = there;
+  const { ask, resource, world } = there;
   for (const [person, account] of [
     ['alice', 'work'],
     ['bob', 'home'],
@@ -33,7 +34,7 @@ beforeAll(async () => {
     await ask('settings.set', { name: 'browser', value: world.browser(`--account ${person}`) });
     await ask('login.start', { resource, account, timeout: 60 });
   }
-  expect(await home.json('list')).toHaveLength(2);
+  expect((await ask('grant.list', {})).grants).toHaveLength(2);
 });
 
 afterEach(async () => {
@@ -69,7 +70,7 @@ async function confirm(folder: string, account: string): Promise<string> {
   const question = await there.onlyQuestion('choice');
   expect(question).toMatchObject({ client: 'cli', accounts: [account], folder });
   await asking.says(`should the project file in "${folder}" choose the account "${account}"`);
-  await there.home.ok(['answer', question.id, 'yes']);
+  await owner.answer(there.home, question.id, 'yes');
   return (await asking.ended).stdout;
 }
 
@@ -319,7 +320,7 @@ describe('keyturn allow without an account', () => {
         /"work", "home"[^]*keyturn allow cli .* --account "work"[^]*account_required/,
       ),
     });
-    const clients = async () => (await home.json<{ clients: string[] }[]>('list')).map((one) => one.clients);
+    const clients = async () => (await there.ask('grant.list', {})).grants.map((one) => one.clients);
     expect(await clients()).toEqual([[], []]);
 
     const asking = home.start(['token', resource], { folder });
