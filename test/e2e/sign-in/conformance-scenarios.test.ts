@@ -11,18 +11,26 @@ import { hostedDocuments } from '../../support/bent/authorization-server.ts';
 import { openSharedHome, programInBentWorld } from '../../support/bent/home.ts';
 import type { BentHome, BentHomeOptions, SharedHome } from '../../support/bent/home.ts';
 import type { Run } from '../../support/home.ts';
-import { questionOf } from '../../support/homes/ask-broker.ts';
+import { askBroker, questionOf } from '../../support/homes/ask-broker.ts';
+import { enter, signIn } from '../../support/homes/owner-acts.ts';
+
+/** Where the document of this client lies, for servers that take such documents. */
+const clientUrl = 'https://conformance.example/client-metadata.json';
 
 /** One broker for every scenario that looks at its own servers only: a suite's client has one as well. */
 let shared: SharedHome;
 beforeAll(async () => {
-  shared = await openSharedHome({ plain: true });
+  shared = await openSharedHome({
+    plain: true,
+    browser: 'curl',
+    env: { KEYTURN_CLIENT_METADATA_URL: clientUrl },
+  });
 });
 afterAll(() => shared.close());
 
 const open = (options: BentHomeOptions = {}) => programInBentWorld({ plain: true, shared, ...options });
 
-/** With a home of its own, for what is asked of the whole home. */
+/** With a home of its own, and a browser that is slow enough for what the command says of the sign-in meanwhile. */
 const openAlone = (options: BentHomeOptions = {}) => programInBentWorld({ plain: true, ...options });
 
 /** A refusal: nothing on stdout, the exit code, the reason as the last line, and what else it says. */
@@ -103,17 +111,13 @@ describe('discovery', () => {
 });
 
 describe('registration', () => {
-  const clientUrl = 'https://conformance.example/client-metadata.json';
-  const env = { KEYTURN_CLIENT_METADATA_URL: clientUrl };
-
   it('registration is a client ID metadata document if the server takes one, and registers nothing', async () => {
-    const there = await openAlone({
+    const there = await open({
       authorization: {
         clientIdMetadataDocuments: true,
         hosted: hostedDocuments(clientUrl),
         redirectMatching: 'anyLoopbackPort',
       },
-      env,
     });
     expect((await there.program.call()).status).toBe(200);
     expect(lastVisit(there).get('client_id')).toBe(clientUrl);
@@ -121,7 +125,7 @@ describe('registration', () => {
   });
 
   it('registration is dynamic if the server takes no document, as a native client with a loopback redirect', async () => {
-    const { program, authorizationServer } = await openAlone({ env });
+    const { program, authorizationServer } = await open();
     expect((await program.call()).status).toBe(200);
     const [request] = authorizationServer.server.asked('/register');
     expect(request?.json).toMatchObject({
@@ -134,13 +138,10 @@ describe('registration', () => {
   });
 
   it('registration prefers the client that the user entered to any other', async () => {
-    const there = await openAlone({
-      authorization: { clientIdMetadataDocuments: true },
-      env,
-    });
+    const there = await open({ authorization: { clientIdMetadataDocuments: true } });
     const { home, program, authorizationServer } = there;
     const { issuer } = authorizationServer;
-    const redirectUri = (await home.ok(['register', issuer, '--client-id', 'by-hand'])).trim();
+    const redirectUri = await enter(home, { issuer, clientId: 'by-hand' });
     authorizationServer.addClient({ clientId: 'by-hand', redirectUris: [redirectUri] });
     expect((await program.call()).status).toBe(200);
     expect(lastVisit(there).get('client_id')).toBe('by-hand');
@@ -229,7 +230,7 @@ describe('scopes', () => {
     expect(authorizationServer.counts.authorizations).toBe(4);
 
     protectedServer.always(undefined);
-    await home.ok(['login', url]);
+    await signIn(home, url);
     expect((await program.call()).status).toBe(200);
   });
 
@@ -332,12 +333,15 @@ describe('the earlier revision', () => {
   const noMetadata = { oneOrigin: true, protection: { metadataAt: [], metadataUrl: undefined } } as const;
 
   it('a server of the earlier revision has its metadata at its own origin, and gets the protocol version', async () => {
-    const there = await openAlone(noMetadata);
+    const there = await open(noMetadata);
     expect((await there.program.call()).status).toBe(200);
     const [request] = there.authorizationServer.server.asked('/.well-known/oauth-authorization-server');
     expect(request?.headers['ctx-protocol-version']).toBe('2025-03-26');
     expect(lastVisit(there).get('resource')).toBe(there.url);
-    expect(await there.home.json('list')).toMatchObject([{ issuer: there.authorizationServer.issuer }]);
+    const { grants } = await askBroker(there.home, 'grant.list', {});
+    expect(grants.filter(({ endpoint }) => endpoint === there.url)).toMatchObject([
+      { issuer: there.authorizationServer.issuer },
+    ]);
   });
 
   it('a server of the earlier revision has the default endpoints if there is no metadata at all, with PKCE all the same', async () => {
@@ -367,7 +371,7 @@ describe('a protected server that moves to another authorization server', () => 
     const called = program.call();
     // The permission names the grant at the old one: the owner allows the new grant.
     const { id } = await questionOf(home, 'allow');
-    await home.ok(['answer', id, 'yes']);
+    await askBroker(home, 'interaction.answer', { id, answer: 'yes' });
     const { status, run } = await called;
     expect(status).toBe(200);
     expect(run.stderr).toContain(
@@ -377,7 +381,7 @@ describe('a protected server that moves to another authorization server', () => 
     const [client] = [...old.clients.keys()];
     const secrets = [client, ...old.refreshTokens, ...old.accessTokens.map(({ token }) => token)];
     for (const secret of secrets) expect(next.server.holding(secret ?? '')).toEqual([]);
-    expect(await home.json('list')).toMatchObject([
+    expect((await askBroker(home, 'grant.list', {})).grants).toMatchObject([
       { endpoint: url, issuer: old.issuer, state: 'loginRequired' },
       { endpoint: url, issuer: next.issuer, state: 'active' },
     ]);
@@ -385,7 +389,7 @@ describe('a protected server that moves to another authorization server', () => 
 
   it('a server that moves to another issuer has no use for a client that was entered for the old one, and the refusal says so', async () => {
     const { home, world, program, protectedServer, authorizationServer: old } = await open();
-    const redirectUri = (await home.ok(['register', old.issuer, '--client-id', 'by-hand'])).trim();
+    const redirectUri = await enter(home, { issuer: old.issuer, clientId: 'by-hand' });
     old.addClient({ clientId: 'by-hand', redirectUris: [redirectUri] });
     expect((await program.call()).status).toBe(200);
     const next = await world.openAuthorizationServer({ plain: true, registration: 'absent' });

@@ -9,12 +9,14 @@ import { onTestFinished } from 'vitest';
 import type { BentAuthorizationServer } from './authorization-server.ts';
 import type { BentProtectedServer } from './protected-server.ts';
 import { type BentWorld, type BentWorldOptions, openBentWorld } from './world.ts';
-import { browserCommand } from '../browsers/browser-command.ts';
+import { type BrowserAgent, browserCommand } from '../browsers/browser-command.ts';
 import { type HomeOptions, newHome, type Run, TestHome } from '../home.ts';
+import { allow, startBroker } from '../homes/owner-acts.ts';
+import { followRedirects } from '../homes/quick-browser.ts';
 
 export interface BentHomeOptions extends BentWorldOptions {
-  /** In place of the one that follows redirects. */
-  readonly browser?: 'chromium-agent';
+  /** In place of the one that follows redirects. `curl` does that too, at a tenth of the cost: see `quick-browser.ts`. */
+  readonly browser?: BrowserAgent | 'curl';
   readonly browserFlags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly vault?: 'keychain';
@@ -24,7 +26,7 @@ export interface BentHomeOptions extends BentWorldOptions {
   readonly shared?: SharedHome;
 }
 
-/** One home and one broker for several tests, each with servers of its own. */
+/** One home and one broker, which runs already, for several tests, each with servers of its own. */
 export interface SharedHome {
   readonly home: TestHome;
   /** Kept until the end: a later world on the port of an earlier one would find what Keyturn keeps of that one. */
@@ -55,6 +57,7 @@ export async function openSharedHome(options: Omit<BentHomeOptions, 'shared'> = 
   const world = await openBentWorld(options);
   const home = new TestHome(homeOptions(world, options));
   const worlds = [world];
+  await startBroker(home);
   return {
     home,
     worlds,
@@ -73,11 +76,15 @@ function homeOptions({ env: worldEnv, caFile }: BentWorld, options: BentHomeOpti
     ...(vault === undefined ? {} : { vault }),
     env: {
       ...worldEnv,
-      ...(browser === undefined ? {} : { KEYTURN_BROWSER: browserCommand(browser, caFile, ...browserFlags) }),
+      ...(browser === undefined ? {} : { KEYTURN_BROWSER: commandOf(browser, caFile, browserFlags) }),
       ...(plain ? { KEYTURN_ALLOW_INSECURE_LOOPBACK: '1' } : {}),
       ...env,
     },
   };
+}
+
+function commandOf(browser: BrowserAgent | 'curl', caFile: string, flags: readonly string[]): string {
+  return browser === 'curl' ? followRedirects(caFile) : browserCommand(browser, caFile, ...flags);
 }
 
 /** A call that ended: the server's last status, and what each run of `keyturn token` did. */
@@ -156,6 +163,7 @@ export async function programInBentWorld(
   options: BentHomeOptions = {},
 ): Promise<BentHome & { readonly program: LocalProgram }> {
   const there = await homeInBentWorld(options);
-  await there.home.ok(['allow', 'cli', there.url]);
+  if (options.shared) await allow(there.home, 'cli', there.url);
+  else await there.home.ok(['allow', 'cli', there.url]);
   return { ...there, program: new LocalProgram(there) };
 }

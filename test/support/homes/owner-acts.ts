@@ -1,0 +1,64 @@
+/**
+ * What a home's owner does in a test whose subject is something else: over the socket, from the test's own process, since
+ * a command costs a process.
+ *
+ * Invariant: none of it starts a broker but `startBroker`.
+ */
+import type { ParamsOf, ResultOf } from '../../../src/ipc/protocol/methods.ts';
+import { isAlive, type TestHome, until } from '../home.ts';
+import { keepSecret } from '../secrets.ts';
+import { askBroker } from './ask-broker.ts';
+
+/** Resolves when the broker listens. It ends with the home, or by `stopBroker`. */
+export async function startBroker(home: TestHome): Promise<void> {
+  await home.start(['daemon']).says('the broker listens on');
+}
+
+/** As `keyturn daemon --stop`: resolves when its process is gone. */
+export async function stopBroker(home: TestHome): Promise<void> {
+  const { pid } = await askBroker(home, 'daemon.stop', {});
+  await until('the broker is gone', () => !isAlive(pid));
+}
+
+/** No order, no last write. */
+export async function killBroker(home: TestHome): Promise<void> {
+  const { pid } = await askBroker(home, 'status', {});
+  process.kill(pid, 'SIGKILL');
+  await until('the broker is gone', () => !isAlive(pid));
+}
+
+export async function allow(home: TestHome, client: string, resource: string): Promise<void> {
+  await askBroker(home, 'permission.set', { client, resource, decision: 'allow' });
+}
+
+/** Opens the browser of the home. */
+export async function signIn(
+  home: TestHome,
+  resource: string,
+  more: Omit<ParamsOf<'login.start'>, 'resource'> = {},
+) {
+  return (await askBroker(home, 'login.start', { resource, ...more })).grant;
+}
+
+/** A token for the command line; refreshes, and asks nobody. Rejects where there is only a key. */
+export async function tokenAt(home: TestHome, resource: string): Promise<string> {
+  const answer = await askBroker(home, 'token.get', { resource, interaction: 'never' });
+  if ('kind' in answer) throw new Error('an API key, and nobody asked for one');
+  return answer.access_token;
+}
+
+export async function unlock(home: TestHome, passphrase: string): Promise<void> {
+  keepSecret('passphrase', passphrase);
+  await askBroker(home, 'vault.unlock', { passphrase });
+}
+
+export async function vaultStateOf(home: TestHome): Promise<ResultOf<'status'>['vaultState']['state']> {
+  return (await askBroker(home, 'status', {})).vaultState.state;
+}
+
+/** Enters a client of ours; answers the redirect URI to register. */
+export async function enter(home: TestHome, client: ParamsOf<'registration.set'>): Promise<string> {
+  const secret = client.clientSecret;
+  if (secret !== undefined) keepSecret('client secret', secret);
+  return (await askBroker(home, 'registration.set', client)).redirectUri ?? '';
+}
