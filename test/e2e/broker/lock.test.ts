@@ -5,16 +5,19 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../../support/built.ts';
+import { filesBelow, newHome, processFacts, type TestHome, until } from '../../support/home.ts';
+import { askBroker, questionOf } from '../../support/homes/ask-broker.ts';
 import {
-  filesBelow,
-  homeInWorld,
-  isAlive,
-  newHome,
-  processFacts,
-  type TestHome,
-  until,
-} from '../../support/home.ts';
-import { questionsAt } from '../../support/homes/ask-broker.ts';
+  allow,
+  killBroker,
+  signIn,
+  startBroker,
+  stopBroker,
+  tokenAt,
+  unlock,
+  vaultStateOf,
+} from '../../support/homes/owner-acts.ts';
+import { personsHome } from '../../support/homes/quick-browser.ts';
 import { keepSecret } from '../../support/secrets.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { verdictOn } from '../../support/servers/notebook.ts';
@@ -22,31 +25,29 @@ import { verdictOn } from '../../support/servers/notebook.ts';
 const built: string = path.join(path.dirname(builtBin), '..', 'client', 'index.js');
 const { connect, pair } = (await import(built)) as typeof import('../../../src/client/index.ts');
 
-interface Status {
-  pid: number;
-  vault: string;
-  vaultKey?: string;
-  vaultState: { state: string; what?: string; hint?: string };
-}
-
 const bySealedFile = { KEYTURN_VAULT: 'sealed-file' };
 const passphrase = 'correct horse battery';
 const given = { stdin: `${passphrase}\n` };
 
-const stateOf = async (home: TestHome): Promise<string> =>
-  (await home.json<Status>('status')).vaultState.state;
-
-async function kill(home: TestHome): Promise<void> {
-  const pid = (await home.brokerPid()) ?? 0;
-  process.kill(pid, 'SIGKILL');
-  await until('it is gone', () => !isAlive(pid));
+/** After a wrong passphrase, once the pause that it brought is over. */
+async function unlockLater(home: TestHome, typed: string): Promise<void> {
+  await until('the pause is over', async () => {
+    const refusal = await unlock(home, typed).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (refusal !== undefined) {
+      expect(refusal).toMatchObject({ reason: 'rate_limited', retryAfter: 1 });
+    }
+    return refusal === undefined;
+  });
 }
 
 describe('a sealed file with a passphrase', () => {
   it('a passphrase is chosen at the first unlock; the vault begins locked at every start, and keeps the grant over SIGKILL', async () => {
-    const { home, world, resource } = await homeInWorld({ env: bySealedFile });
-    await home.ok(['list']);
-    expect(await home.json<Status>('status')).toMatchObject({
+    const { home, world, resource } = await personsHome({ env: bySealedFile });
+    await startBroker(home);
+    expect(await askBroker(home, 'status', {})).toMatchObject({
       vault: 'sealed-file',
       vaultKey: 'passphrase',
       vaultState: { state: 'new', hint: expect.stringContaining('keyturn unlock') },
@@ -67,43 +68,36 @@ describe('a sealed file with a passphrase', () => {
       stdout: '',
       stderr: expect.stringMatching(/^keyturn: the vault is new, and opens by this passphrase .*\n$/),
     });
-    await home.ok(['allow', 'cli', resource]);
-    await home.ok(['token', resource]);
+    await allow(home, 'cli', resource);
+    await signIn(home, resource);
     expect(statSync(path.join(home.paths.state, 'vault.sealed')).mode & 0o777).toBe(0o600);
-    await kill(home);
+    await killBroker(home);
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 7, stdout: '' });
-    expect(await stateOf(home)).toBe('locked');
+    expect(await vaultStateOf(home)).toBe('locked');
     expect(await home.keyturn(['unlock', '--passphrase-stdin'], given)).toMatchObject({
       code: 0,
       stderr: '',
     });
-    const token = await home.ok(['token', resource, '--no-interaction']);
-    expect((await verdictOn(world, token.trim())).status).toBe(200);
+    expect((await verdictOn(world, await tokenAt(home, resource))).status).toBe(200);
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1, refreshReuses: 0 });
   });
 
   it('a sealed file refuses a wrong passphrase, makes the next try wait, and shows none anywhere', async () => {
     const home = newHome({ env: bySealedFile });
-    await home.ok(['unlock', '--passphrase-stdin'], given);
-    const { argv, environ } = processFacts((await home.brokerPid()) ?? 0);
-    await home.ok(['lock']);
+    await startBroker(home);
+    await unlock(home, passphrase);
+    const { argv, environ } = processFacts((await askBroker(home, 'status', {})).pid);
+    await askBroker(home, 'vault.lock', {});
     const wrong = await home.keyturn(['unlock', '--passphrase-stdin'], { stdin: 'wrong horse\n' });
     expect(wrong).toMatchObject({ code: 7, stdout: '' });
     expect(wrong.stderr).toContain('does not open the vault');
-    await until('the pause is over', async () => {
-      const { code, stderr } = await home.keyturn(['unlock', '--passphrase-stdin'], given);
-      if (code !== 0) expect(stderr).toMatch(/again in: 1 s\n {2}reason: rate_limited/);
-      return code === 0;
-    });
+    await unlockLater(home, passphrase);
 
     const changed = { stdin: `${passphrase}\nanother staple\n` };
     await home.ok(['passphrase', '--passphrase-stdin'], changed);
-    await home.ok(['daemon', '--stop']);
+    await stopBroker(home);
     expect(await home.keyturn(['unlock', '--passphrase-stdin'], given)).toMatchObject({ code: 7 });
-    await until('the pause is over', async () => {
-      const { code } = await home.keyturn(['unlock', '--passphrase-stdin'], { stdin: 'another staple\n' });
-      return code === 0;
-    });
+    await unlockLater(home, 'another staple');
     const audit = await home.ok(['audit', 'tail']);
     for (const outcome of ['locked', 'unlocked', 'unlock: locked', 'passphrase changed']) {
       expect(audit).toContain(outcome);
@@ -133,40 +127,42 @@ describe('a sealed file with a passphrase', () => {
     first.types('horse\r');
     expect(await first.ended).toBe(0);
     expect(first.shown()).not.toContain('hors');
-    expect(await stateOf(home)).toBe('open');
+    expect(await vaultStateOf(home)).toBe('open');
 
-    await home.ok(['lock']);
+    await askBroker(home, 'vault.lock', {});
     const second = atTerminal(home, 'unlock');
     await second.shows('passphrase of the vault: ');
     second.types('horse\r');
     expect(await second.ended).toBe(0);
-    expect(await stateOf(home)).toBe('open');
+    expect(await vaultStateOf(home)).toBe('open');
 
-    await home.ok(['lock']);
+    await askBroker(home, 'vault.lock', {});
     const third = atTerminal(home, 'unlock');
     await third.shows('passphrase of the vault: ');
     third.types('\u0003');
     expect(await third.ended).toBe(130);
-    expect(await stateOf(home)).toBe('locked');
+    expect(await vaultStateOf(home)).toBe('locked');
   });
 });
 
 describe('a sealed file whose key lies in the keychain', () => {
   it('a sealed file whose key lies in the keychain opens by itself, over restart and SIGKILL, and after a lock only by unlock', async () => {
-    const { home, world, resource } = await homeInWorld({
+    const { home, world, resource } = await personsHome({
       vault: 'keychain',
       env: { ...bySealedFile, KEYTURN_VAULT_KEY: 'keychain' },
     });
-    await home.ok(['allow', 'cli', resource]);
-    await home.ok(['token', resource]);
-    await home.ok(['daemon', '--stop']);
+    await startBroker(home);
+    await allow(home, 'cli', resource);
+    await signIn(home, resource);
+    await stopBroker(home);
     await home.ok(['token', resource, '--no-interaction']);
-    await kill(home);
-    await home.ok(['token', resource, '--no-interaction']);
-    await home.ok(['lock']);
+    await killBroker(home);
+    await startBroker(home);
+    await tokenAt(home, resource);
+    await askBroker(home, 'vault.lock', {});
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 7 });
     await home.ok(['unlock']);
-    await home.ok(['token', resource, '--no-interaction']);
+    await tokenAt(home, resource);
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
     expect(await home.keyturn(['passphrase', '--passphrase-stdin'], { stdin: 'a\nb\n' })).toMatchObject({
       code: 2,
@@ -182,30 +178,28 @@ describe('a sealed file whose passphrase comes from no person', () => {
     const file = path.join(folder, 'key');
     writeFileSync(file, `${secret}\n`, { mode: 0o600 });
     const env = { ...bySealedFile, KEYTURN_VAULT_KEY: `file:${file}` };
-    const { home, world, resource } = await homeInWorld({ env });
-    await home.ok(['allow', 'cli', resource]);
-    await home.ok(['token', resource]);
-    await kill(home);
+    const { home, world, resource } = await personsHome({ env });
+    await startBroker(home);
+    await allow(home, 'cli', resource);
+    await signIn(home, resource);
+    await killBroker(home);
     // The setting was recorded: this start of a command knows no variable any more.
     const later = { env: { KEYTURN_VAULT_KEY: 'file:/nowhere' } };
     await home.ok(['token', resource, '--no-interaction'], later);
-    expect(await home.json<Status>('status')).toMatchObject({
+    expect(await askBroker(home, 'status', {})).toMatchObject({
       vaultKey: 'passphrase',
       vaultState: { state: 'open' },
     });
-    await home.ok(['daemon', '--stop']);
+    await stopBroker(home);
 
     writeFileSync(file, 'another horse');
     expect(await home.keyturn(['token', resource, '--no-interaction'])).toMatchObject({ code: 7 });
     expect(await home.ok(['status'])).toContain('the vault is locked: its passphrase comes from the file');
     const log = readFileSync(path.join(home.paths.state, 'daemon.log'), 'utf8');
     expect(log).toContain('the vault stays locked: this passphrase does not open the vault');
-    await until('the pause is over', async () => {
-      const { code } = await home.keyturn(['unlock', '--passphrase-stdin'], { stdin: `${secret}\n` });
-      return code === 0;
-    });
+    await unlockLater(home, secret);
     expect(await home.ok(['status'])).toContain('opened by a typed passphrase, not from the file');
-    await home.ok(['token', resource, '--no-interaction']);
+    await tokenAt(home, resource);
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
   });
 
@@ -233,24 +227,26 @@ describe('a sealed file whose passphrase comes from no person', () => {
     const status = await home.ok(['status']);
     expect(status).toContain('sealed-file (its passphrase comes from the credential "keyturn")');
     expect(status).toContain(cause);
-    expect(await home.json<Status>('status')).toMatchObject({
+    expect(await askBroker(home, 'status', {})).toMatchObject({
       vaultSource: { from: 'credential', name: 'keyturn', isUsed: false },
       vaultState: { state: 'new' },
     });
     await home.ok(['settings', 'vaultKey', 'passphrase']);
-    await home.ok(['unlock', '--passphrase-stdin'], given);
+    await unlock(home, passphrase);
     expect(await home.ok(['status'])).toContain('sealed-file (opened by a passphrase)');
   });
 
   it('a sealed file that a person opened gets a file for its passphrase later, and keeps what it holds', async () => {
     const home = newHome({ env: bySealedFile });
     await home.ok(['unlock', '--passphrase-stdin'], given);
-    await home.ok(['allow', 'cli', 'https://server.example/mcp']);
+    await allow(home, 'cli', 'https://server.example/mcp');
     const file = path.join(temporaryFolder(), 'key');
     writeFileSync(file, passphrase, { mode: 0o600 });
     await home.ok(['settings', 'vaultKey', `file:${file}`]);
-    expect(await stateOf(home)).toBe('open');
-    expect(await home.ok(['clients'])).toContain('server.example');
+    expect(await vaultStateOf(home)).toBe('open');
+    expect((await askBroker(home, 'client.list', {})).clients).toMatchObject([
+      { clientId: 'cli', permissions: [{ resource: 'https://server.example/mcp', decision: 'allow' }] },
+    ]);
     expect(await home.ok(['status'])).toContain(
       `sealed-file (opened by the passphrase from the file "${file}")`,
     );
@@ -259,13 +255,14 @@ describe('a sealed file whose passphrase comes from no person', () => {
 
 describe.each(['keychain', 'memory'] as const)('a lock of the %s vault', (vault) => {
   it('a lock of the vault refuses programs, on open connections and new ones, and serves them again without a new pairing', async () => {
-    const { home, world, resource } = await homeInWorld({ vault });
-    await home.ok(['login', resource]);
+    const { home, world, resource } = await personsHome({ vault });
+    await startBroker(home);
+    await signIn(home, resource);
     const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
-    const card = await until('the card', async () => (await questionsAt(home))[0]);
-    await home.ok(['answer', card.id, 'yes']);
+    const { id } = await questionOf(home, 'pair');
+    await askBroker(home, 'interaction.answer', { id, answer: 'yes' });
     await pairing;
-    await home.ok(['allow', 'editor', resource]);
+    await allow(home, 'editor', resource);
     const program = await connect({ name: 'editor', env: home.env });
     onTestFinished(() => program.close());
     await program.getToken({ resource });
@@ -282,9 +279,19 @@ describe.each(['keychain', 'memory'] as const)('a lock of the %s vault', (vault)
     await expect(pair({ name: 'other', env: home.env, onCode: () => undefined })).rejects.toMatchObject(
       unproven,
     );
-    for (const command of ['list', 'clients', 'pending', 'status']) await home.ok([command]);
-    expect(await home.ok(['audit', 'tail'])).toContain('locked');
-    expect(await stateOf(home)).toBe('locked');
+    for (const method of [
+      'grant.list',
+      'key.list',
+      'client.list',
+      'folder.list',
+      'interaction.list',
+    ] as const) {
+      await askBroker(home, method, {});
+    }
+    const { rows } = await askBroker(home, 'audit.tail', { count: 20 });
+    expect(rows.map(({ outcome }) => outcome)).toContain('locked');
+    expect(await home.ok(['status'])).toContain('locked');
+    expect(await vaultStateOf(home)).toBe('locked');
 
     const asks = 'keyturn: if your keychain asks for a password, answer there.\n';
     expect((await home.keyturn(['unlock'])).stderr).toBe(vault === 'keychain' ? asks : '');
