@@ -1,29 +1,38 @@
 /** The clients of ours at issuers: what `keyturn register --list` shows of them, and the end of one. */
 import { describe, expect, it } from 'vitest';
 import { homeInBentWorld } from '../../support/bent/home.ts';
-import { homeInWorld, newHome, type TestHome } from '../../support/home.ts';
+import type { ResultOf } from '../../../src/ipc/protocol/methods.ts';
+import { newHome, type TestHome } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import {
+  allow,
+  enter,
+  signIn,
+  startBroker,
+  stopBroker,
+  tokenAt,
+  unlock,
+} from '../../support/homes/owner-acts.ts';
+import { personsHome } from '../../support/homes/quick-browser.ts';
 
 const issuer = 'https://login.example';
 const secret = 'only-the-vault-may-have-this';
 
-interface Client {
-  readonly issuer: string;
-  readonly clientId: string;
-}
+type Client = ResultOf<'registration.list'>['registrations'][number];
 
-const enter = (home: TestHome, clientId: string, ...more: string[]): Promise<string> =>
-  home.ok(['register', issuer, `--client-id=${clientId}`, '--client-secret-stdin', ...more], {
-    stdin: secret,
-  });
+const byHand = { issuer, clientId: 'by-hand', clientSecret: secret };
 
-const listed = (home: TestHome): Promise<Client[]> => home.json<Client[]>('register', '--list');
+const listed = async (home: TestHome): Promise<readonly Client[]> =>
+  (await askBroker(home, 'registration.list', {})).registrations;
+
+const grantsOf = async (home: TestHome) => (await askBroker(home, 'grant.list', {})).grants;
 
 describe('the list of clients', () => {
   it('the list of clients has those that were entered and those that were registered by themselves, and never a secret', async () => {
-    const { home, world, resource } = await homeInWorld();
+    const { home, world, resource } = await personsHome();
     expect(await home.keyturn(['register', '--list'])).toMatchObject({ code: 0 });
-    await home.ok(['login', resource]);
-    const redirectUri = (await enter(home, 'by-hand')).trim();
+    await signIn(home, resource);
+    const redirectUri = await enter(home, byHand);
     await home.ok(
       ['register', 'https://bots.example', '--client-id', 'bot', '--client-secret-stdin'].concat(
         '--grant=client_credentials',
@@ -33,7 +42,7 @@ describe('the list of clients', () => {
     );
     const own = world.authorizationServer.issuer;
     const registeredAt = expect.any(Number) as number;
-    const clients = await listed(home);
+    const clients = await home.json<Client[]>('register', '--list');
     expect(clients).toEqual([
       {
         issuer: own,
@@ -71,11 +80,12 @@ describe('the list of clients', () => {
 
   it('the list of clients is shown while the vault is locked, and no client can be removed then', async () => {
     const home = newHome({ env: { KEYTURN_VAULT: 'sealed-file' } });
-    await home.ok(['unlock', '--passphrase-stdin'], { stdin: 'correct horse battery\n' });
-    await enter(home, 'by-hand');
+    await startBroker(home);
+    await unlock(home, 'correct horse battery');
+    await enter(home, byHand);
     // The next broker begins locked: what it shows it could not verify yet.
-    await home.ok(['daemon', '--stop']);
-    expect(await listed(home)).toMatchObject([{ issuer, clientId: 'by-hand' }]);
+    await stopBroker(home);
+    expect(await home.json('register', '--list')).toMatchObject([{ issuer, clientId: 'by-hand' }]);
     const refused = await home.keyturn(['register', issuer, '--remove']);
     expect(refused).toMatchObject({ code: 7, stdout: '' });
     expect(refused.stderr).toContain('reason: locked');
@@ -97,17 +107,18 @@ describe('the list of clients', () => {
       expect(run, args.join(' ')).toMatchObject({ code: 2, stdout: '' });
       expect(run.stderr, args.join(' ')).toContain('keyturn register --help');
     }
-    expect(await home.brokerPid()).toBeUndefined();
+    expect(home.brokers()).toEqual([]);
   });
 });
 
 describe('a removed client', () => {
   it('a removed client is gone with its secret, and the audit log says so', async () => {
     const home = newHome();
-    await enter(home, 'by-hand');
+    await startBroker(home);
+    await enter(home, byHand);
     expect(await home.ok(['register', issuer, '--remove'])).toBe('');
     expect(await listed(home)).toEqual([]);
-    const rows = await home.json<{ event: string }[]>('audit', 'tail');
+    const { rows } = await askBroker(home, 'audit.tail', { count: 20 });
     expect(rows.filter(({ event }) => event === 'registration')).toMatchObject([
       { event: 'registration', outcome: 'entered', issuer },
       { event: 'registration', outcome: 'removed', issuer },
@@ -120,11 +131,12 @@ describe('a removed client', () => {
   });
 
   it('a client is kept while a grant is refreshed with it, and the refusal names the grant; the next sign-in has another client', async () => {
-    const { home, world, resource } = await homeInWorld();
+    const { home, world, resource } = await personsHome();
     const own = world.authorizationServer.issuer;
-    await home.ok(['login', resource]);
+    await startBroker(home);
+    await signIn(home, resource);
     const [{ clientId } = { clientId: '' }] = await listed(home);
-    const [grant] = await home.json<{ id: string }[]>('list');
+    const [grant] = await grantsOf(home);
     const remove = ['register', own, '--remove', `--client-id=${clientId}`];
     const refused = await home.keyturn(remove);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
@@ -135,21 +147,22 @@ describe('a removed client', () => {
     // Without an id it is the one that was entered, and there is none.
     expect((await home.keyturn(['register', own, '--remove'])).stderr).toContain('No client was entered');
 
-    await home.ok(['revoke', grant?.id ?? '']);
+    await askBroker(home, 'grant.revoke', { resource });
     await home.ok(remove);
     expect(await listed(home)).toEqual([]);
-    await home.ok(['login', resource]);
+    await signIn(home, resource);
     const [next] = await listed(home);
     expect(next?.clientId).not.toBe(clientId);
   });
 
   it('a client is kept while its issuer has still to be told of an ended grant, since no other client may tell it', async () => {
-    const { home, url, authorizationServer } = await homeInBentWorld();
-    await home.ok(['login', url]);
+    const { home, url, authorizationServer } = await homeInBentWorld({ browser: 'curl' });
+    await startBroker(home);
+    await signIn(home, url);
     const [{ clientId } = { clientId: '' }] = await listed(home);
     const remove = ['register', authorizationServer.issuer, '--remove', `--client-id=${clientId}`];
     const back = authorizationServer.server.on('*', '*', 'destroy');
-    await home.ok(['revoke', url]);
+    await askBroker(home, 'grant.revoke', { resource: url });
     const refused = await home.keyturn(remove);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toMatch(
@@ -165,7 +178,7 @@ describe('a removed client', () => {
 describe('a client that takes the place of another', () => {
   /** A grant of a client that was entered by hand, with this secret. */
   async function enteredHome() {
-    const there = await homeInBentWorld();
+    const there = await homeInBentWorld({ browser: 'curl' });
     const { home, authorizationServer, url } = there;
     const client = { clientId: 'by-hand', authMethod: 'client_secret_basic' } as const;
     const entering = (clientId: string, stdin: string) =>
@@ -175,11 +188,12 @@ describe('a client that takes the place of another', () => {
           stdin,
         },
       );
-    const redirectUri = (await entering('by-hand', secret)).stdout.trim();
+    await startBroker(home);
+    const redirectUri = await enter(home, { ...byHand, issuer: authorizationServer.issuer });
     authorizationServer.addClient({ ...client, secret, redirectUris: [redirectUri] });
-    await home.ok(['allow', 'cli', url]);
-    await home.ok(['login', url]);
-    const token = (await home.ok(['token', url])).trim();
+    await allow(home, 'cli', url);
+    await signIn(home, url);
+    const token = await tokenAt(home, url);
     // A token that its server refused is of no use any more: the next one comes by a refresh.
     const refreshed = () =>
       home.keyturn(['token', url, '--status', '401', '--rejected-stdin', '--no-interaction'], {
@@ -191,7 +205,7 @@ describe('a client that takes the place of another', () => {
 
   it('a client that takes the place of another is refused while a grant needs that one, and entered once none does', async () => {
     const { home, entering, refreshed, ids, url } = await enteredHome();
-    const [grant] = await home.json<{ id: string }[]>('list');
+    const [grant] = await grantsOf(home);
     const refused = await entering('another', 'another-secret-of-mine');
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain(`The client "by-hand" at`);
@@ -201,7 +215,7 @@ describe('a client that takes the place of another', () => {
     expect(await ids()).toEqual(['by-hand']);
     expect(await refreshed()).toMatchObject({ code: 0 });
 
-    await home.ok(['revoke', grant?.id ?? '']);
+    await askBroker(home, 'grant.revoke', { resource: url });
     expect(await entering('another', 'another-secret-of-mine')).toMatchObject({ code: 0 });
     expect(await ids()).toEqual(['another']);
   });
