@@ -3,10 +3,8 @@ import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { newHome, type TestHome } from '../../support/home.ts';
-
-interface Status {
-  unreadable: { file: string; why: string; hint?: string }[];
-}
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { allow, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
 
 const resource = 'https://notes.example/mcp';
 
@@ -16,8 +14,17 @@ describe('a file that can’t be read', () => {
   /** A home that was used and stopped; with a vault that lasts, else there would be no records. */
   async function usedHome(): Promise<TestHome> {
     const home = newHome({ vault: 'keychain' });
-    await home.ok(['allow', 'cli', resource]);
-    await home.ok(['daemon', '--stop']);
+    await startBroker(home);
+    await allow(home, 'cli', resource);
+    await stopBroker(home);
+    return home;
+  }
+
+  /** One without records. */
+  async function stoppedHome(): Promise<TestHome> {
+    const home = newHome();
+    await startBroker(home);
+    await stopBroker(home);
     return home;
   }
 
@@ -29,7 +36,7 @@ describe('a file that can’t be read', () => {
     expect(run).toMatchObject({ code: 7, stdout: '' });
     expect(run.stderr).toContain(`${file} can't be read`);
     expect(run.stderr).toContain('hint: Keyturn left it as it is.');
-    expect((await home.json<Status>('status')).unreadable).toEqual([
+    expect((await askBroker(home, 'status', {})).unreadable).toEqual([
       {
         file,
         why: expect.stringContaining("can't be read"),
@@ -39,7 +46,7 @@ describe('a file that can’t be read', () => {
     expect(await home.ok(['status'])).toContain(`UNREADABLE ${file}`);
     expect(await home.ok(['clients'])).toContain(resource);
     await home.ok(['deny', 'cli', 'https://other.example/mcp']);
-    await home.ok(['daemon', '--stop']);
+    await stopBroker(home);
     expect(readFileSync(file, 'utf8')).toBe(garbage);
   });
 
@@ -57,9 +64,9 @@ describe('a file that can’t be read', () => {
     ]) {
       expect(await home.keyturn(args), args.join(' ')).toMatchObject({ code: 7, stdout: '' });
     }
-    const { unreadable } = await home.json<Status>('status');
+    const { unreadable } = await askBroker(home, 'status', {});
     expect(unreadable.map(({ file }) => file)).toEqual(files);
-    await home.ok(['daemon', '--stop']);
+    await stopBroker(home);
     for (const file of files) expect(readFileSync(file, 'utf8'), file).toBe(garbage);
   });
 
@@ -70,7 +77,7 @@ describe('a file that can’t be read', () => {
     writeFileSync(file, forged);
     // Lists show what stands there; nothing needs the keychain for that.
     expect(await home.ok(['clients'])).toContain('bank.example');
-    expect((await home.json<Status>('status')).unreadable).toEqual([]);
+    expect((await askBroker(home, 'status', {})).unreadable).toEqual([]);
     const run = await home.keyturn(['token', 'https://bank.example/mcp']);
     expect(run).toMatchObject({ code: 7, stdout: '' });
     expect(run.stderr).toContain('its MAC is wrong');
@@ -81,7 +88,7 @@ describe('a file that can’t be read', () => {
     const listed = await home.keyturn(['clients']);
     expect(listed.stdout).toMatch(/^cli +cli +https:\/\/bank.example\/mcp +allow \(does not count\) /m);
     expect(listed.stderr).toContain(`marked entries do not count: ${file} can't be read`);
-    await home.ok(['daemon', '--stop']);
+    await stopBroker(home);
     expect(readFileSync(file, 'utf8')).toBe(forged);
     rmSync(file);
     const without = await home.keyturn(['token', resource, '--no-interaction']);
@@ -98,7 +105,7 @@ describe('a file that can’t be read', () => {
     expect(run).toMatchObject({ code: 7, stdout: '' });
     expect(run.stderr).toContain('a Keyturn before 0.1.0 wrote it');
     expect(run.stderr).toContain('keyturn reset');
-    await home.ok(['daemon', '--stop']);
+    await stopBroker(home);
     expect(readFileSync(file, 'utf8')).toBe(firstFormat);
     expect(await home.ok(['reset', '--yes'])).toContain(file);
     rmSync(file);
@@ -112,7 +119,7 @@ describe('a file that can’t be read', () => {
     ['settings.json', (home: TestHome) => path.join(home.paths.config, 'settings.json')],
     ['home.json', (home: TestHome) => path.join(home.paths.state, 'home.json')],
   ])('an unreadable %s keeps the broker from starting, and is left as it is', async (name, fileOf) => {
-    const home = await usedHome();
+    const home = await stoppedHome();
     writeFileSync(fileOf(home), garbage);
     const run = await home.keyturn(['list']);
     expect(run).toMatchObject({ code: 8, stdout: '' });
@@ -122,12 +129,10 @@ describe('a file that can’t be read', () => {
   });
 
   it('home.json of another home is named, and the home’s broker can be ended all the same', async () => {
-    const home = newHome();
-    await home.ok(['list']);
+    const home = await stoppedHome();
     const file = path.join(home.paths.state, 'home.json');
     const before = readFileSync(file, 'utf8');
     const exchanged = before.replace(/"homeId":"[^"]*"/, `"homeId":"${'x'.repeat(22)}"`);
-    await home.ok(['daemon', '--stop']);
     writeFileSync(file, exchanged);
     const run = await home.keyturn(['list']);
     expect(run).toMatchObject({ code: 8, stdout: '' });
@@ -149,7 +154,7 @@ describe('a file that can’t be read', () => {
   });
 
   it('a refusal of settings with a value nobody knows names the setting', async () => {
-    const home = await usedHome();
+    const home = await stoppedHome();
     const file = path.join(home.paths.config, 'settings.json');
     writeFileSync(file, '{"vault":"shoebox"}');
     const run = await home.keyturn(['list']);
@@ -159,7 +164,7 @@ describe('a file that can’t be read', () => {
   });
 
   it('an owner’s key that others may read opens nothing until its mode is mended', async () => {
-    const home = await usedHome();
+    const home = await stoppedHome();
     const file = path.join(home.paths.config, 'owner.key');
     const key = readFileSync(file, 'utf8');
     chmodSync(file, 0o644);
@@ -176,10 +181,10 @@ describe('a file that can’t be read', () => {
 
 it('status names a grants.json of an older Keyturn once, with what to do, until it is removed', async () => {
   const home = newHome();
-  await home.ok(['list']);
+  await startBroker(home);
   const file = path.join(home.paths.state, 'grants.json');
   writeFileSync(file, '{"version":1,"items":[]}', { mode: 0o600 });
-  expect(await home.json('status')).toMatchObject({ leftover: file, unreadable: [] });
+  expect(await askBroker(home, 'status', {})).toMatchObject({ leftover: file, unreadable: [] });
   const lines = (await home.ok(['status'])).split('\n');
   expect(lines.filter((line) => line.includes(file))).toEqual([expect.stringMatching(/^LEFTOVER /)]);
   expect(lines.join()).toContain('Remove the file, or move it away.');
