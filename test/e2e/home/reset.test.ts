@@ -7,7 +7,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInBentWorld } from '../../support/bent/home.ts';
 import { builtBin } from '../../support/built.ts';
 import { homeOnOwnKeyring } from '../../support/homes/own-keyring-home.ts';
-import { filesBelow, homeInWorld, isAlive, newHome, type TestHome, until } from '../../support/home.ts';
+import { filesBelow, isAlive, newHome, type TestHome, until } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { enter, signIn, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
+import { personsHome } from '../../support/homes/quick-browser.ts';
+import { keepSecret } from '../../support/secrets.ts';
 import { rawItems } from '../../vault/keychain/keyring.ts';
 
 const homeIdOf = (home: TestHome): string =>
@@ -39,19 +43,19 @@ const reset = async (home: TestHome): Promise<Left> =>
 
 describe('keyturn reset', () => {
   it('keyturn reset revokes everything, empties the keychain, removes the files, and says what stays elsewhere', async () => {
-    const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
-    await home.ok(['allow', 'cli', resource]);
-    await home.ok(['token', resource]);
-    await home.ok(['login', resource, '--account', 'work']);
+    const { home, world, resource } = await personsHome({ vault: 'keychain' });
+    await startBroker(home);
+    await signIn(home, resource);
+    await signIn(home, resource, { account: 'work' });
     const elsewhere = 'https://login.example';
-    await home.ok(['register', elsewhere, '--client-id', 'abc', '--client-secret-stdin'], { stdin: 'hush' });
+    await enter(home, { issuer: elsewhere, clientId: 'abc', clientSecret: 'hush' });
     const homeId = homeIdOf(home);
     const owner = JSON.parse(readFileSync(path.join(home.paths.config, 'owner.key'), 'utf8')) as object;
     mkdirSync(path.join(home.paths.config, 'clients'), { mode: 0o700 });
     writeFileSync(path.join(home.paths.config, 'clients', 'editor.key'), JSON.stringify(owner), {
       mode: 0o600,
     });
-    const grants = await home.json<{ id: string }[]>('list');
+    const { grants } = await askBroker(home, 'grant.list', {});
     const records = JSON.parse(readFileSync(path.join(home.paths.state, 'registrations.json'), 'utf8')) as {
       items: { id: string; hasSecret: boolean }[];
     };
@@ -73,7 +77,7 @@ describe('keyturn reset', () => {
     };
     // While an item is rewritten, the vault has its old and its new head.
     await until('one head for each item', async () => (await present()).length === 1 + heads.length);
-    const pid = (await home.brokerPid()) ?? 0;
+    const { pid } = await askBroker(home, 'status', {});
 
     const left = await reset(home);
     expect(left.revoked.map(({ receipt }) => receipt)).toEqual(['confirmed', 'confirmed']);
@@ -90,7 +94,8 @@ describe('keyturn reset', () => {
     // Nothing is there to reset any more, and nothing is started for it.
     expect(await home.keyturn(['reset', '--yes'])).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(filesOf(home)).toEqual([]);
-    expect(await home.json('list')).toEqual([]);
+    await startBroker(home);
+    expect((await askBroker(home, 'grant.list', {})).grants).toEqual([]);
     expect(homeIdOf(home)).not.toBe(homeId);
     await reset(home);
   });
@@ -98,8 +103,17 @@ describe('keyturn reset', () => {
   it('keyturn reset removes each API key, though the list of keys is an older copy that does not name it', async () => {
     const home = newHome({ vault: 'keychain' });
     const list = path.join(home.paths.state, 'keys.json');
-    const setKey = (url: string) =>
-      home.ok(['key', 'set', url, '--unchecked', '--stdin'], { stdin: 'ak_of-this-server' });
+    const value = 'ak_of-this-server';
+    keepSecret('API key', value);
+    const setKey = (resource: string) =>
+      askBroker(home, 'key.set', {
+        resource,
+        header: 'Authorization',
+        scheme: 'Bearer',
+        value,
+        unchecked: true,
+      });
+    await startBroker(home);
     await setKey('https://tickets.example/mcp');
     const older = readFileSync(list);
     await setKey('https://maps.example/mcp');
@@ -110,22 +124,23 @@ describe('keyturn reset', () => {
     const present = async (): Promise<unknown[]> =>
       (await Promise.all(heads.map((account) => items.get(account)))).filter((text) => text !== undefined);
     expect(await present()).toHaveLength(2);
-    await home.ok(['daemon', '--stop']);
+    await stopBroker(home);
     writeFileSync(list, older);
     expect(await reset(home)).toMatchObject({ unreadable: [list] });
     expect(await present()).toEqual([]);
   });
 
   it('keyturn reset asks, and does nothing without a clear yes', async () => {
-    const { home, resource } = await homeInWorld();
-    await home.ok(['login', resource]);
+    const { home, resource } = await personsHome();
+    await startBroker(home);
+    await signIn(home, resource);
     const refused = await home.keyturn(['reset']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain('keyturn reset --yes');
     const denied = await resetAtTerminal(home, 'y');
     expect(denied.code).toBe(130);
     expect(denied.shown).toContain('This revokes the grants (1), forgets the programs');
-    expect(await home.json('list')).toMatchObject([{ state: 'active' }]);
+    expect((await askBroker(home, 'grant.list', {})).grants).toMatchObject([{ state: 'active' }]);
     const done = await resetAtTerminal(home, 'yes');
     expect(done.code).toBe(0);
     expect(done.shown).toContain('confirmed by the issuer');
@@ -133,12 +148,12 @@ describe('keyturn reset', () => {
   });
 
   it('keyturn reset goes on after a crash in its middle, and names what the issuer was never told', async () => {
-    const { home, url, authorizationServer } = await homeInBentWorld();
+    const { home, url, authorizationServer } = await homeInBentWorld({ browser: 'curl' });
     const { server } = authorizationServer;
-    await home.ok(['allow', 'cli', url]);
-    await home.ok(['token', url]);
+    await startBroker(home);
+    await signIn(home, url);
     server.on('POST', '/revoke', 'hang');
-    const pid = (await home.brokerPid()) ?? 0;
+    const { pid } = await askBroker(home, 'status', {});
     const cut = home.start(['reset', '--yes']);
     await until('the issuer is asked', () => server.asked('/revoke', 'POST').length > 0);
     process.kill(pid, 'SIGKILL');
@@ -157,9 +172,10 @@ describe('keyturn reset', () => {
   });
 
   it('keyturn reset keeps a file that can’t be read, and says so', async () => {
-    const { home, resource } = await homeInWorld();
-    await home.ok(['login', resource]);
-    await home.ok(['daemon', '--stop']);
+    const { home, resource } = await personsHome();
+    await startBroker(home);
+    await signIn(home, resource);
+    await stopBroker(home);
     const file = path.join(home.paths.state, 'grants.jsonl');
     writeFileSync(file, `${readFileSync(file, 'utf8')}{"half\n{"remove":"0123456789abcdef"}\n`);
     const { code, stdout } = await home.keyturn(['reset', '--yes']);
@@ -171,7 +187,7 @@ describe('keyturn reset', () => {
   it('keyturn reset refuses if the keychain is locked, and with --yes names what stays', async () => {
     const { keyring, home, world } = await homeOnOwnKeyring();
     const service = `keyturn/${homeIdOf(home)}`;
-    await home.ok(['daemon', '--stop']);
+    await stopBroker(home);
     await keyring.lock();
     const refused = await resetAtTerminal(home, 'yes');
     expect(refused.code).toBe(7);
