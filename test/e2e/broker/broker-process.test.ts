@@ -3,12 +3,10 @@ import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { filesBelow, homeInWorld, isAlive, newHome, processFacts, until } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { allow, killBroker, signIn, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
+import { personsHome } from '../../support/homes/quick-browser.ts';
 import { homeDuringRefresh, refusesNewRequests } from '../../support/homes/refreshing-home.ts';
-
-interface Status {
-  pid: number;
-  vault: string;
-}
 
 describe('in the foreground', () => {
   it('a broker in the foreground runs until it gets a signal to stop, and leaves no socket behind', async () => {
@@ -16,7 +14,7 @@ describe('in the foreground', () => {
     const broker = home.start(['daemon']);
     await broker.says('the broker listens on');
     const socket = path.join(home.paths.run, 'broker.sock');
-    expect((await home.json<Status>('status')).pid).toBe(broker.pid);
+    expect((await askBroker(home, 'status', {})).pid).toBe(broker.pid);
     expect(statSync(socket).mode & 0o777).toBe(0o600);
     expect(statSync(home.paths.run).mode & 0o777).toBe(0o700);
 
@@ -46,7 +44,7 @@ describe('in the foreground', () => {
     expect(second.stderr).toContain('A broker already runs for this home');
     expect(second.stderr).toContain('keyturn daemon --stop');
     expect(second.stderr).toContain('reason: broker_running');
-    expect((await home.json<Status>('status')).pid).toBe(first.pid);
+    expect((await askBroker(home, 'status', {})).pid).toBe(first.pid);
   });
 });
 
@@ -55,9 +53,9 @@ describe('in the middle of something', () => {
     const { home, resource } = await homeInWorld({ browser: 'true' });
     expect(await home.keyturn(['token', resource, '--timeout', '1'])).toMatchObject({ code: 3 });
     expect(await home.keyturn(['login', resource, '--timeout', '10'])).toMatchObject({ code: 3 });
-    const waiting = await home.json<{ kind: string }[]>('pending');
-    expect(new Set(waiting.map(({ kind }) => kind))).toEqual(new Set(['allow', 'login']));
-    const pid = (await home.brokerPid()) ?? 0;
+    const { interactions } = await askBroker(home, 'interaction.list', {});
+    expect(new Set(interactions.map(({ kind }) => kind))).toEqual(new Set(['allow', 'login']));
+    const { pid } = await askBroker(home, 'status', {});
     expect(await home.keyturn(['daemon', '--stop'])).toMatchObject({ code: 0 });
     expect(isAlive(pid)).toBe(false);
   });
@@ -68,17 +66,17 @@ describe('started by a command', () => {
     const home = newHome();
     const runs = await Promise.all(Array.from({ length: 10 }, () => home.keyturn(['list', '--json'])));
     for (const run of runs) expect(run).toMatchObject({ code: 0, stdout: '[]\n' });
-    expect(home.brokers()).toEqual([await home.brokerPid()]);
+    expect(home.brokers()).toEqual([(await askBroker(home, 'status', {})).pid]);
   });
 
   it('a broker that was killed comes back by itself, with what it had on disk', async () => {
     const home = newHome({ vault: 'keychain' });
-    await home.ok(['allow', 'cli', 'https://notes.example/mcp']);
-    const killed = (await home.brokerPid()) ?? 0;
-    process.kill(killed, 'SIGKILL');
-    await until('it is gone', () => !isAlive(killed));
+    await startBroker(home);
+    await allow(home, 'cli', 'https://notes.example/mcp');
+    const { pid: killed } = await askBroker(home, 'status', {});
+    await killBroker(home);
     expect(await home.ok(['clients'])).toContain('https://notes.example/mcp');
-    expect(await home.brokerPid()).not.toBe(killed);
+    expect((await askBroker(home, 'status', {})).pid).not.toBe(killed);
   });
 
   it('a new broker waits for one that is finishing a refresh, so that no rotated token is lost', async () => {
@@ -104,7 +102,7 @@ describe('started by a command', () => {
 
   it('a broker gets of the environment only what is on its list, and never shows a token there or in its arguments', async () => {
     const keyLog = '/nonexistent/keyturn-tls-keys';
-    const { home, resource } = await homeInWorld({
+    const { home, resource } = await personsHome({
       env: {
         NODE_OPTIONS: '--no-warnings',
         NODE_TLS_REJECT_UNAUTHORIZED: '0',
@@ -124,7 +122,7 @@ describe('started by a command', () => {
     });
     await home.ok(['allow', 'cli', resource]);
     const token = (await home.ok(['token', resource])).trim();
-    const { argv, environ } = processFacts((await home.brokerPid()) ?? 0);
+    const { argv, environ } = processFacts((await askBroker(home, 'status', {})).pid);
     const names = environ.map((entry) => entry.split('=', 1)[0] ?? '');
     expect(new Set(names)).toEqual(
       new Set([
@@ -144,31 +142,33 @@ describe('started by a command', () => {
   });
 
   it('a broker keeps the settings that its home was made with, whatever a later environment says', async () => {
-    const { home, resource } = await homeInWorld();
-    await home.ok(['allow', 'cli', resource]);
-    await home.ok(['daemon', '--stop']);
+    const { home, resource } = await personsHome();
+    await startBroker(home);
+    await stopBroker(home);
     const env = { KEYTURN_VAULT: 'keychain', KEYTURN_BROWSER: 'false', NODE_EXTRA_CA_CERTS: undefined };
     await home.ok(['allow', 'cli', resource], { env });
     expect(await home.keyturn(['token', resource], { env })).toMatchObject({ code: 0 });
-    expect((await home.json<Status>('status')).vault).toBe('memory');
-    const { environ } = processFacts((await home.brokerPid()) ?? 0);
+    const { vault, pid } = await askBroker(home, 'status', {});
+    expect(vault).toBe('memory');
+    const { environ } = processFacts(pid);
     expect(
       environ.filter((entry) => /^(KEYTURN_VAULT|KEYTURN_BROWSER|NODE_EXTRA_CA_CERTS)=/.test(entry)),
     ).toEqual([]);
   });
 
   it('a broker forgets what rested on a memory vault when it ends, says so, and signs in anew when allowed', async () => {
-    const { home, world, resource } = await homeInWorld();
-    await home.ok(['allow', 'cli', resource]);
-    await home.ok(['token', resource]);
-    await home.ok(['daemon', '--stop']);
+    const { home, world, resource } = await personsHome();
+    await startBroker(home);
+    await allow(home, 'cli', resource);
+    await signIn(home, resource);
+    await stopBroker(home);
     expect(await home.json('list')).toMatchObject([{ state: 'loginRequired', resource }]);
     expect(await home.keyturn(['token', resource, '--no-interaction'])).toMatchObject({
       code: 3,
       stdout: '',
     });
-    expect(await home.ok(['clients'])).not.toContain(resource);
-    await home.ok(['allow', 'cli', resource]);
+    expect(JSON.stringify(await askBroker(home, 'client.list', {}))).not.toContain(resource);
+    await allow(home, 'cli', resource);
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
     // The registration's proof was in that vault, too.
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 2, registrations: 2 });
