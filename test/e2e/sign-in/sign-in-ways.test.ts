@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { homeInBentWorld, programInBentWorld } from '../../support/bent/home.ts';
 import { newHome, type Running, type TestHome, until } from '../../support/home.ts';
-import { type Question, questionsAt } from '../../support/homes/ask-broker.ts';
+import { askBroker, questionsAt } from '../../support/homes/ask-broker.ts';
+import { allow, enter, signIn, startBroker, tokenAt } from '../../support/homes/owner-acts.ts';
 
 /** The one question that waits, as another process sees it. */
 async function onlyQuestion(home: TestHome, kind: string) {
@@ -15,11 +16,12 @@ async function onlyQuestion(home: TestHome, kind: string) {
 }
 
 describe('login --device', () => {
-  const device = { authorization: { deviceAuthorization: true } };
+  const device = { authorization: { deviceAuthorization: true }, browser: 'curl' } as const;
 
   it('login --device signs in by a code that the person enters elsewhere, and only the person sees the code', async () => {
     const { home, authorizationServer, url } = await homeInBentWorld(device);
-    await home.ok(['allow', 'cli', url]);
+    await startBroker(home);
+    await allow(home, 'cli', url);
     const signingIn = home.start(['login', url, '--device', '--account', 'elsewhere', '--json']);
     const { code, url: page } = await onlyQuestion(home, 'device');
     expect(code).toMatch(/^[A-Z]{4}-[A-Z]{4}$/);
@@ -66,7 +68,7 @@ describe('login --device', () => {
   });
 
   it('login --device is refused if the server does not offer it, with the other way in the hint', async () => {
-    const { home, url } = await homeInBentWorld();
+    const { home, url } = await homeInBentWorld({ browser: 'curl' });
     const run = await home.keyturn(['login', url, '--device']);
     expect(run).toMatchObject({ code: 5, stdout: '' });
     expect(run.stderr).toContain('offers no sign-in on another device');
@@ -77,8 +79,9 @@ describe('login --device', () => {
 
 describe('login --new-client', () => {
   it('login --new-client signs in at a server that has forgotten Keyturn, also while another sign-in waits there', async () => {
-    const { home, authorizationServer, url } = await homeInBentWorld();
-    await home.ok(['login', url]);
+    const { home, authorizationServer, url } = await homeInBentWorld({ browser: 'curl' });
+    await startBroker(home);
+    await signIn(home, url);
     authorizationServer.clients.clear();
     // The browser shows an error page, and comes back from it with nothing.
     const first = home.start(['login', url]);
@@ -90,22 +93,23 @@ describe('login --new-client', () => {
     expect(await first.ended).toMatchObject({ code: 0 });
     expect(await second.ended).toMatchObject({ code: 0 });
     expect(authorizationServer.counts.registrations).toBe(2);
-    const clients = await home.json<{ state?: string }[]>('register', '--list');
-    expect(clients.map(({ state }) => state)).toEqual(['replaced', undefined]);
+    const { registrations } = await askBroker(home, 'registration.list', {});
+    expect(registrations.map(({ state }) => state)).toEqual(['replaced', undefined]);
   });
 });
 
 describe('a client that was entered by hand, where its page shows an error', () => {
   it('if the page of an entered client shows an error, login and pending name the command that enters one, not --new-client', async () => {
-    const { home, authorizationServer, url } = await homeInBentWorld();
+    const { home, authorizationServer, url } = await homeInBentWorld({ browser: 'curl' });
     const { issuer } = authorizationServer;
-    await home.ok(['register', issuer, '--client-id', 'unknown-there']);
+    await startBroker(home);
+    await enter(home, { issuer, clientId: 'unknown-there' });
     const login = home.start(['login', url]);
     await login.says(`keyturn register ${issuer} --client-id ID`);
     const shown = await home.ok(['pending']);
     expect(shown).toContain(`keyturn register ${issuer} --client-id ID`);
     expect(shown).not.toContain('--new-client');
-    await home.ok(['answer', (await onlyQuestion(home, 'login')).id, 'no']);
+    await askBroker(home, 'interaction.answer', { id: (await onlyQuestion(home, 'login')).id, answer: 'no' });
     const run = await login.ended;
     expect(run.code).toBe(5);
     expect(run.stderr).not.toContain('--new-client');
@@ -127,7 +131,7 @@ describe('login --paste', () => {
   }
 
   it('login --paste takes the address that a browser elsewhere ended at, refuses wrong ones before it, and shows none', async () => {
-    const there = await homeInBentWorld();
+    const there = await homeInBentWorld({ browser: 'curl' });
     const { home, url, authorizationServer } = there;
     const { signingIn, address } = await waiting(there);
     signingIn.types('https://evil.example/callback?code=1');
@@ -145,19 +149,19 @@ describe('login --paste', () => {
     expect(run.stderr).not.toContain(code);
     // One visit, which was this test's: no browser was opened.
     expect(authorizationServer.counts).toMatchObject({ authorizations: 1, codesRedeemed: 1 });
-    await home.ok(['allow', 'cli', url]);
-    expect(await home.keyturn(['token', url, '--no-interaction'])).toMatchObject({ code: 0 });
+    await allow(home, 'cli', url);
+    await tokenAt(home, url);
   });
 
   it('login --paste ends by itself when the browser reaches this machine after all, though standard input stays open', async () => {
-    const there = await homeInBentWorld();
+    const there = await homeInBentWorld({ browser: 'curl' });
     const { signingIn, address } = await waiting(there);
     expect((await there.world.fetch(address)).status).toBe(200);
     expect(await signingIn.ended).toMatchObject({ code: 0, stdout: '' });
   });
 
   it('login --paste is cancelled if standard input ends without an address of it', async () => {
-    const { home, url } = await homeInBentWorld();
+    const { home, url } = await homeInBentWorld({ browser: 'curl' });
     const run = await home.keyturn(['login', url, '--paste'], { stdin: '\nnot an address\n' });
     expect(run).toMatchObject({ code: 5, stdout: '' });
     expect(run.stderr).toContain('That is not the address a sign-in ends at');
@@ -172,15 +176,14 @@ describe('login --paste', () => {
     const { url: firstPage, id } = await onlyQuestion(home, 'login');
     const signingIn = home.start(['login', url, '--paste'], { stdinStaysOpen: true });
     await signingIn.says('paste that whole address here:');
-    const waitingNow = await home.json<Question[]>('pending');
-    const own = waitingNow.find((question) => question.id !== id)?.url ?? '';
+    const own = (await questionsAt(home)).find((question) => question.id !== id)?.url ?? '';
     const reply = await world.fetch(own, { redirect: 'manual' });
     signingIn.types(reply.headers.get('location') ?? '');
     const run = await signingIn.ended;
     expect(run.code).toBe(0);
     expect(run.stderr).toContain(own);
     expect(run.stderr).not.toContain(firstPage);
-    await home.ok(['answer', id, 'no']);
+    await askBroker(home, 'interaction.answer', { id, answer: 'no' });
     expect(await other.ended).toMatchObject({ code: 5 });
   });
 
@@ -193,7 +196,13 @@ describe('login --paste', () => {
 
 describe('login --issuer and --account', () => {
   it('login --issuer chooses among several authorization servers, and refuses one that the server does not name', async () => {
-    const { home, world, authorizationServer: first, protectedServer, url } = await homeInBentWorld();
+    const {
+      home,
+      world,
+      authorizationServer: first,
+      protectedServer,
+      url,
+    } = await homeInBentWorld({ browser: 'curl' });
     const second = await world.openAuthorizationServer();
     protectedServer.settings.authorizationServers = [first, second];
     const grant = JSON.parse(await home.ok(['login', url, '--issuer', second.issuer, '--json'])) as unknown;
@@ -207,8 +216,9 @@ describe('login --issuer and --account', () => {
   });
 
   it('login --account keeps two accounts at one server apart, with a token of its own for each', async () => {
-    const { home, authorizationServer, url } = await homeInBentWorld();
-    await home.ok(['allow', 'cli', url]);
+    const { home, authorizationServer, url } = await homeInBentWorld({ browser: 'curl' });
+    await startBroker(home);
+    await allow(home, 'cli', url);
     await home.ok(['login', url, '--account', 'work']);
     authorizationServer.settings.subject = 'bob';
     await home.ok(['login', url, '--account', 'private']);
@@ -220,10 +230,14 @@ describe('login --issuer and --account', () => {
     const unasked = await home.keyturn(['token', url, '--account', 'work', '--no-interaction']);
     expect(unasked).toMatchObject({ code: 3, stdout: '' });
     expect(unasked.stderr).toContain(`keyturn allow cli ${url} --account "work"`);
-    for (const account of ['work', 'private']) await home.ok(['allow', 'cli', url, '--account', account]);
+    for (const account of ['work', 'private']) {
+      const ours = { client: 'cli', resource: url, account, decision: 'allow' } as const;
+      await askBroker(home, 'permission.set', ours);
+    }
     expect(authorizationServer.verify(await tokenOf('work'))?.subject).toBe('alice');
     expect(authorizationServer.verify(await tokenOf('private'))?.subject).toBe('bob');
-    expect(await home.json('list')).toMatchObject([{ account: 'work' }, { account: 'private' }]);
+    const { grants } = await askBroker(home, 'grant.list', {});
+    expect(grants).toMatchObject([{ account: 'work' }, { account: 'private' }]);
   });
 });
 
@@ -232,6 +246,7 @@ describe('client-metadata', () => {
 
   it('client-metadata prints a document by the rules, by which a server then knows Keyturn without registration', async () => {
     const { home, program, authorizationServer, url } = await programInBentWorld({
+      browser: 'curl',
       authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
       env: { KEYTURN_CLIENT_METADATA_URL: clientUrl },
     });
