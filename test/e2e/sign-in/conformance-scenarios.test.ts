@@ -404,8 +404,8 @@ describe('the extensions', () => {
   it('client credentials with a secret: a token without a browser', async () => {
     const { home, program, authorizationServer: server, url } = await open();
     server.addClient({ clientId: 'bot', authMethod: 'client_secret_basic', secret: 'hush' });
-    const args = ['register', server.issuer, '--client-id', 'bot', '--client-secret-stdin'];
-    await home.ok([...args, '--grant', 'client_credentials'], { stdin: 'hush' });
+    const entry = { clientId: 'bot', clientSecret: 'hush', grant: 'client_credentials' } as const;
+    await enter(home, { issuer: server.issuer, ...entry });
     expect((await program.call()).status).toBe(200);
     const [request] = server.server.asked('/token');
     expect(request?.form.get('resource')).toBe(url);
@@ -434,19 +434,9 @@ describe('the extensions', () => {
     provider.addClient({ clientId: 'desk-there', clientIdElsewhere: 'desk' });
     const file = path.join(home.folder, 'id-token');
     writeFileSync(file, `${provider.idToken('desk-there')}\n`, { mode: 0o600 });
-    const args = [
-      'register',
-      server.issuer,
-      '--client-id',
-      'desk',
-      '--client-secret-stdin',
-      '--grant',
-      'id-jag',
-    ];
-    await home.ok(
-      [...args, '--idp', provider.issuer, '--idp-client-id', 'desk-there', '--id-token-file', file],
-      { stdin: 'hush' },
-    );
+    const args = ['register', server.issuer, '--client-id=desk', '--client-secret-stdin', '--grant=id-jag'];
+    const elsewhere = [`--idp=${provider.issuer}`, '--idp-client-id=desk-there', `--id-token-file=${file}`];
+    await home.ok([...args, ...elsewhere], { stdin: 'hush' });
     expect((await program.call()).status).toBe(200);
     const [exchange] = provider.server.asked('/token');
     expect(exchange?.form.get('audience')).toBe(server.issuer);

@@ -6,7 +6,7 @@
  * over before a command has shown its address: a test about what is shown meanwhile takes another browser.
  */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
@@ -30,11 +30,13 @@ export interface Person {
 
 /** Somebody in the test's own process who visits each address that the command gets. Nobody hears how a visit ended. */
 export async function openPerson(visit: (url: string) => Promise<unknown>): Promise<Person> {
+  const meet = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const url = await text(request);
+    response.writeHead(204).end();
+    await visit(url);
+  };
   const server = createServer((request, response) => {
-    void text(request).then((url) => {
-      response.writeHead(204).end();
-      visit(url).catch(() => undefined);
-    });
+    meet(request, response).catch(() => undefined);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
