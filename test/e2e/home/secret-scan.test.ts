@@ -11,7 +11,9 @@ import { homeInBentWorld, LocalProgram, programInBentWorld } from '../../support
 import { json } from '../../support/bent/answer.ts';
 import type { JsonReply } from '../../support/bent/parties.ts';
 import type { RecordedRequest } from '../../support/bent/server.ts';
-import { homeInWorld, type TestHome, until } from '../../support/home.ts';
+import { type TestHome, until } from '../../support/home.ts';
+import { askBroker, questionsAt } from '../../support/homes/ask-broker.ts';
+import { personsHome } from '../../support/homes/quick-browser.ts';
 import { keepSecret, secretsKnown } from '../../support/secrets.ts';
 
 /** Milliseconds. A dozen processes one after another, on a machine that is busy with ten other things. */
@@ -48,7 +50,7 @@ function privateKeyFile(home: TestHome): string {
 
 describe('no secret is found', { timeout: patience }, () => {
   it('no secret is found after sign-in, step-up, rotation, a refused token, failures, revocation and a crash', async () => {
-    const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
+    const { home, world, resource } = await personsHome({ vault: 'keychain' });
     const before = secretsKnown();
     await home.ok(['allow', 'cli', resource]);
     const token = (await home.ok(['token', resource])).trim();
@@ -58,7 +60,7 @@ describe('no secret is found', { timeout: patience }, () => {
     world.failTokenRequests(1);
     await home.keyturn(['token', resource, '--rejected-stdin'], { stdin: token });
     await home.keyturn(['token', resource, '--status', '500', '--rejected-stdin'], { stdin: token });
-    const broker = (await home.brokerPid()) ?? 0;
+    const { pid: broker } = await askBroker(home, 'status', {});
     process.kill(broker, 'SIGABRT');
     await until('it is gone', () => home.brokers().length === 0);
     await lookAround(home);
@@ -70,7 +72,7 @@ describe('no secret is found', { timeout: patience }, () => {
   });
 
   it('no secret is found after servers repeated in their refusals all that they had been told', async () => {
-    const { home, program, authorizationServer, url } = await programInBentWorld();
+    const { home, program, authorizationServer, url } = await programInBentWorld({ browser: 'curl' });
     expect((await program.call()).status).toBe(200);
     authorizationServer.bend.tokenError = echo;
     authorizationServer.bend.tokenAnswer = (reply, request) =>
@@ -93,7 +95,9 @@ describe('no secret is found', { timeout: patience }, () => {
   });
 
   it('no secret is found after metadata repeated a token', async () => {
-    const { home, program, authorizationServer, protectedServer, url } = await programInBentWorld();
+    const { home, program, authorizationServer, protectedServer, url } = await programInBentWorld({
+      browser: 'curl',
+    });
     expect((await program.call()).status).toBe(200);
     const seen = protectedServer.server.requests.map(({ headers }) => headers.authorization ?? '');
     const token = seen.find((header) => header.startsWith('Bearer '))?.slice('Bearer '.length) ?? '';
@@ -116,6 +120,7 @@ describe('no secret is found', { timeout: patience }, () => {
   it('no secret is found after clients were entered with a secret and with a private key', async () => {
     const there = await homeInBentWorld({
       authorization: { authMethods: ['client_secret_post', 'private_key_jwt'] },
+      browser: 'curl',
     });
     const { home, authorizationServer, url } = there;
     const { issuer } = authorizationServer;
@@ -146,13 +151,15 @@ describe('no secret is found', { timeout: patience }, () => {
   });
 
   it('no secret is found after sign-ins by device and by a pasted address, finished and refused', async () => {
-    const { home, world, url } = await homeInBentWorld({ authorization: { deviceAuthorization: true } });
+    const { home, world, url } = await homeInBentWorld({
+      authorization: { deviceAuthorization: true },
+      browser: 'curl',
+    });
     const device = home.start(['login', url, '--device', '--timeout', '10']);
     expect((await device.ended).code).toBe(3);
     const pasting = home.start(['login', url, '--paste'], { stdinStaysOpen: true });
     await pasting.says('paste that whole address here:');
-    const waiting = await home.json<{ url?: string }[]>('pending');
-    const question = waiting.find(({ url: page }) => page?.includes('redirect_uri='));
+    const question = (await questionsAt(home)).find(({ url: page }) => page?.includes('redirect_uri='));
     const reply = await world.fetch(question?.url ?? '', { redirect: 'manual' });
     const address = new URL(reply.headers.get('location') ?? '');
     const foreign = new URL(address);
