@@ -2,9 +2,12 @@
  * Tokens that are bound to a key (RFC 9449): every way in which programs reach a server that takes no others, and what a
  * stolen token is worth. Both servers want nonces.
  */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { ProofKey } from '../../../src/oauth/client/proof-key.ts';
-import { homeInWorld, newHome } from '../../support/home.ts';
+import { newHome } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { allow, signIn, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
+import { openPerson, personsHome } from '../../support/homes/quick-browser.ts';
 import { newSoftwareKey } from '../../../src/signing/base/software-key.ts';
 import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
 import { keyturnPy, pythonProgram } from '../../support/processes/python.ts';
@@ -19,10 +22,10 @@ const issuing = { takesBoundTokens: true };
 
 describe('a server that takes bound tokens only', () => {
   it('serves a program of the library through refresh, step-up and a restart of the broker', async () => {
-    const { home, world, resource } = await homeInWorld({ issuing, vault: 'keychain' });
-    await home.ok(['list']);
+    const { home, world, resource } = await personsHome({ issuing, vault: 'keychain' });
+    await startBroker(home);
     await paired(home, 'notes-app');
-    await home.ok(['allow', 'notes-app', resource]);
+    await allow(home, 'notes-app', resource);
     const connection = await connect({ name: 'notes-app', env: home.env });
     const fetch = createFetch(connection, { resource, fetch: world.fetch, interaction: 'allow' });
     expect(await useNotebook(world, { fetch })).toContain('alice');
@@ -36,19 +39,19 @@ describe('a server that takes bound tokens only', () => {
     expect(world.counts().authorizationServer).toMatchObject({ codeExchanges: 2 });
 
     // The key comes back from the vault: the refresh token is worth nothing without it.
-    await home.ok(['daemon', '--stop']);
-    await home.ok(['list']);
+    await stopBroker(home);
+    await startBroker(home);
     expect(await useNotebook(world, { fetch })).toContain('alice');
     expect(world.counts().authorizationServer).toMatchObject({ codeExchanges: 2, refreshes: 2 });
-    expect(await home.json('list')).toMatchObject([{ tokenType: 'DPoP' }]);
+    expect((await askBroker(home, 'grant.list', {})).grants).toMatchObject([{ tokenType: 'DPoP' }]);
     connection.close();
   });
 
   it('serves clients behind the bridge and behind a proxy, which see neither token nor proof', async () => {
-    const { home, world, resource } = await homeInWorld({ issuing });
-    await home.ok(['list']);
+    const { home, world, resource } = await personsHome({ issuing });
+    await startBroker(home);
     await paired(home, 'an-editor');
-    await home.ok(['allow', 'an-editor', resource]);
+    await allow(home, 'an-editor', resource);
     const { client, output } = await clientOf(home, resource, '--as', 'an-editor');
     expect(JSON.stringify(await client.callTool({ name: 'list-notes' }))).toContain('alice');
     world.expireAccessTokens();
@@ -59,15 +62,16 @@ describe('a server that takes bound tokens only', () => {
     const url = (await home.ok(['proxy', 'add', resource])).trim();
     const asking = call(url, { accept: 'application/json, text/event-stream' });
     const { id } = await nextCard(home);
-    await home.ok(['answer', id, 'yes']);
+    await askBroker(home, 'interaction.answer', { id, answer: 'yes' });
     const answer = await asking;
     expect(answer.status).toBe(200);
     expect([...answer.headers.keys()]).not.toContain('dpop-nonce');
   });
 
   it('is out of reach for a program that gets a fixed header or variable, and the refusal names the ways that work', async () => {
-    const { home, resource } = await homeInWorld({ issuing });
-    await home.ok(['allow', 'cli', resource]);
+    const { home, resource } = await personsHome({ issuing });
+    await startBroker(home);
+    await allow(home, 'cli', resource);
     const plain = await home.keyturn(['token', resource]);
     expect(plain).toMatchObject({ code: 0, stderr: expect.stringContaining('is bound to a key (DPoP)') });
     for (const args of [
@@ -115,10 +119,10 @@ with keyturn.connect("notes-py") as broker:
 
 describe('a program for Python', () => {
   it('reaches a server that takes bound tokens only, with headers for each request', async () => {
-    const { home, world, resource } = await homeInWorld({ issuing });
-    await home.ok(['list']);
+    const { home, world, resource } = await personsHome({ issuing });
+    await startBroker(home);
     await paired(home, 'notes-py');
-    await home.ok(['allow', 'notes-py', resource]);
+    await allow(home, 'notes-py', resource);
     expect(await pythonProgram(python, [resource, world.caFile], home.env)).toEqual({
       code: 0,
       stdout: 'DPoP 401 200\nresource_mismatch False\n',
@@ -134,8 +138,10 @@ describe('a program for Python', () => {
 
 describe('a stolen token', () => {
   it('is refused by the protected server without a proof of its key, whether or not the thief reaches the socket', async () => {
-    const { home, world, resource } = await homeInWorld({ issuing });
-    await home.ok(['allow', 'cli', resource]);
+    const { home, world, resource } = await personsHome({ issuing });
+    await startBroker(home);
+    await allow(home, 'cli', resource);
+    await signIn(home, resource);
     const { access_token: token, tokenId } = JSON.parse(
       await home.ok(['token', resource, '--json']),
     ) as Record<string, string>;
@@ -173,11 +179,15 @@ describe('a stolen token', () => {
 
 describe('two brokers of one person', () => {
   it('have keys of their own: neither proves for the other’s token, and what one revokes leaves the other signed in', async () => {
-    const { home, world, resource } = await homeInWorld({ issuing });
-    const homes = [home, newHome({ world })];
+    const { home, world, resource } = await personsHome({ issuing });
+    const person = await openPerson((url) => world.signIn(url));
+    onTestFinished(() => person.close());
+    const homes = [home, newHome({ world, browser: person.command })];
     const tokens = await Promise.all(
       homes.map(async (each) => {
-        await each.ok(['allow', 'cli', resource]);
+        await startBroker(each);
+        await allow(each, 'cli', resource);
+        await signIn(each, resource);
         return JSON.parse(await each.ok(['token', resource, '--json'])) as Record<string, string>;
       }),
     );
@@ -193,7 +203,7 @@ describe('two brokers of one person', () => {
     expect(await statusWith(world, crossed)).toBe(401);
     for (const headers of proven) expect(await statusWith(world, headers)).toBe(200);
 
-    await home.ok(['revoke', resource]);
+    await askBroker(home, 'grant.revoke', { resource });
     world.expireAccessTokens();
     const old = { stdin: tokens[1]?.['access_token'] ?? '' };
     await homes[1]?.ok(['token', resource, '--rejected-stdin'], old);

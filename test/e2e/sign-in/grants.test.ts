@@ -1,20 +1,23 @@
 /** What the user sees and ends: login, list, clients, status, revoke; and a registration of the user's own. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { filesBelow, homeInWorld } from '../../support/home.ts';
+import { filesBelow } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { allow, signIn, startBroker, tokenAt } from '../../support/homes/owner-acts.ts';
+import { personsHome } from '../../support/homes/quick-browser.ts';
 import { verdictOn } from '../../support/servers/notebook.ts';
 import { freeRedirect } from '../../support/servers/port.ts';
 import type { TestWorld } from '../../support/world.ts';
 
 describe('a grant', () => {
   it('a grant is made by login, and shown as text and as JSON, never with a token', async () => {
-    const { home, world, resource } = await homeInWorld();
+    const { home, world, resource } = await personsHome();
     const { issuer } = world.authorizationServer;
     expect(await home.keyturn(['list'])).toMatchObject({ code: 0, stdout: '' });
     const login = JSON.parse(await home.ok(['login', resource, '--account', 'work', '--json'])) as unknown;
     expect(login).toMatchObject({ resource, issuer, account: 'work', scope: 'notes:read', state: 'active' });
 
-    await home.ok(['allow', 'cli', resource]);
+    await allow(home, 'cli', resource);
     const token = (await home.ok(['token', resource, '--account', 'work'])).trim();
     const text = await home.ok(['list']);
     const [header = '', row = ''] = text.split('\n');
@@ -27,15 +30,18 @@ describe('a grant', () => {
   });
 
   it('a grant ends with a receipt from its issuer, and what was handed out ends with it', async () => {
-    const { home, world, resource } = await homeInWorld();
-    await home.ok(['allow', 'cli', resource]);
-    const token = (await home.ok(['token', resource])).trim();
+    const { home, world, resource } = await personsHome();
+    await startBroker(home);
+    await allow(home, 'cli', resource);
+    await signIn(home, resource);
+    const token = await tokenAt(home, resource);
     expect(await home.ok(['revoke', resource])).toBe(
       `${resource} at ${world.authorizationServer.issuer}: confirmed by the issuer\n`,
     );
     expect((await verdictOn(world, token)).status).toBe(401);
     expect(world.counts().authorizationServer.revocations).toBeGreaterThan(0);
-    expect(await home.json('list')).toMatchObject([{ state: 'revoked', receipt: 'confirmed' }]);
+    const { grants } = await askBroker(home, 'grant.list', {});
+    expect(grants).toMatchObject([{ state: 'revoked', receipt: 'confirmed' }]);
 
     const refused = await home.keyturn(['token', resource]);
     expect(refused).toMatchObject({ code: 3, stdout: '' });
@@ -49,54 +55,64 @@ describe('a grant', () => {
       stderr: expect.stringContaining('nothing was left to revoke'),
     });
 
-    await home.ok(['login', resource]);
+    await signIn(home, resource);
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
   });
 
   it('a grant is not called missing if only the account is mistyped: the refusal names the accounts', async () => {
-    const { home, resource } = await homeInWorld();
-    await home.ok(['login', resource, '--account', 'work']);
-    const [grant] = await home.json<{ id: string }[]>('list');
-    for (const command of ['explain', 'revoke']) {
-      for (const named of [resource, `${resource}/`, grant?.id ?? '']) {
-        const run = await home.keyturn([command, named, '--account', 'wrok']);
-        expect(run).toMatchObject({ code: 2, stdout: '' });
-        expect(run.stderr).toMatch(
-          /No grant for "[^"]+" has the account "wrok"\.\n {2}hint: The accounts there: "work"\.\n/,
-        );
-      }
+    const { home, resource } = await personsHome();
+    await startBroker(home);
+    const grant = await signIn(home, resource, { account: 'work' });
+    for (const [command, named] of [
+      ['explain', resource],
+      ['explain', `${resource}/`],
+      ['explain', grant.id],
+      ['revoke', resource],
+    ] as const) {
+      const run = await home.keyturn([command, named, '--account', 'wrok']);
+      expect(run).toMatchObject({ code: 2, stdout: '' });
+      expect(run.stderr).toMatch(
+        /No grant for "[^"]+" has the account "wrok"\.\n {2}hint: The accounts there: "work"\.\n/,
+      );
+    }
+    for (const named of [{ resource: `${resource}/` }, { grant: grant.id }]) {
+      const revoking = askBroker(home, 'grant.revoke', { ...named, account: 'wrok' });
+      await expect(revoking).rejects.toMatchObject({ hint: 'The accounts there: "work".' });
     }
     expect(await home.ok(['revoke', resource, '--account', 'work'])).toContain('confirmed');
   });
 
   it('a grant is ended by its id too, or by the beginning of it', async () => {
-    const { home, resource } = await homeInWorld();
-    await home.ok(['login', resource]);
-    const [grant] = await home.json<{ id: string }[]>('list');
+    const { home, resource } = await personsHome();
+    await startBroker(home);
+    const grant = await signIn(home, resource);
     for (const command of ['explain', 'revoke']) {
-      const mistyped = await home.keyturn([command, `${grant?.id.slice(0, 6)}x`]);
+      const mistyped = await home.keyturn([command, `${grant.id.slice(0, 6)}x`]);
       expect(mistyped).toMatchObject({ code: 2, stdout: '' });
       expect(mistyped.stderr).toContain(
         'hint: An id is 16 hexadecimal digits, as `keyturn list` shows them;',
       );
-      expect(mistyped.stderr).toContain(`There is ${grant?.id} (${resource}, account `);
+      expect(mistyped.stderr).toContain(`There is ${grant.id} (${resource}, account `);
     }
-    const typed = (grant?.id ?? '').slice(0, 6);
+    const typed = grant.id.slice(0, 6);
     const receipts = JSON.parse(await home.ok(['revoke', typed, '--json'])) as unknown;
-    expect(receipts).toMatchObject([{ id: grant?.id, resource, receipt: 'confirmed' }]);
+    expect(receipts).toMatchObject([{ id: grant.id, resource, receipt: 'confirmed' }]);
     expect(await home.keyturn(['revoke', '0123456789abcdef'])).toMatchObject({ code: 2, stdout: '' });
   });
 
   it('a grant wants a new sign-in when the issuer ended it, and says so to a caller that can’t', async () => {
-    const { home, world, resource } = await homeInWorld();
-    await home.ok(['allow', 'cli', resource]);
-    const old = await home.ok(['token', resource]);
+    const { home, world, resource } = await personsHome();
+    await startBroker(home);
+    await allow(home, 'cli', resource);
+    await signIn(home, resource);
+    const old = await tokenAt(home, resource);
     world.endGrants();
     const args = ['token', resource, '--rejected-stdin', '--no-interaction'];
     const refused = await home.keyturn(args, { stdin: old });
     expect(refused).toMatchObject({ code: 3, stdout: '' });
     expect(refused.stderr).toContain(`keyturn login ${resource}`);
-    expect(await home.json('list')).toMatchObject([{ state: 'loginRequired' }]);
+    const { grants } = await askBroker(home, 'grant.list', {});
+    expect(grants).toMatchObject([{ state: 'loginRequired' }]);
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 2, registrations: 1 });
   });
@@ -104,7 +120,7 @@ describe('a grant', () => {
 
 describe('the overviews', () => {
   it('the overviews show the programs with their permissions, and the broker with its settings', async () => {
-    const { home, resource } = await homeInWorld();
+    const { home, resource } = await personsHome();
     await home.ok(['allow', 'cli', resource, '--scope', 'notes:read', '--for', '8h']);
     await home.ok(['deny', 'cli', 'https://other.example/mcp']);
     const clients = await home.ok(['clients']);
@@ -129,7 +145,7 @@ describe('the overviews', () => {
 
 describe('a registration of the user’s own', () => {
   it('an entered registration is used in place of a new one, and its secret is in no file', async () => {
-    const { home, world, resource } = await homeInWorld();
+    const { home, world, resource } = await personsHome();
     const redirectUri = await freeRedirect();
     const { clientId, clientSecret } = await confidentialClient(world, redirectUri);
     const { issuer } = world.authorizationServer;
@@ -139,8 +155,9 @@ describe('a registration of the user’s own', () => {
     );
     expect(printed).toBe(`${redirectUri}\n`);
 
-    await home.ok(['allow', 'cli', resource]);
-    const token = (await home.ok(['token', resource])).trim();
+    await allow(home, 'cli', resource);
+    await signIn(home, resource);
+    const token = await tokenAt(home, resource);
     expect((await verdictOn(world, token)).status).toBe(200);
     const fresh = (await home.ok(['token', resource, '--rejected-stdin'], { stdin: token })).trim();
     expect((await verdictOn(world, fresh)).status).toBe(200);
@@ -152,7 +169,7 @@ describe('a registration of the user’s own', () => {
   });
 
   it('an entered registration is refused with a redirect URI that no program on this machine can serve', async () => {
-    const { home, world } = await homeInWorld();
+    const { home, world } = await personsHome();
     const run = await home.keyturn([
       'register',
       world.authorizationServer.issuer,
