@@ -5,19 +5,25 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { keychainVault } from '../../../src/vault/keychain/keychain.ts';
 import { openHeadless } from '../../support/homes/desk-home.ts';
 import { homeOnOwnKeyring } from '../../support/homes/own-keyring-home.ts';
-import { homeInWorld, newHome } from '../../support/home.ts';
+import { newHome } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { allow, signIn, startBroker, stopBroker, tokenAt, unlock } from '../../support/homes/owner-acts.ts';
+import { personsHome } from '../../support/homes/quick-browser.ts';
 import { verdictOn } from '../../support/servers/notebook.ts';
 
 describe('the keychain', () => {
   it('the keychain keeps a grant over a restart: no second sign-in, one refresh, and the rotated token is kept again', async () => {
-    const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
-    await home.ok(['allow', 'cli', resource]);
-    const first = await home.ok(['token', resource]);
+    const { home, world, resource } = await personsHome({ vault: 'keychain' });
+    await startBroker(home);
+    await allow(home, 'cli', resource);
+    await signIn(home, resource);
+    const first = await tokenAt(home, resource);
     for (const restart of [1, 2]) {
-      await home.ok(['daemon', '--stop']);
-      const token = await home.ok(['token', resource, '--no-interaction']);
+      await stopBroker(home);
+      await startBroker(home);
+      const token = await tokenAt(home, resource);
       expect(token).not.toBe(first);
-      expect((await verdictOn(world, token.trim())).status).toBe(200);
+      expect((await verdictOn(world, token)).status).toBe(200);
       expect(world.counts().authorizationServer).toMatchObject({
         signIns: 1,
         registrations: 1,
@@ -38,13 +44,12 @@ describe('the keychain', () => {
     await keyring.restartUnlocked();
     // Programs leave a locked keychain alone for a while; a person asks it at once.
     await home.ok(['unlock']);
-    const token = await home.ok(['token', resource, '--no-interaction']);
-    expect((await verdictOn(world, token.trim())).status).toBe(200);
+    expect((await verdictOn(world, await tokenAt(home, resource))).status).toBe(200);
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1, refreshReuses: 0 });
   });
 
   it('an absent keychain refuses before any sign-in, and nothing else takes its place', async () => {
-    const { home, world, resource } = await homeInWorld({
+    const { home, world, resource } = await personsHome({
       env: { KEYTURN_VAULT: 'keychain', DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' },
     });
     for (const command of ['allow cli', 'token']) {
@@ -60,9 +65,9 @@ describe('the keychain', () => {
     // The way that the hint names works, one hint after the other.
     const { stderr } = await home.keyturn(['settings', 'vault', 'sealed-file']);
     expect(stderr).toContain('keyturn unlock');
-    expect(await home.json('status')).toMatchObject({ vault: 'sealed-file' });
-    await home.ok(['unlock', '--passphrase-stdin'], { stdin: 'correct horse battery\n' });
-    await home.ok(['allow', 'cli', resource]);
+    expect(await askBroker(home, 'status', {})).toMatchObject({ vault: 'sealed-file' });
+    await unlock(home, 'correct horse battery');
+    await allow(home, 'cli', resource);
     await home.ok(['token', resource]);
   });
 

@@ -5,6 +5,8 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { homeInBentWorld, programInBentWorld } from '../../support/bent/home.ts';
 import { filesBelow, newHome, type TestHome } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { allow, enter, signIn } from '../../support/homes/owner-acts.ts';
 import { freeRedirect } from '../../support/servers/port.ts';
 
 /** A file in the home's folder, 0600. */
@@ -36,7 +38,7 @@ describe('register', () => {
   it.each(['client_secret_basic', 'client_secret_post'] as const)(
     'keyturn register enters a client that authenticates by %s, and keeps its secret out of sight',
     async (authMethod) => {
-      const { home, authorizationServer, url } = await homeInBentWorld();
+      const { home, authorizationServer, url } = await homeInBentWorld({ browser: 'curl' });
       const redirectUri = await freeRedirect();
       const { clientId } = authorizationServer.addClient({ authMethod, secret, redirectUris: [redirectUri] });
       const printed = await home.ok(
@@ -53,7 +55,7 @@ describe('register', () => {
         { stdin: secret },
       );
       expect(printed).toBe(`${redirectUri}\n`);
-      await home.ok(['login', url]);
+      await signIn(home, url);
       const [request] = authorizationServer.server.asked('/token');
       const isBasic = request?.headers.authorization?.startsWith('Basic ') ?? false;
       expect(isBasic).toBe(authMethod === 'client_secret_basic');
@@ -66,6 +68,7 @@ describe('register', () => {
   it('keyturn register sends a secret as the server offers it if --auth-method is left out', async () => {
     const { home, authorizationServer, url } = await homeInBentWorld({
       authorization: { authMethods: ['client_secret_post'] },
+      browser: 'curl',
     });
     const redirectUri = await freeRedirect();
     const client = { clientId: 'abc', authMethod: 'client_secret_post', secret, redirectUris: [redirectUri] };
@@ -73,12 +76,12 @@ describe('register', () => {
     const { issuer } = authorizationServer;
     const args = ['register', issuer, '--client-id', 'abc', '--client-secret-stdin'];
     await home.ok([...args, '--redirect-uri', redirectUri], { stdin: `${secret}\n` });
-    await home.ok(['login', url]);
+    await signIn(home, url);
     expect(authorizationServer.server.asked('/token')[0]?.form.get('client_secret')).toBe(secret);
   });
 
   it('keyturn register enters a client with a private key, which signs each token request and stays in the vault', async () => {
-    const { home, authorizationServer, url } = await homeInBentWorld();
+    const { home, authorizationServer, url } = await homeInBentWorld({ browser: 'curl' });
     const { pem, jwk } = newKey();
     const redirectUri = await freeRedirect();
     const client = {
@@ -101,7 +104,7 @@ describe('register', () => {
       '--redirect-uri',
       redirectUri,
     ]);
-    await home.ok(['login', url]);
+    await signIn(home, url);
     expect(authorizationServer.counts).toMatchObject({ registrations: 0, codesRedeemed: 1 });
     expectHidden(home, pem.split('\n')[1] ?? '', [file]);
   });
@@ -146,17 +149,17 @@ describe('register', () => {
 
   it('keyturn register says which client it takes the place of', async () => {
     const home = newHome();
-    const enter = (clientId: string) =>
+    const entered = (clientId: string) =>
       home.keyturn(['register', 'https://login.example', '--client-id', clientId]);
-    expect(await enter('one')).toMatchObject({
+    expect(await entered('one')).toMatchObject({
       code: 0,
       stderr: expect.not.stringContaining('replaces'),
     });
-    expect(await enter('two')).toMatchObject({
+    expect(await entered('two')).toMatchObject({
       code: 0,
       stderr: expect.stringContaining('replaces the client "one". Keyturn has forgotten that one'),
     });
-    expect(await enter('two')).toMatchObject({
+    expect(await entered('two')).toMatchObject({
       code: 0,
       stderr: expect.stringContaining('replaces the client that was entered for "two" before'),
     });
@@ -184,7 +187,7 @@ describe('register', () => {
 
 describe('a client that needs no person', () => {
   it('a client that needs no person gets tokens by its own secret, again when one is refused, and opens no browser', async () => {
-    const { home, program, authorizationServer, url } = await programInBentWorld();
+    const { home, program, authorizationServer, url } = await programInBentWorld({ browser: 'curl' });
     const { issuer } = authorizationServer;
     authorizationServer.addClient({
       clientId: 'bot',
@@ -207,7 +210,7 @@ describe('a client that needs no person', () => {
   });
 
   it('a client that needs no person needs a permission like any other', async () => {
-    const { home, authorizationServer, url } = await homeInBentWorld();
+    const { home, authorizationServer, url } = await homeInBentWorld({ browser: 'curl' });
     authorizationServer.addClient({ clientId: 'bot', authMethod: 'client_secret_basic', secret: 'hush' });
     const args = ['register', authorizationServer.issuer, '--client-id', 'bot', '--client-secret-stdin'];
     await home.ok([...args, '--grant', 'client_credentials'], { stdin: 'hush' });
@@ -216,7 +219,7 @@ describe('a client that needs no person', () => {
   });
 
   it('a client that needs no person gets tokens by an identity assertion, from an ID token read from its file at each use', async () => {
-    const { home, world, program, authorizationServer, url } = await programInBentWorld();
+    const { home, world, program, authorizationServer, url } = await programInBentWorld({ browser: 'curl' });
     const provider = await world.openAuthorizationServer();
     authorizationServer.settings.identityProviders = [provider];
     authorizationServer.addClient({ clientId: 'desk', authMethod: 'client_secret_post', secret: 'hush' });
@@ -260,13 +263,13 @@ describe('a client that needs no person', () => {
   });
 
   it('a client that needs no person gets tokens of two servers by one sign-in of the person at the company', async () => {
-    const { home, world, program, authorizationServer, url } = await programInBentWorld();
+    const { home, world, program, authorizationServer, url } = await programInBentWorld({ browser: 'curl' });
     const provider = await world.openAuthorizationServer({ issuerPath: '/company', resourceRequired: false });
     const second = await world.openAuthorizationServer();
     const other = await world.openProtectedServer({ authorizationServers: [second] });
     const redirectUri = await freeRedirect();
     provider.addClient({ clientId: 'desk-there', clientIdElsewhere: 'desk', redirectUris: [redirectUri] });
-    await home.ok(['register', provider.issuer, '--client-id=desk-there', `--redirect-uri=${redirectUri}`]);
+    await enter(home, { issuer: provider.issuer, clientId: 'desk-there', redirectUri });
     for (const server of [authorizationServer, second]) {
       server.settings.identityProviders = [provider];
       server.addClient({ clientId: 'desk', authMethod: 'client_secret_basic', secret: 'hush' });
@@ -277,9 +280,9 @@ describe('a client that needs no person', () => {
     expect(before).toMatchObject({ code: 3, stdout: '' });
     expect(before.stderr).toContain(`keyturn login ${provider.issuer}`);
 
-    await home.ok(['login', provider.issuer]);
+    await signIn(home, provider.issuer);
     expect(await program.call()).toMatchObject({ status: 200 });
-    await home.ok(['allow', 'cli', other.url]);
+    await allow(home, 'cli', other.url);
     expect(await home.keyturn(['token', other.url, '--no-interaction'])).toMatchObject({
       code: 0,
       stderr: '',
@@ -287,7 +290,7 @@ describe('a client that needs no person', () => {
     expect(provider.counts).toMatchObject({ authorizations: 1, tokenExchanges: 2, registrations: 0 });
     expect(provider.server.asked('/authorize')[0]?.query.has('resource')).toBe(false);
 
-    await home.ok(['revoke', provider.issuer]);
+    await askBroker(home, 'grant.revoke', { resource: provider.issuer });
     const after = await home.keyturn(['token', other.url, '--no-interaction']);
     expect(after).toMatchObject({ code: 3, stdout: '' });
     expect(after.stderr).toContain(`keyturn login ${provider.issuer}`);
