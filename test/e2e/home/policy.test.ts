@@ -5,7 +5,9 @@ import { userInfo } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { homeInBentWorld } from '../../support/bent/home.ts';
-import { homeInWorld } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { allow, signIn, stopBroker, tokenAt } from '../../support/homes/owner-acts.ts';
+import { personsHome } from '../../support/homes/quick-browser.ts';
 import { pairedProgram, library } from '../../support/processes/program.ts';
 import { freeRedirect } from '../../support/servers/port.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -39,10 +41,10 @@ function administered() {
 
 it('a policy takes away servers, issuers, programs and features, also what was allowed before, and narrowing goes on', async () => {
   const { launcher, set } = administered();
-  const { home, world, resource } = await homeInWorld({ vault: 'keychain', launcher });
+  const { home, world, resource } = await personsHome({ vault: 'keychain', launcher });
   /** A new broker, which reads this policy. */
   const under = async (policy: object): Promise<void> => {
-    await home.ok(['daemon', '--stop']);
+    await stopBroker(home);
     set(policy);
     await home.ok(['list']);
   };
@@ -52,21 +54,22 @@ it('a policy takes away servers, issuers, programs and features, also what was a
     expect(run.stderr).toContain('policy_refused');
   };
   await home.ok(['allow', 'cli', resource]);
-  await home.ok(['token', resource]);
+  await signIn(home, resource);
   const agent = await pairedProgram(home, 'agent');
-  await home.ok(['allow', 'agent', resource]);
+  await allow(home, 'agent', resource);
   await agent.getToken({ resource, interaction: 'allow' });
   expect(await home.ok(['status'])).not.toContain('\npolicy');
-  await home.ok(['override', resource, 'audience', 'on']);
+  await askBroker(home, 'override.set', { server: resource, name: 'audience', on: true });
 
   await under({
     resources: ['https://*.corp.example'],
     off: ['proxies', 'forwards', 'apiKeys', 'delegation', 'moving', 'overrides'],
   });
-  expect(await home.ok(['status'])).toContain(
+  const status = await home.ok(['status']);
+  expect(status).toContain(
     'policy     /etc/keyturn/policy.json\n           servers: https://*.corp.example\n',
   );
-  expect(await home.ok(['status'])).toContain('audience (switched off by your administrator)');
+  expect(status).toContain('audience (switched off by your administrator)');
   expect(await home.ok(['list'])).toContain('switched off by your administrator');
   expect(await home.ok(['explain', resource])).toContain(
     'not refreshed, and no program gets its tokens (policy_refused)',
@@ -99,7 +102,7 @@ it('a policy takes away servers, issuers, programs and features, also what was a
   expect(world.counts().authorizationServer.registrations).toBe(registrations);
 
   await under({ programs: ['cli'] });
-  await home.ok(['token', resource]);
+  await tokenAt(home, resource);
   await expect(agent.getToken({ resource })).rejects.toMatchObject({ reason: 'policy_refused' });
   const { pair } = await library();
   await expect(pair({ name: 'other', env: home.env, onCode: () => undefined })).rejects.toMatchObject({
@@ -114,10 +117,10 @@ it('a policy takes away servers, issuers, programs and features, also what was a
 
 it('a policy that is not understood, or that others can change, keeps the broker from starting', async () => {
   const { launcher, set, file, openFolder } = administered();
-  const { home } = await homeInWorld({ launcher });
-  const refuses = async (text: string): Promise<void> => {
-    expect(await home.keyturn(['list'])).toMatchObject({
-      code: 8,
+  const { home } = await personsHome({ launcher });
+  const refuses = async (text: string, command = 'daemon', code = 7): Promise<void> => {
+    expect(await home.keyturn([command])).toMatchObject({
+      code,
       stderr: expect.stringMatching(new RegExp(`policy can’t be used: .*${text}`)),
     });
   };
@@ -143,9 +146,10 @@ it('a policy that is not understood, or that others can change, keeps the broker
   await refuses('it can’t be read');
   set({});
   await home.ok(['list']);
-  await home.ok(['daemon', '--stop']);
+  await stopBroker(home);
   openFolder();
-  await refuses('others than root can change it');
+  // A command that finds no broker and can start none says the same.
+  await refuses('others than root can change it', 'list', 8);
   // Whoever can write the folder can take the file away.
   rmSync(file);
   await refuses('others than root can change it');
@@ -153,7 +157,7 @@ it('a policy that is not understood, or that others can change, keeps the broker
 
 it('a policy’s client is used at its issuer, where none is registered, and a permission ends when the policy says', async () => {
   const { launcher, set } = administered();
-  const { home, authorizationServer, url } = await homeInBentWorld({ launcher });
+  const { home, authorizationServer, url } = await homeInBentWorld({ launcher, browser: 'curl' });
   const redirectUri = await freeRedirect();
   const { clientId } = authorizationServer.addClient({ authMethod: 'none', redirectUris: [redirectUri] });
   const { issuer } = authorizationServer;
@@ -164,8 +168,8 @@ it('a policy’s client is used at its issuer, where none is registered, and a p
   expect(new URLSearchParams(request?.body).get('client_id')).toBe(clientId);
 
   await home.ok(['allow', 'cli', url, '--for', '2d']);
-  await home.ok(['token', url]);
-  const { clients } = await home.json<{ clients: { permissions: { until: number }[] }[] }>('clients');
+  await tokenAt(home, url);
+  const { clients } = await askBroker(home, 'client.list', {});
   const [cli] = clients;
   const left = (cli?.permissions[0]?.until ?? 0) - Date.now() / 1000;
   expect(left).toBeGreaterThan(3000);
