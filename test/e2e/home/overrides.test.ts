@@ -4,6 +4,8 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { homeInBentWorld } from '../../support/bent/home.ts';
 import { newHome } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { signIn } from '../../support/homes/owner-acts.ts';
 
 /** Metadata that says nothing about PKCE. */
 function withoutPkce(document: Readonly<Record<string, unknown>>): unknown {
@@ -44,7 +46,7 @@ describe('override', () => {
   it.each(rules)(
     'the override %s decides whether a server that errs is refused, and is shown while it is on',
     async (rule, reason, err) => {
-      const there = await homeInBentWorld();
+      const there = await homeInBentWorld({ browser: 'curl' });
       const { home, url, authorizationServer } = there;
       err(there);
       const before = await home.keyturn(['login', url]);
@@ -52,33 +54,35 @@ describe('override', () => {
       expect(before.stderr).toContain(`reason: ${reason}`);
 
       expect(await home.ok(['override', url, rule, 'on'])).toBe('');
-      await home.ok(['login', url]);
+      await signIn(home, url);
       expect(authorizationServer.counts.codesRedeemed).toBe(1);
       const [visit] = authorizationServer.server.asked('/authorize').slice(-1);
       // Whatever is waived, PKCE is not.
       expect(visit?.query.get('code_challenge_method')).toBe('S256');
       expect(await home.ok(['list'])).toContain(`active (override ${rule})`);
       expect(await home.ok(['status'])).toContain(`OVERRIDE   ${url}: ${rule}\n`);
-      expect(await home.json('list')).toMatchObject([{ overrides: [rule] }]);
+      expect((await askBroker(home, 'grant.list', {})).grants).toMatchObject([{ overrides: [rule] }]);
       expect(readFileSync(path.join(home.paths.state, 'audit.jsonl'), 'utf8')).toContain(`"${rule} on"`);
 
       await home.ok(['override', url, rule, 'off']);
-      expect(await home.keyturn(['login', url])).toMatchObject({ code: 5 });
+      await expect(signIn(home, url)).rejects.toMatchObject({ reason });
       expect(await home.ok(['list'])).not.toContain('override');
       expect(await home.ok(['status'])).not.toContain('OVERRIDE');
     },
   );
 
   it('an override counts for an issuer too, however its slash at the end is written, and ends for both', async () => {
-    const there = await homeInBentWorld({ authorization: { issuerPath: '/' } });
+    const there = await homeInBentWorld({ authorization: { issuerPath: '/' }, browser: 'curl' });
     const { home, url, authorizationServer } = there;
     authorizationServer.bend.metadata = withoutPkce;
     await home.ok(['override', authorizationServer.issuer, 'no-pkce-metadata', 'on']);
-    await home.ok(['login', url]);
-    expect(await home.json('list')).toMatchObject([{ overrides: ['no-pkce-metadata'] }]);
+    await signIn(home, url);
+    expect((await askBroker(home, 'grant.list', {})).grants).toMatchObject([
+      { overrides: ['no-pkce-metadata'] },
+    ]);
     await home.ok(['override', authorizationServer.issuer.replace(/\/$/, ''), 'no-pkce-metadata', 'off']);
     expect(await home.ok(['status'])).not.toContain('OVERRIDE');
-    expect(await home.keyturn(['login', url])).toMatchObject({ code: 5 });
+    await expect(signIn(home, url)).rejects.toMatchObject({ reason: 'pkce_unsupported' });
   });
 
   it('an override confirms a private host however it is typed, and ends it for that host', async () => {

@@ -1,7 +1,10 @@
 /** Keys of bound tokens in a security token, with the built command and broker. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { filesBelow, homeInWorld, type TestHome } from '../../support/home.ts';
+import { filesBelow, newHome, type TestHome } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { allow, signIn, stopBroker } from '../../support/homes/owner-acts.ts';
+import { personsHome } from '../../support/homes/quick-browser.ts';
 import { softToken, type SoftToken } from '../../support/processes/security-token.ts';
 import { headersIn, statusWith } from '../../support/servers/bound-request.ts';
 import type { TestWorld } from '../../support/world.ts';
@@ -16,11 +19,11 @@ interface Signed {
 /** `cli` may use a server that takes bound tokens only, and new keys are made in a token. */
 async function signedIn(): Promise<Signed> {
   const issuing = { takesBoundTokens: true };
-  const { home, world, resource } = await homeInWorld({ issuing, vault: 'keychain' });
+  const { home, world, resource } = await personsHome({ issuing, vault: 'keychain' });
   const token = softToken(home.env['HOME']);
   await home.ok(['settings', 'keyHolder', token.uri]);
-  await home.ok(['allow', 'cli', resource]);
-  await home.ok(['login', resource]);
+  await allow(home, 'cli', resource);
+  await signIn(home, resource);
   return { home, world, resource, token };
 }
 
@@ -35,11 +38,13 @@ describe('a security token', () => {
     const signed = await signedIn();
     const { home, resource, token } = signed;
     expect(await statusOf(signed)).toBe(200);
-    expect(await home.json('list')).toMatchObject([{ tokenType: 'DPoP', keyToken: token.label }]);
+    expect((await askBroker(home, 'grant.list', {})).grants).toMatchObject([
+      { tokenType: 'DPoP', keyToken: token.label },
+    ]);
     expect(await home.ok(['list'])).toContain(`tokens bound to a key in "${token.label}"`);
     expect(await home.ok(['explain', resource])).toContain(`the security token "${token.label}"`);
 
-    await home.ok(['daemon', '--stop']);
+    await stopBroker(home);
     expect(await statusOf(signed)).toBe(200);
     for (const file of filesBelow(home.folder)) {
       if (!file.endsWith('.sock')) expect(readFileSync(file, 'utf8'), file).not.toContain(token.pin);
@@ -52,7 +57,7 @@ describe('a security token', () => {
     const { home, resource, token } = signed;
     const asked = ['token', resource, '--dpop', 'POST', '--no-interaction'];
     expect(await home.keyturn(asked)).toMatchObject({ code: 0 });
-    await home.ok(['daemon', '--stop']);
+    await stopBroker(home);
     const connect = token.disconnect();
     const away = await home.keyturn(asked);
     expect(away).toMatchObject({ code: 7, stdout: '' });
@@ -63,21 +68,21 @@ describe('a security token', () => {
     writeFileSync(token.pinFile, token.pin);
     expect(await statusOf(signed)).toBe(200);
 
-    await home.ok(['daemon', '--stop']);
+    await stopBroker(home);
     token.wipe();
     const gone = await home.keyturn(asked);
     expect(gone).toMatchObject({ code: 3, stdout: '' });
     expect(gone.stderr).toContain('its key is gone from the security token');
-    expect(await home.ok(['list'])).toContain('loginRequired');
-    await home.ok(['login', resource]);
+    expect((await askBroker(home, 'grant.list', {})).grants).toMatchObject([{ state: 'loginRequired' }]);
+    await signIn(home, resource);
     expect(await statusOf(signed)).toBe(200);
     // With the grant its key goes.
-    await home.ok(['revoke', resource]);
+    await askBroker(home, 'grant.revoke', { resource });
     expect(await home.keyturn(asked)).toMatchObject({ code: 3 });
   });
 
   it('a security token in the settings is refused with the PIN in its address', async () => {
-    const { home } = await homeInWorld();
+    const home = newHome();
     const refused = await home.keyturn([
       'settings',
       'keyHolder',
