@@ -47,7 +47,7 @@ describe('a broker that is replaced', () => {
     const asked = program.getToken({ resource, interaction: 'allow' });
     const command = home.start(['token', resource]);
     const first = await bothQuestions(home);
-    const before = (await home.brokerPid()) ?? 0;
+    const { pid: before } = await askBroker(home, 'status', {});
 
     const next = home.start(['daemon', '--replace']);
     await next.says('the broker listens on');
@@ -59,7 +59,7 @@ describe('a broker that is replaced', () => {
     await command.says(`keyturn answer ${cli?.id} yes`);
     for (const { id } of again) {
       expect(first.map((one) => one.id)).not.toContain(id);
-      await home.ok(['answer', id, 'yes']);
+      await askBroker(home, 'interaction.answer', { id, answer: 'yes' });
     }
     expect((await asked).access_token).toMatch(/^\S+$/);
     const run = await command.ended;

@@ -18,7 +18,7 @@ const programs = path.join(import.meta.dirname, '../../support/processes');
 
 let shared: SharedHome;
 beforeAll(async () => {
-  shared = await openSharedHome({ plain: true });
+  shared = await openSharedHome({ plain: true, browser: 'curl' });
 });
 afterAll(() => shared.close());
 

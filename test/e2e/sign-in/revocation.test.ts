@@ -1,8 +1,9 @@
 /** Revocation with real processes: durable before the answer, and kept as a promise over a crash. */
 import { describe, expect, it } from 'vitest';
 import { homeInBentWorld } from '../../support/bent/home.ts';
-import { isAlive, until } from '../../support/home.ts';
+import { until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
+import { allow, killBroker, signIn, startBroker, tokenAt } from '../../support/homes/owner-acts.ts';
 import { requireTestKeyring } from '../../vault/keychain/keyring.ts';
 
 const keychain = (): Record<string, string> => {
@@ -24,16 +25,16 @@ interface Listed {
 
 describe('a revocation while the issuer is down', () => {
   it('a revocation outlives a kill right after the answer, and is confirmed by itself once the issuer is back', async () => {
-    const { home, url, authorizationServer } = await homeInBentWorld({ env: keychain() });
+    const { home, url, authorizationServer } = await homeInBentWorld({ env: keychain(), browser: 'curl' });
     const { server } = authorizationServer;
-    await home.ok(['allow', 'cli', url]);
-    const token = (await home.ok(['token', url])).trim();
+    await startBroker(home);
+    await allow(home, 'cli', url);
+    await signIn(home, url);
+    const token = await tokenAt(home, url);
     const back = server.on('*', '*', 'destroy');
 
     const said = await home.ok(['revoke', url]);
-    const pid = await home.brokerPid();
-    process.kill(pid ?? 0, 'SIGKILL');
-    await until('the broker is gone', () => !isAlive(pid ?? 0));
+    await killBroker(home);
     expect(said).toMatch(
       /the issuer could not be reached yet\. Keyturn tries again by itself, next at 20.*, until 20.*; an access token that was handed out may work until 20/,
     );
@@ -46,7 +47,7 @@ describe('a revocation while the issuer is down', () => {
 
     back();
     // The first thing that opens the vault: from then on nobody has to ask for anything.
-    await home.ok(['audit', 'verify']);
+    await askBroker(home, 'audit.verify', {});
     await until('the issuer confirms', async () => {
       const { grants } = await askBroker(home, 'grant.list', {});
       return grants[0]?.receipt === 'confirmed';
@@ -55,6 +56,7 @@ describe('a revocation while the issuer is down', () => {
     expect(authorizationServer.verify(token)).toBeUndefined();
     const tokens = server.asked('/revoke', 'POST').map(({ form }) => form.get('token'));
     expect(tokens).toContain(token);
-    expect(await home.json<Listed[]>('list')).toMatchObject([{ state: 'revoked', receipt: 'confirmed' }]);
+    const { grants } = await askBroker(home, 'grant.list', {});
+    expect(grants).toMatchObject([{ state: 'revoked', receipt: 'confirmed' }]);
   });
 });
