@@ -3,13 +3,10 @@ import { linkSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { homeInWorld, type TestHome } from '../../support/home.ts';
+import type { TestHome } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { personsHome } from '../../support/homes/quick-browser.ts';
 import { type KeyringSession, ownKeyring } from '../../vault/keychain/keyring.ts';
-
-interface Status {
-  pid: number;
-  vaultState: { state: string; what?: string; hint?: string };
-}
 
 /** A home whose environment has no bus, and a desktop with a real one beside it. */
 async function withoutBus(): Promise<{
@@ -24,7 +21,7 @@ async function withoutBus(): Promise<{
   onTestFinished(() => rmSync(runtime, { recursive: true }));
   // Its own runtime folder: the folder of the user who runs the tests has that user's keyring.
   const env = { KEYTURN_VAULT: 'keychain', XDG_RUNTIME_DIR: runtime };
-  const { home, resource } = await homeInWorld({ env });
+  const { home, resource } = await personsHome({ env });
   // What is allowed has to be provable, and so waits for the keychain too.
   expect(await home.keyturn(['allow', 'cli', resource])).toMatchObject({ code: 7 });
   return { home, resource, keyring, runtime };
@@ -34,13 +31,21 @@ async function refusedAsAbsent(home: TestHome, resource: string): Promise<number
   const run = await home.keyturn(['token', resource]);
   expect(run).toMatchObject({ code: 7, stdout: '' });
   expect(run.stderr).toMatch(/hint: .*keyring[^]*reason: vault_unavailable/);
-  const status = await home.json<Status>('status');
+  const status = await askBroker(home, 'status', {});
   expect(status.vaultState).toMatchObject({
     state: 'absent',
     what: expect.any(String),
     hint: expect.any(String),
   });
-  for (const command of ['list', 'clients', 'pending']) await home.ok([command]);
+  for (const method of [
+    'grant.list',
+    'key.list',
+    'client.list',
+    'folder.list',
+    'interaction.list',
+  ] as const) {
+    await askBroker(home, method, {});
+  }
   return status.pid;
 }
 
@@ -53,7 +58,7 @@ it('a broker takes the session of a desktop caller without a restart, and from t
   await home.ok(['allow', 'cli', resource], { env: { DBUS_SESSION_BUS_ADDRESS } });
   await home.ok(['token', resource]);
   await home.ok(['token', resource, '--no-interaction', '--min-validity', '3599']);
-  expect(await home.json<Status>('status')).toMatchObject({ pid, vaultState: { state: 'open' } });
+  expect(await askBroker(home, 'status', {})).toMatchObject({ pid, vaultState: { state: 'open' } });
 });
 
 it('a broker finds the bus in the runtime folder once there is one', async () => {
@@ -63,7 +68,7 @@ it('a broker finds the bus in the runtime folder once there is one', async () =>
   linkSync(socket, path.join(runtime, 'bus'));
   await home.ok(['allow', 'cli', resource]);
   await home.ok(['token', resource]);
-  expect(await home.json<Status>('status')).toMatchObject({ pid, vaultState: { state: 'open' } });
+  expect(await askBroker(home, 'status', {})).toMatchObject({ pid, vaultState: { state: 'open' } });
 });
 
 it.each([

@@ -6,6 +6,8 @@ import { expect, it } from 'vitest';
 import { homeInBentWorld } from '../../support/bent/home.ts';
 import { builtBin } from '../../support/built.ts';
 import type { TestHome } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { allow, signIn, startBroker, stopBroker, tokenAt } from '../../support/homes/owner-acts.ts';
 import { pairedProgram } from '../../support/processes/program.ts';
 import { openKeyServer } from '../../support/servers/key-server.ts';
 
@@ -21,9 +23,10 @@ async function atTerminal(home: TestHome, command: string, typed: string): Promi
 }
 
 it('keyturn pause keeps tokens and API keys from every program over a restart, shows everywhere, and ends with keyturn resume', async () => {
-  const { home, world, url: resource } = await homeInBentWorld({ vault: 'keychain' });
-  await home.ok(['allow', 'cli', resource]);
-  await home.ok(['token', resource]);
+  const { home, world, url: resource } = await homeInBentWorld({ vault: 'keychain', browser: 'curl' });
+  await startBroker(home);
+  await allow(home, 'cli', resource);
+  await signIn(home, resource);
   const key = 'anApiKey-1618';
   const server = await openKeyServer(world, { header: 'x-api-key', value: key });
   const set = ['key', 'set', server.url, '--header', 'X-Api-Key', '--stdin', '--unchecked'];
@@ -44,7 +47,7 @@ it('keyturn pause keeps tokens and API keys from every program over a restart, s
   expect((await home.keyturn(['pause'])).stderr).toBe(
     'keyturn: all access is paused until you resume it (keyturn resume).\n',
   );
-  await home.ok(['daemon', '--stop']);
+  await stopBroker(home);
   const refused = await home.keyturn(['token', resource]);
   expect(refused).toMatchObject({ code: 7, stdout: '' });
   expect(refused.stderr).toMatch(/hint: Resume with: keyturn resume[^]*reason: paused/);
@@ -57,7 +60,7 @@ it('keyturn pause keeps tokens and API keys from every program over a restart, s
 
   await home.ok(['resume']);
   await home.ok(['resume']);
-  await home.ok(['token', resource]);
+  await tokenAt(home, resource);
   const asking = await home.keyturn(['revoke', '--all']);
   expect(asking).toMatchObject({ code: 2, stdout: '' });
   expect(asking.stderr).toContain(
@@ -66,9 +69,9 @@ it('keyturn pause keeps tokens and API keys from every program over a restart, s
   expect(await atTerminal(home, 'revoke --all', 'no')).toMatch(
     /grants \(1\) for:[^]*mcp"[^]*cut off:[^]*"cli"[^]*Nothing was revoked/,
   );
-  await home.ok(['token', resource]);
+  await tokenAt(home, resource);
   expect(await home.ok(['revoke', '--all', '--yes'])).toContain('confirmed');
-  expect(await home.json<{ state: string }[]>('list')).toMatchObject([{ state: 'revoked' }]);
+  expect((await askBroker(home, 'grant.list', {})).grants).toMatchObject([{ state: 'revoked' }]);
   const rows = await home.ok(['audit', 'tail']);
   for (const outcome of [/pause +paused until /, /pause +paused +-/, /pause +resumed/, /refused +paused/])
     expect(rows).toMatch(outcome);

@@ -5,6 +5,9 @@ import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { homeInWorld, newHome, type Run, type TestHome } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { allow, signIn, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
+import { personsHome } from '../../support/homes/quick-browser.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 interface Finding {
@@ -38,8 +41,9 @@ describe('keyturn doctor', () => {
   });
 
   it('keyturn doctor finds nothing wrong with a broker that runs', async () => {
-    const { home, resource } = await homeInWorld({ vault: 'keychain' });
-    await home.ok(['login', resource]);
+    const { home, resource } = await personsHome({ vault: 'keychain' });
+    await startBroker(home);
+    await signIn(home, resource);
     const { found, run } = await doctor(home);
     expect({ found, code: run.code }).toEqual({ found: [], code: 0 });
   });
@@ -77,7 +81,7 @@ describe('keyturn doctor', () => {
 
   it('keyturn doctor names what is open to others before everything else, with the command that mends it', async () => {
     const home = newHome({ env: { KEYTURN_BROWSER: '/nowhere/browser' } });
-    await home.ok(['list']);
+    await startBroker(home);
     chmodSync(home.paths.run, 0o755);
     chmodSync(path.join(home.paths.config, 'owner.key'), 0o644);
     const { found, run } = await doctor(home, { HTTPS_PROXY: 'http://proxy.example' });
@@ -93,8 +97,8 @@ describe('keyturn doctor', () => {
 
   it('keyturn doctor works on a home that is damaged', async () => {
     const home = newHome({ env: { KEYTURN_BROWSER: process.execPath } });
-    await home.ok(['list']);
-    await home.ok(['daemon', '--stop']);
+    await startBroker(home);
+    await stopBroker(home);
     writeFileSync(path.join(home.paths.state, 'home.json'), '{"half');
     writeFileSync(path.join(home.paths.config, 'settings.json'), '{"half');
     mkdirSync(path.join(home.paths.config, 'clients'), { mode: 0o700 });
@@ -114,8 +118,8 @@ describe('keyturn doctor', () => {
 
   it('keyturn doctor counts a locked vault as a note', async () => {
     const home = newHome({ env: { KEYTURN_BROWSER: process.execPath } });
-    await home.ok(['list']);
-    await home.ok(['lock']);
+    await startBroker(home);
+    await askBroker(home, 'vault.lock', {});
     const { found, run } = await doctor(home);
     expect(found).toMatchObject([{ level: 'note', kind: 'vault.locked', mend: 'keyturn unlock' }]);
     expect(run.code).toBe(0);
@@ -123,15 +127,15 @@ describe('keyturn doctor', () => {
 
   it('keyturn doctor checks the file of further authorities, and the clock', async () => {
     const { home, world } = await homeInWorld();
-    await home.ok(['list']);
-    await home.ok(['daemon', '--stop']);
+    await startBroker(home);
+    await stopBroker(home);
     const inTwoDays = Date.now() / 1000 + 2 * 24 * 60 * 60;
     utimesSync(path.join(home.paths.state, 'home.json'), inTwoDays, inTwoDays);
     const ca = path.join(temporaryFolder(), 'authorities.pem');
     writeFileSync(ca, `${world.ca}\n-----BEGIN CERTIFICATE-----\nbm90aGluZw==\n-----END CERTIFICATE-----\n`);
     const settings = path.join(home.paths.config, 'settings.json');
     await home.ok(['settings', 'extraAuthorities', ca]);
-    await home.ok(['daemon', '--stop']);
+    await stopBroker(home);
     expect(existsSync(settings)).toBe(true);
     const { found } = await doctor(home);
     expect(kindsOf(found)).toEqual([
@@ -143,9 +147,10 @@ describe('keyturn doctor', () => {
   });
 
   it('keyturn doctor finds a registration that no grant uses any more', async () => {
-    const { home, resource } = await homeInWorld();
-    await home.ok(['login', resource]);
-    await home.ok(['login', resource, '--new-client']);
+    const { home, resource } = await personsHome();
+    await startBroker(home);
+    await signIn(home, resource);
+    await signIn(home, resource, { newClient: true });
     const { found } = await doctor(home);
     const stale = found.find(({ kind }) => kind === 'registration.replaced');
     expect(stale?.mend).toMatch(/^keyturn register \S+ --remove --client-id \S+$/);
@@ -181,8 +186,9 @@ describe('keyturn doctor --report', () => {
       },
     });
     writeFileSync(path.join(base, 'annabel.pem'), world.ca);
-    await home.ok(['allow', 'cli', resource]);
-    await home.ok(['override', resource, 'audience', 'on']);
+    await startBroker(home);
+    await allow(home, 'cli', resource);
+    await askBroker(home, 'override.set', { server: resource, name: 'audience', on: true });
     chmodSync(home.paths.config, 0o750);
     const all = await home.keyturn(['doctor']);
     for (const known of ['annabel', home.paths.config, resource]) expect(all.stdout).toContain(known);
