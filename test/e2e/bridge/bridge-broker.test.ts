@@ -4,7 +4,7 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { isAlive, until } from '../../support/home.ts';
 import { commonHome } from '../../support/homes/common-home.ts';
-import * as owner from '../../support/homes/owner.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { clientOf } from '../../support/processes/bridge-client.ts';
 import { paired } from '../../support/processes/program.ts';
 

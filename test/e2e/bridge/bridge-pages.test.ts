@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { homeInWorld, type TestHome, until } from '../../support/home.ts';
 import { askBroker, questionOf } from '../../support/homes/ask-broker.ts';
-import * as owner from '../../support/homes/owner.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
 import { paired } from '../../support/processes/program.ts';
 import { shop, shopPage } from '../../support/servers/shop.ts';

@@ -7,7 +7,7 @@ import { builtBin } from '../../support/built.ts';
 import { homeInWorld, TestHome, until } from '../../support/home.ts';
 import { askBroker, type Question, questionOf, questionsAt } from '../../support/homes/ask-broker.ts';
 import { commonHome } from '../../support/homes/common-home.ts';
-import * as owner from '../../support/homes/owner.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
 import { paired } from '../../support/processes/program.ts';
 import { inTerminal } from '../../support/processes/terminal.ts';

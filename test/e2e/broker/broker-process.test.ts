@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest';
 import { filesBelow, homeInWorld, isAlive, newHome, processFacts, until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { allow, killBroker, signIn, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
-import { personsHome } from '../../support/homes/quick-browser.ts';
 import { homeDuringRefresh, refusesNewRequests } from '../../support/homes/refreshing-home.ts';
 
 describe('in the foreground', () => {
@@ -102,7 +101,7 @@ describe('started by a command', () => {
 
   it('a broker gets of the environment only what is on its list, and never shows a token there or in its arguments', async () => {
     const keyLog = '/nonexistent/keyturn-tls-keys';
-    const { home, resource } = await personsHome({
+    const { home, resource } = await homeInWorld({
       env: {
         NODE_OPTIONS: '--no-warnings',
         NODE_TLS_REJECT_UNAUTHORIZED: '0',
@@ -142,7 +141,7 @@ describe('started by a command', () => {
   });
 
   it('a broker keeps the settings that its home was made with, whatever a later environment says', async () => {
-    const { home, resource } = await personsHome();
+    const { home, resource } = await homeInWorld();
     await startBroker(home);
     await stopBroker(home);
     const env = { KEYTURN_VAULT: 'keychain', KEYTURN_BROWSER: 'false', NODE_EXTRA_CA_CERTS: undefined };
@@ -157,7 +156,7 @@ describe('started by a command', () => {
   });
 
   it('a broker forgets what rested on a memory vault when it ends, says so, and signs in anew when allowed', async () => {
-    const { home, world, resource } = await personsHome();
+    const { home, world, resource } = await homeInWorld();
     await startBroker(home);
     await allow(home, 'cli', resource);
     await signIn(home, resource);

@@ -3,9 +3,8 @@ import { linkSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import type { TestHome } from '../../support/home.ts';
+import { homeInWorld, type TestHome } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
-import { personsHome } from '../../support/homes/quick-browser.ts';
 import { type KeyringSession, ownKeyring } from '../../vault/keychain/keyring.ts';
 
 /** A home whose environment has no bus, and a desktop with a real one beside it. */
@@ -21,7 +20,7 @@ async function withoutBus(): Promise<{
   onTestFinished(() => rmSync(runtime, { recursive: true }));
   // Its own runtime folder: the folder of the user who runs the tests has that user's keyring.
   const env = { KEYTURN_VAULT: 'keychain', XDG_RUNTIME_DIR: runtime };
-  const { home, resource } = await personsHome({ env });
+  const { home, resource } = await homeInWorld({ env });
   // What is allowed has to be provable, and so waits for the keychain too.
   expect(await home.keyturn(['allow', 'cli', resource])).toMatchObject({ code: 7 });
   return { home, resource, keyring, runtime };

@@ -5,15 +5,14 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { keychainVault } from '../../../src/vault/keychain/keychain.ts';
 import { openHeadless } from '../../support/homes/desk-home.ts';
 import { homeOnOwnKeyring } from '../../support/homes/own-keyring-home.ts';
-import { newHome } from '../../support/home.ts';
+import { homeInWorld, newHome } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { allow, signIn, startBroker, stopBroker, tokenAt, unlock } from '../../support/homes/owner-acts.ts';
-import { personsHome } from '../../support/homes/quick-browser.ts';
 import { verdictOn } from '../../support/servers/notebook.ts';
 
 describe('the keychain', () => {
   it('the keychain keeps a grant over a restart: no second sign-in, one refresh, and the rotated token is kept again', async () => {
-    const { home, world, resource } = await personsHome({ vault: 'keychain' });
+    const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
     await startBroker(home);
     await allow(home, 'cli', resource);
     await signIn(home, resource);
@@ -49,7 +48,7 @@ describe('the keychain', () => {
   });
 
   it('an absent keychain refuses before any sign-in, and nothing else takes its place', async () => {
-    const { home, world, resource } = await personsHome({
+    const { home, world, resource } = await homeInWorld({
       env: { KEYTURN_VAULT: 'keychain', DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nonexistent/bus' },
     });
     for (const command of ['allow cli', 'token']) {

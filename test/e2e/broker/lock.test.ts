@@ -5,7 +5,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../../support/built.ts';
-import { filesBelow, newHome, processFacts, type TestHome, until } from '../../support/home.ts';
+import { filesBelow, homeInWorld, newHome, processFacts, type TestHome, until } from '../../support/home.ts';
 import { askBroker, questionOf } from '../../support/homes/ask-broker.ts';
 import {
   allow,
@@ -17,7 +17,6 @@ import {
   unlock,
   vaultStateOf,
 } from '../../support/homes/owner-acts.ts';
-import { personsHome } from '../../support/homes/quick-browser.ts';
 import { keepSecret } from '../../support/secrets.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { verdictOn } from '../../support/servers/notebook.ts';
@@ -45,7 +44,7 @@ async function unlockLater(home: TestHome, typed: string): Promise<void> {
 
 describe('a sealed file with a passphrase', () => {
   it('a passphrase is chosen at the first unlock; the vault begins locked at every start, and keeps the grant over SIGKILL', async () => {
-    const { home, world, resource } = await personsHome({ env: bySealedFile });
+    const { home, world, resource } = await homeInWorld({ env: bySealedFile });
     await startBroker(home);
     expect(await askBroker(home, 'status', {})).toMatchObject({
       vault: 'sealed-file',
@@ -147,7 +146,7 @@ describe('a sealed file with a passphrase', () => {
 
 describe('a sealed file whose key lies in the keychain', () => {
   it('a sealed file whose key lies in the keychain opens by itself, over restart and SIGKILL, and after a lock only by unlock', async () => {
-    const { home, world, resource } = await personsHome({
+    const { home, world, resource } = await homeInWorld({
       vault: 'keychain',
       env: { ...bySealedFile, KEYTURN_VAULT_KEY: 'keychain' },
     });
@@ -178,7 +177,7 @@ describe('a sealed file whose passphrase comes from no person', () => {
     const file = path.join(folder, 'key');
     writeFileSync(file, `${secret}\n`, { mode: 0o600 });
     const env = { ...bySealedFile, KEYTURN_VAULT_KEY: `file:${file}` };
-    const { home, world, resource } = await personsHome({ env });
+    const { home, world, resource } = await homeInWorld({ env });
     await startBroker(home);
     await allow(home, 'cli', resource);
     await signIn(home, resource);
@@ -255,7 +254,7 @@ describe('a sealed file whose passphrase comes from no person', () => {
 
 describe.each(['keychain', 'memory'] as const)('a lock of the %s vault', (vault) => {
   it('a lock of the vault refuses programs, on open connections and new ones, and serves them again without a new pairing', async () => {
-    const { home, world, resource } = await personsHome({ vault });
+    const { home, world, resource } = await homeInWorld({ vault });
     await startBroker(home);
     await signIn(home, resource);
     const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });

@@ -23,7 +23,7 @@ async function atTerminal(home: TestHome, command: string, typed: string): Promi
 }
 
 it('keyturn pause keeps tokens and API keys from every program over a restart, shows everywhere, and ends with keyturn resume', async () => {
-  const { home, world, url: resource } = await homeInBentWorld({ vault: 'keychain', browser: 'curl' });
+  const { home, world, url: resource } = await homeInBentWorld({ vault: 'keychain' });
   await startBroker(home);
   await allow(home, 'cli', resource);
   await signIn(home, resource);

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { homeInWorld, newHome, until } from '../../support/home.ts';
-import * as owner from '../../support/homes/owner.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { pairedProgram } from '../../support/processes/program.ts';
 import { openWorld } from '../../support/world.ts';
 

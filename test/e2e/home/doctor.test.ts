@@ -7,7 +7,6 @@ import { describe, expect, it } from 'vitest';
 import { homeInWorld, newHome, type Run, type TestHome } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { allow, signIn, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
-import { personsHome } from '../../support/homes/quick-browser.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 interface Finding {
@@ -41,7 +40,7 @@ describe('keyturn doctor', () => {
   });
 
   it('keyturn doctor finds nothing wrong with a broker that runs', async () => {
-    const { home, resource } = await personsHome({ vault: 'keychain' });
+    const { home, resource } = await homeInWorld({ vault: 'keychain' });
     await startBroker(home);
     await signIn(home, resource);
     const { found, run } = await doctor(home);
@@ -147,7 +146,7 @@ describe('keyturn doctor', () => {
   });
 
   it('keyturn doctor finds a registration that no grant uses any more', async () => {
-    const { home, resource } = await personsHome();
+    const { home, resource } = await homeInWorld();
     await startBroker(home);
     await signIn(home, resource);
     await signIn(home, resource, { newClient: true });

@@ -3,10 +3,9 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openDesk } from '../../support/homes/desk-home.ts';
-import { newHome, type TestHome } from '../../support/home.ts';
+import { homeInWorld, newHome, type TestHome } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { allow, signIn, startBroker, tokenAt } from '../../support/homes/owner-acts.ts';
-import { personsHome } from '../../support/homes/quick-browser.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const stdin = 'aPassphrase-1234\n';
@@ -15,7 +14,7 @@ const grantsOf = async (home: TestHome) => (await askBroker(home, 'grant.list', 
 
 describe('keyturn export', () => {
   it('keyturn export moves sign-ins and settings to another machine, where they work once a program is allowed', async () => {
-    const { home, world, resource } = await personsHome();
+    const { home, world, resource } = await homeInWorld();
     const there = newHome({ world });
     const file = path.join(temporaryFolder(), 'keyturn.sealed');
     const { issuer } = world.authorizationServer;
@@ -57,7 +56,7 @@ describe('keyturn export', () => {
   });
 
   it('keyturn export overwrites no file, and --cancel takes everything back', async () => {
-    const { home, resource } = await personsHome();
+    const { home, resource } = await homeInWorld();
     await startBroker(home);
     await signIn(home, resource);
     await allow(home, 'cli', resource);
@@ -80,7 +79,7 @@ describe('keyturn export', () => {
   });
 
   it('keyturn export at a desk, and the way back, each wait for a card that lists the sign-ins', async () => {
-    const { home, world, resource } = await personsHome();
+    const { home, world, resource } = await homeInWorld();
     const file = path.join(temporaryFolder(), 'keyturn.sealed');
     const { owner, card, answer } = await openDesk(home);
     const signingIn = owner.call('login.start', { resource, account: 'work' });

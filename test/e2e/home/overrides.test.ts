@@ -46,7 +46,7 @@ describe('override', () => {
   it.each(rules)(
     'the override %s decides whether a server that errs is refused, and is shown while it is on',
     async (rule, reason, err) => {
-      const there = await homeInBentWorld({ browser: 'curl' });
+      const there = await homeInBentWorld();
       const { home, url, authorizationServer } = there;
       err(there);
       const before = await home.keyturn(['login', url]);
@@ -72,7 +72,7 @@ describe('override', () => {
   );
 
   it('an override counts for an issuer too, however its slash at the end is written, and ends for both', async () => {
-    const there = await homeInBentWorld({ authorization: { issuerPath: '/' }, browser: 'curl' });
+    const there = await homeInBentWorld({ authorization: { issuerPath: '/' } });
     const { home, url, authorizationServer } = there;
     authorizationServer.bend.metadata = withoutPkce;
     await home.ok(['override', authorizationServer.issuer, 'no-pkce-metadata', 'on']);

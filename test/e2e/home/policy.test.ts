@@ -7,10 +7,10 @@ import { expect, it } from 'vitest';
 import { homeInBentWorld } from '../../support/bent/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { allow, signIn, stopBroker, tokenAt } from '../../support/homes/owner-acts.ts';
-import { personsHome } from '../../support/homes/quick-browser.ts';
 import { pairedProgram, library } from '../../support/processes/program.ts';
 import { freeRedirect } from '../../support/servers/port.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { homeInWorld } from '../../support/home.ts';
 
 /** $0 is the policy, where there is one; the words are the command. */
 const ownEtc = [
@@ -41,7 +41,7 @@ function administered() {
 
 it('a policy takes away servers, issuers, programs and features, also what was allowed before, and narrowing goes on', async () => {
   const { launcher, set } = administered();
-  const { home, world, resource } = await personsHome({ vault: 'keychain', launcher });
+  const { home, world, resource } = await homeInWorld({ vault: 'keychain', launcher });
   /** A new broker, which reads this policy. */
   const under = async (policy: object): Promise<void> => {
     await stopBroker(home);
@@ -117,7 +117,7 @@ it('a policy takes away servers, issuers, programs and features, also what was a
 
 it('a policy that is not understood, or that others can change, keeps the broker from starting', async () => {
   const { launcher, set, file, openFolder } = administered();
-  const { home } = await personsHome({ launcher });
+  const { home } = await homeInWorld({ launcher });
   const refuses = async (text: string, command = 'daemon', code = 7): Promise<void> => {
     expect(await home.keyturn([command])).toMatchObject({
       code,
@@ -157,7 +157,7 @@ it('a policy that is not understood, or that others can change, keeps the broker
 
 it('a policy’s client is used at its issuer, where none is registered, and a permission ends when the policy says', async () => {
   const { launcher, set } = administered();
-  const { home, authorizationServer, url } = await homeInBentWorld({ launcher, browser: 'curl' });
+  const { home, authorizationServer, url } = await homeInBentWorld({ launcher });
   const redirectUri = await freeRedirect();
   const { clientId } = authorizationServer.addClient({ authMethod: 'none', redirectUris: [redirectUri] });
   const { issuer } = authorizationServer;

@@ -7,10 +7,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInBentWorld } from '../../support/bent/home.ts';
 import { builtBin } from '../../support/built.ts';
 import { homeOnOwnKeyring } from '../../support/homes/own-keyring-home.ts';
-import { filesBelow, isAlive, newHome, type TestHome, until } from '../../support/home.ts';
+import { filesBelow, homeInWorld, isAlive, newHome, type TestHome, until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { enter, signIn, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
-import { personsHome } from '../../support/homes/quick-browser.ts';
 import { keepSecret } from '../../support/secrets.ts';
 import { rawItems } from '../../vault/keychain/keyring.ts';
 
@@ -43,7 +42,7 @@ const reset = async (home: TestHome): Promise<Left> =>
 
 describe('keyturn reset', () => {
   it('keyturn reset revokes everything, empties the keychain, removes the files, and says what stays elsewhere', async () => {
-    const { home, world, resource } = await personsHome({ vault: 'keychain' });
+    const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
     await startBroker(home);
     await signIn(home, resource);
     await signIn(home, resource, { account: 'work' });
@@ -131,7 +130,7 @@ describe('keyturn reset', () => {
   });
 
   it('keyturn reset asks, and does nothing without a clear yes', async () => {
-    const { home, resource } = await personsHome();
+    const { home, resource } = await homeInWorld();
     await startBroker(home);
     await signIn(home, resource);
     const refused = await home.keyturn(['reset']);
@@ -148,7 +147,7 @@ describe('keyturn reset', () => {
   });
 
   it('keyturn reset goes on after a crash in its middle, and names what the issuer was never told', async () => {
-    const { home, url, authorizationServer } = await homeInBentWorld({ browser: 'curl' });
+    const { home, url, authorizationServer } = await homeInBentWorld();
     const { server } = authorizationServer;
     await startBroker(home);
     await signIn(home, url);
@@ -172,7 +171,7 @@ describe('keyturn reset', () => {
   });
 
   it('keyturn reset keeps a file that can’t be read, and says so', async () => {
-    const { home, resource } = await personsHome();
+    const { home, resource } = await homeInWorld();
     await startBroker(home);
     await signIn(home, resource);
     await stopBroker(home);

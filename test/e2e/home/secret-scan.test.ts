@@ -11,9 +11,8 @@ import { homeInBentWorld, LocalProgram, programInBentWorld } from '../../support
 import { json } from '../../support/bent/answer.ts';
 import type { JsonReply } from '../../support/bent/parties.ts';
 import type { RecordedRequest } from '../../support/bent/server.ts';
-import { type TestHome, until } from '../../support/home.ts';
+import { homeInWorld, type TestHome, until } from '../../support/home.ts';
 import { askBroker, questionsAt } from '../../support/homes/ask-broker.ts';
-import { personsHome } from '../../support/homes/quick-browser.ts';
 import { keepSecret, secretsKnown } from '../../support/secrets.ts';
 
 /** Milliseconds. A dozen processes one after another, on a machine that is busy with ten other things. */
@@ -50,7 +49,7 @@ function privateKeyFile(home: TestHome): string {
 
 describe('no secret is found', { timeout: patience }, () => {
   it('no secret is found after sign-in, step-up, rotation, a refused token, failures, revocation and a crash', async () => {
-    const { home, world, resource } = await personsHome({ vault: 'keychain' });
+    const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
     const before = secretsKnown();
     await home.ok(['allow', 'cli', resource]);
     const token = (await home.ok(['token', resource])).trim();
@@ -72,7 +71,7 @@ describe('no secret is found', { timeout: patience }, () => {
   });
 
   it('no secret is found after servers repeated in their refusals all that they had been told', async () => {
-    const { home, program, authorizationServer, url } = await programInBentWorld({ browser: 'curl' });
+    const { home, program, authorizationServer, url } = await programInBentWorld();
     expect((await program.call()).status).toBe(200);
     authorizationServer.bend.tokenError = echo;
     authorizationServer.bend.tokenAnswer = (reply, request) =>
@@ -95,9 +94,7 @@ describe('no secret is found', { timeout: patience }, () => {
   });
 
   it('no secret is found after metadata repeated a token', async () => {
-    const { home, program, authorizationServer, protectedServer, url } = await programInBentWorld({
-      browser: 'curl',
-    });
+    const { home, program, authorizationServer, protectedServer, url } = await programInBentWorld({});
     expect((await program.call()).status).toBe(200);
     const seen = protectedServer.server.requests.map(({ headers }) => headers.authorization ?? '');
     const token = seen.find((header) => header.startsWith('Bearer '))?.slice('Bearer '.length) ?? '';
@@ -120,7 +117,6 @@ describe('no secret is found', { timeout: patience }, () => {
   it('no secret is found after clients were entered with a secret and with a private key', async () => {
     const there = await homeInBentWorld({
       authorization: { authMethods: ['client_secret_post', 'private_key_jwt'] },
-      browser: 'curl',
     });
     const { home, authorizationServer, url } = there;
     const { issuer } = authorizationServer;
@@ -153,7 +149,6 @@ describe('no secret is found', { timeout: patience }, () => {
   it('no secret is found after sign-ins by device and by a pasted address, finished and refused', async () => {
     const { home, world, url } = await homeInBentWorld({
       authorization: { deviceAuthorization: true },
-      browser: 'curl',
     });
     const device = home.start(['login', url, '--device', '--timeout', '10']);
     expect((await device.ended).code).toBe(3);

@@ -17,7 +17,7 @@ import {
 import path from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { commonHome } from '../../support/homes/common-home.ts';
-import * as owner from '../../support/homes/owner.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { clientIn } from '../../support/processes/bridge-client.ts';
 import { useNotebook } from '../../support/servers/notebook.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';

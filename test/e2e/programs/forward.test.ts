@@ -17,7 +17,7 @@ import { codeBlocks, page } from '../../docs/pages.ts';
 import { builtBin } from '../../support/built.ts';
 import { homeInWorld, TestHome, until } from '../../support/home.ts';
 import { askBroker, type Question, questionOf } from '../../support/homes/ask-broker.ts';
-import * as owner from '../../support/homes/owner.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { library } from '../../support/processes/program.ts';
 import { commandLines } from '../../support/processes/process-table.ts';
 import { pythonProgram } from '../../support/processes/python.ts';

@@ -6,7 +6,7 @@ import { openSharedHome, type SharedHome } from '../../support/bent/home.ts';
 import type { BentWorld } from '../../support/bent/world.ts';
 import { isAlive, type TestHome, until } from '../../support/home.ts';
 import { askBroker, type Question, questionOf, questionsAt } from '../../support/homes/ask-broker.ts';
-import * as owner from '../../support/homes/owner.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { clientOf } from '../../support/processes/bridge-client.ts';
 import { paired } from '../../support/processes/program.ts';
 import { openKeyServer } from '../../support/servers/key-server.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { homeInWorld, isAlive, until } from '../../support/home.ts';
 import { askBroker, type Question, questionOf, questionsAt } from '../../support/homes/ask-broker.ts';
 import { commonHome } from '../../support/homes/common-home.ts';
-import * as owner from '../../support/homes/owner.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { verdictOn } from '../../support/servers/notebook.ts';
 
 /** For the tests that don't begin with a sign-in: somebody is signed in there, and no program is allowed. */

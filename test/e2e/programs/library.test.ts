@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { homeInWorld, newHome, until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { commonHome } from '../../support/homes/common-home.ts';
-import * as owner from '../../support/homes/owner.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { useNotebook, verdictOn } from '../../support/servers/notebook.ts';
 import { library, paired } from '../../support/processes/program.ts';
 

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { homeInWorld } from '../../support/home.ts';
 import { commonHome } from '../../support/homes/common-home.ts';
-import * as owner from '../../support/homes/owner.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { useNotebook, verdictOn } from '../../support/servers/notebook.ts';
 
 interface TokenJson {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { openSharedHome } from '../../support/bent/home.ts';
 import type { SharedHome } from '../../support/bent/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
-import * as owner from '../../support/homes/owner.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { allowedProxy, call, nextCard, proxied, refusalOf } from './proxy-rig.ts';
 
 let shared: SharedHome;

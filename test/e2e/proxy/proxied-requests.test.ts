@@ -10,7 +10,7 @@ import { homeInBentWorld, openSharedHome } from '../../support/bent/home.ts';
 import type { SharedHome } from '../../support/bent/home.ts';
 import { processFacts, until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
-import * as owner from '../../support/homes/owner.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { pairedProgram } from '../../support/processes/program.ts';
 import { openKeyServer } from '../../support/servers/key-server.ts';
 import { allowedProxy, answering, call, otherProgram, proxied, refusalOf } from './proxy-rig.ts';

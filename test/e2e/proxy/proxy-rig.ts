@@ -8,7 +8,7 @@ import type { BentHomeOptions } from '../../support/bent/home.ts';
 import { until } from '../../support/home.ts';
 import type { TestHome } from '../../support/home.ts';
 import { askBroker, type Question, questionsAt } from '../../support/homes/ask-broker.ts';
-import * as owner from '../../support/homes/owner.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 export interface Proxy {

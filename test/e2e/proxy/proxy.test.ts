@@ -6,7 +6,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInWorld, until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
-import * as owner from '../../support/homes/owner.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { allowedProxy, call, nextCard, proxied } from './proxy-rig.ts';
 import type { Proxy } from './proxy-rig.ts';
 

@@ -2,12 +2,11 @@
  * Tokens that are bound to a key (RFC 9449): every way in which programs reach a server that takes no others, and what a
  * stolen token is worth. Both servers want nonces.
  */
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ProofKey } from '../../../src/oauth/client/proof-key.ts';
-import { newHome } from '../../support/home.ts';
+import { homeInWorld, newHome } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { allow, signIn, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
-import { openPerson, personsHome } from '../../support/homes/quick-browser.ts';
 import { newSoftwareKey } from '../../../src/signing/base/software-key.ts';
 import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
 import { keyturnPy, pythonProgram } from '../../support/processes/python.ts';
@@ -22,7 +21,7 @@ const issuing = { takesBoundTokens: true };
 
 describe('a server that takes bound tokens only', () => {
   it('serves a program of the library through refresh, step-up and a restart of the broker', async () => {
-    const { home, world, resource } = await personsHome({ issuing, vault: 'keychain' });
+    const { home, world, resource } = await homeInWorld({ issuing, vault: 'keychain' });
     await startBroker(home);
     await paired(home, 'notes-app');
     await allow(home, 'notes-app', resource);
@@ -48,7 +47,7 @@ describe('a server that takes bound tokens only', () => {
   });
 
   it('serves clients behind the bridge and behind a proxy, which see neither token nor proof', async () => {
-    const { home, world, resource } = await personsHome({ issuing });
+    const { home, world, resource } = await homeInWorld({ issuing });
     await startBroker(home);
     await paired(home, 'an-editor');
     await allow(home, 'an-editor', resource);
@@ -69,7 +68,7 @@ describe('a server that takes bound tokens only', () => {
   });
 
   it('is out of reach for a program that gets a fixed header or variable, and the refusal names the ways that work', async () => {
-    const { home, resource } = await personsHome({ issuing });
+    const { home, resource } = await homeInWorld({ issuing });
     await startBroker(home);
     await allow(home, 'cli', resource);
     const plain = await home.keyturn(['token', resource]);
@@ -119,7 +118,7 @@ with keyturn.connect("notes-py") as broker:
 
 describe('a program for Python', () => {
   it('reaches a server that takes bound tokens only, with headers for each request', async () => {
-    const { home, world, resource } = await personsHome({ issuing });
+    const { home, world, resource } = await homeInWorld({ issuing });
     await startBroker(home);
     await paired(home, 'notes-py');
     await allow(home, 'notes-py', resource);
@@ -138,7 +137,7 @@ describe('a program for Python', () => {
 
 describe('a stolen token', () => {
   it('is refused by the protected server without a proof of its key, whether or not the thief reaches the socket', async () => {
-    const { home, world, resource } = await personsHome({ issuing });
+    const { home, world, resource } = await homeInWorld({ issuing });
     await startBroker(home);
     await allow(home, 'cli', resource);
     await signIn(home, resource);
@@ -179,10 +178,8 @@ describe('a stolen token', () => {
 
 describe('two brokers of one person', () => {
   it('have keys of their own: neither proves for the other’s token, and what one revokes leaves the other signed in', async () => {
-    const { home, world, resource } = await personsHome({ issuing });
-    const person = await openPerson((url) => world.signIn(url));
-    onTestFinished(() => person.close());
-    const homes = [home, newHome({ world, browser: person.command })];
+    const { home, world, resource } = await homeInWorld({ issuing });
+    const homes = [home, newHome({ world })];
     const tokens = await Promise.all(
       homes.map(async (each) => {
         await startBroker(each);

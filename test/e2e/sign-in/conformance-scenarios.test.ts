@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostedDocuments } from '../../support/bent/authorization-server.ts';
 import { openSharedHome, programInBentWorld } from '../../support/bent/home.ts';
 import type { BentHome, BentHomeOptions, SharedHome } from '../../support/bent/home.ts';
-import type { Run } from '../../support/home.ts';
+import { type Run, until } from '../../support/home.ts';
 import { askBroker, questionOf } from '../../support/homes/ask-broker.ts';
 import { enter, signIn } from '../../support/homes/owner-acts.ts';
 
@@ -22,7 +22,6 @@ let shared: SharedHome;
 beforeAll(async () => {
   shared = await openSharedHome({
     plain: true,
-    browser: 'curl',
     env: { KEYTURN_CLIENT_METADATA_URL: clientUrl },
   });
 });
@@ -30,7 +29,7 @@ afterAll(() => shared.close());
 
 const open = (options: BentHomeOptions = {}) => programInBentWorld({ plain: true, shared, ...options });
 
-/** With a home of its own, and a browser that is slow enough for what the command says of the sign-in meanwhile. */
+/** With a home of its own. */
 const openAlone = (options: BentHomeOptions = {}) => programInBentWorld({ plain: true, ...options });
 
 /** A refusal: nothing on stdout, the exit code, the reason as the last line, and what else it says. */
@@ -368,6 +367,9 @@ describe('a protected server that moves to another authorization server', () => 
     expect((await program.call()).status).toBe(200);
     const next = await world.openAuthorizationServer({ plain: true });
     protectedServer.settings.authorizationServers = [next];
+    // The sign-in lasts until the command has told of it.
+    next.bend.tokenRequest = async () =>
+      void (await until('the command names both', () => home.story.includes('used to sign in at')));
     const called = program.call();
     // The permission names the grant at the old one: the owner allows the new grant.
     const { id } = await questionOf(home, 'allow');

@@ -38,7 +38,7 @@ describe('register', () => {
   it.each(['client_secret_basic', 'client_secret_post'] as const)(
     'keyturn register enters a client that authenticates by %s, and keeps its secret out of sight',
     async (authMethod) => {
-      const { home, authorizationServer, url } = await homeInBentWorld({ browser: 'curl' });
+      const { home, authorizationServer, url } = await homeInBentWorld();
       const redirectUri = await freeRedirect();
       const { clientId } = authorizationServer.addClient({ authMethod, secret, redirectUris: [redirectUri] });
       const printed = await home.ok(
@@ -68,7 +68,6 @@ describe('register', () => {
   it('keyturn register sends a secret as the server offers it if --auth-method is left out', async () => {
     const { home, authorizationServer, url } = await homeInBentWorld({
       authorization: { authMethods: ['client_secret_post'] },
-      browser: 'curl',
     });
     const redirectUri = await freeRedirect();
     const client = { clientId: 'abc', authMethod: 'client_secret_post', secret, redirectUris: [redirectUri] };
@@ -81,7 +80,7 @@ describe('register', () => {
   });
 
   it('keyturn register enters a client with a private key, which signs each token request and stays in the vault', async () => {
-    const { home, authorizationServer, url } = await homeInBentWorld({ browser: 'curl' });
+    const { home, authorizationServer, url } = await homeInBentWorld();
     const { pem, jwk } = newKey();
     const redirectUri = await freeRedirect();
     const client = {
@@ -187,7 +186,7 @@ describe('register', () => {
 
 describe('a client that needs no person', () => {
   it('a client that needs no person gets tokens by its own secret, again when one is refused, and opens no browser', async () => {
-    const { home, program, authorizationServer, url } = await programInBentWorld({ browser: 'curl' });
+    const { home, program, authorizationServer, url } = await programInBentWorld();
     const { issuer } = authorizationServer;
     authorizationServer.addClient({
       clientId: 'bot',
@@ -210,7 +209,7 @@ describe('a client that needs no person', () => {
   });
 
   it('a client that needs no person needs a permission like any other', async () => {
-    const { home, authorizationServer, url } = await homeInBentWorld({ browser: 'curl' });
+    const { home, authorizationServer, url } = await homeInBentWorld();
     authorizationServer.addClient({ clientId: 'bot', authMethod: 'client_secret_basic', secret: 'hush' });
     const args = ['register', authorizationServer.issuer, '--client-id', 'bot', '--client-secret-stdin'];
     await home.ok([...args, '--grant', 'client_credentials'], { stdin: 'hush' });
@@ -219,7 +218,7 @@ describe('a client that needs no person', () => {
   });
 
   it('a client that needs no person gets tokens by an identity assertion, from an ID token read from its file at each use', async () => {
-    const { home, world, program, authorizationServer, url } = await programInBentWorld({ browser: 'curl' });
+    const { home, world, program, authorizationServer, url } = await programInBentWorld();
     const provider = await world.openAuthorizationServer();
     authorizationServer.settings.identityProviders = [provider];
     authorizationServer.addClient({ clientId: 'desk', authMethod: 'client_secret_post', secret: 'hush' });
@@ -263,7 +262,7 @@ describe('a client that needs no person', () => {
   });
 
   it('a client that needs no person gets tokens of two servers by one sign-in of the person at the company', async () => {
-    const { home, world, program, authorizationServer, url } = await programInBentWorld({ browser: 'curl' });
+    const { home, world, program, authorizationServer, url } = await programInBentWorld();
     const provider = await world.openAuthorizationServer({ issuerPath: '/company', resourceRequired: false });
     const second = await world.openAuthorizationServer();
     const other = await world.openProtectedServer({ authorizationServers: [second] });

@@ -1,17 +1,16 @@
 /** What the user sees and ends: login, list, clients, status, revoke; and a registration of the user's own. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { filesBelow } from '../../support/home.ts';
+import { filesBelow, homeInWorld } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { allow, signIn, startBroker, tokenAt } from '../../support/homes/owner-acts.ts';
-import { personsHome } from '../../support/homes/quick-browser.ts';
 import { verdictOn } from '../../support/servers/notebook.ts';
 import { freeRedirect } from '../../support/servers/port.ts';
 import type { TestWorld } from '../../support/world.ts';
 
 describe('a grant', () => {
   it('a grant is made by login, and shown as text and as JSON, never with a token', async () => {
-    const { home, world, resource } = await personsHome();
+    const { home, world, resource } = await homeInWorld();
     const { issuer } = world.authorizationServer;
     expect(await home.keyturn(['list'])).toMatchObject({ code: 0, stdout: '' });
     const login = JSON.parse(await home.ok(['login', resource, '--account', 'work', '--json'])) as unknown;
@@ -30,7 +29,7 @@ describe('a grant', () => {
   });
 
   it('a grant ends with a receipt from its issuer, and what was handed out ends with it', async () => {
-    const { home, world, resource } = await personsHome();
+    const { home, world, resource } = await homeInWorld();
     await startBroker(home);
     await allow(home, 'cli', resource);
     await signIn(home, resource);
@@ -60,7 +59,7 @@ describe('a grant', () => {
   });
 
   it('a grant is not called missing if only the account is mistyped: the refusal names the accounts', async () => {
-    const { home, resource } = await personsHome();
+    const { home, resource } = await homeInWorld();
     await startBroker(home);
     const grant = await signIn(home, resource, { account: 'work' });
     for (const [command, named] of [
@@ -83,7 +82,7 @@ describe('a grant', () => {
   });
 
   it('a grant is ended by its id too, or by the beginning of it', async () => {
-    const { home, resource } = await personsHome();
+    const { home, resource } = await homeInWorld();
     await startBroker(home);
     const grant = await signIn(home, resource);
     for (const command of ['explain', 'revoke']) {
@@ -101,7 +100,7 @@ describe('a grant', () => {
   });
 
   it('a grant wants a new sign-in when the issuer ended it, and says so to a caller that can’t', async () => {
-    const { home, world, resource } = await personsHome();
+    const { home, world, resource } = await homeInWorld();
     await startBroker(home);
     await allow(home, 'cli', resource);
     await signIn(home, resource);
@@ -120,7 +119,7 @@ describe('a grant', () => {
 
 describe('the overviews', () => {
   it('the overviews show the programs with their permissions, and the broker with its settings', async () => {
-    const { home, resource } = await personsHome();
+    const { home, resource } = await homeInWorld();
     await home.ok(['allow', 'cli', resource, '--scope', 'notes:read', '--for', '8h']);
     await home.ok(['deny', 'cli', 'https://other.example/mcp']);
     const clients = await home.ok(['clients']);
@@ -145,7 +144,7 @@ describe('the overviews', () => {
 
 describe('a registration of the user’s own', () => {
   it('an entered registration is used in place of a new one, and its secret is in no file', async () => {
-    const { home, world, resource } = await personsHome();
+    const { home, world, resource } = await homeInWorld();
     const redirectUri = await freeRedirect();
     const { clientId, clientSecret } = await confidentialClient(world, redirectUri);
     const { issuer } = world.authorizationServer;
@@ -169,7 +168,7 @@ describe('a registration of the user’s own', () => {
   });
 
   it('an entered registration is refused with a redirect URI that no program on this machine can serve', async () => {
-    const { home, world } = await personsHome();
+    const { home, world } = await homeInWorld();
     const run = await home.keyturn([
       'register',
       world.authorizationServer.issuer,

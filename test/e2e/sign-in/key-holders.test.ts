@@ -1,10 +1,9 @@
 /** Keys of bound tokens in a security token, with the built command and broker. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { filesBelow, newHome, type TestHome } from '../../support/home.ts';
+import { filesBelow, homeInWorld, newHome, type TestHome } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { allow, signIn, stopBroker } from '../../support/homes/owner-acts.ts';
-import { personsHome } from '../../support/homes/quick-browser.ts';
 import { softToken, type SoftToken } from '../../support/processes/security-token.ts';
 import { headersIn, statusWith } from '../../support/servers/bound-request.ts';
 import type { TestWorld } from '../../support/world.ts';
@@ -19,7 +18,7 @@ interface Signed {
 /** `cli` may use a server that takes bound tokens only, and new keys are made in a token. */
 async function signedIn(): Promise<Signed> {
   const issuing = { takesBoundTokens: true };
-  const { home, world, resource } = await personsHome({ issuing, vault: 'keychain' });
+  const { home, world, resource } = await homeInWorld({ issuing, vault: 'keychain' });
   const token = softToken(home.env['HOME']);
   await home.ok(['settings', 'keyHolder', token.uri]);
   await allow(home, 'cli', resource);

@@ -18,7 +18,7 @@ const programs = path.join(import.meta.dirname, '../../support/processes');
 
 let shared: SharedHome;
 beforeAll(async () => {
-  shared = await openSharedHome({ plain: true, browser: 'curl' });
+  shared = await openSharedHome({ plain: true });
 });
 afterAll(() => shared.close());
 

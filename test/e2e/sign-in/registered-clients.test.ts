@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { homeInBentWorld } from '../../support/bent/home.ts';
 import type { ResultOf } from '../../../src/ipc/protocol/methods.ts';
-import { newHome, type TestHome } from '../../support/home.ts';
+import { homeInWorld, newHome, type TestHome } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import {
   allow,
@@ -13,7 +13,6 @@ import {
   tokenAt,
   unlock,
 } from '../../support/homes/owner-acts.ts';
-import { personsHome } from '../../support/homes/quick-browser.ts';
 
 const issuer = 'https://login.example';
 const secret = 'only-the-vault-may-have-this';
@@ -29,7 +28,7 @@ const grantsOf = async (home: TestHome) => (await askBroker(home, 'grant.list', 
 
 describe('the list of clients', () => {
   it('the list of clients has those that were entered and those that were registered by themselves, and never a secret', async () => {
-    const { home, world, resource } = await personsHome();
+    const { home, world, resource } = await homeInWorld();
     expect(await home.keyturn(['register', '--list'])).toMatchObject({ code: 0 });
     await signIn(home, resource);
     const redirectUri = await enter(home, byHand);
@@ -131,7 +130,7 @@ describe('a removed client', () => {
   });
 
   it('a client is kept while a grant is refreshed with it, and the refusal names the grant; the next sign-in has another client', async () => {
-    const { home, world, resource } = await personsHome();
+    const { home, world, resource } = await homeInWorld();
     const own = world.authorizationServer.issuer;
     await startBroker(home);
     await signIn(home, resource);
@@ -156,7 +155,7 @@ describe('a removed client', () => {
   });
 
   it('a client is kept while its issuer has still to be told of an ended grant, since no other client may tell it', async () => {
-    const { home, url, authorizationServer } = await homeInBentWorld({ browser: 'curl' });
+    const { home, url, authorizationServer } = await homeInBentWorld();
     await startBroker(home);
     await signIn(home, url);
     const [{ clientId } = { clientId: '' }] = await listed(home);
@@ -178,7 +177,7 @@ describe('a removed client', () => {
 describe('a client that takes the place of another', () => {
   /** A grant of a client that was entered by hand, with this secret. */
   async function enteredHome() {
-    const there = await homeInBentWorld({ browser: 'curl' });
+    const there = await homeInBentWorld();
     const { home, authorizationServer, url } = there;
     const client = { clientId: 'by-hand', authMethod: 'client_secret_basic' } as const;
     const entering = (clientId: string, stdin: string) =>

@@ -25,7 +25,7 @@ interface Listed {
 
 describe('a revocation while the issuer is down', () => {
   it('a revocation outlives a kill right after the answer, and is confirmed by itself once the issuer is back', async () => {
-    const { home, url, authorizationServer } = await homeInBentWorld({ env: keychain(), browser: 'curl' });
+    const { home, url, authorizationServer } = await homeInBentWorld({ env: keychain() });
     const { server } = authorizationServer;
     await startBroker(home);
     await allow(home, 'cli', url);

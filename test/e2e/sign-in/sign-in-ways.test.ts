@@ -16,7 +16,7 @@ async function onlyQuestion(home: TestHome, kind: string) {
 }
 
 describe('login --device', () => {
-  const device = { authorization: { deviceAuthorization: true }, browser: 'curl' } as const;
+  const device = { authorization: { deviceAuthorization: true } } as const;
 
   it('login --device signs in by a code that the person enters elsewhere, and only the person sees the code', async () => {
     const { home, authorizationServer, url } = await homeInBentWorld(device);
@@ -68,7 +68,7 @@ describe('login --device', () => {
   });
 
   it('login --device is refused if the server does not offer it, with the other way in the hint', async () => {
-    const { home, url } = await homeInBentWorld({ browser: 'curl' });
+    const { home, url } = await homeInBentWorld();
     const run = await home.keyturn(['login', url, '--device']);
     expect(run).toMatchObject({ code: 5, stdout: '' });
     expect(run.stderr).toContain('offers no sign-in on another device');
@@ -79,7 +79,7 @@ describe('login --device', () => {
 
 describe('login --new-client', () => {
   it('login --new-client signs in at a server that has forgotten Keyturn, also while another sign-in waits there', async () => {
-    const { home, authorizationServer, url } = await homeInBentWorld({ browser: 'curl' });
+    const { home, authorizationServer, url } = await homeInBentWorld();
     await startBroker(home);
     await signIn(home, url);
     authorizationServer.clients.clear();
@@ -100,7 +100,7 @@ describe('login --new-client', () => {
 
 describe('a client that was entered by hand, where its page shows an error', () => {
   it('if the page of an entered client shows an error, login and pending name the command that enters one, not --new-client', async () => {
-    const { home, authorizationServer, url } = await homeInBentWorld({ browser: 'curl' });
+    const { home, authorizationServer, url } = await homeInBentWorld();
     const { issuer } = authorizationServer;
     await startBroker(home);
     await enter(home, { issuer, clientId: 'unknown-there' });
@@ -131,7 +131,7 @@ describe('login --paste', () => {
   }
 
   it('login --paste takes the address that a browser elsewhere ended at, refuses wrong ones before it, and shows none', async () => {
-    const there = await homeInBentWorld({ browser: 'curl' });
+    const there = await homeInBentWorld();
     const { home, url, authorizationServer } = there;
     const { signingIn, address } = await waiting(there);
     signingIn.types('https://evil.example/callback?code=1');
@@ -154,14 +154,14 @@ describe('login --paste', () => {
   });
 
   it('login --paste ends by itself when the browser reaches this machine after all, though standard input stays open', async () => {
-    const there = await homeInBentWorld({ browser: 'curl' });
+    const there = await homeInBentWorld();
     const { signingIn, address } = await waiting(there);
     expect((await there.world.fetch(address)).status).toBe(200);
     expect(await signingIn.ended).toMatchObject({ code: 0, stdout: '' });
   });
 
   it('login --paste is cancelled if standard input ends without an address of it', async () => {
-    const { home, url } = await homeInBentWorld({ browser: 'curl' });
+    const { home, url } = await homeInBentWorld();
     const run = await home.keyturn(['login', url, '--paste'], { stdin: '\nnot an address\n' });
     expect(run).toMatchObject({ code: 5, stdout: '' });
     expect(run.stderr).toContain('That is not the address a sign-in ends at');
@@ -196,13 +196,7 @@ describe('login --paste', () => {
 
 describe('login --issuer and --account', () => {
   it('login --issuer chooses among several authorization servers, and refuses one that the server does not name', async () => {
-    const {
-      home,
-      world,
-      authorizationServer: first,
-      protectedServer,
-      url,
-    } = await homeInBentWorld({ browser: 'curl' });
+    const { home, world, authorizationServer: first, protectedServer, url } = await homeInBentWorld();
     const second = await world.openAuthorizationServer();
     protectedServer.settings.authorizationServers = [first, second];
     const grant = JSON.parse(await home.ok(['login', url, '--issuer', second.issuer, '--json'])) as unknown;
@@ -216,7 +210,7 @@ describe('login --issuer and --account', () => {
   });
 
   it('login --account keeps two accounts at one server apart, with a token of its own for each', async () => {
-    const { home, authorizationServer, url } = await homeInBentWorld({ browser: 'curl' });
+    const { home, authorizationServer, url } = await homeInBentWorld();
     await startBroker(home);
     await allow(home, 'cli', url);
     await home.ok(['login', url, '--account', 'work']);
@@ -246,7 +240,6 @@ describe('client-metadata', () => {
 
   it('client-metadata prints a document by the rules, by which a server then knows Keyturn without registration', async () => {
     const { home, program, authorizationServer, url } = await programInBentWorld({
-      browser: 'curl',
       authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
       env: { KEYTURN_CLIENT_METADATA_URL: clientUrl },
     });

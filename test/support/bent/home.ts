@@ -9,14 +9,13 @@ import { onTestFinished } from 'vitest';
 import type { BentAuthorizationServer } from './authorization-server.ts';
 import type { BentProtectedServer } from './protected-server.ts';
 import { type BentWorld, type BentWorldOptions, openBentWorld } from './world.ts';
-import { type BrowserAgent, browserCommand } from '../browsers/browser-command.ts';
+import { browserCommand } from '../browsers/browser-command.ts';
 import { type HomeOptions, newHome, type Run, TestHome } from '../home.ts';
 import { allow, startBroker } from '../homes/owner-acts.ts';
-import { followRedirects } from '../homes/quick-browser.ts';
 
 export interface BentHomeOptions extends BentWorldOptions {
-  /** In place of the one that follows redirects. `curl` does that too, at a tenth of the cost: see `quick-browser.ts`. */
-  readonly browser?: BrowserAgent | 'curl';
+  /** In place of the one that follows redirects. */
+  readonly browser?: 'chromium-agent';
   readonly browserFlags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly vault?: 'keychain';
@@ -76,15 +75,11 @@ function homeOptions({ env: worldEnv, caFile }: BentWorld, options: BentHomeOpti
     ...(vault === undefined ? {} : { vault }),
     env: {
       ...worldEnv,
-      ...(browser === undefined ? {} : { KEYTURN_BROWSER: commandOf(browser, caFile, browserFlags) }),
+      ...(browser === undefined ? {} : { KEYTURN_BROWSER: browserCommand(browser, caFile, ...browserFlags) }),
       ...(plain ? { KEYTURN_ALLOW_INSECURE_LOOPBACK: '1' } : {}),
       ...env,
     },
   };
-}
-
-function commandOf(browser: BrowserAgent | 'curl', caFile: string, flags: readonly string[]): string {
-  return browser === 'curl' ? followRedirects(caFile) : browserCommand(browser, caFile, ...flags);
 }
 
 /** A call that ended: the server's last status, and what each run of `keyturn token` did. */

@@ -27,8 +27,21 @@ export async function killBroker(home: TestHome): Promise<void> {
   await until('the broker is gone', () => !isAlive(pid));
 }
 
+/** Tokens of every scope, until the owner ends it. */
 export async function allow(home: TestHome, client: string, resource: string): Promise<void> {
   await askBroker(home, 'permission.set', { client, resource, decision: 'allow' });
+}
+
+export async function deny(home: TestHome, client: string, resource: string): Promise<void> {
+  await askBroker(home, 'permission.set', { client, resource, decision: 'deny' });
+}
+
+export async function answer(home: TestHome, id: string, verdict: 'yes' | 'no' | 'later'): Promise<void> {
+  await askBroker(home, 'interaction.answer', { id, answer: verdict });
+}
+
+export async function nothingIsAsked(home: TestHome): Promise<boolean> {
+  return (await askBroker(home, 'interaction.list', {})).interactions.length === 0;
 }
 
 /** Opens the browser of the home. */
@@ -42,9 +55,9 @@ export async function signIn(
 
 /** A token for the command line; refreshes, and asks nobody. Rejects where there is only a key. */
 export async function tokenAt(home: TestHome, resource: string): Promise<string> {
-  const answer = await askBroker(home, 'token.get', { resource, interaction: 'never' });
-  if ('kind' in answer) throw new Error('an API key, and nobody asked for one');
-  return answer.access_token;
+  const given = await askBroker(home, 'token.get', { resource, interaction: 'never' });
+  if ('kind' in given) throw new Error('an API key, and nobody asked for one');
+  return given.access_token;
 }
 
 export async function unlock(home: TestHome, passphrase: string): Promise<void> {

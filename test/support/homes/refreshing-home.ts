@@ -1,13 +1,12 @@
 /** A home whose broker is in the middle of a refresh. */
 import { reasonOf } from '../../../src/base/errors.ts';
-import type { TestHome } from '../home.ts';
+import { homeInWorld, type TestHome } from '../home.ts';
 import { askBroker } from './ask-broker.ts';
 import { signIn, tokenAt } from './owner-acts.ts';
-import { personsHome } from './quick-browser.ts';
 
 /** The issuer answers the refresh that `asking` waits for after `release`. `broker`: the broker's process id. */
 export async function homeDuringRefresh() {
-  const { home, world, resource } = await personsHome({ vault: 'keychain' });
+  const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
   await home.ok(['allow', 'cli', resource]);
   await signIn(home, resource);
   const old = await tokenAt(home, resource);
