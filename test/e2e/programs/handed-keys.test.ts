@@ -23,7 +23,6 @@ beforeAll(async () => {
   const [first] = shared.worlds;
   if (!first) throw new Error('a shared home has a world');
   world = first;
-  await owner.startBroker(shared.home);
 });
 afterEach(() => until('the processes that asked end', () => shared.home.askers().length === 0));
 afterAll(() => shared.close());

@@ -9,7 +9,6 @@ import { allowedProxy, call, nextCard, proxied, refusalOf } from './proxy-rig.ts
 let shared: SharedHome;
 beforeAll(async () => {
   shared = await openSharedHome();
-  await owner.startBroker(shared.home);
 });
 afterAll(() => shared.close());
 

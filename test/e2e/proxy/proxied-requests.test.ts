@@ -23,7 +23,6 @@ const inMcp = { 'mcp-session-id': 's-1', 'mcp-protocol-version': '2025-11-25', '
 let shared: SharedHome;
 beforeAll(async () => {
   shared = await openSharedHome();
-  await owner.startBroker(shared.home);
 });
 afterAll(() => shared.close());
 

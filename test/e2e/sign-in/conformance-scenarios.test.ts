@@ -368,8 +368,10 @@ describe('a protected server that moves to another authorization server', () => 
     const next = await world.openAuthorizationServer({ plain: true });
     protectedServer.settings.authorizationServers = [next];
     // The sign-in lasts until the command has told of it.
-    next.bend.tokenRequest = async () =>
-      void (await until('the command names both', () => home.story.includes('used to sign in at')));
+    next.server.on('GET', '/authorize', async () => {
+      await until('the command names both', () => home.story.includes('used to sign in at'));
+      return undefined;
+    });
     const called = program.call();
     // The permission names the grant at the old one: the owner allows the new grant.
     const { id } = await questionOf(home, 'allow');
