@@ -278,15 +278,7 @@ describe.each(['keychain', 'memory'] as const)('a lock of the %s vault', (vault)
     await expect(pair({ name: 'other', env: home.env, onCode: () => undefined })).rejects.toMatchObject(
       unproven,
     );
-    for (const method of [
-      'grant.list',
-      'key.list',
-      'client.list',
-      'folder.list',
-      'interaction.list',
-    ] as const) {
-      await askBroker(home, method, {});
-    }
+    for (const command of ['list', 'clients', 'pending']) await home.ok([command]);
     const { rows } = await askBroker(home, 'audit.tail', { count: 20 });
     expect(rows.map(({ outcome }) => outcome)).toContain('locked');
     expect(await home.ok(['status'])).toContain('locked');
