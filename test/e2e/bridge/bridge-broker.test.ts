@@ -2,7 +2,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isAlive, until } from '../../support/home.ts';
 import { commonHome } from '../../support/homes/common-home.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
 import { clientOf } from '../../support/processes/bridge-client.ts';
@@ -24,18 +23,13 @@ async function inSession() {
   const { client, output } = await clientOf(home, resource, '--as', 'an-editor');
   const notes = async (): Promise<string> => JSON.stringify(await client.callTool({ name: 'list-notes' }));
   expect(await notes()).toContain('alice');
-  const { pid } = await there.ask('status', {});
-  const killed = async (): Promise<void> => {
-    process.kill(pid, 'SIGKILL');
-    await until('the broker is gone', () => !isAlive(pid));
-  };
-  return { home, world, notes, output, killed };
+  return { home, world, notes, output };
 }
 
 describe('between two calls', () => {
   it('a broker that is killed is replaced by the bridge, and the next call is answered', async () => {
-    const { home, world, notes, killed } = await inSession();
-    await killed();
+    const { home, world, notes } = await inSession();
+    await owner.killBroker(home);
     expect(await notes()).toContain('alice');
     expect(home.brokers()).toHaveLength(1);
     expect(world.counts().authorizationServer.signIns).toBe(1);
@@ -52,8 +46,8 @@ describe('between two calls', () => {
 });
 
 it('the bridge answers with the broker’s complaint while none can be started, and serves again once one can', async () => {
-  const { home, notes, output, killed } = await inSession();
-  await killed();
+  const { home, notes, output } = await inSession();
+  await owner.killBroker(home);
   const file = path.join(home.paths.state, 'home.json');
   const kept = readFileSync(file);
   writeFileSync(file, '{}');

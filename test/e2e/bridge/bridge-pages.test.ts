@@ -1,7 +1,7 @@
 /** Pages that a protected server wants opened, through `keyturn bridge`, where the person answers by command. */
 import { expect, it } from 'vitest';
 import { homeInWorld, type TestHome, until } from '../../support/home.ts';
-import { askBroker, questionOf } from '../../support/homes/ask-broker.ts';
+import { questionOf } from '../../support/homes/ask-broker.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
 import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
 import { paired } from '../../support/processes/program.ts';
@@ -59,8 +59,5 @@ it('a server’s address is withdrawn when the bridge ends', async () => {
   paid.catch(() => undefined);
   await questionOf(home, 'url');
   await client.close();
-  await until(
-    'the page goes',
-    async () => (await askBroker(home, 'interaction.list', {})).interactions.length === 0,
-  );
+  await until('the page goes', () => owner.nothingIsAsked(home));
 });

@@ -36,15 +36,7 @@ async function refusedAsAbsent(home: TestHome, resource: string): Promise<number
     what: expect.any(String),
     hint: expect.any(String),
   });
-  for (const method of [
-    'grant.list',
-    'key.list',
-    'client.list',
-    'folder.list',
-    'interaction.list',
-  ] as const) {
-    await askBroker(home, method, {});
-  }
+  for (const command of ['list', 'clients', 'pending']) await home.ok([command]);
   return status.pid;
 }
 

@@ -9,6 +9,7 @@ import { filesBelow, homeInWorld, newHome, processFacts, type TestHome, until } 
 import { askBroker, questionOf } from '../../support/homes/ask-broker.ts';
 import {
   allow,
+  answer,
   killBroker,
   signIn,
   startBroker,
@@ -259,7 +260,7 @@ describe.each(['keychain', 'memory'] as const)('a lock of the %s vault', (vault)
     await signIn(home, resource);
     const pairing = pair({ name: 'editor', env: home.env, onCode: () => undefined });
     const { id } = await questionOf(home, 'pair');
-    await askBroker(home, 'interaction.answer', { id, answer: 'yes' });
+    await answer(home, id, 'yes');
     await pairing;
     await allow(home, 'editor', resource);
     const program = await connect({ name: 'editor', env: home.env });

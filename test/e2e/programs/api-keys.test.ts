@@ -1,36 +1,27 @@
 /** API keys, for servers that take a static key in place of a sign-in: from `keyturn key set` to the request that carries one. */
-import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Connection } from '../../../src/client/index.ts';
 import { homeInBentWorld, openSharedHome, type SharedHome } from '../../support/bent/home.ts';
-import type { BentWorld } from '../../support/bent/world.ts';
 import { newHome, type TestHome, until } from '../../support/home.ts';
 import { askBroker, questionOf } from '../../support/homes/ask-broker.ts';
 import { library, pairedProgram } from '../../support/processes/program.ts';
-import { openKeyServer } from '../../support/servers/key-server.ts';
+import { newKey, openKeyServer } from '../../support/servers/key-server.ts';
 
 const { createFetch } = await library();
 
-const newKey = (): string => `ak_${randomBytes(18).toString('base64url')}`;
-
 /** One home and one broker for the tests of this file, but for two at its end. Each test has servers and programs of its own. */
 let shared: SharedHome;
-let world: BentWorld;
 beforeAll(async () => {
   shared = await openSharedHome();
-  const [first] = shared.worlds;
-  if (!first) throw new Error('a shared home has a world');
-  world = first;
-  await shared.home.ok(['list']);
 });
 afterAll(() => shared.close());
 
 /** A server that takes a key in X-Api-Key. The broker trusts it. */
 async function keyScene() {
   const key = newKey();
-  const server = await openKeyServer(world, { header: 'x-api-key', value: key });
+  const server = await openKeyServer(shared.world, { header: 'x-api-key', value: key });
   return { home: shared.home, key, server, url: server.url };
 }
 
@@ -67,7 +58,7 @@ async function allowedScene() {
   const scene = { ...(await setScene()), ...(await newProgram()) };
   const { name, program, url } = scene;
   await allowKey(name, url);
-  return { ...scene, fetch: createFetch(program, { resource: url, kinds, fetch: world.fetch }) };
+  return { ...scene, fetch: createFetch(program, { resource: url, kinds, fetch: shared.world.fetch }) };
 }
 
 const kinds = ['token', 'key'] as const;
@@ -88,7 +79,7 @@ describe('an API key', () => {
       hint: expect.stringContaining(`keyturn allow ${name} ${url} --key`) as string,
     });
     await home.ok(['allow', name, url, '--key']);
-    const fetch = createFetch(program, { resource: url, kinds, fetch: world.fetch });
+    const fetch = createFetch(program, { resource: url, kinds, fetch: shared.world.fetch });
     expect(await (await fetch(url, { method: 'POST', body: '{}' })).text()).toBe('served');
     expect(server.served).toHaveLength(1);
     expect(await home.json('key', 'list')).toEqual([
@@ -324,7 +315,7 @@ describe('a server', () => {
   it('a server gets the key at its endpoint only, after redirects too', async () => {
     const { server, fetch, url, key } = await allowedScene();
     const { origin } = server.server;
-    const elsewhere = await openKeyServer(world, { header: 'x-api-key', value: key });
+    const elsewhere = await openKeyServer(shared.world, { header: 'x-api-key', value: key });
     const moved = (to: string) => ({ status: 307, headers: { location: to } });
     server.server.on('GET', '/mcp/there', moved(`${url}/here`));
     server.server.on('GET', '/mcp/up', moved(`${origin}/other`));

@@ -7,6 +7,7 @@ import { builtBin } from '../../support/built.ts';
 import { homeInWorld, newHome, type TestHome, until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { commonHome } from '../../support/homes/common-home.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { inTerminal } from '../../support/processes/terminal.ts';
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -33,8 +34,8 @@ function runtimeFolder(): string {
 
 /** The user is signed in, and `cli` is allowed. */
 async function allowAndSignIn(home: TestHome, resource: string): Promise<void> {
-  await askBroker(home, 'permission.set', { client: 'cli', resource, decision: 'allow' });
-  await askBroker(home, 'login.start', { resource, timeout: 60 });
+  await owner.allow(home, 'cli', resource);
+  await owner.signIn(home, resource);
 }
 
 /** The home of all tests that leave it signed in and want no short-lived tokens. */
@@ -95,7 +96,7 @@ describe('the exit code', () => {
 
   it('keyturn exec exits 5 and runs nothing if every token would be too old', async () => {
     const { home, resource } = await homeInWorld({ issuing: { accessTokenLifetime: 50 } });
-    await home.start(['daemon']).says('the broker listens on');
+    await owner.startBroker(home);
     await allowAndSignIn(home, resource);
     const env = `NOTES_TOKEN=${resource}`;
     const run = await home.keyturn(['exec', '--env', env, '--', 'echo', 'ran']);

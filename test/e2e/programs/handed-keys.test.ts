@@ -1,28 +1,21 @@
 /** API keys by the commands that stand between Keyturn and a program: `headers`, `exec` and `bridge`. */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openSharedHome, type SharedHome } from '../../support/bent/home.ts';
-import type { BentWorld } from '../../support/bent/world.ts';
 import { isAlive, type TestHome, until } from '../../support/home.ts';
 import { askBroker, type Question, questionOf, questionsAt } from '../../support/homes/ask-broker.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
 import { clientOf } from '../../support/processes/bridge-client.ts';
 import { paired } from '../../support/processes/program.ts';
-import { openKeyServer } from '../../support/servers/key-server.ts';
-
-const newKey = (): string => `ak_${randomBytes(18).toString('base64url')}`;
+import { newKey, openKeyServer } from '../../support/servers/key-server.ts';
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** One home and one broker for all tests of this file. Each has a server of its own, and entries of its own names. */
 let shared: SharedHome;
-let world: BentWorld;
 beforeAll(async () => {
   shared = await openSharedHome();
-  const [first] = shared.worlds;
-  if (!first) throw new Error('a shared home has a world');
-  world = first;
 });
 afterEach(() => until('the processes that asked end', () => shared.home.askers().length === 0));
 afterAll(() => shared.close());
@@ -36,7 +29,7 @@ interface Place {
 async function keyScene(place: Place = { header: 'X-Api-Key' }) {
   const { home } = shared;
   const key = newKey();
-  const server = await openKeyServer(world, { header: 'x-api-key', value: key });
+  const server = await openKeyServer(shared.world, { header: 'x-api-key', value: key });
   const { url } = server;
   const set = async (at: Place) => askBroker(home, 'key.set', { resource: url, value: key, ...at });
   await set(place);
@@ -68,7 +61,7 @@ describe('headers', () => {
     const run = await home.keyturn(['headers', url, '--min-validity', '86400']);
     expect(run).toEqual({ code: 0, stdout: `${JSON.stringify({ 'X-Api-Key': key })}\n`, stderr: '' });
     const headers = JSON.parse(run.stdout) as Record<string, string>;
-    expect((await world.fetch(url, { headers })).status).toBe(200);
+    expect((await shared.world.fetch(url, { headers })).status).toBe(200);
     expect(server.served).toHaveLength(1);
   });
 

@@ -3,17 +3,18 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { homeInWorld, newHome, type TestHome } from '../../support/home.ts';
-import { askBroker, questionOf } from '../../support/homes/ask-broker.ts';
+import { questionOf } from '../../support/homes/ask-broker.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { keyturnPy, pythonProgram } from '../../support/processes/python.ts';
 import { verdictOn } from '../../support/servers/notebook.ts';
 
 async function pairedPy(home: TestHome, answer: 'yes' | 'no' = 'yes') {
-  await home.start(['daemon']).says('the broker listens on');
+  await owner.startBroker(home);
   const pairing = keyturnPy(['pair', 'notes-py'], home.env);
   pairing.catch(() => undefined);
   const card = await questionOf(home, 'pair');
   expect(card.client).toBe('notes-py');
-  await askBroker(home, 'interaction.answer', { id: card.id, answer });
+  await owner.answer(home, card.id, answer);
   return { card, run: await pairing };
 }
 
@@ -27,7 +28,7 @@ it('the Python client pairs by the code on the card, and prints a token once it 
   const refused = await keyturnPy(['token', 'notes-py', resource], home.env);
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toMatch(/hint: .*keyturn allow notes-py .*\nreason: consent_required\n$/);
-  await askBroker(home, 'permission.set', { client: 'notes-py', resource, decision: 'allow' });
+  await owner.allow(home, 'notes-py', resource);
   const asked = await keyturnPy(['token', 'notes-py', resource, '--ask'], home.env);
   expect(asked).toMatchObject({ code: 0, stderr: '' });
   expect((await verdictOn(world, asked.stdout.trim())).status).toBe(200);
@@ -80,7 +81,7 @@ with keyturn.connect("notes-py") as broker:
 it('the Python client replaces a token that is refused in the middle, and answers a step-up', async () => {
   const { home, world, resource } = await homeInWorld();
   await pairedPy(home);
-  await askBroker(home, 'permission.set', { client: 'notes-py', resource, decision: 'allow' });
+  await owner.allow(home, 'notes-py', resource);
   const run = await pythonProgram(program, [resource, world.caFile], home.env, async () =>
     world.expireAccessTokens(),
   );
@@ -99,8 +100,8 @@ it('the Python client replaces a token that is refused in the middle, and answer
 it('the Python client goes on with the broker that takes over', async () => {
   const { home, resource } = await homeInWorld({ vault: 'keychain' });
   await pairedPy(home);
-  await askBroker(home, 'login.start', { resource, timeout: 60 });
-  await askBroker(home, 'permission.set', { client: 'notes-py', resource, decision: 'allow' });
+  await owner.signIn(home, resource);
+  await owner.allow(home, 'notes-py', resource);
   const [before] = home.brokers();
   const code = `
 import sys, keyturn

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { builtBin } from '../../support/built.ts';
 import { until } from '../../support/home.ts';
 import { type CommonHome, commonHome } from '../../support/homes/common-home.ts';
+import { nothingIsAsked } from '../../support/homes/owner-acts.ts';
 import { verdictOn } from '../../support/servers/notebook.ts';
 
 const nothingWaits = { code: 0, stdout: '', stderr: 'Nothing waits for you.\n' };
@@ -12,10 +13,6 @@ const nothingWaits = { code: 0, stdout: '', stderr: 'Nothing waits for you.\n' }
 async function permissionsOf({ ask }: CommonHome) {
   const { clients } = await ask('client.list', {});
   return clients.flatMap(({ permissions }) => permissions);
-}
-
-async function nothingIsAsked({ ask }: CommonHome): Promise<boolean> {
-  return (await ask('interaction.list', {})).interactions.length === 0;
 }
 
 describe('a command’s request', () => {
@@ -103,7 +100,7 @@ describe('a command’s request', () => {
     await onlyQuestion('allow');
     asking.signal('SIGINT');
     expect(await asking.ended).toMatchObject({ code: 130, stdout: '' });
-    await until('the question is withdrawn', () => nothingIsAsked(there));
+    await until('the question is withdrawn', () => nothingIsAsked(there.home));
     expect(await permissionsOf(there)).toEqual([]);
   });
 
@@ -190,7 +187,7 @@ describe('a sign-in that waits', () => {
     const run = await signingIn.ended;
     expect(run).toMatchObject({ code: 5, stdout: '' });
     expect(run.stderr).toContain('reason: login_failed');
-    expect(await nothingIsAsked(there)).toBe(true);
+    expect(await nothingIsAsked(there.home)).toBe(true);
   });
 
   it('a sign-in that waits ends with the command that was interrupted', async () => {
@@ -199,7 +196,7 @@ describe('a sign-in that waits', () => {
     await onlyQuestion('login');
     signingIn.signal('SIGINT');
     expect(await signingIn.ended).toMatchObject({ code: 130, stdout: '' });
-    await until('the sign-in is withdrawn', () => nothingIsAsked(there));
+    await until('the sign-in is withdrawn', () => nothingIsAsked(there.home));
   });
 
   it('a sign-in that waits goes on in whatever browser the person opens the printed address with', async () => {

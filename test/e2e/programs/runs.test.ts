@@ -6,17 +6,13 @@ import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { homeInWorld, newHome, processFacts, type TestHome, until } from '../../support/home.ts';
 import { askBroker, questionOf } from '../../support/homes/ask-broker.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { connected, pairedProgram } from '../../support/processes/program.ts';
-
-/** A home whose broker runs: what asks first finds it. */
-async function started(home: TestHome): Promise<void> {
-  await home.start(['daemon']).says('the broker listens on');
-}
 
 describe('a permission for this run', () => {
   it('a permission for this run serves every connection of the process, shows whose it is, and ends with the last of them', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain' });
-    await started(home);
+    await owner.startBroker(home);
     const first = await pairedProgram(home, 'editor');
     const second = await connected(home, 'editor');
     const asked = first.getToken({ resource, interaction: 'allow' });
@@ -54,13 +50,13 @@ describe('a permission for this run', () => {
 
   it('a permission for this run is refused for the command line, with the reason', async () => {
     const { home, resource } = await homeInWorld();
-    await started(home);
+    await owner.startBroker(home);
     const asking = home.start(['token', resource]);
     const { id } = await questionOf(home, 'allow');
     const run = await home.keyturn(['answer', id, 'yes', '--this-run']);
     expect(run).toMatchObject({ code: 2, stdout: '' });
     expect(run.stderr).toContain('a command’s connection ends with the command');
-    await askBroker(home, 'interaction.answer', { id, answer: 'no' });
+    await owner.answer(home, id, 'no');
     await asking.ended;
   });
 });
@@ -68,7 +64,7 @@ describe('a permission for this run', () => {
 describe('a permission for once', () => {
   it('a permission for once is one token for the command that waits, and for none after it', async () => {
     const { home, resource } = await homeInWorld();
-    await started(home);
+    await owner.startBroker(home);
     const asking = home.start(['token', resource]);
     const { id } = await questionOf(home, 'allow');
     expect(await home.keyturn(['answer', id, 'yes', '--once', '--for', '1h'])).toMatchObject({ code: 2 });
@@ -102,7 +98,7 @@ function pairing(home: TestHome, name: string): ChildProcess {
 describe('a process that becomes another program while its question is open', () => {
   it('a process that becomes another program while its question is open is not paired: the yes is refused, and nothing is granted', async () => {
     const home = newHome();
-    await started(home);
+    await owner.startBroker(home);
     const child = pairing(home, 'changeling');
     const { id, asker } = await questionOf(home, 'pair');
     expect(asker).toMatchObject({ verified: true, pid: child.pid });
@@ -121,7 +117,7 @@ describe('a process that becomes another program while its question is open', ()
 
   it('a process is paired if it stays the program that it was', async () => {
     const home = newHome();
-    await started(home);
+    await owner.startBroker(home);
     pairing(home, 'steady');
     const { id } = await questionOf(home, 'pair');
     await home.ok(['answer', id, 'yes']);

@@ -12,7 +12,7 @@ import { openSharedHome, programInBentWorld } from '../../support/bent/home.ts';
 import type { BentHome, BentHomeOptions, SharedHome } from '../../support/bent/home.ts';
 import { type Run, until } from '../../support/home.ts';
 import { askBroker, questionOf } from '../../support/homes/ask-broker.ts';
-import { enter, signIn } from '../../support/homes/owner-acts.ts';
+import { answer, enter, signIn } from '../../support/homes/owner-acts.ts';
 
 /** Where the document of this client lies, for servers that take such documents. */
 const clientUrl = 'https://conformance.example/client-metadata.json';
@@ -375,7 +375,7 @@ describe('a protected server that moves to another authorization server', () => 
     const called = program.call();
     // The permission names the grant at the old one: the owner allows the new grant.
     const { id } = await questionOf(home, 'allow');
-    await askBroker(home, 'interaction.answer', { id, answer: 'yes' });
+    await answer(home, id, 'yes');
     const { status, run } = await called;
     expect(status).toBe(200);
     expect(run.stderr).toContain(

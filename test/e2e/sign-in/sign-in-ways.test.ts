@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { homeInBentWorld, programInBentWorld } from '../../support/bent/home.ts';
 import { newHome, type Running, type TestHome, until } from '../../support/home.ts';
 import { askBroker, questionsAt } from '../../support/homes/ask-broker.ts';
-import { allow, enter, signIn, startBroker, tokenAt } from '../../support/homes/owner-acts.ts';
+import { allow, answer, enter, signIn, startBroker, tokenAt } from '../../support/homes/owner-acts.ts';
 
 /** The one question that waits, as another process sees it. */
 async function onlyQuestion(home: TestHome, kind: string) {
@@ -109,7 +109,7 @@ describe('a client that was entered by hand, where its page shows an error', () 
     const shown = await home.ok(['pending']);
     expect(shown).toContain(`keyturn register ${issuer} --client-id ID`);
     expect(shown).not.toContain('--new-client');
-    await askBroker(home, 'interaction.answer', { id: (await onlyQuestion(home, 'login')).id, answer: 'no' });
+    await answer(home, (await onlyQuestion(home, 'login')).id, 'no');
     const run = await login.ended;
     expect(run.code).toBe(5);
     expect(run.stderr).not.toContain('--new-client');
@@ -183,7 +183,7 @@ describe('login --paste', () => {
     expect(run.code).toBe(0);
     expect(run.stderr).toContain(own);
     expect(run.stderr).not.toContain(firstPage);
-    await askBroker(home, 'interaction.answer', { id, answer: 'no' });
+    await answer(home, id, 'no');
     expect(await other.ended).toMatchObject({ code: 5 });
   });
 

@@ -28,6 +28,8 @@ export interface BentHomeOptions extends BentWorldOptions {
 /** One home and one broker, which runs already, for several tests, each with servers of its own. */
 export interface SharedHome {
   readonly home: TestHome;
+  /** The one that the home was opened with: its authority and its browser. */
+  readonly world: BentWorld;
   /** Kept until the end: a later world on the port of an earlier one would find what Keyturn keeps of that one. */
   readonly worlds: BentWorld[];
   close(): Promise<void>;
@@ -59,6 +61,7 @@ export async function openSharedHome(options: Omit<BentHomeOptions, 'shared'> = 
   await startBroker(home);
   return {
     home,
+    world,
     worlds,
     async close() {
       const ends = await Promise.allSettled([home.close(), ...worlds.map((one) => one.close())]);

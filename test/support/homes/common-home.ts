@@ -7,11 +7,10 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { MethodName, ParamsOf, ResultOf } from '../../../src/ipc/protocol/methods.ts';
 import { type HomeOptions, TestHome, until } from '../home.ts';
-import { askBroker } from './ask-broker.ts';
+import { askBroker, type Question } from './ask-broker.ts';
+import { startBroker } from './owner-acts.ts';
 import { openWorld, type TestWorld } from '../world.ts';
 import type { WorldOptions } from '../world/servers.ts';
-
-export type Question = ResultOf<'interaction.list'>['interactions'][number];
 
 export interface CommonHome {
   readonly home: TestHome;
@@ -41,7 +40,7 @@ export function commonHome(
   beforeAll(async () => {
     const world = await openWorld(options.issuing);
     const home = new TestHome({ ...options, world });
-    await home.start(['daemon']).says('the broker listens on');
+    await startBroker(home);
     opened = { home, world };
   });
   afterEach(({ task }) => {

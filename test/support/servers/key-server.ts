@@ -4,9 +4,13 @@
  * Invariant: it answers 200 to a request that carries its key in its header, and 401 without a word about OAuth to every
  * other request, whatever the path. It publishes nothing.
  */
+import { randomBytes } from 'node:crypto';
 import type { BentServer, RecordedRequest } from '../bent/server.ts';
 import type { BentWorld } from '../bent/world.ts';
 import { keepSecret } from '../secrets.ts';
+
+/** An API key as such servers make them. */
+export const newKey = (): string => `ak_${randomBytes(18).toString('base64url')}`;
 
 export interface KeyServer {
   readonly server: BentServer;
