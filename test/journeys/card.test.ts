@@ -5,9 +5,11 @@ import { connect } from '../../src/client/index.ts';
 import { iconShows } from '../electron/rig.ts';
 import { openBentWorld } from '../support/bent/world.ts';
 import { until } from '../support/home.ts';
+import { askBroker } from '../support/homes/ask-broker.ts';
 import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
+import { connectIn } from './connected-home.ts';
 import { pairByHand } from './foreign-program.ts';
 import { fillHome } from './full-home.ts';
 import { names } from './names.ts';
@@ -21,6 +23,7 @@ import {
   openCard,
   openMain,
   pairs,
+  programOf,
   sitDown,
   tab,
 } from './person.ts';
@@ -64,10 +67,13 @@ describe('a card', () => {
   });
 
   it('a card is put off by Enter and by Escape from where it begins, and nothing is remembered', async () => {
-    const { seat, program } = await connectedSeat(world.caFile);
-    for (const key of ['Enter', 'Escape']) {
-      // Asks again: had the first card been remembered, there would be no second one.
-      const asking = asks(program, { resource: world.protectedServer.resource });
+    // One app each: whose card was put off has to wait a second for its next one.
+    const keys = { editor: 'Enter', agent: 'Escape' };
+    const desk = newDesk(world.caFile);
+    await connectIn(desk.home, 'editor', 'agent');
+    const seat = await sitDown(desk);
+    for (const [name, key] of Object.entries(keys)) {
+      const asking = asks(await programOf(seat, name), { resource: world.protectedServer.resource });
       const card = await openCard(seat, names.notice.asking);
       await card.locator('[data-takes-keys=true]').waitFor();
       await card.keyboard.press(key);
@@ -75,6 +81,9 @@ describe('a card', () => {
       await expect(asking, key).rejects.toMatchObject({ reason: 'consent_required' });
     }
     expect(seat.tabs()).toEqual([]);
+    const { clients } = await askBroker(desk.home, 'client.list', {});
+    const permissions = Object.fromEntries(clients.map((client) => [client.name, client.permissions]));
+    expect(permissions).toMatchObject({ editor: [], agent: [] });
   });
 });
 

@@ -45,11 +45,12 @@ async function approve(owner: InProcessOwner, kind: 'settings' | 'pair' | 'allow
   await owner.call('interaction.answer', { id, answer: 'yes' });
 }
 
-/** Connects an app in a new home: its settings are confirmed, and the app is paired. */
-export async function connectIn(home: TestHome, name: string): Promise<void> {
+/** Connects apps in a new home: its settings are confirmed, and the apps are paired. */
+export async function connectIn(home: TestHome, name: string, ...others: readonly string[]): Promise<void> {
   const daemon = await brokerOf(home, { desk: true });
   try {
-    await connectAt(daemon, home, name);
+    const owner = await connectAt(daemon, home, name);
+    for (const other of others) await pairAt(owner, home, other);
   } finally {
     await daemon.stop();
   }
@@ -77,7 +78,10 @@ export async function signInAt(home: TestHome, name: string, access: Access): Pr
 
 async function connectAt(daemon: Daemon, home: TestHome, name: string): Promise<InProcessOwner> {
   const owner = daemon.owner(() => undefined);
-  const pairing = pair({ name, env: home.env, onCode: () => undefined });
-  await Promise.all([pairing, approve(owner, 'settings'), approve(owner, 'pair')]);
+  await Promise.all([pairAt(owner, home, name), approve(owner, 'settings')]);
   return owner;
+}
+
+async function pairAt(owner: InProcessOwner, { env }: TestHome, name: string): Promise<void> {
+  await Promise.all([pair({ name, env, onCode: () => undefined }), approve(owner, 'pair')]);
 }
