@@ -80,13 +80,14 @@ export class Windows {
     });
   }
 
-  /** Shows the main window, or the card window at this card. */
+  /** Shows the main window, or the card window at this card. What the person chose on a card that is open stays. */
   show(fragment: PageFragment): Promise<void> {
     return this.#exclusive(async () => {
       const name = fragment === '' ? 'main' : 'card';
       const open = this.#open.get(name);
       const { browser } = open ?? this.#create(name);
-      if (!open || fragment !== '') await this.#load(browser, fragment);
+      const isThere = open !== undefined && (fragment === '' || fragment === `card/${this.#card?.id}`);
+      if (!isThere) await this.#load(browser, fragment);
       bringForward(browser);
     });
   }
@@ -124,8 +125,8 @@ export class Windows {
     try {
       await browser.loadURL(fragment === '' ? entryPage : `${entryPage}#${fragment}`);
     } catch (error) {
-      // Else an empty window would be brought forward forever.
-      browser.destroy();
+      // Else an empty window would be brought forward forever. One that was closed meanwhile is gone.
+      if (!browser.isDestroyed()) browser.destroy();
       throw error;
     }
   }

@@ -39,6 +39,28 @@ describe('the card window', () => {
     await until('the window is closed', () => double.windows.length === 0);
   });
 
+  it('comes to the front by a click on its notification and loads nothing anew, and opens again once it was closed', async () => {
+    const home = newHome();
+    const opened = await openApp(home, ['--hidden']);
+    const asked = allow(home, 'one.example');
+    const { window, question } = await cardWindow();
+    const shown = question();
+    const [notification] = double.notifications;
+    const loads: string[] = [];
+    // A page that is loaded anew forgets what the person chose on it.
+    window.loadURL = async (url) => void loads.push(url);
+    await opened.clickNotification('A command wants to');
+    await until('it is in front', () => window.isFocused());
+    expect(loads).toEqual([]);
+    window.close();
+    notification?.emit('click');
+    const again = await until('another window', () => double.windows.find((open) => open.isFocused()));
+    const there = await again.webContents.page;
+    expect(there.url()).toContain(`#card/${shown}`);
+    void ask(there, 'interaction.answer', { id: shown, answer: 'no' }).catch(() => undefined);
+    expect(await asked.ended).toMatchObject({ code: 4 });
+  });
+
   it('stays where its question went away by itself, and takes the next one', async () => {
     const home = newHome();
     await openApp(home, ['--hidden']);
