@@ -63,8 +63,8 @@ async function passPause({ alarms }: Watched): Promise<number> {
   return alarm.in;
 }
 
-/** The dbus-monitor that this process started for the desktop's bus. */
-function listener(): number {
+/** The dbus-monitor that this process started for the desktop's bus; undefined while none of them waits. */
+function listener(): number | undefined {
   const found = readdirSync('/proc').filter((pid) => {
     if (!/^\d+$/.test(pid)) return false;
     try {
@@ -76,19 +76,24 @@ function listener(): number {
       return false;
     }
   });
-  return Number(found[0]);
+  return found[0] === undefined ? undefined : Number(found[0]);
+}
+
+/** Kills the listener once locks are heard by it, and answers its process id. */
+async function killListener({ lock }: Watched): Promise<number> {
+  const pid = await until('it listens', () => (lock.state === 'listening' ? listener() : undefined));
+  process.kill(pid, 'SIGKILL');
+  return pid;
 }
 
 it('hears the next lock although its listener was killed', async () => {
   const { env, say } = await screenSession();
   const watched = listen({ ...process.env, ...env });
-  await until('it listens', () => watched.lock.state === 'listening');
-  const killed = listener();
-  process.kill(killed, 'SIGKILL');
-  await until(
-    'another listens',
-    () => watched.lock.state === 'listening' && listener() !== killed && listener() > 0,
-  );
+  const killed = await killListener(watched);
+  await until('another listens', () => {
+    const pid = listener();
+    return watched.lock.state === 'listening' && pid !== undefined && pid !== killed;
+  });
   say('org.gnome.ScreenSaver', true);
   await until('the lock is heard', () => watched.locked > 0);
   expect(watched.lost).toBe(0);
@@ -98,15 +103,13 @@ it('tells that it is lost when it is killed again and again, and hears again onc
   const { env, say } = await screenSession();
   const watched = listen({ ...process.env, ...env });
   for (let times = 0; times < 6; times += 1) {
-    await until('it listens', () => watched.lock.state === 'listening' && listener() > 0);
-    process.kill(listener(), 'SIGKILL');
+    await killListener(watched);
     await until('it is noticed', () => watched.lock.state === 'ended' || times === 0);
     if (times > 0) await passPause(watched);
   }
   expect(watched.lost).toBe(1);
-  await until('it listens', () => watched.lock.state === 'listening' && listener() > 0);
   // The switch says again that locks are heard, so their loss locks again.
-  process.kill(listener(), 'SIGKILL');
+  await killListener(watched);
   await until('it is lost again', () => watched.lost === 2);
   await passPause(watched);
   await until('it listens', () => watched.lock.state === 'listening');
@@ -155,7 +158,7 @@ it('takes a listener that hangs before it listens for one without a bus, and is 
   }
   await until('it says so', () => watched.lock.state === 'noBus');
   watched.lock.close();
-  await until('its listeners are gone', () => Number.isNaN(listener()));
+  await until('its listeners are gone', () => listener() === undefined);
 });
 
 it('starts nothing any more once it was closed', async () => {
@@ -167,7 +170,7 @@ it('starts nothing any more once it was closed', async () => {
   await passPause(watched);
   watched.lock.close();
   const started = watched.alarms.length;
-  await until('its listener is gone', () => Number.isNaN(listener()));
+  await until('its listener is gone', () => listener() === undefined);
   expect(watched.alarms.length).toBe(started);
 });
 
