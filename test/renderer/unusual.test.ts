@@ -12,7 +12,7 @@ import { answering, grant, hour, inHours, type Lists, now, program, question } f
 const openWindow = windowsOfOneBrowser();
 
 const show = (lists: Lists, hash: string, asked?: [unknown, unknown][]): Promise<PageWindow> =>
-  openWindow({ answer: answering(lists, asked), hash });
+  openWindow({ answer: answering(lists, asked), hash, later: now - Math.floor(Date.now() / 1000) });
 
 /** Everything that the broker may have to say of a grant that isn't in order. */
 const troubled: Lists = {

@@ -4,14 +4,15 @@
  * Invariant: they pass no schema on the way, so the page must stand by itself.
  */
 import type { Envelope } from '../../electron/bridge/channels.ts';
-import { emptyStatus as status, examplePreferences } from '../support/homes/example-desk.ts';
+import { emptyStatus as status, exampleNow, examplePreferences } from '../support/homes/example-desk.ts';
 import type { Answer } from './page-window.ts';
 
 export type Lists = Readonly<Record<string, unknown>>;
-export const now = Math.floor(Date.now() / 1000);
+/** Seconds since 1970 at which the lists are looked at: a window's clock is put there. */
+export const now = exampleNow;
 export const hour = 3600;
 
-/** So many hours to come, and a quarter: they are told in whole ones, and a test takes a while. In seconds. */
+/** So many hours to come, and a quarter: they are told in whole ones. In seconds. */
 export const inHours = (hours: number): number => now + hours * hour + hour / 4;
 
 const nothing: Lists = {
