@@ -224,8 +224,9 @@ describe('a file', () => {
       return folder !== undefined && existsSync(at) ? at : undefined;
     });
     await running.says(file);
-    const first = readFileSync(file, 'utf8');
+    // In this order: a file that comes in between is another one all the same.
     const { ino } = statSync(file);
+    const first = readFileSync(file, 'utf8');
     await until('another token is there', () => readFileSync(file, 'utf8') !== first);
     expect(statSync(file).ino).not.toBe(ino);
     running.signal('SIGTERM');
