@@ -1,6 +1,6 @@
 /** A local program with a connection of its own, paired through the built library. */
 import path from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { expect, onTestFailed, onTestFinished } from 'vitest';
 import type { Connection } from '../../../src/client/index.ts';
 import type { TestHome } from '../home.ts';
 import { askBroker, questionOf } from '../homes/ask-broker.ts';
@@ -40,12 +40,19 @@ export async function connected(home: TestHome, name: string): Promise<Connectio
   return connection;
 }
 
-/** A request that waits for the person: a rejection counts only where the test looks at it. */
+/**
+ * A request that waits for the person: a rejection counts only where the test looks at it. A test that failed tells it
+ * too: such a test may have waited for a card that never came.
+ */
 export function asks(
   program: Connection,
   params: Parameters<Connection['getToken']>[0],
 ): ReturnType<Connection['getToken']> {
   const asking = program.getToken({ interaction: 'allow', ...params });
-  asking.catch(() => undefined);
+  let refusal: unknown;
+  asking.catch((error: unknown) => (refusal = error));
+  onTestFailed(() => {
+    if (refusal !== undefined) throw refusal;
+  });
   return asking;
 }
