@@ -56,7 +56,7 @@ describe('a crowd of connections', { timeout: patience }, () => {
     for (const [id, client] of crowd.entries()) expect(await client.next()).toMatchObject({ id });
     for (const client of crowd) client.socket.destroy();
     await deserted(rig);
-    expect(openDescriptors()).toBe(before);
+    expect(openDescriptors()).toBeLessThanOrEqual(before);
     await admitted(rig, crowded);
     expect(rig.server.callers()).toHaveLength(1);
   });

@@ -19,7 +19,7 @@ test(
     const report = await fuzz({ frames: 50_000, seed });
     expect(report.frames).toBeGreaterThanOrEqual(50_000);
     expect(report.heapGrowth).toBeLessThan(maxGrowth);
-    expect(report.descriptorGrowth).toBe(0);
+    expect(report.descriptorGrowth).toBeLessThanOrEqual(0);
     // The run would prove little if everything were refused, or nothing.
     expect(report.requests).toBeGreaterThan(10_000);
     expect(report.ended).toBeGreaterThan(500);
