@@ -98,7 +98,7 @@ describe('workload identity', () => {
   });
 
   it.each<[string, (issuer: string) => Json, string]>([
-    ['has expired', () => ({ exp: inSeconds(-1) }), 'expired at'],
+    ['has expired', () => ({ exp: inSeconds(-600) }), 'expired at'],
     ['is not valid yet', () => ({ nbf: inSeconds(300) }), 'not valid before'],
     ['is for another server', () => ({ aud: 'https://other.example' }), 'its audience is not'],
     ['is for another server too', (issuer) => ({ aud: [issuer, 'https://other.example'] }), 'its audience'],
