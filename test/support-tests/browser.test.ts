@@ -19,6 +19,7 @@ import { until } from '../support/home.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { register } from '../support/sign-in.ts';
+import { freeRedirect } from '../support/servers/port.ts';
 import { configured } from './bent-client.ts';
 
 let world: TestWorld;
@@ -107,9 +108,7 @@ describe('a browser profile', () => {
 
   it('does not wait for a loopback address where nobody listens', async () => {
     bent.authorizationServer.settings.consent = 'page';
-    const gone = await openBentServer({ plain: true });
-    await gone.close();
-    const nobody = `${gone.plainOrigin}/callback`;
+    const nobody = await freeRedirect();
     const { clientId } = bent.authorizationServer.addClient({ redirectUris: [nobody] });
     const url = new URL(await bentUrl());
     url.searchParams.set('client_id', clientId);
