@@ -68,7 +68,7 @@ describe('a headless broker in a desk’s home', () => {
     await desk.owner.call('permission.set', { client: 'cli', resource: there.url, decision: 'allow' });
     await desk.stop();
     const { line, pages } = await openHeadless(there.home);
-    const asking = line.request('token.get', { resource: there.url, interaction: 'allow', timeout: 5 });
+    const asking = line.request('token.get', { resource: there.url, interaction: 'allow' });
     await expect(asking).rejects.toMatchObject({ reason: 'not_permitted' });
     expect(there.authorizationServer.counts.registrations).toBe(0);
     expect(pages).toEqual([]);

@@ -4,10 +4,14 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { lookAtKeychain } from '../../../src/daemon/system/keychain-look.ts';
 import { busSocket } from '../../../src/daemon/system/bus-questions.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+// A bus that is silent for two seconds counts as dead, and on a busy machine a bus that is there may be.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => void vi.useRealTimers());
 
 function ends(child: ChildProcess): ChildProcess {
   onTestFinished(async () => {
