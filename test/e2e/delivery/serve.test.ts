@@ -20,6 +20,7 @@ import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 import { trustingFetch } from '../../../src/serve/trusting-fetch.ts';
 import { codeBlocks, page, root } from '../../docs/pages.ts';
 import { newHome, type Running, type TestHome } from '../../support/home.ts';
+import { freePort } from '../../support/servers/port.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const addresses = z.strictObject({
@@ -50,6 +51,12 @@ function linkedFolder(): string {
 }
 
 const freePorts = { authorizationServer: { port: 0 }, protectedServer: { port: 0 } };
+
+/** Ports that nobody else is given between two starts. */
+const keptPorts = async (lifetime: object = {}) => ({
+  authorizationServer: { port: await freePort(), ...lifetime },
+  protectedServer: { port: await freePort() },
+});
 
 /** With free ports in place of the documented ones. */
 async function serve(home: TestHome, configuration: object = {}): Promise<Served> {
@@ -114,7 +121,7 @@ it('`keyturn serve` with a folder keeps its certificate, readable by the user on
   const folder = path.join(temporaryFolder(), 'trial');
   const place = newHome();
   const lifetime = { accessTokenSeconds: 1 };
-  const first = await serve(place, { folder, authorizationServer: { port: 0, ...lifetime } });
+  const first = await serve(place, { folder, ...(await keptPorts(lifetime)) });
   const home = homeAt(first);
   await home.ok(['allow', 'cli', first.resource]);
   await home.ok(['token', first.resource]);
@@ -138,7 +145,7 @@ it('`keyturn serve` with a folder keeps its certificate, readable by the user on
 it('the broker signs in at `keyturn serve` in third-party mode: at the service behind it, whose tokens no client sees, and a restart goes on', async () => {
   const place = newHome();
   const kept = { folder: path.join(temporaryFolder(), 'trial') };
-  const first = await serve(place, { ...kept, upstream: { port: 0 } });
+  const first = await serve(place, { ...kept, ...(await keptPorts()), upstream: { port: await freePort() } });
   const home = homeAt(first);
   const scope = 'notes:read notes:write';
   await home.ok(['allow', 'cli', first.resource, '--scope', scope]);
