@@ -30,7 +30,7 @@ async function run(
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      [suite, 'client', '--command', command, '--scenario', scenario, '--verbose'],
+      [suite, 'client', '--command', command, '--scenario', scenario, '--timeout', '200000', '--verbose'],
       { env: shared.home.env },
       (error, stdout, stderr) => resolve({ code: error ? 1 : 0, said: stdout + stderr }),
     );
