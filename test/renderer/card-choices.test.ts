@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { accessibilityFaults } from '../support/browsers/accessibility.ts';
-import { exampleAnswer, exampleNow } from '../support/homes/example-desk.ts';
+import { exampleAnswer, exampleLater, exampleNow } from '../support/homes/example-desk.ts';
 import {
   approvable,
   button,
@@ -138,7 +138,7 @@ describe('how long it is allowed', () => {
     });
     const { page } = await openWindow({
       hash: 'card',
-      later: exampleNow - Math.floor(Date.now() / 1000),
+      later: exampleLater(),
       answer: async (channel, params) => {
         if (channel === 'interaction.answer') answers.push(params);
         return example(channel, params);
@@ -253,7 +253,7 @@ describe('how long it is allowed', () => {
     const calls: string[] = [];
     const { page, change } = await openWindow({
       hash: 'card',
-      later: exampleNow - Math.floor(Date.now() / 1000),
+      later: exampleLater(),
       areTimersHeld: true,
       answer: async (channel, params) => {
         calls.push(String(channel));

@@ -1,7 +1,7 @@
 /** The windows in German, in a real Chromium: whole at every width, and nothing of them in English. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { exampleAnswer, exampleNow, exampleQuestions } from '../support/homes/example-desk.ts';
+import { exampleAnswer, exampleLater, exampleNow, exampleQuestions } from '../support/homes/example-desk.ts';
 import { browserOfTests, windowsOfOneBrowser, overflowing } from './page-window.ts';
 import type { Answer } from './page-window.ts';
 import type { Case } from '../../src/base/errors.ts';
@@ -22,7 +22,7 @@ const open = (language: string, hash: string) =>
     answer: exampleAnswer({ 'interaction.list': { interactions: [allow, pair, url, command] } }),
     hash,
     spoken: chooseLanguage([language], language),
-    later: exampleNow - Math.floor(Date.now() / 1000),
+    later: exampleLater(),
     width: 320,
     height: 700,
   });

@@ -6,14 +6,14 @@
  */
 import { describe, expect, it } from 'vitest';
 import { hostileAsker } from '../support/homes/example-askers.ts';
-import { emptyStatus as status } from '../support/homes/example-desk.ts';
+import { emptyStatus as status, exampleLater } from '../support/homes/example-desk.ts';
 import { type Answer, overflowing, type PageWindow, windowsOfOneBrowser } from './page-window.ts';
 import { answering, grant, hour, inHours, type Lists, now, program, question } from './written-lists.ts';
 
 const openWindow = windowsOfOneBrowser();
 
 const show = (lists: Lists, hash: string, asked?: [unknown, unknown][]): Promise<PageWindow> =>
-  openWindow({ answer: answering(lists, asked), hash, later: now - Math.floor(Date.now() / 1000) });
+  openWindow({ answer: answering(lists, asked), hash, later: exampleLater() });
 
 const override = '\u202egnitfihs\u202c';
 const hostile = [

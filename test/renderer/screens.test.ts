@@ -5,7 +5,13 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { accessibilityFaults } from '../support/browsers/accessibility.ts';
-import { exampleAnswer, exampleNow, exampleQuestions, exampleStatus } from '../support/homes/example-desk.ts';
+import {
+  exampleAnswer,
+  exampleLater,
+  exampleNow,
+  exampleQuestions,
+  exampleStatus,
+} from '../support/homes/example-desk.ts';
 import { type PageWindow, windowsOfOneBrowser } from './page-window.ts';
 
 const openWindow = windowsOfOneBrowser();
@@ -33,7 +39,7 @@ const bare = exampleAnswer({
 });
 
 const show = (answer: typeof busy, hash: string): Promise<PageWindow> => {
-  const later = exampleNow - Math.floor(Date.now() / 1000);
+  const later = exampleLater();
   return openWindow({ answer, hash, later });
 };
 

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { accessibilityFaults } from '../support/browsers/accessibility.ts';
-import { exampleAnswer, exampleNow } from '../support/homes/example-desk.ts';
+import { exampleAnswer, exampleLater, exampleNow } from '../support/homes/example-desk.ts';
 import {
   approvable,
   button,
@@ -54,7 +54,7 @@ async function card({ questions = three, permissions = [], ...options }: Options
   const shown: unknown[] = [];
   const { page, change } = await openWindow({
     hash: 'card',
-    later: exampleNow - Math.floor(Date.now() / 1000),
+    later: exampleLater(),
     height: 2000,
     ...options,
     answer: async (channel, params) => {

@@ -5,14 +5,14 @@
 import { describe, expect, it } from 'vitest';
 import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import { attestedEditor } from '../support/homes/example-askers.ts';
-import { differingIndex, emptyStatus as status } from '../support/homes/example-desk.ts';
+import { differingIndex, emptyStatus as status, exampleLater } from '../support/homes/example-desk.ts';
 import { type PageWindow, windowsOfOneBrowser } from './page-window.ts';
 import { answering, grant, hour, inHours, type Lists, now, program, question } from './written-lists.ts';
 
 const openWindow = windowsOfOneBrowser();
 
 const show = (lists: Lists, hash: string, asked?: [unknown, unknown][]): Promise<PageWindow> =>
-  openWindow({ answer: answering(lists, asked), hash, later: now - Math.floor(Date.now() / 1000) });
+  openWindow({ answer: answering(lists, asked), hash, later: exampleLater() });
 
 /** Everything that the broker may have to say of a grant that isn't in order. */
 const troubled: Lists = {

@@ -4,7 +4,7 @@
  */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { exampleAnswer, exampleNow, exampleStatus } from '../support/homes/example-desk.ts';
+import { exampleAnswer, exampleLater, exampleStatus } from '../support/homes/example-desk.ts';
 import { button, windowsOfOneBrowser, type PageWindow, type WindowOptions } from './page-window.ts';
 
 const openWindow = windowsOfOneBrowser();
@@ -13,7 +13,7 @@ const show = (hash: string, options: Partial<WindowOptions> = {}): Promise<PageW
   openWindow({
     answer: exampleAnswer(),
     hash,
-    later: exampleNow - Math.floor(Date.now() / 1000),
+    later: exampleLater(),
     ...options,
   });
 

@@ -13,6 +13,9 @@ import { exampleLook } from './example-setup.ts';
 /** Seconds since 1970 at which it is looked at: a Tuesday, at twenty-four minutes past ten (UTC). */
 export const exampleNow = 1_778_581_440;
 
+/** Seconds by which a window's clock is ahead of this machine's, so that it shows `exampleNow`. */
+export const exampleLater = (): number => exampleNow - Math.floor(Date.now() / 1000);
+
 const minute = 60;
 const hour = 60 * minute;
 const day = 24 * hour;

@@ -2,7 +2,7 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { window as german } from '../../../words/de/window.ts';
 import { window as english } from '../../../words/en/window.ts';
-import { exampleNow } from '../homes/example-desk.ts';
+import { exampleLater } from '../homes/example-desk.ts';
 import { openPage } from '../electron/window-page.ts';
 import type { Answer, WindowOptions } from '../electron/window-page.ts';
 import { answerIn, isCardState } from './states.ts';
@@ -41,7 +41,7 @@ export async function openStatePage(
     ...options,
     answer: (channel, params) => change(answerIn(shown))(channel, params),
     hash: shown.hash,
-    later: exampleNow - Math.floor(Date.now() / 1000),
+    later: exampleLater(),
   });
   return {
     page,
