@@ -67,7 +67,7 @@ describe('a card', () => {
   });
 
   it('a card is put off by Enter and by Escape from where it begins, and nothing is remembered', async () => {
-    // One app each: whose card was put off has to wait a second for its next one.
+    // One app for each key: an app whose card was put off waits a second for its next one.
     const keys = { editor: 'Enter', agent: 'Escape' };
     const desk = newDesk(world.caFile);
     await connectIn(desk.home, 'editor', 'agent');

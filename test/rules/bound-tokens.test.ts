@@ -167,7 +167,7 @@ function thumbprintKey(proof: string): unknown {
 describe('a proof for a program', () => {
   const proving = async () => {
     const { rig, protectedServer } = await boundGround();
-    // The broker goes by a server's clock that differs by five seconds from its own, which stands still here.
+    // If a server's clock differs by five seconds, the broker goes by it. The broker's own stands still here.
     protectedServer.server.now = () => rig.clock.wall();
     const { tokenId } = await rig.ask();
     const prove = (changes: object = {}): Promise<string> =>

@@ -9,7 +9,7 @@ import { lookAtKeychain } from '../../../src/daemon/system/keychain-look.ts';
 import { busSocket } from '../../../src/daemon/system/bus-questions.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-// A bus that is silent for two seconds counts as dead, and on a busy machine a bus that is there may be.
+// A bus that doesn't answer within two seconds counts as dead. On a busy machine a live one may take longer.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 

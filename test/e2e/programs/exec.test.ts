@@ -224,7 +224,7 @@ describe('a file', () => {
       return folder !== undefined && existsSync(at) ? at : undefined;
     });
     await running.says(file);
-    // In this order: a file that comes in between is another one all the same.
+    // The inode first: if the file is replaced in between, the next one still differs from it.
     const { ino } = statSync(file);
     const first = readFileSync(file, 'utf8');
     await until('another token is there', () => readFileSync(file, 'utf8') !== first);
