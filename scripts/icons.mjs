@@ -59,7 +59,7 @@ function icns(entries) {
 }
 
 const browser = await chromium.launch({
-  executablePath: process.env.KEYTURN_TEST_CHROMIUM ?? '/usr/bin/chromium',
+  executablePath: process.env.KEYTURN_TEST_CHROMIUM ?? '/usr/bin/chromium-headless-shell',
   chromiumSandbox: false,
 });
 const page = await browser.newPage();

@@ -22,7 +22,7 @@ const debianPackages = [
   'pkg-config',
   'dbus',
   'gnome-keyring',
-  'chromium',
+  'chromium-headless-shell',
   'libglib2.0-bin',
   'postgresql',
   'softhsm2',
