@@ -255,6 +255,8 @@ async function untouchedConsent(context: BrowserContext, by: 'mouse' | 'finger')
   // The screen then has no pointer that hovers.
   await browser.send('Emulation.setTouchEmulationEnabled', { enabled: by === 'finger' });
   await page.goto(authorizationOf(rig, { prompt: 'consent' }).url);
+  // The pages of a headless browser lie in one window: the pointer would be where it clicked in the one before.
+  await browser.send('Input.dispatchMouseEvent', { type: 'mouseMoved', x: -9, y: -9 });
   const allow = page.getByRole('button', { name: 'Allow' });
   const box = await allow.boundingBox();
   const [x, y] = [(box?.x ?? 0) + 5, (box?.y ?? 0) + 5];
