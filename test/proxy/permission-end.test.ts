@@ -8,7 +8,7 @@ import { after } from '../../src/ipc/wire/timer.ts';
 import { Programs } from '../../src/proxy/programs.ts';
 import { startRig } from '../ipc/rig.ts';
 import { tokenDispatch } from '../support/token-broker.ts';
-import { socketPair } from './port-rig.ts';
+import { socketPair } from '../support/servers/socket-pair.ts';
 
 async function protectedServer(): Promise<{ readonly resource: string; readonly tokens: string[] }> {
   const tokens: string[] = [];

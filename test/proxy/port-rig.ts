@@ -1,6 +1,6 @@
 /** A proxy's port without a broker behind it: whoever passes its checks is refused by a broker that knows nobody. */
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { after } from '../../src/ipc/wire/timer.ts';
@@ -84,22 +84,4 @@ export function verdict(answer: string): { readonly status: number; readonly rea
   } catch {
     return { status };
   }
-}
-
-/** Both ends of one connection of this process to itself. */
-export async function socketPair(): Promise<{ readonly client: Socket; readonly server: Socket }> {
-  const listening = createServer().listen(0, '127.0.0.1');
-  await once(listening, 'listening');
-  const address = listening.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  const accepted = once(listening, 'connection');
-  const client = connect(address.port, '127.0.0.1');
-  const [server]: Socket[] = await accepted;
-  listening.close();
-  if (!server) throw new Error('no connection');
-  onTestFinished(() => {
-    client.destroy();
-    server.destroy();
-  });
-  return { client, server };
 }
