@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../../support/built.ts';
-import { filesBelow, homeInWorld, newHome, processFacts, type TestHome, until } from '../../support/home.ts';
+import { filesBelow, homeInWorld, newHome, processFacts, TestHome, until } from '../../support/home.ts';
 import { askBroker, questionOf } from '../../support/homes/ask-broker.ts';
 import {
   allow,
@@ -44,7 +44,7 @@ async function unlockLater(home: TestHome, typed: string): Promise<void> {
 }
 
 describe('a sealed file with a passphrase', () => {
-  it('a passphrase is chosen at the first unlock; the vault begins locked at every start, and keeps the grant over SIGKILL', async () => {
+  it('a passphrase is chosen at the first unlock, and no other opens: the vault begins locked at every start, keeps the grant over SIGKILL, and shows no passphrase anywhere', async () => {
     const { home, world, resource } = await homeInWorld({ env: bySealedFile });
     await startBroker(home);
     expect(await askBroker(home, 'status', {})).toMatchObject({
@@ -71,37 +71,34 @@ describe('a sealed file with a passphrase', () => {
     await allow(home, 'cli', resource);
     await signIn(home, resource);
     expect(statSync(path.join(home.paths.state, 'vault.sealed')).mode & 0o777).toBe(0o600);
-    await killBroker(home);
-    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 7, stdout: '' });
-    expect(await vaultStateOf(home)).toBe('locked');
-    expect(await home.keyturn(['unlock', '--passphrase-stdin'], given)).toMatchObject({
-      code: 0,
-      stderr: '',
-    });
-    expect((await verdictOn(world, await tokenAt(home, resource))).status).toBe(200);
-    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1, refreshReuses: 0 });
-  });
-
-  it('a sealed file refuses a wrong passphrase, makes the next try wait, and shows none anywhere', async () => {
-    const home = newHome({ env: bySealedFile });
-    await startBroker(home);
-    await unlock(home, passphrase);
     const { argv, environ } = processFacts((await askBroker(home, 'status', {})).pid);
+
     await askBroker(home, 'vault.lock', {});
     const wrong = await home.keyturn(['unlock', '--passphrase-stdin'], { stdin: 'wrong horse\n' });
     expect(wrong).toMatchObject({ code: 7, stdout: '' });
     expect(wrong.stderr).toContain('does not open the vault');
     await unlockLater(home, passphrase);
-
     const changed = { stdin: `${passphrase}\nanother staple\n` };
     await home.ok(['passphrase', '--passphrase-stdin'], changed);
-    await stopBroker(home);
-    expect(await home.keyturn(['unlock', '--passphrase-stdin'], given)).toMatchObject({ code: 7 });
-    await unlockLater(home, 'another staple');
+
+    await killBroker(home);
+    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 7, stdout: '' });
+    expect(await vaultStateOf(home)).toBe('locked');
+    const another = { stdin: 'another staple\n' };
+    expect(await home.keyturn(['unlock', '--passphrase-stdin'], another)).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
+    expect((await verdictOn(world, await tokenAt(home, resource))).status).toBe(200);
+    expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshes: 1, refreshReuses: 0 });
     const audit = await home.ok(['audit', 'tail']);
     for (const outcome of ['locked', 'unlocked', 'unlock: locked', 'passphrase changed']) {
       expect(audit).toContain(outcome);
     }
+    await askBroker(home, 'vault.lock', {});
+    await expect(unlock(home, passphrase), 'the former passphrase').rejects.toMatchObject({
+      reason: 'locked',
+    });
     const files = filesBelow(home.folder).filter((file) => !file.endsWith('.sock'));
     const texts = [
       ...files.map((file) => readFileSync(file, 'latin1')),
@@ -112,36 +109,6 @@ describe('a sealed file with a passphrase', () => {
     for (const secret of [passphrase, 'another staple', 'wrong horse']) {
       expect(texts.filter((text) => text.includes(secret))).toEqual([]);
     }
-  });
-
-  it('a passphrase is asked for on the terminal without an echo, twice if it is new, and never from a pipe', async () => {
-    const home = newHome({ env: bySealedFile });
-    const piped = await home.keyturn(['unlock']);
-    expect(piped).toMatchObject({ code: 2, stdout: '' });
-    expect(piped.stderr).toContain('--passphrase-stdin');
-
-    const first = atTerminal(home, 'unlock');
-    await first.shows('choose a passphrase for the vault: ');
-    first.types('horsey\u007f\r');
-    await first.shows('once more: ');
-    first.types('horse\r');
-    expect(await first.ended).toBe(0);
-    expect(first.shown()).not.toContain('hors');
-    expect(await vaultStateOf(home)).toBe('open');
-
-    await askBroker(home, 'vault.lock', {});
-    const second = atTerminal(home, 'unlock');
-    await second.shows('passphrase of the vault: ');
-    second.types('horse\r');
-    expect(await second.ended).toBe(0);
-    expect(await vaultStateOf(home)).toBe('open');
-
-    await askBroker(home, 'vault.lock', {});
-    const third = atTerminal(home, 'unlock');
-    await third.shows('passphrase of the vault: ');
-    third.types('\u0003');
-    expect(await third.ended).toBe(130);
-    expect(await vaultStateOf(home)).toBe('locked');
   });
 });
 
@@ -202,10 +169,20 @@ describe('a sealed file whose passphrase comes from no person', () => {
     await tokenAt(home, resource);
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
   });
+});
+
+describe('a sealed file whose source of the passphrase changes', () => {
+  /** One home for all: each test finds the vault as the one before left it. */
+  let home: TestHome;
+  beforeAll(() => {
+    home = new TestHome({ env: bySealedFile });
+  });
+  afterEach(({ task }) => {
+    if (task.result?.state === 'fail') throw new Error(home.story);
+  });
+  afterAll(() => home.close());
 
   it('a sealed file whose credential is missing says so everywhere, and takes no typed passphrase as its first', async () => {
-    const home = newHome({ env: bySealedFile });
-    await home.ok(['list']);
     const set = await home.keyturn(['settings', 'vaultKey', 'credential:keyturn']);
     const why = 'its passphrase comes from the credential "keyturn" (setting vaultKey)';
     const cause = 'There is no credential "keyturn"';
@@ -232,13 +209,40 @@ describe('a sealed file whose passphrase comes from no person', () => {
       vaultState: { state: 'new' },
     });
     await home.ok(['settings', 'vaultKey', 'passphrase']);
-    await unlock(home, passphrase);
+  });
+
+  it('a passphrase is asked for on the terminal without an echo, twice if it is new, and never from a pipe', async () => {
+    const piped = await home.keyturn(['unlock']);
+    expect(piped).toMatchObject({ code: 2, stdout: '' });
+    expect(piped.stderr).toContain('--passphrase-stdin');
+
+    const first = atTerminal(home, 'unlock');
+    await first.shows('choose a passphrase for the vault: ');
+    first.types(`${passphrase}y\u007f\r`);
+    await first.shows('once more: ');
+    first.types(`${passphrase}\r`);
+    expect(await first.ended).toBe(0);
+    expect(first.shown()).not.toContain('hors');
+    expect(await vaultStateOf(home)).toBe('open');
     expect(await home.ok(['status'])).toContain('sealed-file (opened by a passphrase)');
+
+    await askBroker(home, 'vault.lock', {});
+    const second = atTerminal(home, 'unlock');
+    await second.shows('passphrase of the vault: ');
+    second.types(`${passphrase}\r`);
+    expect(await second.ended).toBe(0);
+    expect(await vaultStateOf(home)).toBe('open');
+
+    await askBroker(home, 'vault.lock', {});
+    const third = atTerminal(home, 'unlock');
+    await third.shows('passphrase of the vault: ');
+    third.types('\u0003');
+    expect(await third.ended).toBe(130);
+    expect(await vaultStateOf(home)).toBe('locked');
+    await unlock(home, passphrase);
   });
 
   it('a sealed file that a person opened gets a file for its passphrase later, and keeps what it holds', async () => {
-    const home = newHome({ env: bySealedFile });
-    await home.ok(['unlock', '--passphrase-stdin'], given);
     await allow(home, 'cli', 'https://server.example/mcp');
     const file = path.join(temporaryFolder(), 'key');
     writeFileSync(file, passphrase, { mode: 0o600 });
@@ -279,7 +283,11 @@ describe.each(['keychain', 'memory'] as const)('a lock of the %s vault', (vault)
     await expect(pair({ name: 'other', env: home.env, onCode: () => undefined })).rejects.toMatchObject(
       unproven,
     );
-    for (const command of ['list', 'clients', 'pending']) await home.ok([command]);
+    // The commands of the lists open no vault, of whichever kind.
+    if (vault === 'keychain') for (const command of ['list', 'clients', 'pending']) await home.ok([command]);
+    for (const method of ['grant.list', 'client.list', 'interaction.list'] as const) {
+      await askBroker(home, method, {});
+    }
     const { rows } = await askBroker(home, 'audit.tail', { count: 20 });
     expect(rows.map(({ outcome }) => outcome)).toContain('locked');
     expect(await home.ok(['status'])).toContain('locked');
