@@ -39,6 +39,7 @@ type Answer<M extends MethodName> = z.output<(typeof methods)[M]['result']>;
 
 export const accounts = ['a', 'b', 'c'] as const;
 const programs = ['editor', 'agent'];
+const all = { programs, accounts };
 
 /** Milliseconds between two requests of a program: room for the others on a machine with two cores. */
 const pause = 25;
@@ -67,10 +68,10 @@ export class CrashHome {
     this.home = new TestHome({ world, vault: 'keychain', browser: 'true', env: { KEYTURN_DEBUG: '1' } });
   }
 
-  /** Starts the broker, pairs the programs and signs in with every account. */
-  async open(): Promise<void> {
+  /** Starts the broker, pairs the programs and signs in with the accounts. */
+  async open(load: { readonly programs: readonly string[]; readonly accounts: readonly string[] } = all) {
     await this.start();
-    for (const name of programs) {
+    for (const name of load.programs) {
       const pairing = pair({ name, env: this.home.env, onCode: () => undefined });
       const card = await until(
         'the card',
@@ -79,9 +80,9 @@ export class CrashHome {
       await this.ask('interaction.answer', { id: card.id, answer: 'yes' });
       await pairing;
     }
-    for (const account of accounts) await this.signIn(account);
-    for (const client of ['cli', ...programs]) {
-      for (const account of accounts) {
+    for (const account of load.accounts) await this.signIn(account);
+    for (const client of ['cli', ...load.programs]) {
+      for (const account of load.accounts) {
         await this.ask('permission.set', { client, resource: this.#resource, account, decision: 'allow' });
       }
     }
@@ -122,6 +123,13 @@ export class CrashHome {
     const answer = await this.ask('token.get', params);
     if ('kind' in answer) throw new Error('an API key, and nobody asked for one');
     return answer;
+  }
+
+  /** One refresh for the command line, whether a token of before is in memory or not. */
+  async refresh(account: string): Promise<void> {
+    const { access_token } = await this.token(account);
+    await this.ask('token.reject', { access_token, status: 401 });
+    await this.token(account);
   }
 
   /** All programs ask for all accounts, as fast as they are answered, until the broker is gone. */
@@ -225,23 +233,32 @@ const maxLoad = 250;
 /** Milliseconds that the answer to a refresh is under way, at most, so that kills fall into some. */
 const maxHold = 60;
 
-/** Kills the broker so often, at moments that `seed` decides as far as a machine lets it. */
-export async function crashRun(world: TestWorld, { kills, seed }: CrashRun): Promise<CrashNumbers> {
-  const chance = chances(seed);
+/** What a run of kills does to a home of its own. */
+export async function crashRun(world: TestWorld, run: CrashRun): Promise<CrashNumbers> {
   const crash = new CrashHome(world);
   try {
     await crash.open();
-    world.authorizationServer.setTokenGate(() => ({ answerAfter: sleep(maxHold * chance()) }));
-    for (let kill = 0; kill < kills; kill += 1) {
-      const grants = await crash.grants();
-      const ended = await crash.load();
-      await sleep(maxLoad * chance());
-      await crash.kill();
-      await ended();
-      await crash.judge(await crash.honoured(grants));
-    }
+    await killUnderLoad(world, crash, run);
     return crash.numbers;
   } finally {
     await crash.close();
+  }
+}
+
+/** Kills the broker so often, at moments that `seed` decides as far as a machine lets it. */
+export async function killUnderLoad(
+  world: TestWorld,
+  crash: CrashHome,
+  { kills, seed }: CrashRun,
+): Promise<void> {
+  const chance = chances(seed);
+  world.authorizationServer.setTokenGate(() => ({ answerAfter: sleep(maxHold * chance()) }));
+  for (let kill = 0; kill < kills; kill += 1) {
+    const grants = await crash.grants();
+    const ended = await crash.load();
+    await sleep(maxLoad * chance());
+    await crash.kill();
+    await ended();
+    await crash.judge(await crash.honoured(grants));
   }
 }
