@@ -1,16 +1,19 @@
 /** An administrator's policy, at its place in the system: a mount namespace gives each command an /etc of its own. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { homeInBentWorld } from '../../support/bent/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
-import { allow, signIn, stopBroker, tokenAt } from '../../support/homes/owner-acts.ts';
+import { allow, deny, signIn, startBroker, stopBroker, tokenAt } from '../../support/homes/owner-acts.ts';
+import type { PolicyCase } from '../../support/processes/policy-reader.ts';
 import { pairedProgram, library } from '../../support/processes/program.ts';
 import { freeRedirect } from '../../support/servers/port.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { homeInWorld } from '../../support/home.ts';
+
+const policyReader = path.join(import.meta.dirname, '..', '..', 'support', 'processes', 'policy-reader.ts');
 
 /** $0 is the policy, where there is one; the words are the command. */
 const ownEtc = [
@@ -46,14 +49,22 @@ it('a policy takes away servers, issuers, programs and features, also what was a
   const under = async (policy: object): Promise<void> => {
     await stopBroker(home);
     set(policy);
-    await home.ok(['list']);
+    await startBroker(home);
   };
   const refusedBy = async (words: readonly string[], text: string): Promise<void> => {
     const run = await home.keyturn(words);
     expect(run, words.join(' ')).toMatchObject({ code: 4, stderr: expect.stringContaining(text) });
     expect(run.stderr).toContain('policy_refused');
   };
-  await home.ok(['allow', 'cli', resource]);
+  /** The same over the socket. */
+  const refusedAtOnce = async (asked: Promise<unknown>, text: string): Promise<void> => {
+    await expect(asked).rejects.toMatchObject({
+      reason: 'policy_refused',
+      message: expect.stringContaining(text),
+    });
+  };
+  await startBroker(home);
+  await allow(home, 'cli', resource);
   await signIn(home, resource);
   const agent = await pairedProgram(home, 'agent');
   await allow(home, 'agent', resource);
@@ -81,22 +92,25 @@ it('a policy takes away servers, issuers, programs and features, also what was a
   await home.ok(['override', resource, 'audience', 'off']);
   const notAServer = 'is not among the servers that it allows';
   await refusedBy(['token', resource], notAServer);
-  await refusedBy(['login', resource], notAServer);
-  await refusedBy(['allow', 'agent', resource], notAServer);
+  await refusedAtOnce(signIn(home, resource), notAServer);
+  await refusedAtOnce(allow(home, 'agent', resource), notAServer);
   await expect(agent.getToken({ resource })).rejects.toMatchObject({ reason: 'policy_refused' });
-  await refusedBy(['proxy', 'add', 'https://a.corp.example/mcp'], 'it switches off: proxies');
+  await refusedAtOnce(
+    askBroker(home, 'proxy.add', { resource: 'https://a.corp.example/mcp' }),
+    'it switches off: proxies',
+  );
   await refusedBy(
     ['forward', '--socket', path.join(temporaryFolder(), 'x.sock'), 'https://a.corp.example/mcp'],
     'switches off: forwards',
   );
-  await home.ok(['deny', 'agent', resource]);
-  await home.ok(['end', 'agent', resource]);
+  await deny(home, 'agent', resource);
+  await askBroker(home, 'permission.end', { client: 'agent', resource });
 
   await under({ issuers: ['https://login.corp.example'] });
-  await refusedBy(['token', resource], 'is not among the authorization servers that it allows');
+  await refusedAtOnce(tokenAt(home, resource), 'is not among the authorization servers that it allows');
   const { registrations } = world.counts().authorizationServer;
-  await refusedBy(
-    ['login', resource, '--new-client'],
+  await refusedAtOnce(
+    signIn(home, resource, { newClient: true }),
     'is not among the authorization servers that it allows',
   );
   expect(world.counts().authorizationServer.registrations).toBe(registrations);
@@ -111,11 +125,40 @@ it('a policy takes away servers, issuers, programs and features, also what was a
 
   await under({ programs: [process.execPath] });
   await expect(agent.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
-  await refusedBy(['token', resource], '"cli", the command line, is not among the programs');
+  await refusedAtOnce(tokenAt(home, resource), '"cli", the command line, is not among the programs');
   expect(await home.ok(['revoke', resource])).toContain(resource);
 });
 
-it('a policy that is not understood, or that others can change, keeps the broker from starting', async () => {
+it('a policy that is not understood, or that others can change, is refused with what is wrong', () => {
+  const usual = 0o644;
+  const cases: readonly (readonly [PolicyCase, string])[] = [
+    [{ content: '{', mode: usual }, 'it is no JSON'],
+    [{ content: '{"issuer": ["https://login.example"]}', mode: usual }, 'Unrecognized key'],
+    [{ content: `{"off": ${'['.repeat(100_000)}`, mode: usual }, 'it is no JSON'],
+    [{ content: `{"off": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`, mode: usual }, 'off.0'],
+    [{ content: '{"__proto__": {"issuers": []}}', mode: usual }, 'Unrecognized key'],
+    [{ content: '{"off": ["forwards"], "off": []}', mode: usual }, '"off" is there twice'],
+    [{ content: ' '.repeat(1_000_001), mode: usual }, 'it is no file of a usual size'],
+    [{ content: '{}', mode: 0o664 }, 'others than root can change it'],
+    [{ content: '{}', mode: 0o666 }, 'others than root can change it'],
+    [{ pipe: true }, 'it is no file of a usual size'],
+    [{ link: '/dev/null' }, 'it can’t be read'],
+  ];
+  const { launcher } = administered();
+  const [command, ...words] = [...launcher, process.execPath, policyReader];
+  const input = [...cases.map(([found]) => found), { content: '{}', mode: usual }].map((found) =>
+    JSON.stringify(found),
+  );
+  const refusals = JSON.parse(
+    execFileSync(command, words, { input: input.join('\n') }).toString(),
+  ) as string[];
+  expect(refusals).toEqual([
+    ...cases.map(([, text]) => expect.stringMatching(new RegExp(`policy can’t be used: .*${text}`))),
+    '',
+  ]);
+});
+
+it('a policy that can’t be used keeps the broker from starting, also where others could take it away', async () => {
   const { launcher, set, file, openFolder } = administered();
   const { home } = await homeInWorld({ launcher });
   const refuses = async (text: string, command = 'daemon', code = 7): Promise<void> => {
@@ -124,26 +167,8 @@ it('a policy that is not understood, or that others can change, keeps the broker
       stderr: expect.stringMatching(new RegExp(`policy can’t be used: .*${text}`)),
     });
   };
-  for (const [content, mode, text] of [
-    ['{', 0o644, 'it is no JSON'],
-    [{ issuer: ['https://login.example'] }, 0o644, 'Unrecognized key'],
-    [`{"off": ${'['.repeat(100_000)}`, 0o644, 'it is no JSON'],
-    [`{"off": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 0o644, 'off.0'],
-    [`{"__proto__": {"issuers": []}}`, 0o644, 'Unrecognized key'],
-    ['{"off": ["forwards"], "off": []}', 0o644, '"off" is there twice'],
-    [' '.repeat(1_000_001), 0o644, 'it is no file of a usual size'],
-    [{}, 0o664, 'others than root can change it'],
-    [{}, 0o666, 'others than root can change it'],
-  ] as const) {
-    set(content, mode);
-    await refuses(text);
-  }
-  rmSync(file);
-  execFileSync('mkfifo', [file]);
-  await refuses('it is no file of a usual size');
-  rmSync(file);
-  symlinkSync('/dev/null', file);
-  await refuses('it can’t be read');
+  set('{');
+  await refuses('it is no JSON');
   set({});
   await home.ok(['list']);
   await stopBroker(home);
