@@ -1,10 +1,10 @@
 /** Files of a home that can't be read: reported with what to do, kept as they are, never taken for empty. */
 import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { newHome, type TestHome } from '../../support/home.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { newHome, type Run, TestHome } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
-import { allow, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
+import { allow, deny, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
 
 const resource = 'https://notes.example/mcp';
 
@@ -20,12 +20,29 @@ describe('a file that can’t be read', () => {
     return home;
   }
 
-  /** One without records. */
-  async function stoppedHome(): Promise<TestHome> {
-    const home = newHome();
-    await startBroker(home);
-    await stopBroker(home);
-    return home;
+  /** One home without records for all tests that look only at its start. Each leaves its files as they were, and no broker. */
+  let stopped: TestHome;
+  beforeAll(async () => {
+    stopped = new TestHome();
+    await startBroker(stopped);
+    await stopBroker(stopped);
+  });
+  afterEach(({ task }) => {
+    if (task.result?.state === 'fail') throw new Error(stopped.story);
+  });
+  afterAll(() => stopped.close());
+
+  /** Refuses to start while the file says this; then it has again what it had. */
+  async function refusalWith(file: string, content: string): Promise<Run> {
+    const before = readFileSync(file, 'utf8');
+    writeFileSync(file, content);
+    try {
+      const run = await stopped.keyturn(['list']);
+      expect(readFileSync(file, 'utf8')).toBe(content);
+      return run;
+    } finally {
+      writeFileSync(file, before);
+    }
   }
 
   it('an unreadable file of grants refuses what needs it, is shown by status, and hinders nothing else', async () => {
@@ -45,32 +62,27 @@ describe('a file that can’t be read', () => {
     ]);
     expect(await home.ok(['status'])).toContain(`UNREADABLE ${file}`);
     expect(await home.ok(['clients'])).toContain(resource);
-    await home.ok(['deny', 'cli', 'https://other.example/mcp']);
+    await deny(home, 'cli', 'https://other.example/mcp');
     await stopBroker(home);
     expect(readFileSync(file, 'utf8')).toBe(garbage);
-  });
 
-  it('unreadable files of all records stop every token, and each stays as it is', async () => {
-    const home = await usedHome();
+    // Now all of them, and there is no token.
     const files = ['grants.jsonl', 'registrations.json', 'clients.json', 'permissions.json'].map((name) =>
       path.join(home.paths.state, name),
     );
-    for (const file of files) writeFileSync(file, garbage, { mode: 0o600 });
-    for (const args of [
-      ['token', resource],
-      ['allow', 'cli', resource],
-      ['deny', 'cli', resource],
-      ['clients'],
-    ]) {
-      expect(await home.keyturn(args), args.join(' ')).toMatchObject({ code: 7, stdout: '' });
-    }
+    for (const one of files) writeFileSync(one, garbage, { mode: 0o600 });
+    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 7, stdout: '' });
+    const refused = { reason: 'file_unreadable' };
+    await expect(allow(home, 'cli', resource)).rejects.toMatchObject(refused);
+    await expect(deny(home, 'cli', resource)).rejects.toMatchObject(refused);
+    expect(await home.keyturn(['clients'])).toMatchObject({ code: 7, stdout: '' });
     const { unreadable } = await askBroker(home, 'status', {});
-    expect(unreadable.map(({ file }) => file)).toEqual(files);
+    expect(unreadable.map((one) => one.file)).toEqual(files);
     await stopBroker(home);
-    for (const file of files) expect(readFileSync(file, 'utf8'), file).toBe(garbage);
+    for (const one of files) expect(readFileSync(one, 'utf8'), one).toBe(garbage);
   });
 
-  it('a file of permissions that somebody wrote in gives nobody a token, and is shown for what it is', async () => {
+  it('a file of permissions that somebody wrote in, or of a format before 0.1.0, gives nobody a token, and is shown for what it is', async () => {
     const home = await usedHome();
     const file = path.join(home.paths.state, 'permissions.json');
     const forged = readFileSync(file, 'utf8').replaceAll('notes.example', 'bank.example');
@@ -90,46 +102,62 @@ describe('a file that can’t be read', () => {
     expect(listed.stderr).toContain(`marked entries do not count: ${file} can't be read`);
     await stopBroker(home);
     expect(readFileSync(file, 'utf8')).toBe(forged);
+
     rmSync(file);
     const without = await home.keyturn(['token', resource, '--no-interaction']);
     expect(without).toMatchObject({ code: 3, stdout: '' });
-  });
-
-  it('a file of a format before 0.1.0 is refused with the command that begins a new home', async () => {
-    const home = await usedHome();
-    const file = path.join(home.paths.state, 'permissions.json');
-    const { items } = JSON.parse(readFileSync(file, 'utf8')) as { items: unknown[] };
-    const firstFormat = JSON.stringify({ version: 1, items }, undefined, 1);
-    writeFileSync(file, firstFormat);
-    const run = await home.keyturn(['token', resource]);
-    expect(run).toMatchObject({ code: 7, stdout: '' });
-    expect(run.stderr).toContain('a Keyturn before 0.1.0 wrote it');
-    expect(run.stderr).toContain('keyturn reset');
     await stopBroker(home);
-    expect(readFileSync(file, 'utf8')).toBe(firstFormat);
+
+    // The same file in the format before 0.1.0 is refused with the command that begins a new home.
+    const { items } = JSON.parse(forged) as { items: unknown[] };
+    const firstFormat = JSON.stringify({ version: 1, items }, undefined, 1);
+    writeFileSync(file, firstFormat, { mode: 0o600 });
+    const old = await home.keyturn(['token', resource]);
+    expect(old).toMatchObject({ code: 7, stdout: '' });
+    expect(old.stderr).toContain('a Keyturn before 0.1.0 wrote it');
+    expect(old.stderr).toContain('keyturn reset');
     expect(await home.ok(['reset', '--yes'])).toContain(file);
+    expect(readFileSync(file, 'utf8')).toBe(firstFormat);
     rmSync(file);
-    expect(await home.keyturn(['token', resource, '--no-interaction'])).toMatchObject({
-      code: 3,
-      stdout: '',
-    });
+    const anew = await home.keyturn(['token', resource, '--no-interaction']);
+    expect(anew).toMatchObject({ code: 3, stdout: '' });
   });
 
   it.each([
-    ['settings.json', (home: TestHome) => path.join(home.paths.config, 'settings.json')],
-    ['home.json', (home: TestHome) => path.join(home.paths.state, 'home.json')],
+    ['settings.json', ({ paths }: TestHome) => path.join(paths.config, 'settings.json')],
+    ['home.json', ({ paths }: TestHome) => path.join(paths.state, 'home.json')],
   ])('an unreadable %s keeps the broker from starting, and is left as it is', async (name, fileOf) => {
-    const home = await stoppedHome();
-    writeFileSync(fileOf(home), garbage);
-    const run = await home.keyturn(['list']);
+    const run = await refusalWith(fileOf(stopped), garbage);
     expect(run).toMatchObject({ code: 8, stdout: '' });
     expect(run.stderr).toContain(name);
     expect(run.stderr).toMatch(/hint: Keyturn left it as it is/);
-    expect(readFileSync(fileOf(home), 'utf8')).toBe(garbage);
+  });
+
+  it('a refusal of settings with a value nobody knows names the setting', async () => {
+    const file = path.join(stopped.paths.config, 'settings.json');
+    const run = await refusalWith(file, '{"vault":"shoebox"}');
+    expect(run).toMatchObject({ code: 8, stdout: '' });
+    expect(run.stderr).toContain(`${file}: vault has a bad value: it takes keychain, sealed-file or memory.`);
+  });
+
+  it('an owner’s key that others may read opens nothing until its mode is mended', async () => {
+    const home = stopped;
+    const file = path.join(home.paths.config, 'owner.key');
+    const key = readFileSync(file, 'utf8');
+    chmodSync(file, 0o644);
+    const run = await home.keyturn(['list']);
+    expect(run).toMatchObject({ code: 7, stdout: '' });
+    expect(run.stderr).toContain(`chmod 600 ${file}`);
+    expect(await home.keyturn(['daemon'])).toMatchObject({ code: 7, stdout: '' });
+    expect(statSync(file).mode & 0o777).toBe(0o644);
+    expect(readFileSync(file, 'utf8')).toBe(key);
+    chmodSync(file, 0o600);
+    expect(await home.keyturn(['list'])).toMatchObject({ code: 0 });
+    await stopBroker(home);
   });
 
   it('home.json of another home is named, and the home’s broker can be ended all the same', async () => {
-    const home = await stoppedHome();
+    const home = stopped;
     const file = path.join(home.paths.state, 'home.json');
     const before = readFileSync(file, 'utf8');
     const exchanged = before.replace(/"homeId":"[^"]*"/, `"homeId":"${'x'.repeat(22)}"`);
@@ -151,31 +179,7 @@ describe('a file that can’t be read', () => {
     await home.ok(['daemon', '--stop']);
     expect(home.brokers()).toEqual([]);
     await home.ok(['list']);
-  });
-
-  it('a refusal of settings with a value nobody knows names the setting', async () => {
-    const home = await stoppedHome();
-    const file = path.join(home.paths.config, 'settings.json');
-    writeFileSync(file, '{"vault":"shoebox"}');
-    const run = await home.keyturn(['list']);
-    expect(run).toMatchObject({ code: 8, stdout: '' });
-    expect(run.stderr).toContain(`${file}: vault has a bad value: it takes keychain, sealed-file or memory.`);
-    expect(readFileSync(file, 'utf8')).toBe('{"vault":"shoebox"}');
-  });
-
-  it('an owner’s key that others may read opens nothing until its mode is mended', async () => {
-    const home = await stoppedHome();
-    const file = path.join(home.paths.config, 'owner.key');
-    const key = readFileSync(file, 'utf8');
-    chmodSync(file, 0o644);
-    const run = await home.keyturn(['list']);
-    expect(run).toMatchObject({ code: 7, stdout: '' });
-    expect(run.stderr).toContain(`chmod 600 ${file}`);
-    expect(await home.keyturn(['daemon'])).toMatchObject({ code: 7, stdout: '' });
-    expect(statSync(file).mode & 0o777).toBe(0o644);
-    expect(readFileSync(file, 'utf8')).toBe(key);
-    chmodSync(file, 0o600);
-    expect(await home.keyturn(['list'])).toMatchObject({ code: 0 });
+    await stopBroker(home);
   });
 });
 
