@@ -1,9 +1,9 @@
 /** Rules that the owner waived for one server: what each allows, and where it is shown. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { homeInBentWorld } from '../../support/bent/home.ts';
-import { newHome } from '../../support/home.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { ParamsOf } from '../../../src/ipc/protocol/methods.ts';
+import { homeInBentWorld, openSharedHome, type SharedHome } from '../../support/bent/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { signIn } from '../../support/homes/owner-acts.ts';
 
@@ -13,9 +13,19 @@ function withoutPkce(document: Readonly<Record<string, unknown>>): unknown {
 }
 
 describe('override', () => {
+  /** One home for all, each with servers of its own; each test ends the overrides that it began. */
+  let shared: SharedHome;
+  beforeAll(async () => {
+    shared = await openSharedHome();
+  });
+  afterEach(({ task }) => {
+    if (task.result?.state === 'fail') throw new Error(shared.home.story);
+  });
+  afterAll(() => shared.close());
+
   /** Bends the metadata of the issuer. */
   type World = Awaited<ReturnType<typeof homeInBentWorld>>;
-  const rules: readonly [string, string, (world: World) => void][] = [
+  const rules: readonly [ParamsOf<'override.set'>['name'], string, (world: World) => void][] = [
     [
       'issuer-mismatch',
       'issuer_mismatch',
@@ -46,8 +56,10 @@ describe('override', () => {
   it.each(rules)(
     'the override %s decides whether a server that errs is refused, and is shown while it is on',
     async (rule, reason, err) => {
-      const there = await homeInBentWorld();
+      const there = await homeInBentWorld({ shared });
       const { home, url, authorizationServer } = there;
+      const overridesOf = async (): Promise<unknown> =>
+        (await askBroker(home, 'grant.list', {})).grants.find(({ resource }) => resource === url)?.overrides;
       err(there);
       const before = await home.keyturn(['login', url]);
       expect(before).toMatchObject({ code: 5, stdout: '' });
@@ -61,10 +73,10 @@ describe('override', () => {
       expect(visit?.query.get('code_challenge_method')).toBe('S256');
       expect(await home.ok(['list'])).toContain(`active (override ${rule})`);
       expect(await home.ok(['status'])).toContain(`OVERRIDE   ${url}: ${rule}\n`);
-      expect((await askBroker(home, 'grant.list', {})).grants).toMatchObject([{ overrides: [rule] }]);
+      expect(await overridesOf()).toEqual([rule]);
       expect(readFileSync(path.join(home.paths.state, 'audit.jsonl'), 'utf8')).toContain(`"${rule} on"`);
 
-      await home.ok(['override', url, rule, 'off']);
+      await askBroker(home, 'override.set', { server: url, name: rule, on: false });
       await expect(signIn(home, url)).rejects.toMatchObject({ reason });
       expect(await home.ok(['list'])).not.toContain('override');
       expect(await home.ok(['status'])).not.toContain('OVERRIDE');
@@ -72,21 +84,22 @@ describe('override', () => {
   );
 
   it('an override counts for an issuer too, however its slash at the end is written, and ends for both', async () => {
-    const there = await homeInBentWorld({ authorization: { issuerPath: '/' } });
+    const there = await homeInBentWorld({ shared, authorization: { issuerPath: '/' } });
     const { home, url, authorizationServer } = there;
     authorizationServer.bend.metadata = withoutPkce;
     await home.ok(['override', authorizationServer.issuer, 'no-pkce-metadata', 'on']);
     await signIn(home, url);
-    expect((await askBroker(home, 'grant.list', {})).grants).toMatchObject([
-      { overrides: ['no-pkce-metadata'] },
-    ]);
+    const { grants } = await askBroker(home, 'grant.list', {});
+    expect(grants.find(({ resource }) => resource === url)).toMatchObject({
+      overrides: ['no-pkce-metadata'],
+    });
     await home.ok(['override', authorizationServer.issuer.replace(/\/$/, ''), 'no-pkce-metadata', 'off']);
     expect(await home.ok(['status'])).not.toContain('OVERRIDE');
     await expect(signIn(home, url)).rejects.toMatchObject({ reason: 'pkce_unsupported' });
   });
 
   it('an override confirms a private host however it is typed, and ends it for that host', async () => {
-    const home = newHome();
+    const { home } = shared;
     const typed = ['tools.intern.example', 'fd00::1', 'https://TOOLS.intern.example.:8443/mcp'];
     for (const host of typed) await home.ok(['override', host, 'private-address', 'on']);
     const lines = ['tools.intern.example', 'fd00::1'].map((host) => `OVERRIDE   ${host}: private-address\n`);
@@ -94,7 +107,12 @@ describe('override', () => {
     expect(shown.split('\n').filter((line) => line.startsWith('OVERRIDE'))).toHaveLength(lines.length);
     for (const line of lines) expect(shown).toContain(line);
     await home.ok(['override', 'tools.intern.example:8443/mcp', 'private-address', 'off']);
-    expect(await home.ok(['status'])).not.toContain('tools.intern.example');
+    await askBroker(home, 'override.set', {
+      server: 'https://[fd00::1]',
+      name: 'private-address',
+      on: false,
+    });
+    expect(await home.ok(['status'])).not.toContain('OVERRIDE');
     expect(await home.keyturn(['override', 'two words', 'private-address', 'on'])).toMatchObject({ code: 2 });
   });
 
@@ -103,6 +121,6 @@ describe('override', () => {
     ['a state other than on and off', ['https://notes.example/mcp', 'no-resource', 'maybe']],
     ['what is no server', ['notes', 'no-resource', 'on']],
   ])('keyturn override refuses %s', async (_what, args) => {
-    expect(await newHome().keyturn(['override', ...args])).toMatchObject({ code: 2, stdout: '' });
+    expect(await shared.home.keyturn(['override', ...args])).toMatchObject({ code: 2, stdout: '' });
   });
 });
