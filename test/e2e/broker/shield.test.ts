@@ -8,6 +8,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { builtBin } from '../../support/built.ts';
 import { browserCommand } from '../../support/browsers/browser-command.ts';
 import { homeInWorld, newHome, processFacts, type TestHome, until } from '../../support/home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import { allow, signIn, tokenAt } from '../../support/homes/owner-acts.ts';
 import {
   dumpingCore,
   linkAsNeighbour,
@@ -15,11 +17,6 @@ import {
   withoutPrivileges,
 } from '../../support/processes/plain-user.ts';
 import { secretsIn, secretsKnown, told } from '../../support/secrets.ts';
-
-interface Status {
-  pid: number;
-  unshielded: string[];
-}
 
 /** The module as the desktop host has it: a file of its own. */
 const builtShield = path.join(builtBin, '..', '..', 'app', 'src', 'base', 'shield.js');
@@ -64,9 +61,9 @@ describe('the broker and its keychain worker', () => {
   it('broker and keychain worker leave no core, and no other program of the user can read their memory or environment', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain', launcher: withoutPrivileges });
     await home.ok(['allow', 'cli', resource]);
-    await home.ok(['token', resource]);
-    const broker = await brokerIn(home);
-    expect((await home.json<Status>('status')).unshielded).toEqual([]);
+    await signIn(home, resource);
+    const { pid: broker, unshielded } = await askBroker(home, 'status', {});
+    expect(unshielded).toEqual([]);
     for (const pid of [broker, workerOf(broker)]) {
       expect(coreLimits(pid)).toEqual(['0', '0']);
       for (const name of ['mem', 'environ', 'maps', 'auxv', 'fd/0']) {
@@ -117,8 +114,9 @@ describe('the broker and its keychain worker', () => {
       const { home, resource } = await homeInWorld({ launcher: dumpingCore });
       const broker = home.start(['daemon']);
       await broker.says('the broker listens on');
-      await home.ok(['allow', 'cli', resource]);
-      await home.ok(['token', resource]);
+      await allow(home, 'cli', resource);
+      await signIn(home, resource);
+      await tokenAt(home, resource);
       broker.signal(signal);
       const { code, stderr } = await broker.ended;
       expect(code).toBeLessThan(0);
@@ -133,7 +131,7 @@ describe('the broker and its keychain worker', () => {
     const broker = home.start(['daemon']);
     await broker.says('the broker listens on');
     broker.signal('SIGUSR1');
-    expect((await home.json<Status>('status')).pid).toBe(broker.pid);
+    expect((await askBroker(home, 'status', {})).pid).toBe(broker.pid);
     broker.signal('SIGTERM');
     const { stderr } = await broker.ended;
     expect(stderr).not.toMatch(/debugger|inspector/i);

@@ -13,6 +13,7 @@ import type { JsonReply } from '../../support/bent/parties.ts';
 import type { RecordedRequest } from '../../support/bent/server.ts';
 import { homeInWorld, type TestHome, until } from '../../support/home.ts';
 import { askBroker, questionsAt } from '../../support/homes/ask-broker.ts';
+import { allow, startBroker } from '../../support/homes/owner-acts.ts';
 import { keepSecret, secretsKnown } from '../../support/secrets.ts';
 
 /** Milliseconds. A dozen processes one after another, on a machine that is busy with ten other things. */
@@ -20,11 +21,24 @@ const patience = 180_000;
 
 const fresh = (): string => randomBytes(24).toString('base64url');
 
-/** Shows what there is to show. */
+/** Shows what there is to show, by the commands. */
 async function lookAround(home: TestHome): Promise<void> {
   for (const command of ['list', 'status', 'pending']) await home.keyturn([command, '--json']);
   await home.keyturn(['audit', 'tail', '--lines', '200']);
   await home.keyturn(['audit', 'export', '--format', 'csv']);
+}
+
+/** What those commands are told by the broker, and more; the scan looks at it as at what they print. */
+async function askAround(home: TestHome): Promise<void> {
+  const answers = [
+    await askBroker(home, 'grant.list', {}),
+    await askBroker(home, 'status', {}),
+    await askBroker(home, 'interaction.list', {}),
+    await askBroker(home, 'audit.tail', { count: 200 }),
+  ];
+  for (const answer of answers) {
+    home.printed.push({ args: ['list'], code: 0, stdout: JSON.stringify(answer), stderr: '' });
+  }
 }
 
 /** A refusal whose words are all that the request held, as some servers' debug modes have it. */
@@ -51,7 +65,8 @@ describe('no secret is found', { timeout: patience }, () => {
   it('no secret is found after sign-in, step-up, rotation, a refused token, failures, revocation and a crash', async () => {
     const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
     const before = secretsKnown();
-    await home.ok(['allow', 'cli', resource]);
+    await startBroker(home);
+    await allow(home, 'cli', resource);
     const token = (await home.ok(['token', resource])).trim();
     await home.ok(['token', resource, '--rejected-stdin'], { stdin: token });
     const wide = (await home.ok(['token', resource, '--scope', 'notes:write', '--json'])).trim();
@@ -90,7 +105,7 @@ describe('no secret is found', { timeout: patience }, () => {
         redirect_uris: 'none',
       });
     await home.keyturn(['login', url, '--account', 'other']);
-    await lookAround(home);
+    await askAround(home);
   });
 
   it('no secret is found after metadata repeated a token', async () => {
@@ -111,7 +126,7 @@ describe('no secret is found', { timeout: patience }, () => {
       '--challenge',
       `Bearer error="insufficient_scope", scope="read ${'x'.repeat(40)}", error_description="odd"`,
     ]);
-    await lookAround(home);
+    await askAround(home);
   });
 
   it('no secret is found after clients were entered with a secret and with a private key', async () => {
@@ -143,7 +158,7 @@ describe('no secret is found', { timeout: patience }, () => {
       'RS256',
     ]);
     await home.keyturn(['login', url, '--timeout', '3']);
-    await lookAround(home);
+    await askAround(home);
   });
 
   it('no secret is found after sign-ins by device and by a pasted address, finished and refused', async () => {
@@ -163,6 +178,6 @@ describe('no secret is found', { timeout: patience }, () => {
     await pasting.says('belongs to another sign-in');
     pasting.types(address.href);
     expect((await pasting.ended).code).toBe(0);
-    await lookAround(home);
+    await askAround(home);
   });
 });
