@@ -11,8 +11,9 @@ const there = commonHome();
 beforeAll(() => owner.signIn(there.home, there.resource));
 
 // A permission doesn't stay, nor does the pause after a withdrawn question, which a new permission ends.
-afterEach(async () => {
+afterEach(async ({ task }) => {
   const { home, resource } = there;
+  if (task.result?.state === 'fail') await owner.clearQuestions(home);
   await until('the processes that asked end', () => home.askers().length === 0);
   await owner.allow(home, 'cli', resource);
   await askBroker(home, 'permission.end', { client: 'cli', resource });
@@ -49,8 +50,7 @@ describe('with a permission', () => {
 
 describe('where the person is needed', () => {
   it('keyturn headers ends in time, and the question waits on: after the yes and the sign-in the next run prints headers', async () => {
-    const { home, world, resource } = await homeInWorld();
-    await owner.startBroker(home);
+    const { home, world, resource } = await there.newWorld();
     const run = await home.keyturn(['headers', resource, '--timeout', '5']);
     expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(run.stderr).toContain('It stays open for ten minutes.');
@@ -68,16 +68,18 @@ describe('where the person is needed', () => {
   });
 
   it('keyturn headers leaves one process however often it runs, which ends with the broker', async () => {
-    const { home, resource } = await homeInWorld();
-    await owner.startBroker(home);
+    const { home, resource } = there;
     const asking = [1, 2, 3].map(() => home.keyturn(['headers', resource, '--timeout', '5']));
     for (const run of await Promise.all(asking)) expect(run).toMatchObject({ code: 3, stdout: '' });
     expect(await questionsAt(home)).toHaveLength(1);
     await until('one process stays', () => home.askers().length === 1);
     const [pid = 0] = home.askers();
-    await home.ok(['daemon', '--stop']);
+    await owner.stopBroker(home);
     await until('it ends', () => !isAlive(pid));
     expect(home.brokers()).toEqual([]);
+    // For the next test.
+    await owner.startBroker(home);
+    await owner.signIn(home, resource);
   });
 
   it('keyturn headers withdraws the question when it is interrupted', async () => {
@@ -106,18 +108,18 @@ describe('where the person is needed', () => {
   });
 
   it('keyturn headers names the scopes of --scope in the first question of an entry, and in a later one for more', async () => {
-    const { home, world, resource } = await homeInWorld();
-    await owner.startBroker(home);
+    const { home, world, resource } = await there.newWorld();
     const asked = async (kind: Question['kind']) => {
       const question = await questionOf(home, kind);
       await owner.answer(home, question.id, 'yes');
       return question;
     };
+    const entry = 'a-helper-with-scopes';
     const words = (scope: string) => [
       'headers',
       resource,
       '--as',
-      'a-helper',
+      entry,
       '--scope',
       scope,
       '--timeout',
@@ -125,10 +127,10 @@ describe('where the person is needed', () => {
     ];
     const first = home.start(words('notes:read'));
     await asked('pair');
-    expect(await asked('allow')).toMatchObject({ client: 'a-helper', scope: 'notes:read' });
+    expect(await asked('allow')).toMatchObject({ client: entry, scope: 'notes:read' });
     expect(await first.ended).toMatchObject({ code: 0 });
     const more = home.start(words('notes:read notes:write'));
-    expect(await asked('allow')).toMatchObject({ client: 'a-helper', scope: 'notes:read notes:write' });
+    expect(await asked('allow')).toMatchObject({ client: entry, scope: 'notes:read notes:write' });
     const run = await more.ended;
     expect(run).toMatchObject({ code: 0 });
     expect((await verdictOn(world, tokenIn(run.stdout))).status).toBe(200);

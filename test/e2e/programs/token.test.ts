@@ -73,8 +73,7 @@ describe('the way from 401 to 200', () => {
 
 describe('a token that no longer serves', () => {
   it('a token that the protected server refused is replaced when it comes back on standard input', async () => {
-    const { home, world, resource } = await homeInWorld();
-    await owner.startBroker(home);
+    const { home, world, resource } = await there.newWorld();
     await owner.allow(home, 'cli', resource);
     const old = (await home.ok(['token', resource])).trim();
     world.expireAccessTokens();
@@ -118,8 +117,7 @@ describe('a token that no longer serves', () => {
 
 describe('scopes', () => {
   it('scopes grow by a step-up when a tool wants more, and keep what was there', async () => {
-    const { home, world, resource } = await homeInWorld();
-    await owner.startBroker(home);
+    const { home, world, resource } = await there.newWorld();
     await owner.allow(home, 'cli', resource);
     const narrow = (await home.ok(['token', resource])).trim();
     const { status, challenge } = await verdictOn(world, narrow, 'add-note');
@@ -134,8 +132,7 @@ describe('scopes', () => {
   });
 
   it('keyturn token asks for scopes by name', async () => {
-    const { home, world, resource } = await homeInWorld();
-    await owner.startBroker(home);
+    const { home, world, resource } = await there.newWorld();
     await owner.allow(home, 'cli', resource);
     const token = await home.ok(['token', resource, '--scope', 'notes:read notes:write']);
     expect((await verdictOn(world, token.trim(), 'add-note')).status).toBe(200);
@@ -143,7 +140,7 @@ describe('scopes', () => {
   });
 
   it('scopes stay within the permission, though the grant has more', async () => {
-    const { home, world, resource } = await homeInWorld();
+    const { home, world, resource } = await there.newWorld();
     await home.ok(['login', resource, '--scope', 'notes:read notes:write']);
     await home.ok(['allow', 'cli', resource, '--scope', 'notes:read']);
     const answer = JSON.parse(await home.ok(['token', resource, '--json'])) as TokenJson;

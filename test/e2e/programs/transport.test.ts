@@ -7,7 +7,9 @@ import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as Http1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { FetchOptions, TransportOptions } from '../../../src/client/index.ts';
-import { homeInWorld } from '../../support/home.ts';
+import { questionsAt } from '../../support/homes/ask-broker.ts';
+import { commonHome } from '../../support/homes/common-home.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { library, pairedProgram } from '../../support/processes/program.ts';
 
 const { KeyturnError, transportOptions } = await library();
@@ -36,17 +38,22 @@ function toolCall(name: string) {
   return { name, arguments: name === 'add-note' ? { note: 'milk' } : {} };
 }
 
+/** Each test has servers and a program of its own. */
+const there = commonHome();
+
+let opened = 0;
+
 describe.each([
   ['1', stock1],
   ['2', stock2],
 ])('a client of the SDK, major version %s', (_version, stock) => {
-  async function openClient(permission: readonly string[] = [], more: Partial<FetchOptions> = {}) {
-    const { home, world, resource } = await homeInWorld();
+  async function openClient(narrow: { readonly scope?: string } = {}, more: Partial<FetchOptions> = {}) {
+    const { home, world, resource } = await there.newWorld();
     // A narrow permission of a wide sign-in: a yes widens it, and nobody signs in again.
-    if (permission.length > 0) await home.ok(['login', resource, '--scope', 'notes:read notes:write']);
-    else await home.ok(['list']);
-    const connection = await pairedProgram(home, 'stock');
-    await home.ok(['allow', 'stock', resource, ...permission]);
+    if (narrow.scope !== undefined) await owner.signIn(home, resource, { scope: 'notes:read notes:write' });
+    const name = `stock${(opened += 1)}`;
+    const connection = await pairedProgram(home, name);
+    await there.ask('permission.set', { client: name, resource, decision: 'allow', ...narrow });
     const options = { resource, fetch: world.fetch, interaction: 'allow', ...more } as const;
     const client = await stock(resource, await transportOptions(connection, options));
     return { home, world, resource, client };
@@ -67,14 +74,14 @@ describe.each([
   });
 
   it('a client of the SDK gets an error while a person is asked, and its call is not sent once they said yes', async () => {
-    const { client, home, world } = await openClient(['--scope', 'notes:read'], { timeout: 0 });
+    const { client, home, world } = await openClient({ scope: 'notes:read' }, { timeout: 0 });
     const told: unknown = await client.call('add-note').catch((error: unknown) => error);
     expect(told).toBeInstanceOf(KeyturnError);
     expect(told).toMatchObject({ reason: 'consent_pending' });
     const { served } = world.counts().protectedServer;
 
-    const [question] = await home.json<{ id: string }[]>('pending');
-    await home.ok(['answer', question?.id ?? '', 'yes']);
+    const [question] = await questionsAt(home);
+    await owner.answer(home, question?.id ?? '', 'yes');
     expect(await client.call('list-notes')).not.toContain('milk');
     expect(world.counts().protectedServer.served).toBe(served + 1);
     expect(await client.call('add-note')).toContain('milk');

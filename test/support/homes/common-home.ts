@@ -5,6 +5,7 @@
  * looks asks the broker from the test's own process, since a command costs a process; what is tested is the command.
  */
 import { afterAll, afterEach, beforeAll } from 'vitest';
+import { type Certificates, throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import type { MethodName, ParamsOf, ResultOf } from '../../../src/ipc/protocol/methods.ts';
 import { type HomeOptions, TestHome, until } from '../home.ts';
 import { askBroker, type Question } from './ask-broker.ts';
@@ -19,6 +20,8 @@ export interface CommonHome {
   readonly resource: string;
   /** As `askBroker`. */
   readonly ask: <M extends MethodName>(method: M, params: ParamsOf<M>) => Promise<ResultOf<M>>;
+  /** The same home with servers of the test's own, where nobody is signed in yet. They end with the home. */
+  readonly newWorld: () => Promise<{ home: TestHome; world: TestWorld; resource: string }>;
   /** The one question that waits. */
   readonly onlyQuestion: (kind: Question['kind']) => Promise<Question>;
 }
@@ -26,6 +29,10 @@ export interface CommonHome {
 interface Opened {
   readonly home: TestHome;
   readonly world: TestWorld;
+  /** Of all its worlds: the broker trusts one authority. */
+  readonly certificates: Certificates;
+  /** Kept until the end: a later one on the port of an earlier one would find what Keyturn keeps of that one. */
+  readonly worlds: TestWorld[];
 }
 
 /** For the body of a `describe`: opened before its first test and ended after its last. */
@@ -38,17 +45,19 @@ export function commonHome(
     return opened;
   };
   beforeAll(async () => {
-    const world = await openWorld(options.issuing);
+    const certificates = await throwAwayCertificates();
+    const world = await openWorld({ ...options.issuing, certificates });
     const home = new TestHome({ ...options, world });
     await startBroker(home);
-    opened = { home, world };
+    opened = { home, world, certificates, worlds: [world] };
   });
   afterEach(({ task }) => {
     if (task.result?.state === 'fail') throw new Error(there().home.story);
   });
   afterAll(async () => {
-    await there().home.close();
-    await there().world.close();
+    const { home, worlds } = there();
+    await home.close();
+    await Promise.all(worlds.map((one) => one.close()));
   });
   const ask: CommonHome['ask'] = (method, params) => askBroker(there().home, method, params);
   return {
@@ -62,6 +71,12 @@ export function commonHome(
       return there().world.protectedServer.resource;
     },
     ask,
+    async newWorld() {
+      const { home, certificates, worlds } = there();
+      const world = await openWorld({ ...options.issuing, certificates });
+      worlds.push(world);
+      return { home, world, resource: world.protectedServer.resource };
+    },
     onlyQuestion: (kind) =>
       until(`a question of kind ${kind}`, async () => {
         const { interactions } = await ask('interaction.list', {});

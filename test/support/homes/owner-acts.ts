@@ -44,6 +44,12 @@ export async function nothingIsAsked(home: TestHome): Promise<boolean> {
   return (await askBroker(home, 'interaction.list', {})).interactions.length === 0;
 }
 
+/** After a test that failed: no question of its own waits in the next one. A "no" delays no other question, as a "later" would. */
+export async function clearQuestions(home: TestHome): Promise<void> {
+  const { interactions } = await askBroker(home, 'interaction.list', {});
+  for (const { id } of interactions) await answer(home, id, 'no');
+}
+
 /** Opens the browser of the home. */
 export async function signIn(
   home: TestHome,
