@@ -65,6 +65,50 @@ describe('exit 2, with nothing on stdout and nothing started', () => {
   });
 });
 
+describe('before anything is done', () => {
+  afterEach(() => {
+    expect(printed.stdout).toBe('');
+    expect(existsSync(path.join(folder, 'home'))).toBe(false);
+  });
+
+  it.each([
+    [[]],
+    [['set']],
+    [['set', 'https://a.example', '--json']],
+    [['list', 'https://a.example']],
+    [['list', '--stdin']],
+    [['remove']],
+    [['remove', 'https://a.example', '--unchecked']],
+    [['set', 'https://a.example', '--scheme', 'two words', '--stdin']],
+  ])('`keyturn key` refuses flags that don’t go together: %j', async (args) => {
+    expect(await keyturn(['key', ...args])).toBe(2);
+    expect(printed.stderr).toContain('keyturn key --help');
+  });
+
+  it.each(['--scope', '--account'])('keyturn allow refuses %s together with --key', async (more) => {
+    expect(await keyturn(['allow', 'cli', 'https://a.example', '--key', more, 'a'])).toBe(2);
+  });
+
+  it.each([
+    [[]],
+    [['--env', 'NOTES_TOKEN']],
+    [['--env', `1A=${resource}`]],
+    [['--env', `A=${resource}`, '--file', `A=${resource}`]],
+    [['--env', 'A=https://a.example/', '--env', 'B=https://b.example/', '--scope', 'read']],
+  ])('keyturn exec is refused without a variable and with a wrong one: %j', async (options) => {
+    expect(await keyturn(['exec', ...options, '--', 'echo', 'ran'])).toBe(2);
+    expect(printed.stderr).toContain('reason: invalid_request');
+  });
+
+  it.each([[['server']], [['server', '--port', '80']], [['server', '--', '--port', '80']]])(
+    'keyturn exec is refused without the dashes, since an option of the command could be taken for one of keyturn’s: %j',
+    async (command) => {
+      expect(await keyturn(['exec', '--env', 'A=https://a.example/', ...command])).toBe(2);
+      expect(printed.stderr).toContain('keyturn exec needs -- before the COMMAND and its own options.');
+    },
+  );
+});
+
 it('names the values there are where an option takes one of a list', async () => {
   const line = ['register', 'https://login.example', '--client-id', 'abc'];
   expect(await keyturn([...line, '--grant', 'foo'])).toBe(2);

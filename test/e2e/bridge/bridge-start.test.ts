@@ -29,7 +29,10 @@ async function answer(home: TestHome, kind: string, verdict: 'yes' | 'no'): Prom
  */
 const there = commonHome();
 beforeAll(() => owner.signIn(there.home, there.resource));
-afterEach(() => until('the processes that asked end', () => there.home.askers().length === 0));
+afterEach(async ({ task }) => {
+  if (task.result?.state === 'fail') await owner.clearQuestions(there.home);
+  await until('the processes that asked end', () => there.home.askers().length === 0);
+});
 
 const refusalOf = async (start: Promise<unknown>): Promise<unknown> =>
   start.then(
@@ -39,8 +42,7 @@ const refusalOf = async (start: Promise<unknown>): Promise<unknown> =>
 
 describe('the first start', () => {
   it('the bridge’s first start asks once for all processes of the entry, and goes on in each; later starts ask nothing', async () => {
-    const { home, world, resource } = await homeInWorld();
-    await owner.startBroker(home);
+    const { home, world, resource } = await there.newWorld();
     const starts = [1, 2, 3].map(() => clientOf(home, resource, '--as', 'an-editor'));
     expect(await answer(home, 'pair', 'yes')).toMatchObject({ client: 'an-editor' });
     expect(await answer(home, 'allow', 'yes')).toMatchObject({ client: 'an-editor', resource });
@@ -102,10 +104,10 @@ describe('the first start', () => {
   });
 
   it('the bridge tells the client after 20 seconds what to do, and the questions go on without it', async () => {
-    const { home, world, resource } = await homeInWorld();
-    await owner.startBroker(home);
-    expect(await refusalOf(clientOf(home, resource, '--as', 'an-editor'))).toMatchObject({
-      message: expect.stringContaining(`keyturn bridge --connect ${resource} --as an-editor`),
+    const { home, world, resource } = await there.newWorld();
+    const entry = 'a-waiting-editor';
+    expect(await refusalOf(clientOf(home, resource, '--as', entry))).toMatchObject({
+      message: expect.stringContaining(`keyturn bridge --connect ${resource} --as ${entry}`),
       data: { reason: 'consent_pending' },
     });
     expect(home.askers()).toHaveLength(1);
@@ -113,7 +115,7 @@ describe('the first start', () => {
     await answer(home, 'allow', 'yes');
     await until('the process that asked ends', () => home.askers().length === 0);
     expect(world.counts().authorizationServer.codeExchanges).toBe(1);
-    const { client } = await clientOf(home, resource, '--as', 'an-editor');
+    const { client } = await clientOf(home, resource, '--as', entry);
     expect((await client.listTools()).tools).toHaveLength(2);
     expect(await owner.nothingIsAsked(home)).toBe(true);
   });

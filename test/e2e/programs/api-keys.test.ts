@@ -4,8 +4,9 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Connection } from '../../../src/client/index.ts';
 import { homeInBentWorld, openSharedHome, type SharedHome } from '../../support/bent/home.ts';
-import { newHome, type TestHome, until } from '../../support/home.ts';
+import { type TestHome, until } from '../../support/home.ts';
 import { askBroker, questionOf } from '../../support/homes/ask-broker.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { library, pairedProgram } from '../../support/processes/program.ts';
 import { newKey, openKeyServer } from '../../support/servers/key-server.ts';
 
@@ -132,7 +133,7 @@ describe('an API key', () => {
     const question = await card();
     expect(question).toMatchObject({ client: name, resource: url, key: { header: 'X-Api-Key' } });
     expect(await home.ok(['pending'])).toContain(`May ${name} have your API key for ${url} (X-Api-Key: …)?`);
-    await home.ok(['answer', question.id, 'yes']);
+    await owner.answer(home, question.id, 'yes');
     expect(await asked).toMatchObject({ kind: 'key', value: key });
   });
 
@@ -141,11 +142,11 @@ describe('an API key', () => {
     const { name, program } = await newProgram();
     const asked = program.getCredential({ resource: url, kinds, interaction: 'allow' });
     asked.catch(() => undefined);
-    await askBroker(home, 'interaction.answer', { id: (await card()).id, answer: 'no' });
+    await owner.answer(home, (await card()).id, 'no');
     await expect(asked).rejects.toMatchObject({ reason: 'consent_denied' });
     const again = { resource: url, kinds, interaction: 'allow' } as const;
     await expect(program.getCredential(again)).rejects.toMatchObject({ reason: 'consent_denied' });
-    await home.ok(['end', name, url, '--key']);
+    await askBroker(home, 'key.permission.end', { client: name, resource: url });
     await home.ok(['allow', name, url, '--key', '--for', '1h']);
     expect(await program.getCredential(again)).toMatchObject({ value: key });
     await home.ok(['deny', name, url, '--key']);
@@ -171,15 +172,12 @@ describe('an API key', () => {
       reason: 'not_found',
       message: `There is no API key for ${url}.`,
     });
-    for (const args of [
-      ['key', 'remove', url],
-      ['allow', name, url, '--key'],
-      ['end', name, url, '--key'],
-    ]) {
-      const run = await home.keyturn(args);
-      expect(run, args.join(' ')).toMatchObject({ code: 2 });
-      expect(run.stderr, args.join(' ')).toContain('reason: not_found');
-    }
+    const run = await home.keyturn(['key', 'remove', url]);
+    expect(run).toMatchObject({ code: 2 });
+    expect(run.stderr).toContain('reason: not_found');
+    await expect(allowKey(name, url)).rejects.toMatchObject({ reason: 'not_found' });
+    const ending = askBroker(home, 'key.permission.end', { client: name, resource: url });
+    await expect(ending).rejects.toMatchObject({ reason: 'not_found' });
     expect(server.server.requests).toEqual([]);
   });
 });
@@ -189,16 +187,16 @@ describe('a permission', () => {
     const { home, url: resource } = await homeInBentWorld({ shared });
     const key = newKey();
     const reader = await newProgram();
-    await home.ok(['allow', reader.name, resource]);
-    await home.ok(['login', resource]);
-    expect(await setKey(home, resource, key, '--unchecked')).toMatchObject({ code: 0 });
+    await owner.allow(home, reader.name, resource);
+    await owner.signIn(home, resource);
+    await askBroker(home, 'key.set', { resource, header: 'X-Api-Key', value: key, unchecked: true });
     for (const wanted of [kinds, ['key']] as const)
       await expect(reader.program.getCredential({ resource, kinds: wanted })).rejects.toMatchObject({
         reason: 'consent_required',
       });
     expect(await reader.program.getToken({ resource })).toMatchObject({ resource, token_type: 'Bearer' });
     const keeper = await newProgram();
-    await home.ok(['allow', keeper.name, resource, '--key']);
+    await allowKey(keeper.name, resource);
     await expect(keeper.program.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
     expect(await keeper.program.getCredential({ resource, kinds })).toMatchObject({
       kind: 'key',
@@ -237,7 +235,7 @@ describe('a permission', () => {
     expect(await listed(url)).toMatchObject([{ clients: [] }]);
     await expect(release({ kinds: ['key'] })).rejects.toMatchObject({ reason: 'not_found' });
     await allowKey(name, url);
-    await home.ok(['unpair', name]);
+    await askBroker(home, 'client.remove', { client: name });
     expect(await listed(url)).toMatchObject([{ resource: url, clients: [] }]);
     const again = await pairedProgram(home, name);
     await refusesKey(again, url, 'consent_required');
@@ -362,27 +360,6 @@ describe('`keyturn key`', () => {
     expect(await listed(url)).toEqual([]);
   });
 
-  it('`keyturn key` refuses flags that don’t go together, before it asks the person', async () => {
-    const home = newHome();
-    for (const args of [
-      [],
-      ['set'],
-      ['set', 'https://a.example', '--json'],
-      ['list', 'https://a.example'],
-      ['list', '--stdin'],
-      ['remove'],
-      ['remove', 'https://a.example', '--unchecked'],
-      ['set', 'https://a.example', '--scheme', 'two words', '--stdin'],
-    ]) {
-      const run = await home.keyturn(['key', ...args]);
-      expect(run, args.join(' ')).toMatchObject({ code: 2, stdout: '' });
-      expect(run.stderr, args.join(' ')).toContain('keyturn key --help');
-    }
-    for (const more of ['--scope', '--account'])
-      expect((await home.keyturn(['allow', 'cli', 'https://a.example', '--key', more, 'a'])).code).toBe(2);
-    expect(await home.brokerPid()).toBeUndefined();
-  });
-
   it('only the owner uses `keyturn key`: no program sets, lists or removes a key, or allows itself one', async () => {
     const { name, program, url } = await allowedScene();
     for (const method of ['key.set', 'key.list', 'key.remove', 'key.permission.set', 'key.permission.end']) {
@@ -397,22 +374,25 @@ describe('`keyturn key`', () => {
 describe('the vault', () => {
   it('the vault keeps an API key over restarts, gives none while it is locked, and has none after a reset', async () => {
     const { home, world: its } = await homeInBentWorld({ env: { KEYTURN_VAULT: 'sealed-file' } });
-    const passphrase = 'correct horse battery\n';
-    await home.ok(['unlock', '--passphrase-stdin'], { stdin: passphrase });
+    const passphrase = 'correct horse battery';
+    const keys = async () => (await askBroker(home, 'key.list', {})).keys;
+    await owner.startBroker(home);
+    await owner.unlock(home, passphrase);
     const key = newKey();
     const server = await openKeyServer(its, { header: 'x-api-key', value: key });
     const { url } = server;
-    await setKey(home, url, key);
+    await askBroker(home, 'key.set', { resource: url, header: 'X-Api-Key', value: key });
     const program = await pairedProgram(home, 'editor');
-    await home.ok(['allow', 'editor', url, '--key']);
+    await askBroker(home, 'key.permission.set', { client: 'editor', resource: url, decision: 'allow' });
     expect(await program.getCredential({ resource: url, kinds })).toMatchObject({ value: key });
-    await home.ok(['lock']);
+    await askBroker(home, 'vault.lock', {});
     await refusesKey(program, url, 'locked');
     const removal = await home.keyturn(['key', 'remove', url]);
     expect(removal).toMatchObject({ code: 7 });
-    await home.ok(['daemon', '--stop']);
-    expect(await home.json('key', 'list')).toMatchObject([{ resource: url, clients: ['editor'] }]);
-    await home.ok(['unlock', '--passphrase-stdin'], { stdin: passphrase });
+    await owner.stopBroker(home);
+    await owner.startBroker(home);
+    expect(await keys()).toMatchObject([{ resource: url, clients: ['editor'] }]);
+    await owner.unlock(home, passphrase);
     const fetch = createFetch(program, { resource: url, kinds, fetch: its.fetch });
     expect((await fetch(url)).status).toBe(200);
     const file = readFileSync(path.join(home.paths.state, 'keys.json'), 'utf8');

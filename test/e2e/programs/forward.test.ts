@@ -17,6 +17,7 @@ import { codeBlocks, page } from '../../docs/pages.ts';
 import { builtBin } from '../../support/built.ts';
 import { homeInWorld, TestHome, until } from '../../support/home.ts';
 import { askBroker, type Question, questionOf } from '../../support/homes/ask-broker.ts';
+import { commonHome } from '../../support/homes/common-home.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
 import { library } from '../../support/processes/program.ts';
 import { commandLines } from '../../support/processes/process-table.ts';
@@ -25,6 +26,9 @@ import { sshServer } from '../../support/processes/ssh-server.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const { connect, pair } = await library();
+
+/** The desk of the tests that don't ask for one of their own. Each leaves it without a forward, and pairs programs of its own. */
+const there = commonHome();
 
 /** A home that has nothing of the desk's but the socket. */
 function farHome(socket: string, launcher: readonly string[] = []): TestHome {
@@ -52,7 +56,7 @@ const bubblewrap = (hidden: string): string[] =>
   `bwrap --bind / / --dev-bind /dev /dev --unshare-net --tmpfs ${hidden} --`.split(' ');
 
 it('a program in a sandbox without a network or the home gets a token of the named server, and nothing else', async () => {
-  const { home, resource } = await homeInWorld();
+  const { home, resource } = await there.newWorld();
   const folder = temporaryFolder();
   const socket = path.join(folder, 'agent.sock');
   const forward = home.start(['forward', '--socket', socket, resource, '--for', '1h']);
@@ -75,13 +79,25 @@ it('a program in a sandbox without a network or the home gets a token of the nam
     code: 4,
     stderr: expect.stringContaining('The forward "agent" is not for'),
   });
-  for (const command of ['list', 'clients', 'revoke']) {
-    const refused = await far.keyturn(command === 'revoke' ? [command, resource] : [command]);
-    expect(refused).toMatchObject({ code: 4, stderr: expect.stringContaining('where the broker runs') });
+  for (const command of [['list'], ['revoke', resource]]) {
+    const refused = await far.keyturn(command);
+    expect(refused, command[0]).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('where the broker runs'),
+    });
   }
   const program = await connect({ name: 'token', env: far.env });
   onTestFinished(() => program.close());
-  for (const method of ['network.get', 'lease.delegate', 'url.show', 'grant.list', 'status', 'nothing']) {
+  const methods = [
+    'network.get',
+    'lease.delegate',
+    'url.show',
+    'grant.list',
+    'client.list',
+    'status',
+    'nothing',
+  ];
+  for (const method of methods) {
     await expect(program.request(method, { resource })).rejects.toMatchObject({ reason: 'not_permitted' });
   }
   await expect(program.request('token.get', { resource, kinds: ['key'] })).rejects.toMatchObject({
@@ -140,8 +156,7 @@ it('the command that docs/forward.md prints for bubblewrap gets a token, and its
 });
 
 it('a key that was paired through a forward opens that forward alone, and no other key opens it', async () => {
-  const { home, resource } = await homeInWorld();
-  await owner.startBroker(home);
+  const { home, resource } = await there.newWorld();
   const folder = temporaryFolder();
   const open = async (label: string) => {
     const socket = path.join(folder, `${label}.sock`);
@@ -187,16 +202,17 @@ it('a key that was paired through a forward opens that forward alone, and no oth
   await home.ok(['daemon', '--stop']);
   expect(await two.forward.ended).toMatchObject({ code: 8 });
   expect(readdirSync(folder)).toEqual([]);
+  await owner.startBroker(home);
 });
 
 it('programs of another machine ask over ssh, under its verified host key; another key is another machine', async () => {
   // Of its own: another run on this machine may have forwards too.
   const temporary = temporaryFolder();
-  const { home, resource } = await homeInWorld({ env: { TMPDIR: temporary } });
-  await owner.startBroker(home);
+  const { home, resource } = await there.newWorld();
   const folder = mkdtempSync(path.join(temporaryFolder(), 's'));
   const machine = await sshServer(path.join(folder, 'one'), 'buildbox');
-  const env = { PATH: `${machine.commands}:${process.env['PATH'] ?? ''}` };
+  const pathBefore = (commands: string): string => `${commands}:${process.env['PATH'] ?? ''}`;
+  const env = { TMPDIR: temporary, PATH: pathBefore(machine.commands) };
   const forward = home.start(['forward', 'buildbox', resource], { env });
   const socket = (await forward.prints('.sock')).trim();
   expect(path.dirname(socket)).toBe(machine.far);
@@ -237,7 +253,7 @@ it('programs of another machine ask over ssh, under its verified host key; anoth
 
   const other = await sshServer(path.join(folder, 'two'), 'buildbox');
   const anew = home.start(['forward', 'buildbox', resource], {
-    env: { PATH: `${other.commands}:${process.env['PATH'] ?? ''}` },
+    env: { TMPDIR: temporary, PATH: pathBefore(other.commands) },
   });
   const elsewhere = (await anew.prints('.sock')).trim();
   const moved = farAt(elsewhere);
@@ -258,16 +274,13 @@ it('programs of another machine ask over ssh, under its verified host key; anoth
 
   expect(readdirSync(temporary).filter((name) => name.startsWith('keyturn-ssh-'))).toEqual([]);
 
-  const unknown = await home.keyturn(['forward', 'buildbox', resource], {
-    env: { PATH: `${machine.commands}:${process.env['PATH'] ?? ''}` },
-  });
+  const unknown = await home.keyturn(['forward', 'buildbox', resource], { env });
   expect(unknown).toMatchObject({ code: 6, stderr: expect.stringContaining('can’t be reached over ssh') });
 });
 
 it('a forward that is interrupted while ssh waits for its host leaves nothing behind', async () => {
   const temporary = temporaryFolder();
-  const { home, resource } = await homeInWorld({ env: { TMPDIR: temporary } });
-  await owner.startBroker(home);
+  const { home, resource } = await there.newWorld();
   const connected = Promise.withResolvers<unknown>();
   const closed = Promise.withResolvers<unknown>();
   const silent = createServer((socket) => {
@@ -277,7 +290,9 @@ it('a forward that is interrupted while ssh waits for its host leaves nothing be
   await once(silent.listen(0, '127.0.0.1'), 'listening');
   onTestFinished(() => void silent.close());
   const { port } = silent.address() as AddressInfo;
-  const forward = home.start(['forward', `ssh://127.0.0.1:${port}`, resource, '--as', 'box']);
+  const forward = home.start(['forward', `ssh://127.0.0.1:${port}`, resource, '--as', 'box'], {
+    env: { TMPDIR: temporary },
+  });
   await connected.promise;
   forward.signal('SIGTERM');
   expect(await forward.ended).toMatchObject({ code: 130 });
@@ -313,9 +328,7 @@ it('a command that is killed leaves no ssh, and the next one removes its folder;
   expect(existsSync(leftover)).toBe(false);
 
   // Another desk of the same label there: each has a socket of its own.
-  const other = await homeInWorld();
-  await owner.startBroker(other.home);
-  const beside = other.home.start(['forward', 'buildbox', other.resource], { env });
+  const beside = there.home.start(['forward', 'buildbox', there.resource], { env });
   expect((await beside.prints('.sock')).trim()).not.toBe(second.socket);
   expect(readdirSync(machine.far)).toHaveLength(2);
   expect(await farHome(second.socket).keyturn(['token', resource, '--no-interaction'])).toMatchObject({

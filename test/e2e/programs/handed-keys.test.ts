@@ -17,7 +17,10 @@ let shared: SharedHome;
 beforeAll(async () => {
   shared = await openSharedHome();
 });
-afterEach(() => until('the processes that asked end', () => shared.home.askers().length === 0));
+afterEach(async ({ task }) => {
+  if (task.result?.state === 'fail') await owner.clearQuestions(shared.home);
+  await until('the processes that asked end', () => shared.home.askers().length === 0);
+});
 afterAll(() => shared.close());
 
 interface Place {

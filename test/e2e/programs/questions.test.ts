@@ -1,7 +1,7 @@
 /** Permissions and questions: what waits for the user, from which process it is answered, and how it ends. */
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { builtBin } from '../../support/built.ts';
 import { until } from '../../support/home.ts';
 import { type CommonHome, commonHome } from '../../support/homes/common-home.ts';
@@ -15,19 +15,19 @@ async function permissionsOf({ ask }: CommonHome) {
   return clients.flatMap(({ permissions }) => permissions);
 }
 
+const there = commonHome();
+const { ask, onlyQuestion } = there;
+
+// A sign-in of one test stays for the next one. A permission doesn't, nor does the pause after a withdrawn question,
+// which a new permission ends.
+afterEach(async () => {
+  await ask('permission.set', { client: 'cli', resource: there.resource, decision: 'allow' });
+  for (const { resource } of await permissionsOf(there)) {
+    await ask('permission.end', { client: 'cli', resource });
+  }
+});
+
 describe('a command’s request', () => {
-  const there = commonHome();
-  const { ask, onlyQuestion } = there;
-
-  // A sign-in of one test stays for the next one. A permission doesn't, nor does the pause after a withdrawn question,
-  // which a new permission ends.
-  afterEach(async () => {
-    await ask('permission.set', { client: 'cli', resource: there.resource, decision: 'allow' });
-    for (const { resource } of await permissionsOf(there)) {
-      await ask('permission.end', { client: 'cli', resource });
-    }
-  });
-
   it('a command without a permission refuses at once when it may not ask, and says how to allow it', async () => {
     const { home, world, resource } = there;
     const run = await home.keyturn(['token', resource, '--no-interaction']);
@@ -173,8 +173,8 @@ describe('a command’s request', () => {
 });
 
 describe('a sign-in that waits', () => {
-  const there = commonHome({ browser: 'true' });
-  const { ask, onlyQuestion } = there;
+  // A browser that leads nowhere.
+  beforeAll(async () => void (await ask('settings.set', { name: 'browser', value: 'true' })));
 
   it('a sign-in that waits shows its address to another process, which may cancel it', async () => {
     const { home, world, resource } = there;

@@ -2,6 +2,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { brokerOf } from '../../journeys/connected-home.ts';
+import { askBroker } from '../../support/homes/ask-broker.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { allowedProxy, call } from './proxy-rig.ts';
 
 interface Listed {
@@ -15,7 +18,9 @@ const withMore = (...more: readonly object[]) => {
   });
 };
 
-const lists: readonly (readonly [how: string, change: (list: Listed) => object, words: string])[] = [
+type Written = readonly [how: string, change: (list: Listed) => object, words: string];
+
+const lists: readonly [Written, ...Written[]] = [
   ['a port that there is not', withMore({ port: 70_000 }), '"items.1.port"'],
   ['a path that anybody guesses', withMore({ path: 'mcp' }), '"items.1.path"'],
   ['a name that nobody can type', withMore({ name: 'two words' }), '"items.1.name"'],
@@ -29,18 +34,32 @@ const lists: readonly (readonly [how: string, change: (list: Listed) => object, 
 it('a list that Keyturn can’t have written is refused whole: status says why, and no port is opened', async () => {
   const { home, proxy } = await allowedProxy({ vault: 'keychain' });
   const file = path.join(home.paths.state, 'proxies.json');
-  const log = (): string => readFileSync(path.join(home.paths.state, 'daemon.log'), 'utf8');
-  await home.ok(['daemon', '--stop']);
+  await owner.stopBroker(home);
   const before = readFileSync(file, 'utf8');
-  for (const [how, change, words] of lists) {
-    writeFileSync(file, JSON.stringify(change(JSON.parse(before))));
-    // Starts a broker.
-    expect((await home.keyturn(['proxy', 'list'])).stderr, how).toContain('proxies.json');
-    const { stdout } = await home.keyturn(['status']);
-    expect(stdout, how).toContain(words);
-    expect(stdout, how).not.toContain('proxies  ');
-    await expect(call(proxy.url), how).rejects.toThrow('fetch failed');
-    await home.ok(['daemon', '--stop']);
+  const [[how, change, words], ...others] = lists;
+  writeFileSync(file, JSON.stringify(change(JSON.parse(before))));
+  // Starts a broker.
+  expect((await home.keyturn(['proxy', 'list'])).stderr, how).toContain('proxies.json');
+  const { stdout } = await home.keyturn(['status']);
+  expect(stdout, how).toContain(words);
+  expect(stdout, how).not.toContain('proxies  ');
+  await expect(call(proxy.url), how).rejects.toThrow('fetch failed');
+  await owner.stopBroker(home);
+  const log = readFileSync(path.join(home.paths.state, 'daemon.log'), 'utf8');
+  expect(log).not.toContain('the process of the proxies ended');
+
+  // A broker in this process reads the others, and answers what the commands print.
+  for (const [other, written, why] of others) {
+    writeFileSync(file, JSON.stringify(written(JSON.parse(before))));
+    const daemon = await brokerOf(home);
+    try {
+      await expect(askBroker(home, 'proxy.list', {}), other).rejects.toThrow('proxies.json');
+      const status = await askBroker(home, 'status', {});
+      expect(JSON.stringify(status), other).toContain(JSON.stringify(why).slice(1, -1));
+      expect(status.proxies, other).toEqual([]);
+      await expect(call(proxy.url), other).rejects.toThrow('fetch failed');
+    } finally {
+      await daemon.stop();
+    }
   }
-  expect(log()).not.toContain('the process of the proxies ended');
 });
