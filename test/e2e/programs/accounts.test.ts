@@ -4,16 +4,7 @@
  * Each test leaves the two sign-ins, and ends what it allowed.
  */
 import { createHash } from 'node:crypto';
-import {
-  chmodSync,
-  chownSync,
-  linkSync,
-  mkdirSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chownSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { commonHome } from '../../support/homes/common-home.ts';
@@ -206,62 +197,11 @@ describe('a project file that can’t be used is refused, and no other account i
     expect(run.stderr).toContain(words);
   };
 
-  it.each([
-    ['an unknown table', '[accounts]\n[issuers]\n', 'line 2: "issuers" is nothing that Keyturn knows'],
-    ['an unknown key', 'command = "x"\n', 'line 1: "command" is nothing that Keyturn knows'],
-    ['a name that is no address', '[accounts]\n\nnotes = "work"\n', 'line 3: "notes" is nothing'],
-    ['an account that is no text', '[accounts]\n"https://a.example/" = 7\n', 'line 2: the account is a text'],
-    [
-      'one server twice',
-      '[accounts]\n"https://a.example" = "a"\n"https://a.example/" = "b"\n',
-      'line 3: "https://a.example/" is named twice',
-    ],
-    ['text that is no TOML', '[accounts]\n"https://a.example/" = \n', 'line 2: this is no TOML'],
-    // Attack: a file that exhausts the stack of its reader.
-    [
-      'lists within lists',
-      `[accounts]\n"https://a.example/" = ${'['.repeat(16_000)}`,
-      'line 2: this is no TOML',
-    ],
-    [
-      'a key of thousands of names',
-      `[accounts]\n"https://a.example/" = {${'a.'.repeat(7900)}a = 1}`,
-      'line 2: this is no TOML',
-    ],
-    // Attack: lines of their own in what a terminal shows.
-    [
-      'an account of several lines',
-      '[accounts]\n"https://a.example/" = "work\\nkeyturn: ok"\n',
-      'line 2: the account is a text of 1 to 256 characters on one line',
-    ],
-    ['too much text', `#${'x'.repeat(17_000)}\n`, 'it has more than 16384 bytes'],
-  ])('with %s', async (_what, text, words) => {
-    await refused(project('', text).folder, words);
+  // The other ways: test/cli/project/project-file.test.ts.
+  it('with an unknown table', async () => {
+    const { folder } = project('', '[accounts]\n[issuers]\n');
+    await refused(folder, 'line 2: "issuers" is nothing that Keyturn knows');
   });
-
-  it('that is a symbolic link, a folder or a pipe, or that others can write', async () => {
-    const { folder, file } = project('work');
-    chmodSync(file, 0o620);
-    await refused(folder, 'chmod go-w');
-    renameSync(file, `${file}.real`);
-    symlinkSync(`${file}.real`, file);
-    await refused(folder, 'it is a symbolic link');
-    rmSync(file);
-    mkdirSync(file);
-    await refused(folder, 'it is no plain file');
-  });
-
-  it.skipIf(process.getuid?.() !== 0)(
-    'that belongs to another user (only root can give a file away)',
-    async () => {
-      const { folder, file } = project('work');
-      chownSync(file, 65_534, 65_534);
-      await refused(folder, 'it belongs to user 65534, not to you');
-      const linked = temporaryFolder();
-      linkSync(file, path.join(linked, '.keyturn.toml'));
-      await refused(linked, 'it belongs to user 65534, not to you');
-    },
-  );
 
   it('and none in the home folder itself is looked at', async () => {
     await allow('work');
