@@ -8,6 +8,7 @@ import type { Connection } from '../../../src/client/connection.ts';
 import { homeInBentWorld } from '../../support/bent/home.ts';
 import { until } from '../../support/home.ts';
 import type { Run } from '../../support/home.ts';
+import * as owner from '../../support/homes/owner-acts.ts';
 import { pairedProgram } from '../../support/processes/program.ts';
 
 const isSoak = process.env['KEYTURN_SOAK'] === '1';
@@ -19,7 +20,7 @@ const failed = (runs: readonly Run[]): Run[] => runs.filter(({ code }) => code !
 
 describe('programs that keep a token until the server refuses it', () => {
   /** Seconds. */
-  const { duration, lifetime } = isSoak ? { duration: 60, lifetime: 10 } : { duration: 12, lifetime: 2 };
+  const { duration, lifetime } = isSoak ? { duration: 60, lifetime: 10 } : { duration: 6, lifetime: 2 };
 
   it(
     'programs that keep a token until the server refuses it are served all the time, by one sign-in and without a replay',
@@ -28,7 +29,8 @@ describe('programs that keep a token until the server refuses it', () => {
       const { home, world, url, authorizationServer } = await homeInBentWorld({
         authorization: { accessTokenLifetime: lifetime },
       });
-      await home.ok(['allow', 'cli', url]);
+      await owner.startBroker(home);
+      await owner.allow(home, 'cli', url);
       const runs: Run[] = [];
       const token = async (args: string[], stdin?: string): Promise<string> => {
         const run = await home.keyturn(['token', url, ...args], stdin === undefined ? {} : { stdin });
@@ -64,17 +66,17 @@ describe('programs that keep a token until the server refuses it', () => {
 });
 
 describe('programs beside a broker that is killed', () => {
-  const kills = isSoak ? 40 : 6;
+  const kills = isSoak ? 40 : 3;
 
   it(
     'programs beside a broker that is killed get an answer to every request',
     { timeout: margin },
     async () => {
       const { home, url } = await homeInBentWorld({ vault: 'keychain' });
-      await home.ok(['allow', 'cli', url]);
-      await home.ok(['token', url]);
+      await owner.startBroker(home);
+      await owner.signIn(home, url);
       const connections = [await pairedProgram(home, 'editor'), await pairedProgram(home, 'agent')];
-      for (const client of ['editor', 'agent']) await home.ok(['allow', client, url]);
+      for (const client of ['cli', 'editor', 'agent']) await owner.allow(home, client, url);
       const over = new AbortController();
       const runs: Run[] = [];
       const refusals: unknown[] = [];
