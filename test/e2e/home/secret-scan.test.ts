@@ -28,19 +28,6 @@ async function lookAround(home: TestHome): Promise<void> {
   await home.keyturn(['audit', 'export', '--format', 'csv']);
 }
 
-/** What those commands are told by the broker, and more; the scan looks at it as at what they print. */
-async function askAround(home: TestHome): Promise<void> {
-  const answers = [
-    await askBroker(home, 'grant.list', {}),
-    await askBroker(home, 'status', {}),
-    await askBroker(home, 'interaction.list', {}),
-    await askBroker(home, 'audit.tail', { count: 200 }),
-  ];
-  for (const answer of answers) {
-    home.printed.push({ args: ['list'], code: 0, stdout: JSON.stringify(answer), stderr: '' });
-  }
-}
-
 /** A refusal whose words are all that the request held, as some servers' debug modes have it. */
 function echo(reply: JsonReply, { form, headers }: RecordedRequest) {
   const words = `${form.toString()} ${headers.authorization ?? ''}`;
@@ -105,7 +92,7 @@ describe('no secret is found', { timeout: patience }, () => {
         redirect_uris: 'none',
       });
     await home.keyturn(['login', url, '--account', 'other']);
-    await askAround(home);
+    await lookAround(home);
   });
 
   it('no secret is found after metadata repeated a token', async () => {
@@ -126,7 +113,7 @@ describe('no secret is found', { timeout: patience }, () => {
       '--challenge',
       `Bearer error="insufficient_scope", scope="read ${'x'.repeat(40)}", error_description="odd"`,
     ]);
-    await askAround(home);
+    await lookAround(home);
   });
 
   it('no secret is found after clients were entered with a secret and with a private key', async () => {
@@ -158,7 +145,7 @@ describe('no secret is found', { timeout: patience }, () => {
       'RS256',
     ]);
     await home.keyturn(['login', url, '--timeout', '3']);
-    await askAround(home);
+    await lookAround(home);
   });
 
   it('no secret is found after sign-ins by device and by a pasted address, finished and refused', async () => {
@@ -178,6 +165,6 @@ describe('no secret is found', { timeout: patience }, () => {
     await pasting.says('belongs to another sign-in');
     pasting.types(address.href);
     expect((await pasting.ended).code).toBe(0);
-    await askAround(home);
+    await lookAround(home);
   });
 });
