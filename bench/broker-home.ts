@@ -3,17 +3,21 @@
  *
  * Invariant: everything runs from the build, and nothing of it is left after `close`.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { signInAt } from '../demo/user-agent.ts';
 import { nodeFlags } from '../src/cli/broker/auto-start.ts';
 import { connectAsOwner } from '../src/client/connect.ts';
 import type { Connection } from '../src/client/connection.ts';
 import { pair } from '../src/client/index.ts';
+import { type BrowserHere, browserHere } from '../test/support/browsers/browser-here.ts';
+import { compileCache } from '../test/support/processes/compiled.ts';
+import { isSmoke } from './form.ts';
 
 const root = path.join(import.meta.dirname, '..');
 export const bin = path.join(root, 'dist', 'cli', 'bin.js');
@@ -32,10 +36,20 @@ export class BrokerHome {
     KEYTURN_BROWSER: `env KEYTURN_DEMO_CA=${this.#caFile} ${process.execPath} ${path.join(root, 'demo', 'user-agent.ts')}`,
   };
   readonly #children: ChildProcess[] = [];
+  readonly #browser: BrowserHere | undefined;
 
-  /** `env`: further variables of every process, or others in place of the usual ones. */
-  constructor(env: Readonly<Record<string, string>> = {}) {
-    Object.assign(this.env, env);
+  /**
+   * `env`: further variables of every process, or others in place of the usual ones. `isPersonHere`: whoever signs in is in
+   * this process, and not one of their own.
+   */
+  constructor(env: Readonly<Record<string, string>> = {}, { isPersonHere = isSmoke } = {}) {
+    if (isPersonHere) {
+      this.#browser = browserHere(path.join(this.folder, 'tabs'), async (url) =>
+        signInAt(url, { account: 'alice', ca: readFileSync(this.#caFile, 'utf8') }),
+      );
+      this.env['KEYTURN_BROWSER'] = this.#browser.command();
+    }
+    Object.assign(this.env, isSmoke ? compileCache() : {}, env);
   }
 
   /** Process ids of what `start` started, in its order. */
@@ -79,6 +93,12 @@ export class BrokerHome {
   /** Starts the broker as a command does that finds none. */
   async startBroker(): Promise<void> {
     await this.start(...nodeFlags, bin, 'daemon', '--auto-started');
+  }
+
+  /** Ends what was started last, which is the broker, and starts another one. */
+  async startAnew(): Promise<void> {
+    await this.endLast();
+    await this.startBroker();
   }
 
   /** Starts the broker, signs in, and pairs and allows the program `bench`. */
@@ -126,6 +146,12 @@ export class BrokerHome {
     }
   }
 
+  /** Takes over all that another home keeps, with its modes: another one of a folder is refused. No broker may run in either. */
+  takeFrom(other: BrokerHome): void {
+    const [from = '', to = ''] = [other, this].map(({ env }) => env['KEYTURN_HOME']);
+    execFileSync('cp', ['-a', `${from}/.`, to]);
+  }
+
   /** Ends what was started last, and waits for its end. */
   async endLast(): Promise<void> {
     const child = this.#children.pop();
@@ -137,6 +163,7 @@ export class BrokerHome {
 
   async close(): Promise<void> {
     while (this.#children.length > 0) await this.endLast();
+    await this.#browser?.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }

@@ -4,6 +4,7 @@
  * Invariant: a ratio is the median of pairs that were measured one after the other, never of two separate runs.
  */
 import { medianOf } from './median.ts';
+import type { RefreshHome } from './refresh-home.ts';
 import type { BenchWorld } from './world.ts';
 
 export interface Row {
@@ -36,6 +37,8 @@ export interface Measurement {
 export interface Stage {
   /** Opened by the first measurement that needs it. */
   readonly world: () => Promise<BenchWorld>;
+  /** Grants whose access tokens live so many seconds. In the smoke form all measurements get the first one's. */
+  readonly refreshHome: (count: number, lifetime: number) => Promise<RefreshHome>;
   /** Runs only to show that everything runs: few rounds, figures without meaning. */
   readonly isSmoke: boolean;
 }

@@ -14,8 +14,10 @@ import { cpus, loadavg } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { inspect, parseArgs } from 'node:util';
+import { isSmoke } from './form.ts';
 import { canPin } from './pinned.ts';
-import { goalText, type Measurement, type Row, verdictOf } from './row.ts';
+import { briefLife, openRefreshHome, type RefreshHome } from './refresh-home.ts';
+import { goalText, type Measurement, type Row, type Stage, verdictOf } from './row.ts';
 import { anew } from './rows/anew.ts';
 import { anewCrowd } from './rows/anew-crowd.ts';
 import { auditStream } from './rows/audit-stream.ts';
@@ -97,9 +99,15 @@ function chosen(): readonly Measurement[] {
 
 async function measure(): Promise<readonly Row[]> {
   let opened: Promise<BenchWorld> | undefined;
-  const stage = {
-    isSmoke: options.smoke ?? false,
+  let shared: Promise<RefreshHome> | undefined;
+  const stage: Stage = {
+    isSmoke,
     world: async () => (opened ??= openWorld()),
+    async refreshHome(count, lifetime) {
+      if (!isSmoke) return openRefreshHome(count, lifetime);
+      // Closed below.
+      return { ...(await (shared ??= openRefreshHome(count, briefLife))), close: async () => undefined };
+    },
   };
   const rows: Row[] = [];
   try {
@@ -114,6 +122,7 @@ async function measure(): Promise<readonly Row[]> {
       }
     }
   } finally {
+    await (await shared)?.close();
     await (await opened)?.close();
   }
   return rows;
@@ -131,7 +140,7 @@ function table(rows: readonly Row[]): string {
     const beside = Object.entries(peers).map(([peer, value]) => `${peer} ${figure(value, unit)}`);
     const known = Object.entries(ratios).filter(([, ratio]) => !Number.isNaN(ratio));
     const times = known.map(([contender, ratio]) => `× ${ratio.toFixed(2)} ${contender}`);
-    const verdict = options.smoke || row.goals.length === 0 ? '–' : verdictOf(row);
+    const verdict = isSmoke || row.goals.length === 0 ? '–' : verdictOf(row);
     return [
       name,
       what,
@@ -175,7 +184,7 @@ function installPeers(): void {
 
 const at = machine();
 if (options.install) installPeers();
-if (!options.smoke) {
+if (!isSmoke) {
   say('builds');
   const build = path.join(import.meta.dirname, '..', 'scripts', 'build.mjs');
   execFileSync(process.execPath, [build], { stdio: ['ignore', 2, 2] });

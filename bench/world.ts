@@ -5,9 +5,11 @@
 import path from 'node:path';
 import { type Connection, connect } from '../src/client/index.ts';
 import { throwAwayCertificates } from '../src/serve/certificate.ts';
-import { startWorld, type World, type WorldOptions } from '../test/support/world/servers.ts';
+import { startWorld, type World } from '../test/support/world/servers.ts';
 import { BrokerHome } from './broker-home.ts';
 import { compiled } from './compiled.ts';
+import { isSmoke } from './form.ts';
+import { sealedHome } from './many-grants.ts';
 import { type OidcAgent, startOidcAgent } from './oidc-agent.ts';
 import { type Asking, floorConnection, sshAgentConnection, startSshAgent } from './socket-peers.ts';
 
@@ -19,8 +21,10 @@ export interface BenchWorld {
   readonly otherResource: string;
   /** What processes outside of `home` must trust, as PEM text. */
   readonly ca: string;
-  /** Further servers under the same authority; they end with this world. */
-  readonly furtherServers: (options?: WorldOptions) => Promise<World>;
+  /** Of a further server, which gives no refresh tokens, so that the access token is what the vault keeps. */
+  readonly resourceWithoutRefresh: () => Promise<string>;
+  /** A home with a sealed file, where somebody is signed in at this resource, and which no broker runs in. */
+  readonly sealedHomeAt: (resource: string) => Promise<BrokerHome>;
   /** Of the broker, the floors and the peers. */
   readonly pids: readonly number[];
   readonly ours: () => Promise<Connection>;
@@ -35,11 +39,14 @@ export interface BenchWorld {
 }
 
 export async function openWorld(): Promise<BenchWorld> {
-  const home = new BrokerHome();
+  // Here the person is a process in either form.
+  const home = new BrokerHome({}, { isPersonHere: false });
   const common = { accessTokenLifetime: 3600, certificates: await throwAwayCertificates() };
   const [servers, others] = [await startWorld(common), await startWorld(common)];
   const { resource } = servers.protectedServer;
   const further: World[] = [];
+  /** By their resources. */
+  const patterns = new Map<string, BrokerHome>();
   home.trust(servers.ca);
   await home.prepare(resource);
   const ours = async (): Promise<Connection> => connect({ name: 'bench', env: home.env });
@@ -59,10 +66,19 @@ export async function openWorld(): Promise<BenchWorld> {
     authorizationServer: servers.authorizationServer,
     otherResource: others.protectedServer.resource,
     ca: servers.ca,
-    async furtherServers(options = {}) {
-      const started = await startWorld({ ...common, ...options });
-      further.push(started);
-      return started;
+    async resourceWithoutRefresh() {
+      if (!isSmoke || further.length === 0)
+        further.push(await startWorld({ ...common, refreshTokens: 'never' }));
+      return further.at(-1)?.protectedServer.resource ?? '';
+    },
+    async sealedHomeAt(at) {
+      if (!isSmoke) return preparedHome(servers.ca, at);
+      const pattern = patterns.get(at) ?? (await preparedHome(servers.ca, at));
+      patterns.set(at, pattern);
+      const copy = await sealedHome();
+      copy.trust(servers.ca);
+      copy.takeFrom(pattern);
+      return copy;
     },
     pids: [...home.pids, ...(agent ? [agent.pid] : []), ...(oidcAgent ? [oidcAgent.pid] : [])],
     ours,
@@ -73,8 +89,21 @@ export async function openWorld(): Promise<BenchWorld> {
     async close() {
       agent?.end();
       await oidcAgent?.end();
-      await home.close();
+      for (const each of [home, ...patterns.values()]) await each.close();
       await Promise.all([servers, others, ...further].map(async (each) => each.close()));
     },
   };
+}
+
+async function preparedHome(ca: string, resource: string): Promise<BrokerHome> {
+  const home = await sealedHome();
+  try {
+    home.trust(ca);
+    await home.prepare(resource);
+    await home.endLast();
+    return home;
+  } catch (error) {
+    await home.close();
+    throw error;
+  }
 }

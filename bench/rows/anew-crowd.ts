@@ -13,7 +13,7 @@ export function anewCrowd(size: number): Measurement {
     rows: [name, `${name}-p99`],
     async measure({ world, isSmoke }) {
       const { ours, floor, oidcAgent, resource } = await world();
-      const [turns, visits] = isSmoke ? [1, 2 * size] : [5, 2000];
+      const [turns, visits] = isSmoke ? [1, size] : [5, 2000];
       const waits: Record<Contender, number[]> = { ours: [], floor: [], 'oidc-agent': [] };
       const rateOf = (contender: Contender, crowd: () => Promise<Crowd>) => async (): Promise<number> => {
         const { rate, p99 } = await crowd();

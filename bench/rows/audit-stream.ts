@@ -10,7 +10,6 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { homePaths } from '../../src/base/paths.ts';
 import { connect } from '../../src/client/index.ts';
-import { sealedHome } from '../many-grants.ts';
 import { medianOf, percentileOf } from '../median.ts';
 import { inTurn, type Measurement } from '../row.ts';
 import { slowestOf, timesOf } from './hang.ts';
@@ -23,12 +22,9 @@ const time = 5000;
 export const auditStream: Measurement = {
   name: 'audit-stream',
   async measure({ world, isSmoke }) {
-    const { ca, resource } = await world();
-    const home = await sealedHome();
+    const { resource, sealedHomeAt } = await world();
+    const home = await sealedHomeAt(resource);
     try {
-      home.trust(ca);
-      await home.prepare(resource);
-      await home.endLast();
       const disk = slowDisk(home.folder);
       const broker = spawn(process.execPath, [path.join(bench, 'audited-broker.ts')], {
         env: { ...home.env, ...disk },

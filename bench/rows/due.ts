@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '../../src/client/index.ts';
 import { medianOf, percentileOf } from '../median.ts';
-import { askForEach, openRefreshHome, type RefreshHome } from '../refresh-home.ts';
+import { askForEach, type RefreshHome } from '../refresh-home.ts';
 import { inTurn, itself, type Measurement } from '../row.ts';
 import { many } from './crowd.ts';
 import { timesOf } from './hang.ts';
@@ -17,9 +17,9 @@ const quiet = 10_000;
 
 export const due: Measurement = {
   name: 'due-500',
-  async measure({ isSmoke }) {
-    const [count, turns, quietTime] = isSmoke ? [3, 1, 50] : [500, 3, quiet];
-    const refreshHome = await openRefreshHome(count, isSmoke ? 3600 : lifetime);
+  async measure({ isSmoke, refreshHome: open }) {
+    const [count, turns, quietTime] = isSmoke ? [4, 1, 50] : [500, 3, quiet];
+    const refreshHome = await open(count, lifetime);
     const spans: number[] = [];
     const [busy, idle]: [number[], number[]] = [[], []];
     try {
@@ -27,8 +27,7 @@ export const due: Measurement = {
       const figures = await inTurn(turns, {
         ours: async () => {
           // Anew, so that all tokens are issued together again.
-          await home.endLast();
-          await home.startBroker();
+          if (!isSmoke) await home.startAnew();
           const prober = await refreshHome.connection();
           await askForAll(refreshHome);
           const { times, span } = isSmoke

@@ -2,28 +2,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '../../src/client/index.ts';
 import { idlePeriod } from '../../src/daemon/system/idle-collection.ts';
-import { addGrants, sealedHome } from '../many-grants.ts';
+import { addGrants } from '../many-grants.ts';
 import { residentOf } from '../process-memory.ts';
-import { askForEach, briefLife, openRefreshHome } from '../refresh-home.ts';
+import { askForEach, briefLife } from '../refresh-home.ts';
 import { inTurn, type Measurement } from '../row.ts';
 import { many } from './crowd.ts';
 import { settling } from './memory.ts';
 
 export const memoryUsed: Measurement = {
   name: 'memory-used',
-  async measure({ isSmoke }) {
-    const [grants, rounds, requests] = isSmoke ? [3, 1, 64] : [1000, 10, 1_000_000];
+  async measure({ isSmoke, refreshHome: open }) {
+    const [grants, rounds, requests] = isSmoke ? [4, 1, 64] : [1000, 10, 1_000_000];
     const settled = async (pid: number | undefined): Promise<number> => {
       // The first look may find the last of the work, the second finds an idle broker.
       await sleep(isSmoke ? 0 : 2 * idlePeriod + settling);
       return residentOf(pid);
     };
-    const refreshHome = await openRefreshHome(grants, briefLife);
+    const refreshHome = await open(grants, briefLife);
     try {
       const { home, resources, lasting, connection } = refreshHome;
       // Anew: what was signed in and allowed by this one is use too.
-      await home.endLast();
-      await home.startBroker();
+      if (!isSmoke) await home.startAnew();
       const pid = home.pids.at(-1);
       const rest = await settled(pid);
       const connections = await many(64, connection);
@@ -62,17 +61,11 @@ export const memoryUsed: Measurement = {
 export const memoryOfGrants: Measurement = {
   name: 'memory-10000',
   async measure({ world, isSmoke }) {
-    const { ca, furtherServers } = await world();
-    const { protectedServer } = await furtherServers({ refreshTokens: 'never' });
-    const { resource } = protectedServer;
+    const { resourceWithoutRefresh, sealedHomeAt } = await world();
+    const resource = await resourceWithoutRefresh();
     const [count, turns] = isSmoke ? [5, 1] : [10_000, 5];
-    const [few, full] = [await sealedHome(), await sealedHome()];
+    const [few, full] = [await sealedHomeAt(resource), await sealedHomeAt(resource)];
     try {
-      for (const home of [few, full]) {
-        home.trust(ca);
-        await home.prepare(resource);
-        await home.endLast();
-      }
       await addGrants(full.env, count);
       const resident = async (home: typeof few): Promise<number> => {
         await home.startBroker();

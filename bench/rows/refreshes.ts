@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { askForEach, briefLife, openRefreshHome, type RefreshHome, serverTime } from '../refresh-home.ts';
+import { askForEach, briefLife, type RefreshHome, serverTime } from '../refresh-home.ts';
 import { inTurn, type Measurement } from '../row.ts';
 import { many } from './crowd.ts';
 
@@ -16,9 +16,9 @@ const underWay = 50;
 
 export const refreshes: Measurement = {
   name: 'refreshes-1000',
-  async measure({ isSmoke }) {
+  async measure({ isSmoke, refreshHome: open }) {
     const [count, turns] = isSmoke ? [4, 1] : [1000, 3];
-    const refreshHome = await openRefreshHome(count, briefLife);
+    const refreshHome = await open(count, briefLife);
     try {
       const { resources, connection } = refreshHome;
       const connections = await many(Math.min(count, underWay), connection);

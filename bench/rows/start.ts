@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { connect } from '../../src/client/index.ts';
-import { addGrants, sealedHome } from '../many-grants.ts';
+import { addGrants } from '../many-grants.ts';
 import { inTurn, type Measurement } from '../row.ts';
 import { floorConnection } from '../socket-peers.ts';
 
@@ -12,16 +12,11 @@ const floorFile = path.join(import.meta.dirname, '..', 'floor.mjs');
 export const start: Measurement = {
   name: 'start',
   async measure({ world, isSmoke }) {
-    const { ca, furtherServers } = await world();
-    // Without refresh tokens, so that the access token is what the vault keeps.
-    const { protectedServer } = await furtherServers({ refreshTokens: 'never' });
-    const { resource } = protectedServer;
-    const home = await sealedHome();
+    const { resourceWithoutRefresh, sealedHomeAt } = await world();
+    const resource = await resourceWithoutRefresh();
+    const home = await sealedHomeAt(resource);
     try {
       const [few, many, turns] = isSmoke ? [2, 5, 1] : [10, 10_000, 11];
-      home.trust(ca);
-      await home.prepare(resource);
-      await home.endLast();
       const homes = { few: home.env['KEYTURN_HOME'] ?? '', many: path.join(home.folder, 'many') };
       await addGrants(home.env, few - 1);
       // With its modes: another one of a folder is refused.
