@@ -122,7 +122,8 @@ async function measure(): Promise<readonly Row[]> {
       }
     }
   } finally {
-    await (await shared)?.close();
+    // Why it could not be opened, its measurement has said.
+    await (await shared?.catch(() => undefined))?.close();
     await (await opened)?.close();
   }
   return rows;
