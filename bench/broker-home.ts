@@ -146,10 +146,9 @@ export class BrokerHome {
     }
   }
 
-  /** Takes over all that another home keeps, with its modes: another one of a folder is refused. No broker may run in either. */
+  /** Takes over all that another home keeps. No broker may run in either. */
   takeFrom(other: BrokerHome): void {
-    const [from = '', to = ''] = [other, this].map(({ env }) => env['KEYTURN_HOME']);
-    execFileSync('cp', ['-a', `${from}/.`, to]);
+    copyHome(other.env['KEYTURN_HOME'] ?? '', this.env['KEYTURN_HOME'] ?? '');
   }
 
   /** Ends what was started last, and waits for its end. */
@@ -166,4 +165,9 @@ export class BrokerHome {
     await this.#browser?.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+/** A folder named by KEYTURN_HOME, with the modes of its folders: a broker refuses a folder that others may read. */
+export function copyHome(from: string, to: string): void {
+  execFileSync('cp', ['-a', `${from}/.`, to]);
 }

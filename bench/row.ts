@@ -39,8 +39,6 @@ export interface Stage {
   readonly world: () => Promise<BenchWorld>;
   /** Grants whose access tokens live so many seconds. In the smoke form all measurements get the first one's. */
   readonly refreshHome: (count: number, lifetime: number) => Promise<RefreshHome>;
-  /** Runs only to show that everything runs: few rounds, figures without meaning. */
-  readonly isSmoke: boolean;
 }
 
 export type Verdict = 'met' | 'missed' | 'not known';

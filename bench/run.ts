@@ -101,7 +101,6 @@ async function measure(): Promise<readonly Row[]> {
   let opened: Promise<BenchWorld> | undefined;
   let shared: Promise<RefreshHome> | undefined;
   const stage: Stage = {
-    isSmoke,
     world: async () => (opened ??= openWorld()),
     async refreshHome(count, lifetime) {
       if (!isSmoke) return openRefreshHome(count, lifetime);

@@ -67,9 +67,11 @@ export async function openWorld(): Promise<BenchWorld> {
     otherResource: others.protectedServer.resource,
     ca: servers.ca,
     async resourceWithoutRefresh() {
-      if (!isSmoke || further.length === 0)
-        further.push(await startWorld({ ...common, refreshTokens: 'never' }));
-      return further.at(-1)?.protectedServer.resource ?? '';
+      const [shared] = isSmoke ? further : [];
+      if (shared) return shared.protectedServer.resource;
+      const started = await startWorld({ ...common, refreshTokens: 'never' });
+      further.push(started);
+      return started.protectedServer.resource;
     },
     async sealedHomeAt(at) {
       if (!isSmoke) return preparedHome(servers.ca, at);

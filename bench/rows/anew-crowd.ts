@@ -1,4 +1,5 @@
 /** Many new, authenticated connections at once, each with one `token.get`: the rate, and what the slowest of them wait. */
+import { isSmoke } from '../form.ts';
 import { percentileOf } from '../median.ts';
 import type { Crowd } from '../oidc-agent.ts';
 import { inTurn, type Measurement } from '../row.ts';
@@ -11,7 +12,7 @@ export function anewCrowd(size: number): Measurement {
   return {
     name,
     rows: [name, `${name}-p99`],
-    async measure({ world, isSmoke }) {
+    async measure({ world }) {
       const { ours, floor, oidcAgent, resource } = await world();
       const [turns, visits] = isSmoke ? [1, size] : [5, 2000];
       const waits: Record<Contender, number[]> = { ours: [], floor: [], 'oidc-agent': [] };

@@ -1,11 +1,12 @@
 /** `token.get` on a new, authenticated connection each time, one at a time, all on one processor, with our own client. */
+import { isSmoke } from '../form.ts';
 import { pinned } from '../pinned.ts';
 import { inTurn, type Measurement, timeOf } from '../row.ts';
 import type { Asking } from '../socket-peers.ts';
 
 export const anew: Measurement = {
   name: 'anew',
-  async measure({ world, isSmoke }) {
+  async measure({ world }) {
     const { ours, floor, inC, sshAgent, oidcAgent, pids, resource } = await world();
     const [turns, rounds] = isSmoke ? [1, 20] : [7, 400];
     const times = await pinned(pids, async () =>

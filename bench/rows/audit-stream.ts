@@ -10,6 +10,7 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { homePaths } from '../../src/base/paths.ts';
 import { connect } from '../../src/client/index.ts';
+import { isSmoke } from '../form.ts';
 import { medianOf, percentileOf } from '../median.ts';
 import { inTurn, type Measurement } from '../row.ts';
 import { slowestOf, timesOf } from './hang.ts';
@@ -21,7 +22,7 @@ const time = 5000;
 
 export const auditStream: Measurement = {
   name: 'audit-stream',
-  async measure({ world, isSmoke }) {
+  async measure({ world }) {
     const { resource, sealedHomeAt } = await world();
     const home = await sealedHomeAt(resource);
     try {

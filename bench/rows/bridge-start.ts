@@ -2,12 +2,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import process from 'node:process';
+import { isSmoke } from '../form.ts';
 import { inTurn, type Measurement } from '../row.ts';
 import { bridgeCommand, initialize, remoteCommand } from '../workshop.ts';
 
 export const bridgeStart: Measurement = {
   name: 'bridge-start',
-  async measure({ world, isSmoke }) {
+  async measure({ world }) {
     const { home, ours, resource } = await world();
     const connection = await ours();
     const { access_token } = await connection.getToken({ resource });

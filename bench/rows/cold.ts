@@ -2,12 +2,13 @@
 import { execFileSync } from 'node:child_process';
 import process from 'node:process';
 import { bin } from '../broker-home.ts';
+import { isSmoke } from '../form.ts';
 import { pinned } from '../pinned.ts';
 import { inTurn, type Measurement } from '../row.ts';
 
 export const cold: Measurement = {
   name: 'cold',
-  async measure({ world, isSmoke }) {
+  async measure({ world }) {
     const { home, pids, resource } = await world();
     const run = async (...args: string[]): Promise<number> => {
       const from = performance.now();

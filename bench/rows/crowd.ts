@@ -1,11 +1,12 @@
 /** Requests a second of many kept connections at once. Not pinned: throughput may use what the machine has. */
+import { isSmoke } from '../form.ts';
 import { inTurn, type Measurement } from '../row.ts';
 
 export function crowd(size: number): Measurement {
   const name = `crowd-${size}`;
   return {
     name,
-    async measure({ world, isSmoke }) {
+    async measure({ world }) {
       const { ours, floor, inC, sshAgent, resource } = await world();
       const connections = isSmoke ? 8 : size;
       const [turns, rounds] = isSmoke ? [1, 2] : [5, Math.ceil(10_000 / size)];

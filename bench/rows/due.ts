@@ -1,6 +1,7 @@
 /** Hundreds of grants whose tokens are due at the same moment: the broker refreshes them by itself, and others ask meanwhile. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '../../src/client/index.ts';
+import { isSmoke } from '../form.ts';
 import { medianOf, percentileOf } from '../median.ts';
 import { askForEach, type RefreshHome } from '../refresh-home.ts';
 import { inTurn, itself, type Measurement } from '../row.ts';
@@ -17,7 +18,7 @@ const quiet = 10_000;
 
 export const due: Measurement = {
   name: 'due-500',
-  async measure({ isSmoke, refreshHome: open }) {
+  async measure({ refreshHome: open }) {
     const [count, turns, quietTime] = isSmoke ? [4, 1, 50] : [500, 3, quiet];
     const refreshHome = await open(count, lifetime);
     const spans: number[] = [];

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { memoryVault } from '../../src/vault/memory.ts';
 import { type SealedFileVault, sealedFileVault } from '../../src/vault/sealed/sealed-file.ts';
+import { isSmoke } from '../form.ts';
 import { inTurn, type Measurement, timeOf } from '../row.ts';
 
 /** Bytes in base64url: a refresh token and what is kept with it. */
@@ -12,7 +13,7 @@ const secret = (): string => randomBytes(900).toString('base64url');
 
 export const durable: Measurement = {
   name: 'durable',
-  async measure({ isSmoke }) {
+  async measure() {
     const folder = mkdtempSync(path.join(tmpdir(), 'kb-'));
     const [size, few, turns, rounds] = isSmoke ? [20, 10, 1, 5] : [10_000, 100, 9, 60];
     const bare = openSync(path.join(folder, 'bare'), 'w');

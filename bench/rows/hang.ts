@@ -1,5 +1,6 @@
 /** A token in memory of one resource, while the authorization server of another one hangs. */
 import type { Connection } from '../../src/client/index.ts';
+import { isSmoke } from '../form.ts';
 import { percentileOf } from '../median.ts';
 import { inTurn, type Measurement } from '../row.ts';
 
@@ -8,7 +9,7 @@ const hangs = 2000;
 
 export const hang: Measurement = {
   name: 'hang',
-  async measure({ world, isSmoke }) {
+  async measure({ world }) {
     const { home, ours, resource, otherResource, authorizationServer } = await world();
     await home.signIn(otherResource);
     const [asking, waiting] = [await ours(), await ours()];

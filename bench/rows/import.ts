@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import process from 'node:process';
 import { pathToFileURL } from 'node:url';
+import { isSmoke } from '../form.ts';
 import { medianOf } from '../median.ts';
 import { itself, type Measurement } from '../row.ts';
 
@@ -19,7 +20,7 @@ console.log(performance.now() - from);
 
 export const clientImport: Measurement = {
   name: 'import',
-  async measure({ isSmoke }) {
+  async measure() {
     const once = (): number =>
       Number(execFileSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' }));
     return {

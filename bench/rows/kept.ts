@@ -1,10 +1,11 @@
 /** `token.get` on a kept connection, one request at a time, all on one processor. */
+import { isSmoke } from '../form.ts';
 import { pinned } from '../pinned.ts';
 import { inTurn, type Measurement, timeOf } from '../row.ts';
 
 export const kept: Measurement = {
   name: 'kept',
-  async measure({ world, isSmoke }) {
+  async measure({ world }) {
     const { ours, floor, inC, sshAgent, pids, resource } = await world();
     const [turns, rounds] = isSmoke ? [1, 50] : [7, 4000];
     const [a, b, c, d] = [await ours(), await floor(), await inC?.(), await sshAgent?.()];

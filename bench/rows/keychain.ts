@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ownKeyring } from '../../test/vault/keychain/keyring.ts';
 import { connect } from '../../src/client/index.ts';
 import { BrokerHome } from '../broker-home.ts';
+import { isSmoke } from '../form.ts';
 import { inTurn, type Measurement } from '../row.ts';
 import { slowestOf } from './hang.ts';
 
@@ -11,7 +12,7 @@ const standsStill = 2000;
 
 export const keychain: Measurement = {
   name: 'keychain',
-  async measure({ world, isSmoke }) {
+  async measure({ world }) {
     const { ca, resource, otherResource } = await world();
     const keyring = await ownKeyring();
     const { DBUS_SESSION_BUS_ADDRESS: bus = '', XDG_RUNTIME_DIR: run = '' } = keyring.env;

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '../../src/client/index.ts';
 import { idlePeriod } from '../../src/daemon/system/idle-collection.ts';
+import { isSmoke } from '../form.ts';
 import { addGrants } from '../many-grants.ts';
 import { residentOf } from '../process-memory.ts';
 import { askForEach, briefLife } from '../refresh-home.ts';
@@ -11,7 +12,7 @@ import { settling } from './memory.ts';
 
 export const memoryUsed: Measurement = {
   name: 'memory-used',
-  async measure({ isSmoke, refreshHome: open }) {
+  async measure({ refreshHome: open }) {
     const [grants, rounds, requests] = isSmoke ? [4, 1, 64] : [1000, 10, 1_000_000];
     const settled = async (pid: number | undefined): Promise<number> => {
       // The first look may find the last of the work, the second finds an idle broker.
@@ -60,7 +61,7 @@ export const memoryUsed: Measurement = {
 
 export const memoryOfGrants: Measurement = {
   name: 'memory-10000',
-  async measure({ world, isSmoke }) {
+  async measure({ world }) {
     const { resourceWithoutRefresh, sealedHomeAt } = await world();
     const resource = await resourceWithoutRefresh();
     const [count, turns] = isSmoke ? [5, 1] : [10_000, 5];

@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BrokerHome } from '../broker-home.ts';
+import { isSmoke } from '../form.ts';
 import { residentOf } from '../process-memory.ts';
 import { inTurn, type Measurement } from '../row.ts';
 
@@ -12,7 +13,7 @@ export const settling = 2000;
 
 export const memory: Measurement = {
   name: 'memory',
-  async measure({ isSmoke }) {
+  async measure() {
     const resident = async (start: (home: BrokerHome) => Promise<unknown>): Promise<number> => {
       const home = new BrokerHome();
       try {

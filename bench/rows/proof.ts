@@ -7,6 +7,7 @@ import process from 'node:process';
 import { ProofKey } from '../../src/oauth/client/proof-key.ts';
 import { newSoftwareKey } from '../../src/signing/base/software-key.ts';
 import { forkSigner, TokenKeys } from '../../src/signing/pkcs11/token-keys.ts';
+import { isSmoke } from '../form.ts';
 import { inTurn, type Measurement, timeOf } from '../row.ts';
 
 const module = '/usr/lib/softhsm/libsofthsm2.so';
@@ -37,7 +38,7 @@ async function softHsm(): Promise<SoftHsm | undefined> {
 
 export const proof: Measurement = {
   name: 'proof',
-  async measure({ isSmoke }) {
+  async measure() {
     const [turns, rounds] = isSmoke ? [1, 20] : [7, 500];
     const inSoftware = new ProofKey(newSoftwareKey());
     const token = await softHsm();

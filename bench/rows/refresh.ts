@@ -1,5 +1,6 @@
 /** Many programs ask at once for a token that its server has just refused: one refresh serves them all. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isSmoke } from '../form.ts';
 import { medianOf } from '../median.ts';
 import { itself, type Measurement } from '../row.ts';
 import { many } from './crowd.ts';
@@ -12,7 +13,7 @@ const serverTime = 200;
 
 export const refresh: Measurement = {
   name: 'refresh',
-  async measure({ world, isSmoke }) {
+  async measure({ world }) {
     const { ours, resource, authorizationServer } = await world();
     const [connections, turns] = [await many(isSmoke ? 8 : 1000, ours), isSmoke ? 1 : 3];
     const [first] = connections;

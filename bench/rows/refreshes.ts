@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isSmoke } from '../form.ts';
 import { askForEach, briefLife, type RefreshHome, serverTime } from '../refresh-home.ts';
 import { inTurn, type Measurement } from '../row.ts';
 import { many } from './crowd.ts';
@@ -16,7 +17,7 @@ const underWay = 50;
 
 export const refreshes: Measurement = {
   name: 'refreshes-1000',
-  async measure({ isSmoke, refreshHome: open }) {
+  async measure({ refreshHome: open }) {
     const [count, turns] = isSmoke ? [4, 1] : [1000, 3];
     const refreshHome = await open(count, briefLife);
     try {

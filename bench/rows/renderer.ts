@@ -1,12 +1,13 @@
 /** The app's window with 500 grants, 200 programs and 50,000 audit rows, beside a window with few: its first paint, its frames. */
 import type { Answer, WindowPage } from '../../test/support/electron/window-page.ts';
+import { isSmoke } from '../form.ts';
 import { inTurn, itself, type Measurement, type Row } from '../row.ts';
 import { type CrowdedDesk, crowdedDesk } from '../window.ts';
 
 export const renderer: Measurement = {
   name: 'renderer',
   rows: ['renderer-paint', 'renderer-scroll'],
-  async measure({ world, isSmoke }) {
+  async measure({ world }) {
     const crowd = isSmoke
       ? { grants: 3, programs: 3, rows: 50 }
       : { grants: 500, programs: 200, rows: 50_000 };

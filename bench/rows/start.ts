@@ -1,8 +1,9 @@
 /** From the start of the broker's process to its first token, which is in the sealed file, among few grants and among many. */
-import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { connect } from '../../src/client/index.ts';
+import { copyHome } from '../broker-home.ts';
+import { isSmoke } from '../form.ts';
 import { addGrants } from '../many-grants.ts';
 import { inTurn, type Measurement } from '../row.ts';
 import { floorConnection } from '../socket-peers.ts';
@@ -11,7 +12,7 @@ const floorFile = path.join(import.meta.dirname, '..', 'floor.mjs');
 
 export const start: Measurement = {
   name: 'start',
-  async measure({ world, isSmoke }) {
+  async measure({ world }) {
     const { resourceWithoutRefresh, sealedHomeAt } = await world();
     const resource = await resourceWithoutRefresh();
     const home = await sealedHomeAt(resource);
@@ -19,8 +20,7 @@ export const start: Measurement = {
       const [few, many, turns] = isSmoke ? [2, 5, 1] : [10, 10_000, 11];
       const homes = { few: home.env['KEYTURN_HOME'] ?? '', many: path.join(home.folder, 'many') };
       await addGrants(home.env, few - 1);
-      // With its modes: another one of a folder is refused.
-      execFileSync('cp', ['-a', homes.few, homes.many]);
+      copyHome(homes.few, homes.many);
       await addGrants({ ...home.env, KEYTURN_HOME: homes.many }, many - few);
       const ours = async (folder: string): Promise<number> => {
         home.env['KEYTURN_HOME'] = folder;

@@ -1,6 +1,7 @@
 /** Grants at servers of their own that all need a refresh at the same moment: no server waits for another one's turn. */
 import { connect } from '../../src/client/index.ts';
 import { BrokerHome } from '../broker-home.ts';
+import { isSmoke } from '../form.ts';
 import { medianOf } from '../median.ts';
 import { startRefreshServers } from '../refresh-servers.ts';
 import { itself, type Measurement } from '../row.ts';
@@ -11,7 +12,7 @@ const serverTime = 200;
 
 export const twenty: Measurement = {
   name: 'twenty',
-  async measure({ isSmoke }) {
+  async measure() {
     const [count, turns] = isSmoke ? [2, 1] : [20, 3];
     const home = new BrokerHome();
     const servers = await startRefreshServers(serverTime, count);

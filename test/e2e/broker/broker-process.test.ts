@@ -2,24 +2,10 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import {
-  filesBelow,
-  homeInWorld,
-  isAlive,
-  newHome,
-  processFacts,
-  type Running,
-  until,
-} from '../../support/home.ts';
+import { filesBelow, homeInWorld, isAlive, newHome, processFacts, until } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
-import { allow, killBroker, signIn, tokenAt } from '../../support/homes/owner-acts.ts';
+import { allow, killBroker, signIn, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
 import { homeDuringRefresh, refusesNewRequests } from '../../support/homes/refreshing-home.ts';
-
-/** For a broker in the foreground; the tests of this file show it for SIGINT, SIGTERM and SIGHUP. */
-async function endsInOrder(broker: Running, signal: NodeJS.Signals): Promise<void> {
-  broker.signal(signal);
-  expect(await broker.ended, signal).toMatchObject({ code: 0, stdout: '' });
-}
 
 describe('in the foreground', () => {
   it('a broker in the foreground runs until it gets a signal to stop, and leaves no socket behind', async () => {
@@ -36,10 +22,16 @@ describe('in the foreground', () => {
     expect(await broker.ended).toMatchObject({ code: 0, stdout: '' });
     expect(existsSync(socket)).toBe(false);
     expect(await home.keyturn(['status'])).toMatchObject({ code: 8 });
+  });
 
-    const hungUp = home.start(['daemon']);
-    await hungUp.says('the broker listens on');
-    await endsInOrder(hungUp, 'SIGHUP');
+  it('a broker in the foreground ends in order on SIGINT, SIGTERM and SIGHUP', async () => {
+    const home = newHome();
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      const broker = home.start(['daemon']);
+      await broker.says('the broker listens on');
+      broker.signal(signal);
+      expect(await broker.ended, signal).toMatchObject({ code: 0, stdout: '' });
+    }
   });
 
   it('a broker in the foreground is the only one: a second exits 8 and says why, and the first goes on', async () => {
@@ -52,7 +44,6 @@ describe('in the foreground', () => {
     expect(second.stderr).toContain('keyturn daemon --stop');
     expect(second.stderr).toContain('reason: broker_running');
     expect((await askBroker(home, 'status', {})).pid).toBe(first.pid);
-    await endsInOrder(first, 'SIGINT');
   });
 });
 
@@ -72,9 +63,19 @@ describe('in the middle of something', () => {
 describe('started by a command', () => {
   it('commands start one broker, however many of them find none at the same moment', async () => {
     const home = newHome();
-    const runs = await Promise.all(Array.from({ length: 5 }, () => home.keyturn(['list', '--json'])));
+    const runs = await Promise.all(Array.from({ length: 10 }, () => home.keyturn(['list', '--json'])));
     for (const run of runs) expect(run).toMatchObject({ code: 0, stdout: '[]\n' });
     expect(home.brokers()).toEqual([(await askBroker(home, 'status', {})).pid]);
+  });
+
+  it('a broker that was killed comes back by itself, with what it had on disk', async () => {
+    const home = newHome({ vault: 'keychain' });
+    await startBroker(home);
+    await allow(home, 'cli', 'https://notes.example/mcp');
+    const { pid: killed } = await askBroker(home, 'status', {});
+    await killBroker(home);
+    expect(await home.ok(['clients'])).toContain('https://notes.example/mcp');
+    expect((await askBroker(home, 'status', {})).pid).not.toBe(killed);
   });
 
   it('a new broker waits for one that is finishing a refresh, so that no rotated token is lost', async () => {
@@ -96,12 +97,6 @@ describe('started by a command', () => {
     expect(isAlive(broker)).toBe(false);
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, refreshReuses: 0 });
-
-    // One that was killed comes back by itself, with what it had on disk.
-    const { pid: killed } = await askBroker(home, 'status', {});
-    await killBroker(home);
-    expect(await home.ok(['clients'])).toContain(resource);
-    expect((await askBroker(home, 'status', {})).pid).not.toBe(killed);
   });
 
   it('a broker gets of the environment only what is on its list, and never shows a token there or in its arguments', async () => {
@@ -125,8 +120,7 @@ describe('started by a command', () => {
       },
     });
     await home.ok(['allow', 'cli', resource]);
-    await signIn(home, resource);
-    const token = await tokenAt(home, resource);
+    const token = (await home.ok(['token', resource])).trim();
     const { argv, environ } = processFacts((await askBroker(home, 'status', {})).pid);
     const names = environ.map((entry) => entry.split('=', 1)[0] ?? '');
     expect(new Set(names)).toEqual(
@@ -146,30 +140,35 @@ describe('started by a command', () => {
     expect([...argv, ...environ].join('\n')).not.toContain(token);
   });
 
-  it('a broker keeps the settings that its home was made with, whatever a later environment says, and forgets what rested on a memory vault: it says so, and signs in anew when allowed', async () => {
-    const { home, world, resource } = await homeInWorld();
-    const first = home.start(['daemon']);
-    await first.says('the broker listens on');
-    await allow(home, 'cli', resource);
-    await signIn(home, resource);
-    await endsInOrder(first, 'SIGTERM');
-
+  it('a broker keeps the settings that its home was made with, whatever a later environment says', async () => {
+    const { home, resource } = await homeInWorld();
+    await startBroker(home);
+    await stopBroker(home);
     const env = { KEYTURN_VAULT: 'keychain', KEYTURN_BROWSER: 'false', NODE_EXTRA_CA_CERTS: undefined };
-    const listed = await home.ok(['list', '--json'], { env });
-    expect(JSON.parse(listed)).toMatchObject([{ state: 'loginRequired', resource }]);
+    await home.ok(['allow', 'cli', resource], { env });
+    expect(await home.keyturn(['token', resource], { env })).toMatchObject({ code: 0 });
     const { vault, pid } = await askBroker(home, 'status', {});
     expect(vault).toBe('memory');
     const { environ } = processFacts(pid);
     expect(
       environ.filter((entry) => /^(KEYTURN_VAULT|KEYTURN_BROWSER|NODE_EXTRA_CA_CERTS)=/.test(entry)),
     ).toEqual([]);
-    expect(await home.keyturn(['token', resource, '--no-interaction'], { env })).toMatchObject({
+  });
+
+  it('a broker forgets what rested on a memory vault when it ends, says so, and signs in anew when allowed', async () => {
+    const { home, world, resource } = await homeInWorld();
+    await startBroker(home);
+    await allow(home, 'cli', resource);
+    await signIn(home, resource);
+    await stopBroker(home);
+    expect(await home.json('list')).toMatchObject([{ state: 'loginRequired', resource }]);
+    expect(await home.keyturn(['token', resource, '--no-interaction'])).toMatchObject({
       code: 3,
       stdout: '',
     });
     expect(JSON.stringify(await askBroker(home, 'client.list', {}))).not.toContain(resource);
     await allow(home, 'cli', resource);
-    expect(await home.keyturn(['token', resource], { env })).toMatchObject({ code: 0 });
+    expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
     // The registration's proof was in that vault, too.
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 2, registrations: 2 });
     expect(filesBelow(home.paths.state).map((file) => path.basename(file))).not.toContain('permissions.json');

@@ -1,6 +1,4 @@
-/** What a program of a proxy could keep of an access that ended, and who has the port. */
-import { once } from 'node:events';
-import { createServer } from 'node:net';
+/** What a program of a proxy could keep of an access that ended. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openSharedHome } from '../../support/bent/home.ts';
 import type { SharedHome } from '../../support/bent/home.ts';
@@ -77,32 +75,5 @@ describe('an answer of the server by a proxy', () => {
     const until = Math.floor(Date.now() / 1000) + 4;
     await askBroker(there.home, 'permission.set', { client, resource, decision: 'allow', until });
     await expect(reader?.read()).rejects.toThrow();
-  });
-});
-
-describe('the port of a proxy', () => {
-  it('the port of a proxy is refused if another program has it, or another proxy', async () => {
-    const { home, url, proxy } = await proxied({ shared });
-    const squatter = createServer().listen(0, '127.0.0.1');
-    onTestFinished(() => void squatter.close());
-    await once(squatter, 'listening');
-    const address = squatter.address();
-    const taken = address !== null && typeof address === 'object' ? address.port : 0;
-    for (const [port, words] of [
-      [taken, 'is taken by another program'],
-      [proxy.port, 'belongs to the proxy'],
-    ] as const) {
-      const { code, stderr } = await home.keyturn([
-        'proxy',
-        'add',
-        url,
-        '--as',
-        'more',
-        '--port',
-        String(port),
-      ]);
-      expect(code).toBe(2);
-      expect(stderr).toContain(words);
-    }
   });
 });
