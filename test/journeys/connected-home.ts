@@ -13,7 +13,7 @@ import { terminalLog } from '../../src/daemon/system/log.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import { type TestHome, until } from '../support/home.ts';
 
-type OwnOptions = Partial<Pick<Parameters<typeof startDaemon>[0], 'desk' | 'openBrowser'>>;
+type OwnOptions = Partial<Pick<Parameters<typeof startDaemon>[0], 'desk' | 'openBrowser' | 'log'>>;
 
 /** A broker in the test's own process; it opens no page unless told how. */
 export function brokerOf({ env }: TestHome, options: OwnOptions = {}): Promise<Daemon> {

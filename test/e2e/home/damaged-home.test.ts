@@ -1,9 +1,10 @@
 /** Files of a home that can't be read: reported with what to do, kept as they are, never taken for empty. */
 import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newHome, type Run, TestHome } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
+import { tellStoryOf } from '../../support/homes/common-home.ts';
 import { allow, deny, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
 
 const resource = 'https://notes.example/mcp';
@@ -27,12 +28,10 @@ describe('a file that can’t be read', () => {
     await startBroker(stopped);
     await stopBroker(stopped);
   });
-  afterEach(({ task }) => {
-    if (task.result?.state === 'fail') throw new Error(stopped.story);
-  });
+  tellStoryOf(() => stopped);
   afterAll(() => stopped.close());
 
-  /** Refuses to start while the file says this; then it has again what it had. */
+  /** What a command says while the file has this content, which the broker must leave there. Puts back what was there. */
   async function refusalWith(file: string, content: string): Promise<Run> {
     const before = readFileSync(file, 'utf8');
     writeFileSync(file, content);
@@ -65,21 +64,23 @@ describe('a file that can’t be read', () => {
     await deny(home, 'cli', 'https://other.example/mcp');
     await stopBroker(home);
     expect(readFileSync(file, 'utf8')).toBe(garbage);
+  });
 
-    // Now all of them, and there is no token.
+  it('unreadable files of all records stop every token, and each stays as it is', async () => {
+    const home = await usedHome();
     const files = ['grants.jsonl', 'registrations.json', 'clients.json', 'permissions.json'].map((name) =>
       path.join(home.paths.state, name),
     );
-    for (const one of files) writeFileSync(one, garbage, { mode: 0o600 });
+    for (const file of files) writeFileSync(file, garbage, { mode: 0o600 });
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 7, stdout: '' });
     const refused = { reason: 'file_unreadable' };
     await expect(allow(home, 'cli', resource)).rejects.toMatchObject(refused);
     await expect(deny(home, 'cli', resource)).rejects.toMatchObject(refused);
     expect(await home.keyturn(['clients'])).toMatchObject({ code: 7, stdout: '' });
     const { unreadable } = await askBroker(home, 'status', {});
-    expect(unreadable.map((one) => one.file)).toEqual(files);
+    expect(unreadable.map(({ file }) => file)).toEqual(files);
     await stopBroker(home);
-    for (const one of files) expect(readFileSync(one, 'utf8'), one).toBe(garbage);
+    for (const file of files) expect(readFileSync(file, 'utf8'), file).toBe(garbage);
   });
 
   it('a file of permissions that somebody wrote in, or of a format before 0.1.0, gives nobody a token, and is shown for what it is', async () => {

@@ -1,10 +1,11 @@
 /** Rules that the owner waived for one server: what each allows, and where it is shown. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ParamsOf } from '../../../src/ipc/protocol/methods.ts';
 import { homeInBentWorld, openSharedHome, type SharedHome } from '../../support/bent/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
+import { tellStoryOf } from '../../support/homes/common-home.ts';
 import { signIn } from '../../support/homes/owner-acts.ts';
 
 /** Metadata that says nothing about PKCE. */
@@ -18,9 +19,7 @@ describe('override', () => {
   beforeAll(async () => {
     shared = await openSharedHome();
   });
-  afterEach(({ task }) => {
-    if (task.result?.state === 'fail') throw new Error(shared.home.story);
-  });
+  tellStoryOf(() => shared.home);
   afterAll(() => shared.close());
 
   /** Bends the metadata of the issuer. */

@@ -21,7 +21,7 @@ const patience = 180_000;
 
 const fresh = (): string => randomBytes(24).toString('base64url');
 
-/** Shows what there is to show, by the commands. */
+/** Shows what there is to show. */
 async function lookAround(home: TestHome): Promise<void> {
   for (const command of ['list', 'status', 'pending']) await home.keyturn([command, '--json']);
   await home.keyturn(['audit', 'tail', '--lines', '200']);

@@ -31,8 +31,15 @@ interface Opened {
   readonly world: TestWorld;
   /** Of all its worlds: the broker trusts one authority. */
   readonly certificates: Certificates;
-  /** Kept until the end: a later one on the port of an earlier one would find what Keyturn keeps of that one. */
+  /** All stay open until the end: a later world on the port of an earlier one would meet what Keyturn keeps of that one. */
   readonly worlds: TestWorld[];
+}
+
+/** For tests that share a home: where one fails, it tells what ran in the home so far. */
+export function tellStoryOf(home: () => TestHome): void {
+  afterEach(({ task }) => {
+    if (task.result?.state === 'fail') throw new Error(home().story);
+  });
 }
 
 /** For the body of a `describe`: opened before its first test and ended after its last. */
@@ -51,9 +58,7 @@ export function commonHome(
     await startBroker(home);
     opened = { home, world, certificates, worlds: [world] };
   });
-  afterEach(({ task }) => {
-    if (task.result?.state === 'fail') throw new Error(there().home.story);
-  });
+  tellStoryOf(() => there().home);
   afterAll(async () => {
     const { home, worlds } = there();
     await home.close();

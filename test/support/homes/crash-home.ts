@@ -125,7 +125,7 @@ export class CrashHome {
     return answer;
   }
 
-  /** One refresh for the command line, whether a token of before is in memory or not. */
+  /** Makes the broker refresh for the command line, also where it has a token in memory. */
   async refresh(account: string): Promise<void> {
     const { access_token } = await this.token(account);
     await this.ask('token.reject', { access_token, status: 401 });
