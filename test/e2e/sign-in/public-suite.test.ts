@@ -51,7 +51,7 @@ it.each([
   const { code, said } = await run(scenario);
   for (const check of checks) expect(said).toMatch(new RegExp(`"id": "${check}",[^{}]*"status": "SUCCESS"`));
   expect(said).toContain(', 0 failed, 0 warnings');
-  expect(code).toBe(0);
+  expect(code, said).toBe(0);
 });
 
 // The suite offers three assertions. The program gives Keyturn each; the server gets the valid one, once.
@@ -60,5 +60,5 @@ it('passes the public suite’s scenario auth/wif-jwt-bearer, and sends no asser
   expect(said).toMatch(/"id": "wif-assertion-verified",[^{}]*"status": "SUCCESS"/);
   expect(said).not.toMatch(/"id": "wif-(?!assertion-verified)/);
   expect(said).toContain(', 0 failed, 0 warnings');
-  expect(code).toBe(0);
+  expect(code, said).toBe(0);
 });

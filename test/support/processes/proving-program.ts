@@ -7,8 +7,8 @@
  *
  * Exit 0: the server took every request.
  */
-import { spawnSync } from 'node:child_process';
 import process from 'node:process';
+import { printedBy } from './foreign-command.ts';
 
 const [bin = '', endpoint = ''] = process.argv.slice(2);
 
@@ -18,18 +18,12 @@ const maxTries = 2;
 let nonce: string | undefined;
 
 // The person allows it beforehand.
-keyturn('allow', 'cli', endpoint);
+await printedBy(bin, 'allow', 'cli', endpoint);
 
-function keyturn(...words: readonly string[]): string {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [bin, ...words], { encoding: 'utf8' });
-  if (status !== 0) throw new Error(`keyturn ${words.join(' ')}: ${status}\n${stderr}`);
-  return stdout;
-}
-
-function headersFromKeyturn(): Record<string, string> {
+async function headersFromKeyturn(): Promise<Record<string, string>> {
   const given = nonce === undefined ? [] : ['--nonce', nonce];
-  const stdout = keyturn('token', endpoint, '--dpop', 'POST', ...given);
-  return Object.fromEntries(stdout.trim().split('\n').map(named));
+  const printed = await printedBy(bin, 'token', endpoint, '--dpop', 'POST', ...given);
+  return Object.fromEntries(printed.split('\n').map(named));
 }
 
 function named(line: string): [string, string] {
@@ -43,7 +37,7 @@ async function ask(body: object): Promise<void> {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
       'mcp-protocol-version': '2025-11-25',
-      ...headersFromKeyturn(),
+      ...(await headersFromKeyturn()),
     };
     const response = await fetch(endpoint, { method: 'POST', headers, body: JSON.stringify(body) });
     await response.body?.cancel();

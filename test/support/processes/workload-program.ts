@@ -7,12 +7,12 @@
  *
  * Exit 0: Keyturn refused the bad assertions by their reason, and the server took the token of the good one.
  */
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { z } from 'zod';
+import { keyturn, printedBy } from './foreign-command.ts';
 
 const [bin = '', endpoint = ''] = process.argv.slice(2);
 
@@ -28,16 +28,6 @@ const context = z
 const folder = mkdtempSync(path.join(tmpdir(), 'workload-'));
 const file = path.join(folder, 'token');
 
-function keyturn(...words: readonly string[]): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, [bin, ...words], { encoding: 'utf8' });
-}
-
-function required(...words: readonly string[]): string {
-  const { status, stdout, stderr } = keyturn(...words);
-  if (status !== 0) throw new Error(`keyturn ${words.join(' ')}: ${status}\n${stderr}`);
-  return stdout.trim();
-}
-
 /** The issuer that the protected server names, as an operator knows it. */
 async function issuerOf(server: string): Promise<string> {
   const refused = await fetch(server, { method: 'POST' });
@@ -51,16 +41,16 @@ async function issuerOf(server: string): Promise<string> {
 try {
   const issuer = await issuerOf(endpoint);
   const source = ['--grant', 'jwt-bearer', '--assertion', `file:${file}`];
-  required('register', issuer, '--client-id', context.client_id, ...source);
-  required('allow', 'cli', endpoint);
+  await printedBy(bin, 'register', issuer, '--client-id', context.client_id, ...source);
+  await printedBy(bin, 'allow', 'cli', endpoint);
   for (const bad of [context.expired_jwt, context.wrong_audience_jwt]) {
     writeFileSync(file, bad, { mode: 0o600 });
-    const { status, stderr } = keyturn('token', endpoint, '--no-interaction');
+    const { status, stderr } = await keyturn(bin, 'token', endpoint, '--no-interaction');
     if (status !== 5 || !stderr.includes('reason: assertion_invalid'))
       throw new Error(`a bad assertion: ${status}\n${stderr}`);
   }
   writeFileSync(file, context.valid_jwt, { mode: 0o600 });
-  const token = required('token', endpoint, '--no-interaction');
+  const token = await printedBy(bin, 'token', endpoint, '--no-interaction');
   const clientInfo = { name: 'a-workload', version: '1' };
   const response = await fetch(endpoint, {
     method: 'POST',
