@@ -7,7 +7,9 @@
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { busSocket } from '../../src/daemon/system/bus-questions.ts';
 
 /** What is listened to, and how its signals are read. */
 export interface LockSignals {
@@ -25,6 +27,19 @@ export const signalHead = /^signal .* path=(?<path>\S+); interface=(?<interface>
 function busVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { PATH, DBUS_SESSION_BUS_ADDRESS, DBUS_SYSTEM_BUS_ADDRESS, XDG_RUNTIME_DIR } = env;
   return { PATH, DBUS_SESSION_BUS_ADDRESS, DBUS_SYSTEM_BUS_ADDRESS, XDG_RUNTIME_DIR };
+}
+
+/** D-Bus specification, "System message bus": where it is unless a variable says otherwise. */
+const standardSystemBus = 'unix:path=/var/run/dbus/system_bus_socket';
+
+export const systemBusAddress = (env: NodeJS.ProcessEnv): string =>
+  env['DBUS_SYSTEM_BUS_ADDRESS'] ?? standardSystemBus;
+
+/** Sure only where the address names one socket, by its file. */
+function isBusMissing(bus: LockSignals['bus'], env: NodeJS.ProcessEnv): boolean {
+  const address = bus === 'system' ? systemBusAddress(env) : (env['DBUS_SESSION_BUS_ADDRESS'] ?? '');
+  const socket = address.includes(';') ? undefined : busSocket(address);
+  return socket !== undefined && !socket.startsWith('\0') && !existsSync(socket);
 }
 
 export interface BusListenerOptions {
@@ -75,6 +90,8 @@ export class BusListener {
 
   async #run(): Promise<void> {
     const { env, signals, onLocked } = this.#options;
+    // A machine without this bus is asked again and again: no process is started for that.
+    if (isBusMissing(signals.bus, env)) return this.#end('noBus');
     const rules = await signals.rules(env);
     if (this.#isClosed) return this.#end('ended');
     const child = spawn('dbus-monitor', [`--${signals.bus}`, ...rules], {

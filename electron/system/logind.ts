@@ -6,14 +6,11 @@
  * often rather than too seldom.
  */
 import { withBus } from '../../src/daemon/system/bus-questions.ts';
-import { signalHead } from './bus-listener.ts';
+import { signalHead, systemBusAddress } from './bus-listener.ts';
 import type { LockSignals } from './bus-listener.ts';
 
 const login = 'org.freedesktop.login1';
 const manager = '/org/freedesktop/login1';
-
-/** D-Bus specification, "System message bus": where it is unless a variable says otherwise. */
-const standardBus = 'unix:path=/var/run/dbus/system_bus_socket';
 
 /** Nothing that has a meaning of its own in a match rule. */
 const sessionPath = /^\/org\/freedesktop\/login1\/session\/\w+$/;
@@ -23,10 +20,9 @@ const sessionPath = /^\/org\/freedesktop\/login1\/session\/\w+$/;
  * systemd runs isn't in one, and then it is the user's graphical session.
  */
 async function ownSession(env: NodeJS.ProcessEnv): Promise<string | undefined> {
-  const address = env['DBUS_SYSTEM_BUS_ADDRESS'] ?? standardBus;
   const call = { destination: login, path: manager, interface: `${login}.Manager`, member: 'GetSession' };
   try {
-    const answer = await withBus(address, (ask) => ask({ ...call, texts: ['auto'] }));
+    const answer = await withBus(systemBusAddress(env), (ask) => ask({ ...call, texts: ['auto'] }));
     return typeof answer === 'string' && sessionPath.test(answer) ? answer : undefined;
   } catch {
     return undefined;
