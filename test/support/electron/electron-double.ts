@@ -121,11 +121,17 @@ export class Notification extends EventEmitter {
   }
 }
 
+/** The delivered form of a module of ours: to read its TypeScript takes a child as long as its work. */
+function builtFile(module: string): string {
+  const root = path.join(import.meta.dirname, '..', '..', '..');
+  return path.join(root, 'dist', 'app', path.relative(root, module)).replace(/\.ts$/, '.js');
+}
+
 export const utilityProcess = {
   /** A real process, with the channel that Electron gives it. */
   fork: (modulePath: string, args: string[]) => {
-    const channel = path.join(import.meta.dirname, 'parent-port.ts');
-    const child = fork(modulePath, args, { execArgv: ['--import', channel], stdio: 'ignore' });
+    const channel = path.join(import.meta.dirname, 'parent-port.mjs');
+    const child = fork(builtFile(modulePath), args, { execArgv: ['--import', channel], stdio: 'ignore' });
     double.children.push(modulePath);
     return Object.assign(child, { postMessage: (message: object) => void child.send(message) });
   },

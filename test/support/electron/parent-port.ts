@@ -1,8 +1,0 @@
-/** Gives a forked Node process the `process.parentPort` that a child of Electron's utilityProcess has. */
-import { EventEmitter } from 'node:events';
-
-const port = new EventEmitter();
-process.on('message', (data) => port.emit('message', { data }));
-Object.defineProperty(process, 'parentPort', {
-  value: Object.assign(port, { postMessage: (message: object) => void process.send?.(message) }),
-});
