@@ -61,8 +61,7 @@ export default defineConfig({
           name: 'desktop',
           isolate: false,
           include: desktopTests,
-          setupFiles: [...common.setupFiles, 'test/support/electron/end-windows.ts'],
-          globalSetup: ['test/support/built.ts'],
+          globalSetup: ['test/support/built.ts', 'test/support/browsers/windows-chromium.ts'],
           // So that it meets the double as well.
           server: { deps: { inline: ['electron-store'] } },
         },
@@ -73,7 +72,7 @@ export default defineConfig({
           name: 'processes',
           isolate: false,
           include: processTests,
-          globalSetup: ['test/support/built.ts'],
+          globalSetup: ['test/support/built.ts', 'test/support/browsers/windows-chromium.ts'],
         },
       },
     ],

@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest';
 import type { Answer } from './page-window.ts';
 import { exampleAnswer, exampleStatus } from '../support/homes/example-desk.ts';
-import { button, windowsOfOneBrowser } from './page-window.ts';
+import { button, windowsOfTests } from './page-window.ts';
 
-const openWindow = windowsOfOneBrowser();
+const openWindow = windowsOfTests();
 
 const taking = ['access.pause', 'access.resume', 'grant.revoke'];
 

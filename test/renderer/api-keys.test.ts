@@ -1,9 +1,9 @@
 /** What the window shows of API keys, over a real broker: the card of a program that asks for one, and the list. */
 import { describe, expect, it } from 'vitest';
 import { questionId, startPageBroker } from './page-broker.ts';
-import { approvable, button, windowsOfOneBrowser } from './page-window.ts';
+import { approvable, button, windowsOfTests } from './page-window.ts';
 
-const openWindow = windowsOfOneBrowser();
+const openWindow = windowsOfTests();
 
 const value = 'ak_the-window-never-sees-this';
 

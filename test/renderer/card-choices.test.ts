@@ -13,10 +13,10 @@ import {
   releaseTimers,
   takesKeys,
   timerHeld,
-  windowsOfOneBrowser,
+  windowsOfTests,
 } from './page-window.ts';
 
-const openWindow = windowsOfOneBrowser();
+const openWindow = windowsOfTests();
 
 /** What the wire lets through at most: many names, long ones, and a change at the very end. */
 const longNames = Array.from({ length: 60 }, (_none, at) => `https://scopes.example/${'a'.repeat(20)}/${at}`);

@@ -2,9 +2,9 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { exampleAnswer, exampleNow, exampleQuestions } from '../support/homes/example-desk.ts';
-import { windowsOfOneBrowser } from './page-window.ts';
+import { windowsOfTests } from './page-window.ts';
 
-const openWindow = windowsOfOneBrowser();
+const openWindow = windowsOfTests();
 
 /** As electron/windows/windows.ts opens them. */
 const cardSize = { width: 480, height: 640 };

@@ -8,10 +8,10 @@ import {
   releaseTimers,
   takesKeys,
   timerHeld,
-  windowsOfOneBrowser,
+  windowsOfTests,
 } from './page-window.ts';
 
-const openWindow = windowsOfOneBrowser();
+const openWindow = windowsOfTests();
 
 it('the card of another account names server, issuer and both accounts, and keeps it after a press', async () => {
   const question = {

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { keepSecret } from '../support/secrets.ts';
 import { type PageBroker, startPageBroker } from './page-broker.ts';
-import { windowsOfOneBrowser } from './page-window.ts';
+import { windowsOfTests } from './page-window.ts';
 
-const openWindow = windowsOfOneBrowser();
+const openWindow = windowsOfTests();
 
 const secret = 'sk-in-the-open-7f3a9c21d4';
 

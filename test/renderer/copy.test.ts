@@ -1,9 +1,9 @@
 /** The copy buttons: they say what became of the text, to the eye and to a screen reader. */
 import { describe, expect, it } from 'vitest';
 import { exampleAnswer } from '../support/homes/example-desk.ts';
-import { type Answer, releaseTimers, windowsOfOneBrowser } from './page-window.ts';
+import { type Answer, releaseTimers, windowsOfTests } from './page-window.ts';
 
-const openWindow = windowsOfOneBrowser();
+const openWindow = windowsOfTests();
 
 const command = 'npm run setup && npm install --global .';
 

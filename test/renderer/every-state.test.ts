@@ -6,9 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { stateFaults } from '../support/states/state-faults.ts';
 import { openStatePage } from '../support/states/open-state.ts';
 import { deskStates, isVariant } from '../support/states/states.ts';
-import { browserOfTests } from './page-window.ts';
-
-const context = browserOfTests();
+import { windowsChromium } from '../support/browsers/windows-chromium.ts';
 
 /** So that a busy machine gets through each within a test's time. */
 const parts = 4;
@@ -18,7 +16,7 @@ describe('every state of the windows', () => {
   it.each(Array.from({ length: parts }, (_, at) => at + 1))(
     'is whole at each width, breaks no policy, and has no fault that axe finds, in the light and in the dark (part %i of 4)',
     async (part) => {
-      const opened = await openStatePage(context());
+      const opened = await openStatePage(await windowsChromium());
       const faults: string[] = [];
       // Neighbours share their lists: the page goes from one to the next without being loaded.
       for (const state of deskStates.slice((part - 1) * partLength, part * partLength)) {

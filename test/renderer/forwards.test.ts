@@ -7,10 +7,10 @@ import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { emptyStatus } from '../support/homes/example-desk.ts';
 import { questionId, startPageBroker } from './page-broker.ts';
-import { button, windowsOfOneBrowser } from './page-window.ts';
+import { button, windowsOfTests } from './page-window.ts';
 import { answering } from './written-lists.ts';
 
-const openWindow = windowsOfOneBrowser();
+const openWindow = windowsOfTests();
 
 it('the window lists what is open to other machines and sandboxes, and an end from there counts at once', async () => {
   const { answer, owner, resource } = await startPageBroker();

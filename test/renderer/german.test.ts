@@ -2,19 +2,19 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { exampleAnswer, exampleLater, exampleNow, exampleQuestions } from '../support/homes/example-desk.ts';
-import { browserOfTests, windowsOfOneBrowser, overflowing } from './page-window.ts';
+import { windowsOfTests, overflowing } from './page-window.ts';
 import type { Answer } from './page-window.ts';
 import type { Case } from '../../src/base/errors.ts';
 import { signInCauses } from '../../src/broker/records/grant.ts';
 import type { Refusal } from '../../electron/bridge/channels.ts';
+import { windowsChromium } from '../support/browsers/windows-chromium.ts';
 import { openStatePage } from '../support/states/open-state.ts';
 import { deskStates } from '../support/states/states.ts';
 import { chooseLanguage } from '../../words/language.ts';
 import { window as german } from '../../words/de/window.ts';
 import { window as english } from '../../words/en/window.ts';
 
-const context = browserOfTests();
-const openWindow = windowsOfOneBrowser();
+const openWindow = windowsOfTests();
 const { allow, pair, url, command } = exampleQuestions;
 
 const open = (language: string, hash: string) =>
@@ -143,7 +143,7 @@ describe('the windows in German', () => {
     const shown = deskStates.filter((state) => !/-(?:long|large|500|200)$/.test(state.name));
     expect(shown.length).toBeGreaterThan(100);
     const spoken = chooseLanguage(['de'], 'de');
-    const { page, show } = await openStatePage(context(), { spoken }, inBrokersWords);
+    const { page, show } = await openStatePage(await windowsChromium(), { spoken }, inBrokersWords);
     for (const state of shown) {
       await show(state);
       const lines = await linesOf(page);

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ResultOn } from '../../electron/bridge/channels.ts';
 import { exampleAnswer } from '../support/homes/example-desk.ts';
-import { type Answer, windowsOfOneBrowser } from './page-window.ts';
+import { type Answer, windowsOfTests } from './page-window.ts';
 
-const openWindow = windowsOfOneBrowser();
+const openWindow = windowsOfTests();
 
 type Grant = ResultOn<'grant.list'>['grants'][number];
 

@@ -1,32 +1,19 @@
 /** Windows of a test: closed with it, and asked what is wrong with them. */
-import type { BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
-import { type BrowserProfile, openBrowserProfile } from '../support/browsers/browser.ts';
+import type { Page } from 'playwright-core';
+import { afterAll, expect, onTestFinished } from 'vitest';
+import { windowsChromium } from '../support/browsers/windows-chromium.ts';
 import { windowPage } from '../support/electron/window-page.ts';
 import type { PageWindow, WindowOptions, WindowPage } from '../support/electron/window-page.ts';
 
 export type { Answer, PageWindow, WindowOptions } from '../support/electron/window-page.ts';
 
-/** At the top of a file: one browser for its tests. */
-export function browserOfTests(): () => BrowserContext {
-  let profile: BrowserProfile;
-  beforeAll(async () => {
-    profile = await openBrowserProfile({ ca: '', origins: [] });
-  });
-  afterAll(() => profile.close());
-  return () => profile.page.context();
-}
-
-/**
- * At the top of a file: one browser for its tests. Opens a window in it, which ends with the test. One page is kept
- * for the next test.
- */
-export function windowsOfOneBrowser(): (options: WindowOptions) => Promise<PageWindow> {
-  const context = browserOfTests();
+/** At the top of a file. Opens a window, which ends with the test. One page is kept for the next test of the file. */
+export function windowsOfTests(): (options: WindowOptions) => Promise<PageWindow> {
   let kept: WindowPage | undefined;
   let open = 0;
+  afterAll(() => kept?.page.close());
   return async (options) => {
-    const place = kept ?? (await windowPage(context()));
+    const place = kept ?? (await windowPage(await windowsChromium()));
     kept = undefined;
     open += 1;
     onTestFinished(async () => {

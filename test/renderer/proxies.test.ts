@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest';
 import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import { questionId, startPageBroker } from './page-broker.ts';
-import { button, windowsOfOneBrowser } from './page-window.ts';
+import { button, windowsOfTests } from './page-window.ts';
 
-const openWindow = windowsOfOneBrowser();
+const openWindow = windowsOfTests();
 
 interface Listed {
   readonly proxies: readonly { readonly url: string; readonly name: string; readonly port: number }[];

@@ -12,10 +12,10 @@ import {
   takesKeys,
   timerHeld,
   type WindowOptions,
-  windowsOfOneBrowser,
+  windowsOfTests,
 } from './page-window.ts';
 
-const openWindow = windowsOfOneBrowser();
+const openWindow = windowsOfTests();
 
 const cardWindow = (broker: PageBroker, options: Partial<WindowOptions> = {}): Promise<PageWindow> =>
   openWindow({ answer: broker.answer, hash: 'card', ...options });

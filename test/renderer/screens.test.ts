@@ -12,9 +12,9 @@ import {
   exampleQuestions,
   exampleStatus,
 } from '../support/homes/example-desk.ts';
-import { type PageWindow, windowsOfOneBrowser } from './page-window.ts';
+import { type PageWindow, windowsOfTests } from './page-window.ts';
 
-const openWindow = windowsOfOneBrowser();
+const openWindow = windowsOfTests();
 
 const { allow, pair, url, command } = exampleQuestions;
 

@@ -10,10 +10,10 @@ import {
   releaseTimers,
   takesKeys,
   timerHeld,
-  windowsOfOneBrowser,
+  windowsOfTests,
 } from './page-window.ts';
 
-const openWindow = windowsOfOneBrowser();
+const openWindow = windowsOfTests();
 
 const asker = { verified: true, pid: 7, executable: '/usr/bin/editor' };
 

@@ -6,10 +6,10 @@ import { describe, expect, it } from 'vitest';
 import { accessibilityFaults } from '../support/browsers/accessibility.ts';
 import { attestedEditor } from '../support/homes/example-askers.ts';
 import { differingIndex, emptyStatus as status, exampleLater } from '../support/homes/example-desk.ts';
-import { type PageWindow, windowsOfOneBrowser } from './page-window.ts';
+import { type PageWindow, windowsOfTests } from './page-window.ts';
 import { answering, grant, hour, inHours, type Lists, now, program, question } from './written-lists.ts';
 
-const openWindow = windowsOfOneBrowser();
+const openWindow = windowsOfTests();
 
 const show = (lists: Lists, hash: string, asked?: [unknown, unknown][]): Promise<PageWindow> =>
   openWindow({ answer: answering(lists, asked), hash, later: exampleLater() });

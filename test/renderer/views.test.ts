@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { registrationVaultId } from '../../src/broker/records/registrations.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { type PageBroker, startPageBroker } from './page-broker.ts';
-import { noteDialogFocus, windowsOfOneBrowser } from './page-window.ts';
+import { noteDialogFocus, windowsOfTests } from './page-window.ts';
 
-const openWindow = windowsOfOneBrowser();
+const openWindow = windowsOfTests();
 
 const both = 'notes:read notes:write';
 

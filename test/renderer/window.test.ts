@@ -5,9 +5,9 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { exampleAnswer, exampleLater, exampleStatus } from '../support/homes/example-desk.ts';
-import { button, windowsOfOneBrowser, type PageWindow, type WindowOptions } from './page-window.ts';
+import { button, windowsOfTests, type PageWindow, type WindowOptions } from './page-window.ts';
 
-const openWindow = windowsOfOneBrowser();
+const openWindow = windowsOfTests();
 
 const show = (hash: string, options: Partial<WindowOptions> = {}): Promise<PageWindow> =>
   openWindow({

@@ -111,6 +111,8 @@ export async function launchChromium(
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      // A process for each page costs more than what the page does. Nothing here tests that pages are kept apart.
+      '--renderer-process-limit=1',
       ...switches,
     ],
   });

@@ -1,27 +1,38 @@
-/** One Chromium for the windows of a test file, without a network: every name resolves to nowhere. */
-import { mkdtemp } from 'node:fs/promises';
+/**
+ * One Chromium for the windows of all test files of a process, without a network: every name resolves to nowhere.
+ *
+ * Invariant: a test closes the pages that it opens. The browser ends with its process; its folder is removed after the run.
+ */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { BrowserContext } from 'playwright-core';
-import { launchChromium, removeProfile } from '../../browsers/browser.ts';
+import { inject } from 'vitest';
+import type { TestProject } from 'vitest/node';
+import { launchChromium, removeProfile } from './browser.ts';
 
-let opening: Promise<{ context: BrowserContext; folder: string }> | undefined;
-
-export async function chromiumContext(): Promise<BrowserContext> {
-  opening ??= launch();
-  return (await opening).context;
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The folder of the browsers of this run. */
+    windowProfiles: string;
+  }
 }
 
-async function launch(): Promise<{ context: BrowserContext; folder: string }> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'keyturn-windows-'));
-  const context = await launchChromium(folder, ['--host-resolver-rules=MAP * ~NOTFOUND']);
-  return { context, folder };
+let opening: Promise<BrowserContext> | undefined;
+
+export function windowsChromium(): Promise<BrowserContext> {
+  opening ??= launchChromium(mkdtempSync(path.join(inject('windowProfiles'), 'browser-')), [
+    '--host-resolver-rules=MAP * ~NOTFOUND',
+  ]);
+  return opening;
 }
 
-/** Runs after each test file: the next one starts its own, if it shows windows. */
-export async function endChromium(): Promise<void> {
-  const opened = await opening;
-  opening = undefined;
-  await opened?.context.close();
-  if (opened) await removeProfile(opened.folder);
+/** Runs before the first test of a project, and what it returns after the last one. */
+export default function makeProfiles(project: TestProject): () => Promise<void> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-windows-'));
+  project.provide('windowProfiles', folder);
+  return async () => {
+    for (const name of readdirSync(folder)) await removeProfile(path.join(folder, name));
+    rmSync(folder, { recursive: true });
+  };
 }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type * as Electron from 'electron';
 import type { BrowserContext, Frame, Page, Route } from 'playwright-core';
 import { app, double } from './app.ts';
-import { chromiumContext } from './chromium.ts';
+import { windowsChromium } from '../../browsers/windows-chromium.ts';
 
 /** Stands for our scheme, which Chromium alone doesn't know. */
 const standIn = 'https://main.keyturn-app.test';
@@ -94,7 +94,7 @@ class WebContents extends EventEmitter {
     { preload = '', additionalArguments = [] }: Electron.WebPreferences = {},
     size: { width: number; height: number },
   ): Promise<Page> {
-    const context: BrowserContext = await chromiumContext();
+    const context: BrowserContext = await windowsChromium();
     const page = await context.newPage();
     await page.setViewportSize(size);
     this.#page = page;
