@@ -11,6 +11,7 @@ import { isDelegationResult } from '../../../src/ipc/wire/delegation-messages.ts
 import { errorBody, errorFrom, parseMessage } from '../../../src/ipc/wire/json-rpc.ts';
 import { isNetworkResult } from '../../../src/ipc/wire/network-messages.ts';
 import { isTokenRejectResult, isTokenResult } from '../../../src/ipc/wire/token-messages.ts';
+import { anyText } from '../../support/any-text.ts';
 
 const token = {
   access_token: 'abc.def-ghi_jkl~+/=',
@@ -44,7 +45,7 @@ const oddities = fc.oneof(
     {},
   ),
   fc.constantFrom(64, 65, 256, 257, 2048, 2049, 4096, 4097, 16_384, 16_385).map((n) => 'x'.repeat(n)),
-  fc.string({ unit: 'binary' }),
+  anyText(),
   fc.anything(),
 );
 

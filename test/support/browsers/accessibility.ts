@@ -10,7 +10,10 @@ const axe = await readFile(path.join(root, 'node_modules', 'axe-core', 'axe.min.
 export async function accessibilityFaults(page: Page, rules?: readonly string[]): Promise<string[]> {
   // Half a megabyte: once for each page.
   if (!(await page.evaluate<boolean>(`'axe' in window`))) await page.evaluate(axe);
-  const options = rules === undefined ? {} : { runOnly: { type: 'rule', values: rules } };
+  const options = {
+    resultTypes: ['violations'],
+    ...(rules === undefined ? {} : { runOnly: { type: 'rule', values: rules } }),
+  };
   return page.evaluate<string[]>(
     `axe.run(${JSON.stringify(options)}).then(({ violations }) => violations.flatMap(({ id, nodes }) =>
       nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary)))`,
