@@ -1,7 +1,7 @@
 /**
  * A real sshd on loopback, with a host key of its own, and an `ssh` that knows the way to it.
  *
- * Invariant: nothing of the user's own ssh is read or written: both ends get their files from a temporary folder.
+ * Invariant: nothing of the user's own ssh or shell is read or written: both ends get their files from a temporary folder.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -50,7 +50,8 @@ export async function sshServer(
       'PidFile none',
       'StrictModes no',
       'UsePAM no',
-      `SetEnv XDG_RUNTIME_DIR=${at('far')}`,
+      // The shell of the account reads its own start-up files else, which may take a second for each command.
+      `SetEnv XDG_RUNTIME_DIR=${at('far')} HOME=${folder}`,
       '',
     ].join('\n'),
   );
