@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { lines, openPort, sendBytes, verdict } from '../proxy/port-rig.ts';
+import { python } from '../support/processes/interpreter.ts';
 
 const tunnel = 'CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n';
 
@@ -61,7 +62,7 @@ os.execv('/bin/sh', ['sh', '-c', "printf '}' >&9; read -r line <&9; echo \\"$lin
 describe('a program that runs another file', () => {
   it('a program that runs another file before its request is whole passes for neither', async () => {
     const { port, host, target, asked } = await openPort();
-    const child = spawn('python3', ['-c', changer, String(port), target], {
+    const child = spawn(python(), ['-c', changer, String(port), target], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     const [begun] = (await once(child.stdout, 'data')) as [Buffer];

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { newHome, type TestHome, until } from '../../support/home.ts';
+import { python } from '../../support/processes/interpreter.ts';
 
 const passing = path.join(import.meta.dirname, '..', '..', 'support', 'processes', 'passing-socket.py');
 
@@ -14,7 +15,7 @@ function homeWithPassed(how: string): { home: TestHome; socket: string } {
   const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const socket = path.join(folder, 'run', 'broker.sock');
-  const home = newHome({ launcher: ['python3', passing, how, socket], env: { KEYTURN_HOME: folder } });
+  const home = newHome({ launcher: [python(), passing, how, socket], env: { KEYTURN_HOME: folder } });
   return { home, socket };
 }
 

@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import type { Run } from '../home.ts';
+import { python } from './interpreter.ts';
 
 const folder = path.join(import.meta.dirname, '..', '..', '..', 'clients', 'python');
 
@@ -29,7 +30,7 @@ async function run(
 ): Promise<Run> {
   const { promise, resolve, reject } = Promise.withResolvers<Run>();
   const child = execFile(
-    'python3',
+    python(),
     // -B: no compiled file beside the source.
     ['-B', ...args],
     { env: { PATH: process.env['PATH'], ...env, PYTHONPATH: folder } },

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { isAlive, type TestHome, until } from '../home.ts';
+import { python } from './interpreter.ts';
 
 export interface Terminal {
   readonly ended: Promise<unknown>;
@@ -19,7 +20,7 @@ export function inTerminal(
   more: NodeJS.ProcessEnv = {},
 ): Terminal {
   const script = path.join(import.meta.dirname, 'terminal.py');
-  const child = spawn('python3', [script, ...command], {
+  const child = spawn(python(), [script, ...command], {
     env: { ...home.env, ...more, HISTFILE: '/dev/null', PS1: '$ ', TERM: 'dumb' },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
