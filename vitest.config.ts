@@ -7,6 +7,8 @@
  */
 import path from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer } from 'vitest/node';
+import type { TestSpecification } from 'vitest/node';
 
 /**
  * Milliseconds. A test with real processes starts up to twenty of them, up to ten seconds in all; a busy machine needs
@@ -32,6 +34,24 @@ const common = {
   setupFiles: ['test/support/new-file.ts'],
 } as const;
 
+/** Short files whose tests take one to two minutes. */
+const longTests = ['renderer/every-state', 'e2e/delivery/bench', 'e2e/delivery/demo', 'package'].map((name) =>
+  path.join(import.meta.dirname, 'test', `${name}.test.ts`),
+);
+
+/** Vitest runs one project after another, and the largest files first. A long test at the end would run alone. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification): boolean => longTests.includes(moduleId);
+    const ofProjects = Object.values(Object.groupBy(sorted, ({ project }) => project.name));
+    return ofProjects.flatMap((some = []) => [
+      ...some.filter(isLong),
+      ...some.filter((file) => !isLong(file)),
+    ]);
+  }
+}
+
 export default defineConfig({
   test: {
     watch: false,
@@ -39,6 +59,7 @@ export default defineConfig({
     // More than the two cores of the machines that run this, since a file waits for processes and windows. With four
     // the tests of the desktop took a quarter longer there, and more CPU time.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {

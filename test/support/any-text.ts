@@ -2,7 +2,7 @@
  * Texts of any characters for tests by chance. `unit: 'binary'` of fast-check makes a table of all 1.1 million code
  * points for each such text that a test names: two seconds, and a hundred megabytes.
  */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 
 const surrogates = { first: 0xd800, count: 0x800 };
 const lastCodePoint = 0x10ffff;
