@@ -4,11 +4,12 @@
  *
  * Invariant: no app of another test hears it.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { onTestFinished } from 'vitest';
 import { BusListener } from '../../../electron/system/bus-listener.ts';
 import { screenSavers } from '../../../electron/system/screen-savers.ts';
-import { ownKeyring } from '../../vault/keychain/keyring.ts';
 
 export interface ScreenSession {
   /** Where its buses are. */
@@ -18,14 +19,18 @@ export interface ScreenSession {
 }
 
 export async function screenSession(): Promise<ScreenSession> {
-  const session = await ownKeyring();
-  onTestFinished(() => session.end());
-  const address = session.env['DBUS_SESSION_BUS_ADDRESS'] ?? '';
+  const daemon = spawn('dbus-daemon', ['--session', '--nofork', '--print-address'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  onTestFinished(() => void daemon.kill());
+  const [address] = (await once(createInterface({ input: daemon.stdout }), 'line')) as [string];
   return {
     env: { DBUS_SESSION_BUS_ADDRESS: address, DBUS_SYSTEM_BUS_ADDRESS: address },
     say: (interfaceName, isActive) => {
       const signal = [`${interfaceName}.ActiveChanged`, `boolean:${isActive}`];
-      execFileSync('dbus-send', ['--session', '--type=signal', '/screen', ...signal], { env: session.env });
+      execFileSync('dbus-send', ['--session', '--type=signal', '/screen', ...signal], {
+        env: { ...process.env, DBUS_SESSION_BUS_ADDRESS: address },
+      });
     },
   };
 }
