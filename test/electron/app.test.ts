@@ -4,51 +4,16 @@
  */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { applicationMenu } from '../../electron/windows/application-menu.ts';
 import { callMessage } from '../../electron/bridge/messages.ts';
 import { windowOptions } from '../../electron/windows/windows.ts';
 import { app, double } from '../support/electron/electron-double.ts';
 import { homeInBentWorld } from '../support/bent/home.ts';
-import { homeInWorld, newHome, type TestHome, until } from '../support/home.ts';
+import { homeInWorld, newHome, until } from '../support/home.ts';
+import { approve, cardPage, lookAt, withYes } from './command-card.ts';
 import { ask, askByPress, iconShows, onlyPage, openApp, startInDouble, valueOf } from './rig.ts';
 import { listenBeside, screenSession } from '../support/processes/screen-saver.ts';
-
-/** Milliseconds: a little more than a card has to be looked at. It runs on the clock that the app reads. */
-const aLook = 600;
-
-/** The card window's page at this question, once somebody clicked its notification. */
-async function cardPage(kind: string, earlier = ''): Promise<{ page: Page; id: string }> {
-  const notification = await until(`a notification of ${kind}`, () =>
-    double.notifications.find(({ options }) => options.body?.includes(kind)),
-  );
-  double.notifications = [];
-  notification.emit('click');
-  const page = await until('the card window', async () => {
-    // It is shown once its page is there, and looked at from then on.
-    const inFront = double.windows.filter((window) => window.isFocused());
-    const pages = await Promise.all(inFront.map(({ webContents }) => webContents.page));
-    return pages.find((open) => /#card\/./.test(open.url()) && !open.url().endsWith(`/${earlier}`));
-  });
-  const [, id = ''] = page.url().split('#card/');
-  return { page, id };
-}
-
-async function approve({ page, id }: { page: Page; id: string }) {
-  // The page says itself that the card is whole, and arms its button half a second after that was heard.
-  await page.locator('button.primary:enabled').waitFor();
-  // The main process sees a press in this window; what was hit is the page's affair.
-  const press = () => page.locator('.question h3').click();
-  return askByPress(page, press, 'interaction.answer', { id, answer: 'yes' });
-}
-
-/** Runs a command that widens something, and says yes to its card. */
-async function withYes(home: TestHome, args: readonly string[]): Promise<void> {
-  const command = home.start(args);
-  expect(await approve(await cardPage('A command wants to'))).toEqual({ ok: true, value: {} });
-  expect(await command.ended).toMatchObject({ code: 0, stdout: '' });
-}
 
 describe('a command that widens something, or waits for a sign-in', () => {
   it('is carried out after a press on its card, and after a "no" isn’t', async () => {
@@ -179,6 +144,9 @@ describe('the bridge', () => {
       refusal: { reason: 'invalid_request' },
     });
     const resource = 'https://notes.example/mcp';
+    // Only the press is missing.
+    double.windows[0]?.focus();
+    await lookAt(page);
     const widening = [
       ask(page, 'permission.set', { client: 'cli', resource, decision: 'allow' }),
       ask(page, 'override.set', { server: resource, name: 'no-resource', on: true }),
@@ -195,7 +163,8 @@ describe('the bridge', () => {
       ask(page, 'login.answer', { id: '12345678', isErrorPage: true }),
     ];
     for (const answer of await Promise.all(widening)) {
-      expect(answer).toMatchObject({ refusal: { reason: 'not_permitted' } });
+      const refusal = { reason: 'not_permitted', message: expect.stringContaining('was pressed in this') };
+      expect(answer).toMatchObject({ refusal });
     }
     expect(valueOf(await ask(page, 'client.list', {})).clients[0]?.permissions).toEqual([]);
     const denied = await ask(page, 'permission.set', { client: 'cli', resource, decision: 'deny' });
@@ -240,7 +209,7 @@ describe('an approval by a script of the page', () => {
     const refused = { ok: false, refusal: { reason: 'not_permitted' } };
     expect(await ask(page, 'interaction.answer', { id, answer: 'yes' })).toMatchObject(refused);
     valueOf(await ask(page, 'card.shown', { ids: [id] }));
-    await page.evaluate((wait) => new Promise((done) => setTimeout(done, wait)), aLook);
+    await lookAt(page);
     expect(await ask(page, 'interaction.answer', { id, answer: 'yes' })).toMatchObject(refused);
     valueOf(await ask(page, 'interaction.answer', { id, answer: 'later' }));
     expect((await asking.ended).stdout).toBe('');

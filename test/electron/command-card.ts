@@ -1,0 +1,46 @@
+/** The card of what a command asks, over the double of Electron: opened by its notification, and answered by a press. */
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { double } from '../support/electron/electron-double.ts';
+import { type TestHome, until } from '../support/home.ts';
+import { askByPress } from './rig.ts';
+
+/** Milliseconds: a little more than a window or a card has to be in front. It runs on the clock that the app reads. */
+const aLook = 600;
+
+/** As long as it takes until a press in this window counts. */
+export async function lookAt(page: Page): Promise<void> {
+  await page.evaluate((wait) => new Promise((done) => setTimeout(done, wait)), aLook);
+}
+
+/** The card window's page at this question, once somebody clicked its notification. */
+export async function cardPage(kind: string, earlier = ''): Promise<{ page: Page; id: string }> {
+  const notification = await until(`a notification of ${kind}`, () =>
+    double.notifications.find(({ options }) => options.body?.includes(kind)),
+  );
+  double.notifications = [];
+  notification.emit('click');
+  const page = await until('the card window', async () => {
+    // It is shown once its page is there, and looked at from then on.
+    const inFront = double.windows.filter((window) => window.isFocused());
+    const pages = await Promise.all(inFront.map(({ webContents }) => webContents.page));
+    return pages.find((open) => /#card\/./.test(open.url()) && !open.url().endsWith(`/${earlier}`));
+  });
+  const [, id = ''] = page.url().split('#card/');
+  return { page, id };
+}
+
+export async function approve({ page, id }: { page: Page; id: string }) {
+  // The page says itself that the card is whole, and arms its button half a second after that was heard.
+  await page.locator('button.primary:enabled').waitFor();
+  // The main process sees a press in this window; what was hit is the page's affair.
+  const press = () => page.locator('.question h3').click();
+  return askByPress(page, press, 'interaction.answer', { id, answer: 'yes' });
+}
+
+/** Runs a command that widens something, and says yes to its card. */
+export async function withYes(home: TestHome, args: readonly string[]): Promise<void> {
+  const command = home.start(args);
+  expect(await approve(await cardPage('A command wants to'))).toEqual({ ok: true, value: {} });
+  expect(await command.ended).toMatchObject({ code: 0, stdout: '' });
+}
