@@ -81,6 +81,9 @@ export async function openStatePage(
           typeof pressed === 'string'
             ? page.locator(pressed)
             : page.getByRole('button', { name: anyArguments(pressed(words)) });
+        // What comes into view counts as seen, which may move the button away from under the press.
+        await found.first().scrollIntoViewIfNeeded();
+        await page.evaluate(settled);
         await found.first().click();
       }
       for (const [field, text] of state.type ?? []) await page.locator(field).first().fill(text);
