@@ -2,7 +2,7 @@
  * Every state of the windows (test/support/states/states.ts), in a real Chromium: whole at every width, in the light
  * and in the dark, and open to everybody. The soak asks for everything at each width, and in German.
  */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { stateFaults } from '../support/states/state-faults.ts';
 import { openStatePage } from '../support/states/open-state.ts';
 import { deskStates, isVariant } from '../support/states/states.ts';
@@ -17,13 +17,13 @@ describe('every state of the windows', () => {
     'is whole at each width, breaks no policy, and has no fault that axe finds, in the light and in the dark (part %i of 4)',
     async (part) => {
       const opened = await openStatePage(await windowsChromium());
+      onTestFinished(() => opened.page.close());
       const faults: string[] = [];
       // Neighbours share their lists: the page goes from one to the next without being loaded.
       for (const state of deskStates.slice((part - 1) * partLength, part * partLength)) {
         await opened.show(state);
         faults.push(...(await stateFaults(opened, state, isVariant(state) ? 'layout' : 'once')));
       }
-      await opened.page.close();
       expect(faults).toEqual([]);
     },
   );

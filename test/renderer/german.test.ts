@@ -1,6 +1,6 @@
 /** The windows in German, in a real Chromium: whole at every width, and nothing of them in English. */
 import type { Page } from 'playwright-core';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { exampleAnswer, exampleLater, exampleNow, exampleQuestions } from '../support/homes/example-desk.ts';
 import { windowsOfTests, overflowing } from './page-window.ts';
 import type { Answer } from './page-window.ts';
@@ -144,6 +144,7 @@ describe('the windows in German', () => {
     expect(shown.length).toBeGreaterThan(100);
     const spoken = chooseLanguage(['de'], 'de');
     const { page, show } = await openStatePage(await windowsChromium(), { spoken }, inBrokersWords);
+    onTestFinished(() => page.close());
     for (const state of shown) {
       await show(state);
       const lines = await linesOf(page);
@@ -152,7 +153,6 @@ describe('the windows in German', () => {
         state.name,
       ).toEqual([]);
     }
-    await page.close();
   });
 
   it('say each reason of a refusal and each case of it, and what a server said as it said it', async () => {

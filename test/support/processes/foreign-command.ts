@@ -7,7 +7,7 @@
 import { execFile } from 'node:child_process';
 import process from 'node:process';
 
-export interface Ended {
+interface Ended {
   /** A name where the command could not be started. */
   readonly status: number | string | null | undefined;
   readonly stdout: string;

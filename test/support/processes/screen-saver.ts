@@ -4,12 +4,11 @@
  *
  * Invariant: no app of another test hears it.
  */
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import { execFileSync } from 'node:child_process';
 import { onTestFinished } from 'vitest';
 import { BusListener } from '../../../electron/system/bus-listener.ts';
 import { screenSavers } from '../../../electron/system/screen-savers.ts';
+import { busDaemon } from './bus-daemon.ts';
 
 export interface ScreenSession {
   /** Where its buses are. */
@@ -19,11 +18,7 @@ export interface ScreenSession {
 }
 
 export async function screenSession(): Promise<ScreenSession> {
-  const daemon = spawn('dbus-daemon', ['--session', '--nofork', '--print-address'], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  onTestFinished(() => void daemon.kill());
-  const [address] = (await once(createInterface({ input: daemon.stdout }), 'line')) as [string];
+  const { address } = await busDaemon('--session');
   return {
     env: { DBUS_SESSION_BUS_ADDRESS: address, DBUS_SYSTEM_BUS_ADDRESS: address },
     say: (interfaceName, isActive) => {

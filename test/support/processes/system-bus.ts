@@ -2,13 +2,11 @@
  * A system's bus for one test: a real dbus-daemon, with the rule of the real one that nobody may watch all messages. No
  * logind runs here, so a double of it says on the bus what logind would say.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { busDaemon } from './bus-daemon.ts';
 import { BusPeer } from './bus-peer.ts';
 
 const policy = (socket: string): string => `<busconfig>
@@ -43,12 +41,8 @@ export async function systemBus(): Promise<SystemBus> {
   const socket = path.join(folder, 'bus');
   const config = path.join(folder, 'bus.conf');
   writeFileSync(config, policy(socket));
-  const daemon = spawn('dbus-daemon', [`--config-file=${config}`, '--nofork', '--print-address'], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  onTestFinished(() => void daemon.kill());
-  const [address] = (await once(createInterface({ input: daemon.stdout }), 'line')) as [string];
-  return { env: { DBUS_SYSTEM_BUS_ADDRESS: address }, socket, end: () => void daemon.kill() };
+  const { address, end } = await busDaemon(`--config-file=${config}`);
+  return { env: { DBUS_SYSTEM_BUS_ADDRESS: address }, socket, end };
 }
 
 const manager = '/org/freedesktop/login1';
