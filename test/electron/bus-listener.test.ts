@@ -45,7 +45,7 @@ it('is not heard without a bus, and the app can tell', async () => {
   expect(heard.saver.isListening).toBe(false);
 });
 
-it('is waited for by no process where the bus has no socket', async () => {
+it('starts no dbus-monitor where the bus has no socket', async () => {
   const folder = temporaryFolder();
   const started = path.join(folder, 'started');
   writeFileSync(path.join(folder, 'dbus-monitor'), `#!/bin/sh\n: > ${started}\n`, { mode: 0o755 });
