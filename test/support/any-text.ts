@@ -1,6 +1,6 @@
 /**
  * Texts of any characters for tests by chance. `unit: 'binary'` of fast-check makes a table of all 1.1 million code
- * points for each such text that a test names: two seconds, and a hundred megabytes.
+ * points for each such text that a test names, which takes about two seconds.
  */
 import * as fc from 'fast-check';
 
