@@ -33,11 +33,20 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** As man shows it, in lines long enough for every paragraph. */
-function shown(...names: string[]): { text: string; warnings: string } {
-  const files = names.map((name) => path.join(folder, name));
-  const env = { ...process.env, MANWIDTH: '2000', LC_ALL: 'C.UTF-8', MAN_KEEP_FORMATTING: '' };
-  const { stdout, stderr } = spawnSync('man', ['--warnings', '-l', ...files], { encoding: 'utf8', env });
+/**
+ * Pages by groff as man calls it, which starts a dozen processes for each page. In `columns`; at first in lines long
+ * enough for every paragraph.
+ */
+function formatted(names: Iterable<string>, columns = 2000): { text: string; warnings: string } {
+  const files = Array.from(names, (name) => path.join(folder, name));
+  const width = [`-rLL=${columns}n`, `-rLT=${columns}n`];
+  const plain = ['-Tutf8', '-P-c', '-P-b', '-P-o', '-P-u'];
+  const { status, stdout, stderr } = spawnSync(
+    'groff',
+    ['-K', 'utf8', '-t', '-man', '-ww', ...plain, ...width, ...files],
+    { encoding: 'utf8' },
+  );
+  expect(status).toBe(0);
   return { text: stdout.replaceAll(/\s+/g, ' '), warnings: stderr };
 }
 
@@ -45,14 +54,16 @@ const flat = (text: string): string => text.replaceAll('`', '').replaceAll(/\s+/
 
 describe.skipIf(!hasMan)('the man pages', () => {
   it('are shown by man without a warning, in 80 columns', () => {
-    const files = [...manualPages([...all, trap], edition).keys()].map((name) => path.join(folder, name));
+    const names = [...manualPages([...all, trap], edition).keys()];
+    expect(formatted(names, 80).warnings).toBe('');
+    const files = ['keyturn.1', 'keyturn-trap.1'].map((name) => path.join(folder, name));
     const env = { ...process.env, MANWIDTH: '80', LC_ALL: 'C.UTF-8' };
     const { status, stderr } = spawnSync('man', ['--warnings', '-l', ...files], { encoding: 'utf8', env });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 
   it('say of each command what is stated, and show no option that only Keyturn gives itself', () => {
-    const { text } = shown(...all.map(({ name }) => `keyturn-${name}.1`));
+    const { text } = formatted(all.map(({ name }) => `keyturn-${name}.1`));
     for (const statement of all) {
       const { about, summary, name, notes = [], terms = {}, examples } = statement;
       const options = shownOptions(statement).map(
@@ -75,14 +86,14 @@ describe.skipIf(!hasMan)('the man pages', () => {
   });
 
   it('let no text of a statement become a request or an escape', () => {
-    const { text, warnings } = shown('keyturn-trap.1');
+    const { text, warnings } = formatted(['keyturn-trap.1']);
     expect(warnings).toBe('');
     for (const words of [trap.summary, trap.about, ...(trap.notes ?? []), ".de XX 'br"])
       expect(text).toContain(words);
   });
 
   it('list every command and the exit statuses of docs/cli.md', () => {
-    const { text } = shown('keyturn.1');
+    const { text } = formatted(['keyturn.1']);
     for (const { name, summary } of all)
       expect(text).toMatch(new RegExp(`keyturn-${name}\\(1\\) .*${summary[0]}`));
     const rows = tableRows(section(page('docs/cli.md'), 'Exit status')).slice(2);
