@@ -1,8 +1,8 @@
 /** The clients of ours at issuers: what `keyturn register --list` shows of them, and the end of one. */
-import { describe, expect, it } from 'vitest';
-import { homeInBentWorld } from '../../support/bent/home.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { homeInBentWorld, openSharedHome, type SharedHome } from '../../support/bent/home.ts';
 import type { ResultOf } from '../../../src/ipc/protocol/methods.ts';
-import { homeInWorld, newHome, type TestHome } from '../../support/home.ts';
+import { newHome, type TestHome } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import {
   allow,
@@ -14,6 +14,15 @@ import {
   unlock,
 } from '../../support/homes/owner-acts.ts';
 
+/** One broker for most tests: each has servers, or an issuer, of its own. */
+let shared: SharedHome;
+beforeAll(async () => {
+  shared = await openSharedHome();
+});
+afterAll(() => shared.close());
+
+const open = () => homeInBentWorld({ shared });
+
 const issuer = 'https://login.example';
 const secret = 'only-the-vault-may-have-this';
 
@@ -21,16 +30,22 @@ type Client = ResultOf<'registration.list'>['registrations'][number];
 
 const byHand = { issuer, clientId: 'by-hand', clientSecret: secret };
 
-const listed = async (home: TestHome): Promise<readonly Client[]> =>
-  (await askBroker(home, 'registration.list', {})).registrations;
+/** Those at this issuer. */
+async function listed(home: TestHome, at: string): Promise<readonly Client[]> {
+  const { registrations } = await askBroker(home, 'registration.list', {});
+  return registrations.filter((client) => client.issuer === at);
+}
 
-const grantsOf = async (home: TestHome) => (await askBroker(home, 'grant.list', {})).grants;
+async function grantAt(home: TestHome, url: string) {
+  const { grants } = await askBroker(home, 'grant.list', {});
+  return grants.find(({ endpoint }) => endpoint === url);
+}
 
 describe('the list of clients', () => {
   it('the list of clients has those that were entered and those that were registered by themselves, and never a secret', async () => {
-    const { home, world, resource } = await homeInWorld();
+    const { home, authorizationServer, url } = await open();
     expect(await home.keyturn(['register', '--list'])).toMatchObject({ code: 0 });
-    await signIn(home, resource);
+    await signIn(home, url);
     const redirectUri = await enter(home, byHand);
     await home.ok(
       ['register', 'https://bots.example', '--client-id', 'bot', '--client-secret-stdin'].concat(
@@ -39,10 +54,11 @@ describe('the list of clients', () => {
       ),
       { stdin: secret },
     );
-    const own = world.authorizationServer.issuer;
+    const own = authorizationServer.issuer;
     const registeredAt = expect.any(Number) as number;
     const clients = await home.json<Client[]>('register', '--list');
-    expect(clients).toEqual([
+    const issuers = [own, issuer, 'https://bots.example'];
+    expect(clients.filter((client) => issuers.includes(client.issuer))).toEqual([
       {
         issuer: own,
         clientId: expect.any(String) as string,
@@ -69,7 +85,10 @@ describe('the list of clients', () => {
       },
     ]);
     const text = await home.ok(['register', '--list']);
-    const [header = '', dynamic = '', entered = '', bot = ''] = text.split('\n');
+    const [header = '', ...rows] = text.split('\n');
+    const [dynamic = '', entered = '', bot = ''] = issuers.map((one) =>
+      rows.find((row) => row.startsWith(`${one} `)),
+    );
     expect(header).toMatch(/^ISSUER +CLIENT ID +REGISTERED +HOW +STATE +AUTH METHOD +GRANT +REDIRECT URI$/);
     expect(dynamic).toMatch(/by itself +in use +none +authorization_code +http/);
     for (const part of [issuer, 'by-hand', 'entered', redirectUri]) expect(entered).toContain(part);
@@ -88,7 +107,7 @@ describe('the list of clients', () => {
     const refused = await home.keyturn(['register', issuer, '--remove']);
     expect(refused).toMatchObject({ code: 7, stdout: '' });
     expect(refused.stderr).toContain('reason: locked');
-    expect(await listed(home)).toHaveLength(1);
+    expect(await listed(home, issuer)).toHaveLength(1);
   });
 
   it('keyturn register refuses flags that don’t go together, before it asks the person', async () => {
@@ -112,54 +131,53 @@ describe('the list of clients', () => {
 
 describe('a removed client', () => {
   it('a removed client is gone with its secret, and the audit log says so', async () => {
-    const home = newHome();
-    await startBroker(home);
-    await enter(home, byHand);
-    expect(await home.ok(['register', issuer, '--remove'])).toBe('');
-    expect(await listed(home)).toEqual([]);
+    const { home } = shared;
+    const left = 'https://left.example';
+    await enter(home, { ...byHand, issuer: left });
+    expect(await home.ok(['register', left, '--remove'])).toBe('');
+    expect(await listed(home, left)).toEqual([]);
     const { rows } = await askBroker(home, 'audit.tail', { count: 20 });
-    expect(rows.filter(({ event }) => event === 'registration')).toMatchObject([
-      { event: 'registration', outcome: 'entered', issuer },
-      { event: 'registration', outcome: 'removed', issuer },
+    expect(rows.filter((row) => row.event === 'registration' && row.issuer === left)).toMatchObject([
+      { event: 'registration', outcome: 'entered', issuer: left },
+      { event: 'registration', outcome: 'removed', issuer: left },
     ]);
     for (const more of [[], ['--client-id', 'by-hand']]) {
-      const again = await home.keyturn(['register', issuer, '--remove', ...more]);
+      const again = await home.keyturn(['register', left, '--remove', ...more]);
       expect(again).toMatchObject({ code: 2, stdout: '' });
       expect(again.stderr).toMatch(/hint: `keyturn register --list`[^]*reason: not_found/);
     }
   });
 
   it('a client is kept while a grant is refreshed with it, and the refusal names the grant; the next sign-in has another client', async () => {
-    const { home, world, resource } = await homeInWorld();
-    const own = world.authorizationServer.issuer;
-    await startBroker(home);
-    await signIn(home, resource);
-    const [{ clientId } = { clientId: '' }] = await listed(home);
-    const [grant] = await grantsOf(home);
+    const { home, authorizationServer, url } = await open();
+    const own = authorizationServer.issuer;
+    await signIn(home, url);
+    const [{ clientId } = { clientId: '' }] = await listed(home, own);
+    const grant = await grantAt(home, url);
     const remove = ['register', own, '--remove', `--client-id=${clientId}`];
     const refused = await home.keyturn(remove);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain(`still needed by: "${resource}"`);
+    expect(refused.stderr).toContain(`still needed by: "${url}"`);
     expect(refused.stderr).toContain(`keyturn revoke ${grant?.id}`);
     expect(refused.stderr).toContain('reason: conflict');
-    expect(await listed(home)).toHaveLength(1);
+    expect(await listed(home, own)).toHaveLength(1);
     // Without an id it is the one that was entered, and there is none.
     expect((await home.keyturn(['register', own, '--remove'])).stderr).toContain('No client was entered');
 
-    await askBroker(home, 'grant.revoke', { resource });
+    await askBroker(home, 'grant.revoke', { resource: url });
     await home.ok(remove);
-    expect(await listed(home)).toEqual([]);
-    await signIn(home, resource);
-    const [next] = await listed(home);
+    expect(await listed(home, own)).toEqual([]);
+    await signIn(home, url);
+    const [next] = await listed(home, own);
     expect(next?.clientId).not.toBe(clientId);
   });
 
   it('a client is kept while its issuer has still to be told of an ended grant, since no other client may tell it', async () => {
-    const { home, url, authorizationServer } = await homeInBentWorld();
-    await startBroker(home);
+    const { home, url, authorizationServer } = await open();
+    const own = authorizationServer.issuer;
     await signIn(home, url);
-    const [{ clientId } = { clientId: '' }] = await listed(home);
-    const remove = ['register', authorizationServer.issuer, '--remove', `--client-id=${clientId}`];
+    const [{ clientId } = { clientId: '' }] = await listed(home, own);
+    const remove = ['register', own, '--remove', `--client-id=${clientId}`];
     const back = authorizationServer.server.on('*', '*', 'destroy');
     await askBroker(home, 'grant.revoke', { resource: url });
     const refused = await home.keyturn(remove);
@@ -170,14 +188,14 @@ describe('a removed client', () => {
     back();
     expect(await home.ok(['revoke', url])).toContain('confirmed by the issuer');
     await home.ok(remove);
-    expect(await listed(home)).toEqual([]);
+    expect(await listed(home, own)).toEqual([]);
   });
 });
 
 describe('a client that takes the place of another', () => {
   /** A grant of a client that was entered by hand, with this secret. */
   async function enteredHome() {
-    const there = await homeInBentWorld();
+    const there = await open();
     const { home, authorizationServer, url } = there;
     const client = { clientId: 'by-hand', authMethod: 'client_secret_basic' } as const;
     const entering = (clientId: string, stdin: string) =>
@@ -187,7 +205,6 @@ describe('a client that takes the place of another', () => {
           stdin,
         },
       );
-    await startBroker(home);
     const redirectUri = await enter(home, { ...byHand, issuer: authorizationServer.issuer });
     authorizationServer.addClient({ ...client, secret, redirectUris: [redirectUri] });
     await allow(home, 'cli', url);
@@ -198,13 +215,14 @@ describe('a client that takes the place of another', () => {
       home.keyturn(['token', url, '--status', '401', '--rejected-stdin', '--no-interaction'], {
         stdin: token,
       });
-    const ids = async (): Promise<string[]> => (await listed(home)).map(({ clientId }) => clientId);
+    const ids = async (): Promise<string[]> =>
+      (await listed(home, authorizationServer.issuer)).map(({ clientId }) => clientId);
     return { ...there, client, entering, redirectUri, refreshed, ids };
   }
 
   it('a client that takes the place of another is refused while a grant needs that one, and entered once none does', async () => {
     const { home, entering, refreshed, ids, url } = await enteredHome();
-    const [grant] = await grantsOf(home);
+    const grant = await grantAt(home, url);
     const refused = await entering('another', 'another-secret-of-mine');
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain(`The client "by-hand" at`);
