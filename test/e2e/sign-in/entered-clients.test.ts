@@ -1,17 +1,27 @@
 /** Clients that the owner entered by hand: with a secret, a key, and for machines without a person. */
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { homeInBentWorld, programInBentWorld } from '../../support/bent/home.ts';
-import { filesBelow, newHome, type TestHome } from '../../support/home.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { homeInBentWorld, openSharedHome, programInBentWorld } from '../../support/bent/home.ts';
+import type { BentHomeOptions, SharedHome } from '../../support/bent/home.ts';
+import { filesBelow, type TestHome } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { allow, enter, signIn } from '../../support/homes/owner-acts.ts';
 import { freeRedirect } from '../../support/servers/port.ts';
 
+/** One broker for all clients: each test has servers, or an issuer, of its own. */
+let shared: SharedHome;
+beforeAll(async () => {
+  shared = await openSharedHome();
+});
+afterAll(() => shared.close());
+
+const open = (options: BentHomeOptions = {}) => homeInBentWorld({ shared, ...options });
+const openProgram = () => programInBentWorld({ shared });
+
 /** A file in the home's folder, 0600. */
 function fileIn(home: TestHome, name: string, text: string): string {
-  mkdirSync(home.folder, { recursive: true, mode: 0o700 });
   const file = path.join(home.folder, name);
   writeFileSync(file, text, { mode: 0o600 });
   return file;
@@ -38,7 +48,7 @@ describe('register', () => {
   it.each(['client_secret_basic', 'client_secret_post'] as const)(
     'keyturn register enters a client that authenticates by %s, and keeps its secret out of sight',
     async (authMethod) => {
-      const { home, authorizationServer, url } = await homeInBentWorld();
+      const { home, authorizationServer, url } = await open();
       const redirectUri = await freeRedirect();
       const { clientId } = authorizationServer.addClient({ authMethod, secret, redirectUris: [redirectUri] });
       const printed = await home.ok(
@@ -66,7 +76,7 @@ describe('register', () => {
   );
 
   it('keyturn register sends a secret as the server offers it if --auth-method is left out', async () => {
-    const { home, authorizationServer, url } = await homeInBentWorld({
+    const { home, authorizationServer, url } = await open({
       authorization: { authMethods: ['client_secret_post'] },
     });
     const redirectUri = await freeRedirect();
@@ -80,7 +90,7 @@ describe('register', () => {
   });
 
   it('keyturn register enters a client with a private key, which signs each token request and stays in the vault', async () => {
-    const { home, authorizationServer, url } = await homeInBentWorld();
+    const { home, authorizationServer, url } = await open();
     const { pem, jwk } = newKey();
     const redirectUri = await freeRedirect();
     const client = {
@@ -138,7 +148,7 @@ describe('register', () => {
   ];
 
   it('keyturn register refuses what is incomplete or contradicts itself, and points to its help', async () => {
-    const home = newHome();
+    const { home } = shared;
     for (const [what, ...args] of contradictions) {
       const run = await home.keyturn(['register', 'https://login.example', ...args]);
       expect(run, what).toMatchObject({ code: 2, stdout: '' });
@@ -147,7 +157,7 @@ describe('register', () => {
   });
 
   it('keyturn register says which client it takes the place of', async () => {
-    const home = newHome();
+    const { home } = shared;
     const entered = (clientId: string) =>
       home.keyturn(['register', 'https://login.example', '--client-id', clientId]);
     expect(await entered('one')).toMatchObject({
@@ -165,7 +175,7 @@ describe('register', () => {
   });
 
   it('keyturn register refuses a key that can’t sign at once, and repeats nothing of it', async () => {
-    const home = newHome();
+    const { home } = shared;
     const file = fileIn(home, 'client.pem', 'not a key at all');
     const args = ['register', 'https://login.example', '--client-id', 'a', '--private-key', file];
     const run = await home.keyturn(args);
@@ -186,7 +196,7 @@ describe('register', () => {
 
 describe('a client that needs no person', () => {
   it('a client that needs no person gets tokens by its own secret, again when one is refused, and opens no browser', async () => {
-    const { home, program, authorizationServer, url } = await programInBentWorld();
+    const { home, program, authorizationServer, url } = await openProgram();
     const { issuer } = authorizationServer;
     authorizationServer.addClient({
       clientId: 'bot',
@@ -209,7 +219,7 @@ describe('a client that needs no person', () => {
   });
 
   it('a client that needs no person needs a permission like any other', async () => {
-    const { home, authorizationServer, url } = await homeInBentWorld();
+    const { home, authorizationServer, url } = await open();
     authorizationServer.addClient({ clientId: 'bot', authMethod: 'client_secret_basic', secret: 'hush' });
     const args = ['register', authorizationServer.issuer, '--client-id', 'bot', '--client-secret-stdin'];
     await home.ok([...args, '--grant', 'client_credentials'], { stdin: 'hush' });
@@ -218,7 +228,7 @@ describe('a client that needs no person', () => {
   });
 
   it('a client that needs no person gets tokens by an identity assertion, from an ID token read from its file at each use', async () => {
-    const { home, world, program, authorizationServer, url } = await programInBentWorld();
+    const { home, world, program, authorizationServer, url } = await openProgram();
     const provider = await world.openAuthorizationServer();
     authorizationServer.settings.identityProviders = [provider];
     authorizationServer.addClient({ clientId: 'desk', authMethod: 'client_secret_post', secret: 'hush' });
@@ -262,7 +272,7 @@ describe('a client that needs no person', () => {
   });
 
   it('a client that needs no person gets tokens of two servers by one sign-in of the person at the company', async () => {
-    const { home, world, program, authorizationServer, url } = await programInBentWorld();
+    const { home, world, program, authorizationServer, url } = await openProgram();
     const provider = await world.openAuthorizationServer({ issuerPath: '/company', resourceRequired: false });
     const second = await world.openAuthorizationServer();
     const other = await world.openProtectedServer({ authorizationServers: [second] });
