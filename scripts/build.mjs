@@ -11,8 +11,10 @@ const root = path.join(import.meta.dirname, '..');
 const dist = path.join(root, 'dist');
 const compiler = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 
+/** Checks no types: `npm run check` does, of all projects. */
 function compile(project) {
-  execFileSync(process.execPath, [compiler, '-p', path.join(root, project)], { stdio: 'inherit' });
+  const args = ['-p', path.join(root, project), '--noCheck'];
+  execFileSync(process.execPath, [compiler, ...args], { stdio: 'inherit' });
 }
 
 /** The desktop host: electron/ and what it imports of src/, side by side as in the source tree. */
