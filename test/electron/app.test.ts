@@ -4,74 +4,292 @@
  */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { applicationMenu } from '../../electron/windows/application-menu.ts';
 import { callMessage } from '../../electron/bridge/messages.ts';
+import { throwAwayCertificates } from '../../src/serve/certificate.ts';
 import { windowOptions } from '../../electron/windows/windows.ts';
 import { app, double } from '../support/electron/electron-double.ts';
 import { homeInBentWorld } from '../support/bent/home.ts';
-import { homeInWorld, newHome, until } from '../support/home.ts';
+import { newHome, type TestHome, until } from '../support/home.ts';
+import {
+  type App,
+  ask,
+  askByPress,
+  iconShows,
+  onlyPage,
+  openApp,
+  openGroup,
+  startInDouble,
+  valueOf,
+} from './rig.ts';
 import { approve, cardPage, lookAt, withYes } from './command-card.ts';
-import { ask, askByPress, iconShows, onlyPage, openApp, startInDouble, valueOf } from './rig.ts';
+import { openWorld, type TestWorld } from '../support/world.ts';
 import { listenBeside, screenSession } from '../support/processes/screen-saver.ts';
 
-describe('a command that widens something, or waits for a sign-in', () => {
-  it('is carried out after a press on its card, and after a "no" isn’t', async () => {
-    const home = newHome();
-    const resource = 'https://notes.example/mcp';
-    const page = await onlyPage(await openApp(home));
-    const permissions = async () => valueOf(await ask(page, 'client.list', {})).clients[0]?.permissions;
-    const allowing = home.start(['allow', 'cli', resource, '--scope', 'notes:read']);
-    const card = await cardPage('A command wants to give the keyturn command access to notes.example/mcp');
-    expect(valueOf(await ask(card.page, 'interaction.list', {})).interactions).toMatchObject([
-      {
-        id: card.id,
-        kind: 'command',
-        command: 'allow',
-        client: 'cli',
-        resource,
-        asker: { pid: allowing.pid },
-      },
-    ]);
-    // A script of the page, with the card on the screen and nothing pressed.
-    const byScript = await ask(card.page, 'interaction.answer', { id: card.id, answer: 'yes' });
-    expect(byScript).toMatchObject({ refusal: { reason: 'not_permitted' } });
-    expect(await permissions()).toEqual([]);
-    expect(await approve(card)).toEqual({ ok: true, value: {} });
-    expect(await allowing.ended).toMatchObject({ code: 0, stdout: '' });
-    expect(await permissions()).toMatchObject([{ resource, scope: 'notes:read', decision: 'allow' }]);
-    const widening = home.start(['allow', 'cli', resource]);
-    const second = await cardPage('A command wants to', card.id);
-    valueOf(await ask(second.page, 'interaction.answer', { id: second.id, answer: 'no' }));
-    const refused = await widening.ended;
-    expect(refused).toMatchObject({ code: 4, stdout: '' });
-    expect(refused.stderr).toContain('reason: consent_denied');
-    expect(await permissions()).toMatchObject([{ scope: 'notes:read' }]);
+describe('one app', () => {
+  const group = openGroup();
+  let desk: { readonly home: TestHome; readonly opened: App; readonly page: Page };
+
+  beforeAll(async () => {
+    const home = group.newHome({ env: { XDG_CONFIG_HOME: undefined } });
+    const opened = await openApp(home, [], group.atEnd);
+    desk = { home, opened, page: await onlyPage(opened) };
   });
 
-  it('is not widened from the page without a press, where the list shows less than it is held to', async () => {
-    const home = newHome();
-    // Nobody answers there: the permission stays held to the scopes of a first token.
-    const resource = 'https://127.0.0.1:1/mcp';
-    const page = await onlyPage(await openApp(home));
-    const asking = home.start(['token', resource]);
-    expect(await approve(await cardPage('The keyturn command wants access'))).toEqual({
-      ok: true,
-      value: {},
+  /** Each test has a server of its own. */
+  async function permissionsAt(resource: string) {
+    const [command] = valueOf(await ask(desk.page, 'client.list', {})).clients;
+    return command?.permissions.filter((permission) => permission.resource === resource) ?? [];
+  }
+
+  describe('the walls of the host', () => {
+    it('asks Electron for every wall there is, before the first page', async () => {
+      expect(double).toMatchObject({ isSandboxed: true, errors: [] });
+      expect(double.schemes).toEqual([
+        { scheme: 'keyturn-app', privileges: { standard: true, secure: true } },
+      ]);
+      expect(windowOptions('p', { width: 400, height: 400 }).webPreferences).toMatchObject({
+        sandbox: true,
+        contextIsolation: true,
+        nodeIntegration: false,
+        nodeIntegrationInWorker: false,
+        nodeIntegrationInSubFrames: false,
+        webSecurity: true,
+        webviewTag: false,
+        devTools: false,
+      });
+      expect(double.windows[0]?.options).toMatchObject({ show: false, backgroundColor: '#f4f5f7' });
+      // Whatever a page asks the browser for.
+      const answers: boolean[] = [];
+      const ofNobody = [null, 'media', (answer: boolean) => void answers.push(answer)] as unknown;
+      double.permissionRequest?.(...(ofNobody as Parameters<NonNullable<typeof double.permissionRequest>>));
+      expect(answers).toEqual([false]);
+      expect((double.permissionCheck as () => boolean)()).toBe(false);
+      expect((double.devicePermission as () => boolean)()).toBe(false);
+      const stopped: string[] = [];
+      double.session.emit('will-download', { preventDefault: () => stopped.push('download') });
+      double.windows[0]?.webContents.emit('will-attach-webview', {
+        preventDefault: () => stopped.push('webview'),
+      });
+      double.windows[0]?.webContents.emit('will-redirect', {
+        preventDefault: () => stopped.push('redirect'),
+      });
+      expect(stopped).toEqual(['download', 'webview', 'redirect']);
+      const cancelled = [
+        'https://a.example/',
+        'file:///etc/passwd',
+        'devtools://x/',
+        'keyturn-app://main/index.html',
+      ].map((url) => {
+        let isCancelled: boolean | undefined;
+        double.beforeRequest?.({ url }, ({ cancel }) => (isCancelled = cancel));
+        return isCancelled;
+      });
+      expect(cancelled).toEqual([true, true, true, false]);
     });
-    await asking.ended;
-    const [held] = valueOf(await ask(page, 'client.list', {})).clients[0]?.permissions ?? [];
-    expect(held).toMatchObject({ resource, decision: 'allow' });
-    const { until: end = 0 } = held ?? {};
-    const anew = { client: 'cli', resource, decision: 'allow' as const, until: end - 60 };
-    expect(await ask(page, 'permission.set', anew)).toMatchObject({ refusal: { reason: 'not_permitted' } });
-    const denied = { ...anew, decision: 'deny' as const };
-    expect(await ask(page, 'permission.set', denied)).toMatchObject({ ok: true });
+
+    it('takes its own menu in place of Electron’s', () =>
+      expect(double.applicationMenu).toEqual(applicationMenu()));
+
+    it('shows when the network is gone, after the machine slept too', async () => {
+      const { opened } = desk;
+      await iconShows(opened, 'fine');
+      double.isOnline = false;
+      double.power.emit('resume');
+      await iconShows(opened, 'trouble');
+      double.isOnline = true;
+      double.power.emit('resume');
+      await iconShows(opened, 'fine');
+    });
+  });
+
+  describe('a command that widens something', () => {
+    it('is carried out after a press on its card, and after a "no" isn’t', async () => {
+      const { home } = desk;
+      const resource = 'https://notes.example/mcp';
+      const permissions = () => permissionsAt(resource);
+      const allowing = home.start(['allow', 'cli', resource, '--scope', 'notes:read']);
+      const card = await cardPage('A command wants to give the keyturn command access to notes.example/mcp');
+      expect(valueOf(await ask(card.page, 'interaction.list', {})).interactions).toMatchObject([
+        {
+          id: card.id,
+          kind: 'command',
+          command: 'allow',
+          client: 'cli',
+          resource,
+          asker: { pid: allowing.pid },
+        },
+      ]);
+      // A script of the page, with the card on the screen and nothing pressed.
+      const byScript = await ask(card.page, 'interaction.answer', { id: card.id, answer: 'yes' });
+      expect(byScript).toMatchObject({ refusal: { reason: 'not_permitted' } });
+      expect(await permissions()).toEqual([]);
+      expect(await approve(card)).toEqual({ ok: true, value: {} });
+      expect(await allowing.ended).toMatchObject({ code: 0, stdout: '' });
+      expect(await permissions()).toMatchObject([{ resource, scope: 'notes:read', decision: 'allow' }]);
+      const widening = home.start(['allow', 'cli', resource]);
+      const second = await cardPage('A command wants to');
+      valueOf(await ask(second.page, 'interaction.answer', { id: second.id, answer: 'no' }));
+      const refused = await widening.ended;
+      expect(refused).toMatchObject({ code: 4, stdout: '' });
+      expect(refused.stderr).toContain('reason: consent_denied');
+      expect(await permissions()).toMatchObject([{ scope: 'notes:read' }]);
+    });
+
+    it('is not widened from the page without a press, where the list shows less than it is held to', async () => {
+      // Nobody answers there: the permission stays held to the scopes of a first token.
+      const resource = 'https://127.0.0.1:1/mcp';
+      const { home, page } = desk;
+      const asking = home.start(['token', resource]);
+      expect(await approve(await cardPage('The keyturn command wants access'))).toEqual({
+        ok: true,
+        value: {},
+      });
+      await asking.ended;
+      const [held] = await permissionsAt(resource);
+      expect(held).toMatchObject({ resource, decision: 'allow' });
+      const { until: end = 0 } = held ?? {};
+      const anew = { client: 'cli', resource, decision: 'allow' as const, until: end - 60 };
+      expect(await ask(page, 'permission.set', anew)).toMatchObject({ refusal: { reason: 'not_permitted' } });
+      const denied = { ...anew, decision: 'deny' as const };
+      expect(await ask(page, 'permission.set', denied)).toMatchObject({ ok: true });
+    });
+  });
+
+  describe('the bridge', () => {
+    it('answers the top frame of our own windows, and nobody else', async () => {
+      const { page } = desk;
+      const refused = { ok: false, refusal: { reason: 'not_permitted' } };
+      await page.evaluate(`document.body.append(document.createElement('iframe'))`);
+      onTestFinished(() => page.evaluate(`document.querySelector('iframe').remove()`));
+      const frame = page.frames().find((other) => other !== page.mainFrame());
+      const inFrame = await frame?.evaluate(`window.electronInvoke('${callMessage}', ['status', {}])`);
+      expect(inFrame).toMatchObject(refused);
+
+      const call = double.handlers.get(callMessage);
+      const { webContents } = double.windows[0] ?? {};
+      const own = { url: 'keyturn-app://main/index.html', origin: 'keyturn-app://main', parent: null };
+      const from = (sender: object, senderFrame: object | null): unknown =>
+        call?.({ sender, senderFrame } as unknown as Parameters<typeof call>[0], 'status', {});
+      // Our own address in contents that aren't a window of ours; a frame that is gone; another page in our window.
+      expect(await from({ mainFrame: own }, own)).toMatchObject(refused);
+      expect(await from(webContents ?? {}, null)).toMatchObject(refused);
+      const elsewhere = { ...own, url: 'https://elsewhere.example/', origin: 'https://elsewhere.example' };
+      const sender = Object.defineProperty(webContents ?? {}, 'mainFrame', {
+        value: elsewhere,
+        configurable: true,
+      });
+      // Back to what it inherits, for the next test.
+      onTestFinished(() => void Reflect.deleteProperty(sender, 'mainFrame'));
+      expect(await from(sender, elsewhere)).toMatchObject(refused);
+    });
+
+    it('refuses channels that are not in the table, bad params, and what widens without a press', async () => {
+      const { page } = desk;
+      for (const channel of ['token.get', 'daemon.stop', '__proto__', 'vault.export']) {
+        expect(await ask(page, channel as 'status', {})).toMatchObject({
+          refusal: { reason: 'method_not_found' },
+        });
+      }
+      expect(await ask(page, 'audit.tail', { count: -1 })).toMatchObject({
+        refusal: { reason: 'invalid_request' },
+      });
+      // Names a program that the main process would run: not a window's to say, press or not.
+      const browser = { name: 'browser' as 'lockAfter', value: 'evil' };
+      expect(await ask(page, 'settings.set', browser)).toMatchObject({
+        refusal: { reason: 'invalid_request' },
+      });
+      const resource = 'https://files.example/mcp';
+      // Only the press is missing.
+      double.windows[0]?.focus();
+      await lookAt(page);
+      const widening = [
+        ask(page, 'permission.set', { client: 'cli', resource, decision: 'allow' }),
+        ask(page, 'override.set', { server: resource, name: 'no-resource', on: true }),
+        ask(page, 'registration.set', { issuer: 'https://login.example', clientId: 'x' }),
+        ask(page, 'vault.passphrase', { current: 'x', next: 'y' }),
+        ask(page, 'settings.set', { name: 'lockAfter', value: 60 }),
+        ask(page, 'proxy.add', { resource }),
+        ask(page, 'setup.apply', { look: 'look', entries: ['entry'] }),
+        ask(page, 'setup.undo', {}),
+        ask(page, 'proxy.copy', { proxy: 'notes' }),
+        ask(page, 'vault.unlock', {}),
+        ask(page, 'vault.passphrase', { current: 'a', next: 'b' }),
+        ask(page, 'login.start', { resource }),
+        ask(page, 'login.answer', { id: '12345678', isErrorPage: true }),
+      ];
+      for (const answer of await Promise.all(widening)) {
+        const refusal = { reason: 'not_permitted', message: expect.stringContaining('was pressed in this') };
+        expect(answer).toMatchObject({ refusal });
+      }
+      expect(await permissionsAt(resource)).toEqual([]);
+      const denied = await ask(page, 'permission.set', { client: 'cli', resource, decision: 'deny' });
+      expect(denied.ok).toBe(true);
+    });
+
+    it('keeps preferences, and exports the activity to the file that the person chose', async () => {
+      const { home, page } = desk;
+      expect(await ask(page, 'audit.export', { format: 'jsonl' })).toEqual({ ok: true, value: {} });
+      double.savePath = path.join(home.folder, 'activity.csv');
+      // Somebody else may read what stood there before.
+      writeFileSync(double.savePath, 'old', { mode: 0o644 });
+      await ask(page, 'permission.set', { client: 'cli', resource: 'https://a.example', decision: 'deny' });
+      const { rows } = valueOf(await ask(page, 'audit.export', { format: 'csv' }));
+      expect(rows).toBeGreaterThan(0);
+      expect(readFileSync(double.savePath, 'utf8')).toContain('https://a.example');
+      expect(statSync(double.savePath).mode & 0o777).toBe(0o600);
+      double.savePath = path.join(home.folder, 'nowhere', 'activity.csv');
+      expect(await ask(page, 'audit.export', { format: 'csv' })).toMatchObject({
+        refusal: { reason: 'file_unreadable' },
+      });
+      expect(valueOf(await ask(page, 'preferences.set', { isWelcomed: true }))).toMatchObject({
+        isWelcomed: true,
+      });
+      expect(valueOf(await ask(page, 'preferences.get', {}))).toMatchObject({
+        openAtLogin: false,
+        isWelcomed: true,
+      });
+    });
+  });
+
+  describe('an approval by a script of the page', () => {
+    it('does not count, whether the card was shown or not', async () => {
+      const { home, opened, page } = desk;
+      const resource = 'https://mail.example/mcp';
+      const asking = home.start(['token', resource]);
+      await iconShows(opened, 'waiting');
+      const [question] = valueOf(await ask(page, 'interaction.list', {})).interactions;
+      const id = question?.id ?? '';
+      const refused = { ok: false, refusal: { reason: 'not_permitted' } };
+      expect(await ask(page, 'interaction.answer', { id, answer: 'yes' })).toMatchObject(refused);
+      valueOf(await ask(page, 'card.shown', { ids: [id] }));
+      await lookAt(page);
+      expect(await ask(page, 'interaction.answer', { id, answer: 'yes' })).toMatchObject(refused);
+      valueOf(await ask(page, 'interaction.answer', { id, answer: 'later' }));
+      expect((await asking.ended).stdout).toBe('');
+    });
+  });
+});
+
+describe('a command that waits for a sign-in', () => {
+  const group = openGroup();
+  let worlds: readonly [TestWorld, TestWorld];
+  let desk: { readonly home: TestHome; readonly opened: App };
+
+  beforeAll(async () => {
+    const certificates = await throwAwayCertificates();
+    worlds = [await openWorld({ certificates }), await openWorld({ certificates })];
+    for (const world of worlds) group.atEnd(() => world.close());
+    const home = group.newHome({ world: worlds[0] });
+    desk = { home, opened: await openApp(home, ['--hidden'], group.atEnd) };
   });
 
   it('leaves its sign-in to a click, says so, and shows it on a card until it is over', async () => {
-    const { home, world, resource } = await homeInWorld();
-    const opened = await openApp(home, ['--hidden']);
+    const { home, opened } = desk;
+    const [world] = worlds;
+    const { resource } = world.protectedServer;
     expect(double.windows).toEqual([]);
     await withYes(home, ['allow', 'cli', resource]);
     const asking = home.start(['token', resource]);
@@ -86,12 +304,11 @@ describe('a command that widens something, or waits for a sign-in', () => {
     await until('the card is closed', () => double.windows.length === 0);
     await iconShows(opened, 'fine');
   });
-});
 
-describe('a sign-in that a command starts', () => {
-  it('opens its page after a yes to its card, and not before', async () => {
-    const { home, world, resource } = await homeInWorld();
-    await openApp(home, ['--hidden']);
+  it('opens the page of a sign-in that a command starts after a yes to its card, and not before', async () => {
+    const { home } = desk;
+    const [, world] = worlds;
+    const { resource } = world.protectedServer;
     const signingIn = home.start(['login', resource, '--account', 'work', '--json']);
     const card = await cardPage('A command wants to sign in to');
     expect(valueOf(await ask(card.page, 'interaction.list', {})).interactions).toMatchObject([
@@ -106,159 +323,7 @@ describe('a sign-in that a command starts', () => {
   });
 });
 
-describe('the bridge', () => {
-  it('answers the top frame of our own windows, and nobody else', async () => {
-    const page = await onlyPage(await openApp(newHome()));
-    const refused = { ok: false, refusal: { reason: 'not_permitted' } };
-    await page.evaluate(`document.body.append(document.createElement('iframe'))`);
-    const frame = page.frames().find((other) => other !== page.mainFrame());
-    const inFrame = await frame?.evaluate(`window.electronInvoke('${callMessage}', ['status', {}])`);
-    expect(inFrame).toMatchObject(refused);
-
-    const call = double.handlers.get(callMessage);
-    const { webContents } = double.windows[0] ?? {};
-    const own = { url: 'keyturn-app://main/index.html', origin: 'keyturn-app://main', parent: null };
-    const from = (sender: object, senderFrame: object | null): unknown =>
-      call?.({ sender, senderFrame } as unknown as Parameters<typeof call>[0], 'status', {});
-    // Our own address in contents that aren't a window of ours; a frame that is gone; another page in our window.
-    expect(await from({ mainFrame: own }, own)).toMatchObject(refused);
-    expect(await from(webContents ?? {}, null)).toMatchObject(refused);
-    const elsewhere = { ...own, url: 'https://elsewhere.example/', origin: 'https://elsewhere.example' };
-    const sender = Object.defineProperty(webContents ?? {}, 'mainFrame', { value: elsewhere });
-    expect(await from(sender, elsewhere)).toMatchObject(refused);
-  });
-
-  it('refuses channels that are not in the table, bad params, and what widens without a press', async () => {
-    const page = await onlyPage(await openApp(newHome()));
-    for (const channel of ['token.get', 'daemon.stop', '__proto__', 'vault.export']) {
-      expect(await ask(page, channel as 'status', {})).toMatchObject({
-        refusal: { reason: 'method_not_found' },
-      });
-    }
-    expect(await ask(page, 'audit.tail', { count: -1 })).toMatchObject({
-      refusal: { reason: 'invalid_request' },
-    });
-    // Names a program that the main process would run: not a window's to say, press or not.
-    const browser = { name: 'browser' as 'lockAfter', value: 'evil' };
-    expect(await ask(page, 'settings.set', browser)).toMatchObject({
-      refusal: { reason: 'invalid_request' },
-    });
-    const resource = 'https://notes.example/mcp';
-    // Only the press is missing.
-    double.windows[0]?.focus();
-    await lookAt(page);
-    const widening = [
-      ask(page, 'permission.set', { client: 'cli', resource, decision: 'allow' }),
-      ask(page, 'override.set', { server: resource, name: 'no-resource', on: true }),
-      ask(page, 'registration.set', { issuer: 'https://login.example', clientId: 'x' }),
-      ask(page, 'vault.passphrase', { current: 'x', next: 'y' }),
-      ask(page, 'settings.set', { name: 'lockAfter', value: 60 }),
-      ask(page, 'proxy.add', { resource }),
-      ask(page, 'setup.apply', { look: 'look', entries: ['entry'] }),
-      ask(page, 'setup.undo', {}),
-      ask(page, 'proxy.copy', { proxy: 'notes' }),
-      ask(page, 'vault.unlock', {}),
-      ask(page, 'vault.passphrase', { current: 'a', next: 'b' }),
-      ask(page, 'login.start', { resource }),
-      ask(page, 'login.answer', { id: '12345678', isErrorPage: true }),
-    ];
-    for (const answer of await Promise.all(widening)) {
-      const refusal = { reason: 'not_permitted', message: expect.stringContaining('was pressed in this') };
-      expect(answer).toMatchObject({ refusal });
-    }
-    expect(valueOf(await ask(page, 'client.list', {})).clients[0]?.permissions).toEqual([]);
-    const denied = await ask(page, 'permission.set', { client: 'cli', resource, decision: 'deny' });
-    expect(denied.ok).toBe(true);
-  });
-
-  it('keeps preferences, and exports the activity to the file that the person chose', async () => {
-    const home = newHome({ env: { XDG_CONFIG_HOME: undefined } });
-    const page = await onlyPage(await openApp(home));
-    expect(await ask(page, 'audit.export', { format: 'jsonl' })).toEqual({ ok: true, value: {} });
-    double.savePath = path.join(home.folder, 'activity.csv');
-    // Somebody else may read what stood there before.
-    writeFileSync(double.savePath, 'old', { mode: 0o644 });
-    await ask(page, 'permission.set', { client: 'cli', resource: 'https://a.example', decision: 'deny' });
-    const { rows } = valueOf(await ask(page, 'audit.export', { format: 'csv' }));
-    expect(rows).toBeGreaterThan(0);
-    expect(readFileSync(double.savePath, 'utf8')).toContain('https://a.example');
-    expect(statSync(double.savePath).mode & 0o777).toBe(0o600);
-    double.savePath = path.join(home.folder, 'nowhere', 'activity.csv');
-    expect(await ask(page, 'audit.export', { format: 'csv' })).toMatchObject({
-      refusal: { reason: 'file_unreadable' },
-    });
-    expect(valueOf(await ask(page, 'preferences.set', { isWelcomed: true }))).toMatchObject({
-      isWelcomed: true,
-    });
-    expect(valueOf(await ask(page, 'preferences.get', {}))).toMatchObject({
-      openAtLogin: false,
-      isWelcomed: true,
-    });
-  });
-});
-
-describe('an approval by a script of the page', () => {
-  it('does not count, whether the card was shown or not', async () => {
-    const { home, resource } = await homeInWorld();
-    const opened = await openApp(home);
-    const page = await onlyPage(opened);
-    const asking = home.start(['token', resource]);
-    await iconShows(opened, 'waiting');
-    const [question] = valueOf(await ask(page, 'interaction.list', {})).interactions;
-    const id = question?.id ?? '';
-    const refused = { ok: false, refusal: { reason: 'not_permitted' } };
-    expect(await ask(page, 'interaction.answer', { id, answer: 'yes' })).toMatchObject(refused);
-    valueOf(await ask(page, 'card.shown', { ids: [id] }));
-    await lookAt(page);
-    expect(await ask(page, 'interaction.answer', { id, answer: 'yes' })).toMatchObject(refused);
-    valueOf(await ask(page, 'interaction.answer', { id, answer: 'later' }));
-    expect((await asking.ended).stdout).toBe('');
-  });
-});
-
 describe('the host', () => {
-  it('asks Electron for every wall there is, before the first page', async () => {
-    await openApp(newHome());
-    expect(double).toMatchObject({ isSandboxed: true, errors: [] });
-    expect(double.schemes).toEqual([{ scheme: 'keyturn-app', privileges: { standard: true, secure: true } }]);
-    expect(windowOptions('p', { width: 400, height: 400 }).webPreferences).toMatchObject({
-      sandbox: true,
-      contextIsolation: true,
-      nodeIntegration: false,
-      nodeIntegrationInWorker: false,
-      nodeIntegrationInSubFrames: false,
-      webSecurity: true,
-      webviewTag: false,
-      devTools: false,
-    });
-    expect(double.windows[0]?.options).toMatchObject({ show: false, backgroundColor: '#f4f5f7' });
-    // Whatever a page asks the browser for.
-    const answers: boolean[] = [];
-    const ofNobody = [null, 'media', (answer: boolean) => void answers.push(answer)] as unknown;
-    double.permissionRequest?.(...(ofNobody as Parameters<NonNullable<typeof double.permissionRequest>>));
-    expect(answers).toEqual([false]);
-    expect((double.permissionCheck as () => boolean)()).toBe(false);
-    expect((double.devicePermission as () => boolean)()).toBe(false);
-    const stopped: string[] = [];
-    double.session.emit('will-download', { preventDefault: () => stopped.push('download') });
-    double.windows[0]?.webContents.emit('will-attach-webview', {
-      preventDefault: () => stopped.push('webview'),
-    });
-    double.windows[0]?.webContents.emit('will-redirect', { preventDefault: () => stopped.push('redirect') });
-    expect(stopped).toEqual(['download', 'webview', 'redirect']);
-    const cancelled = [
-      'https://a.example/',
-      'file:///etc/passwd',
-      'devtools://x/',
-      'keyturn-app://main/index.html',
-    ].map((url) => {
-      let isCancelled: boolean | undefined;
-      double.beforeRequest?.({ url }, ({ cancel }) => (isCancelled = cancel));
-      return isCancelled;
-    });
-    expect(cancelled).toEqual([true, true, true, false]);
-  });
-
   it('runs once a home: a second start shows the first one’s window', async () => {
     const home = newHome();
     await startInDouble(home, ['--hidden'], { isPrimary: false });
@@ -276,17 +341,6 @@ describe('the host', () => {
     app.emit('second-instance');
     await starting;
     await until('the window', () => double.windows[0]?.isVisible());
-  });
-
-  it('shows when the network is gone, after the machine slept too', async () => {
-    const opened = await openApp(newHome(), ['--hidden']);
-    await iconShows(opened, 'fine');
-    double.isOnline = false;
-    double.power.emit('resume');
-    await iconShows(opened, 'trouble');
-    double.isOnline = true;
-    double.power.emit('resume');
-    await iconShows(opened, 'fine');
   });
 
   it('locks with the screen, and before the machine sleeps, where the person wants that and only there', async () => {
@@ -375,33 +429,11 @@ describe('the host', () => {
     expect(readFileSync(path.join(home.paths.config, 'preferences.json'), 'utf8')).toBe('{ damaged');
   });
 
-  it('ends the broker in order where the icon can’t be made', async () => {
-    const home = newHome();
-    await startInDouble(home, [], { trayFails: true });
-    expect(double.exitCode).toBe(1);
-    expect(readFileSync(path.join(home.paths.state, 'daemon.log'), 'utf8')).toContain('stopped');
-  });
-
   it('asks a system that goes down to wait until it has ended', async () => {
     await startInDouble(newHome(), ['--hidden']);
     let isAsked = false;
     double.power.emit('shutdown', { preventDefault: () => (isAsked = true) });
     await double.ended.promise;
     expect(isAsked).toBe(true);
-  });
-
-  it('takes its own menu in place of Electron’s', async () => {
-    await startInDouble(newHome(), ['--hidden']);
-    expect(double.applicationMenu).toEqual(applicationMenu());
-  });
-
-  it.each([
-    { env: { KEYTURN_VAULT: 'nowhere' }, why: 'KEYTURN_VAULT has a bad value' },
-    { env: { NODE_DEBUG: 'http' }, why: 'NODE_DEBUG is set' },
-  ])('says that $why, and ends', async ({ env, why }) => {
-    const home = newHome({ env });
-    await startInDouble(home);
-    expect(double.exitCode).toBe(1);
-    expect(double.errors.join(' ')).toContain(why);
   });
 });

@@ -7,9 +7,8 @@
 import path from 'node:path';
 import type * as Electron from 'electron';
 import { _electron, type ElectronApplication } from 'playwright-core';
-import { onTestFinished } from 'vitest';
 import { type TestHome, until } from '../support/home.ts';
-import type { App, Tray } from './rig.ts';
+import type { App, AtEnd, Tray } from './rig.ts';
 
 const main = path.join(import.meta.dirname, '..', '..', 'dist', 'app', 'electron', 'main.js');
 
@@ -17,10 +16,11 @@ export async function openBinary(
   executablePath: string,
   home: TestHome,
   args: readonly string[],
+  atEnd: AtEnd,
 ): Promise<App> {
   const launched = await _electron.launch({ executablePath, args: [main, ...args], env: environment(home) });
   const gone = new Promise<void>((resolve) => launched.once('close', () => resolve()));
-  onTestFinished(() => launched.close());
+  atEnd(() => launched.close());
   await launched.evaluate(recordTray);
   const look = (): Promise<Seen> => launched.evaluate(readRecord);
   // The app shows all of it anew at every look, and it looks when its daemon has started.

@@ -1,20 +1,19 @@
-/** The card of what a command asks, over the double of Electron: opened by its notification, and answered by a press. */
+/**
+ * The card of what a command asks: opened by its notification, and answered by a press.
+ *
+ * Invariant: over the double of Electron only. A card that was looked at before is no answer, though it may still be going.
+ */
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { double } from '../support/electron/electron-double.ts';
 import { type TestHome, until } from '../support/home.ts';
 import { askByPress } from './rig.ts';
 
-/** Milliseconds: a little more than a window or a card has to be in front. It runs on the clock that the app reads. */
-const aLook = 600;
-
-/** As long as it takes until a press in this window counts. */
-export async function lookAt(page: Page): Promise<void> {
-  await page.evaluate((wait) => new Promise((done) => setTimeout(done, wait)), aLook);
-}
+/** The last question that was looked at: its card may still be going. */
+let earlier = '';
 
 /** The card window's page at this question, once somebody clicked its notification. */
-export async function cardPage(kind: string, earlier = ''): Promise<{ page: Page; id: string }> {
+export async function cardPage(kind: string): Promise<{ page: Page; id: string }> {
   const notification = await until(`a notification of ${kind}`, () =>
     double.notifications.find(({ options }) => options.body?.includes(kind)),
   );
@@ -24,9 +23,12 @@ export async function cardPage(kind: string, earlier = ''): Promise<{ page: Page
     // It is shown once its page is there, and looked at from then on.
     const inFront = double.windows.filter((window) => window.isFocused());
     const pages = await Promise.all(inFront.map(({ webContents }) => webContents.page));
-    return pages.find((open) => /#card\/./.test(open.url()) && !open.url().endsWith(`/${earlier}`));
+    return pages.find(
+      (open) => /#card\/./.test(open.url()) && (earlier === '' || !open.url().endsWith(`/${earlier}`)),
+    );
   });
   const [, id = ''] = page.url().split('#card/');
+  earlier = id;
   return { page, id };
 }
 
@@ -43,4 +45,12 @@ export async function withYes(home: TestHome, args: readonly string[]): Promise<
   const command = home.start(args);
   expect(await approve(await cardPage('A command wants to'))).toEqual({ ok: true, value: {} });
   expect(await command.ended).toMatchObject({ code: 0, stdout: '' });
+}
+
+/** Milliseconds: a little more than a window has to be in front. It runs on the clock that the app reads. */
+const aLook = 600;
+
+/** As long as it takes until a press in this window counts. */
+export async function lookAt(page: Page): Promise<void> {
+  await page.evaluate((wait) => new Promise((done) => setTimeout(done, wait)), aLook);
 }

@@ -7,13 +7,13 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
-import { onTestFinished } from 'vitest';
+import { afterAll, afterEach, onTestFinished } from 'vitest';
 import type { ChannelName, Envelope, ParamsOn, ResultOn } from '../../electron/bridge/channels.ts';
 import { speak } from '../../electron/base/words.ts';
 import { startDesktop } from '../../electron/desktop.ts';
 import type { DesktopOptions } from '../../electron/desktop.ts';
 import { app, double } from '../support/electron/electron-double.ts';
-import { type TestHome, until } from '../support/home.ts';
+import { type HomeOptions, TestHome, until } from '../support/home.ts';
 import { openBinary } from './binary.ts';
 
 /** The real Electron, if the run has one. */
@@ -44,13 +44,52 @@ export interface Tray {
   readonly rows: readonly string[];
 }
 
+/** Takes what ends something: with the test, or with a group of tests that share it. */
+export type AtEnd = (end: () => void | Promise<void>) => void;
+
+/** Tests that share a home and its app. There is one double: no other app may run until they are over. */
+export interface Group {
+  /** What was started last ends first. */
+  readonly atEnd: AtEnd;
+  /** Each test of the group that fails tells what its commands said. */
+  newHome(options: HomeOptions): TestHome;
+}
+
+/** Called in the `describe` of those tests. */
+export function openGroup(): Group {
+  const ends: Parameters<AtEnd>[0][] = [];
+  const homes: TestHome[] = [];
+  afterEach(({ task }) => {
+    if (task.result?.state === 'fail') throw new Error(homes.map(({ story }) => story).join('\n'));
+  });
+  afterAll(async () => {
+    const failures: unknown[] = [];
+    for (const end of ends.toReversed())
+      await Promise.try(end).catch((error: unknown) => failures.push(error));
+    if (failures.length > 0) throw failures[0];
+  });
+  return {
+    atEnd: (end) => void ends.push(end),
+    newHome(options) {
+      const home = new TestHome(options);
+      homes.push(home);
+      ends.push(() => home.close());
+      return home;
+    },
+  };
+}
+
 /**
- * Starts the app on this home; it ends with the test. Where the app asks at its start about the settings that the
- * home is made with, the person says yes.
+ * Starts the app on this home; it ends with the test, unless told otherwise. Where the app asks at its start about the
+ * settings that the home is made with, the person says yes.
  */
-export async function openApp(home: TestHome, args: readonly string[] = []): Promise<App> {
+export async function openApp(
+  home: TestHome,
+  args: readonly string[] = [],
+  atEnd: AtEnd = onTestFinished,
+): Promise<App> {
   const isAsked = asksAtStart(home);
-  const opened = await startApp(home, args);
+  const opened = await startApp(home, args, atEnd);
   if (isAsked) await confirmSettings(opened);
   return opened;
 }
@@ -74,9 +113,9 @@ export async function confirmSettings(opened: App): Promise<void> {
   await until('the card goes', () => card.isClosed() || card.url() !== here);
 }
 
-async function startApp(home: TestHome, args: readonly string[]): Promise<App> {
-  if (binary !== undefined) return openBinary(binary, home, args);
-  await startInDouble(home, args);
+async function startApp(home: TestHome, args: readonly string[], atEnd: AtEnd): Promise<App> {
+  if (binary !== undefined) return openBinary(binary, home, args, atEnd);
+  await startInDouble(home, args, {}, {}, atEnd);
   if (double.errors.length > 0) throw new Error(`the app did not start: ${double.errors.join(' ')}`);
   return overDouble;
 }
@@ -93,18 +132,19 @@ export async function iconShows(opened: App, state: string): Promise<void> {
   await until(`the icon shows ${state}`, async () => (await opened.tray()).picture.startsWith(state));
 }
 
-/** Starts the main process over the double. Ends with the test. */
+/** Starts the main process over the double. Ends with the test, unless told otherwise. */
 export async function startInDouble(
   home: TestHome,
   args: readonly string[] = [],
   set: Partial<typeof double> = {},
   clock: Pick<DesktopOptions, 'after'> = {},
+  atEnd: AtEnd = onTestFinished,
 ): Promise<void> {
   double.reset();
   Object.assign(double, set);
   // For the next file of the process; runs after the app has ended.
-  onTestFinished(() => speak({ language: 'en', locale: 'en' }));
-  onTestFinished(async () => {
+  atEnd(() => speak({ language: 'en', locale: 'en' }));
+  atEnd(async () => {
     if (double.exitCode === undefined && double.isPrimary) await overDouble.quit();
   });
   await startDesktop({ args, env: home.env, ...clock });

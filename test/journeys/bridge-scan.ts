@@ -16,22 +16,31 @@ import { keychainVault } from '../../src/vault/keychain/keychain.ts';
 import { double } from '../support/electron/electron-double.ts';
 import type { TestHome } from '../support/home.ts';
 import { learnKeys } from '../support/secret-scan.ts';
-import { type Finding, keepSecret, secretsIn, secretsKnown, told } from '../support/secrets.ts';
+import { type Finding, keepSecret, secretsIn, secretsKnown, told as toldOf } from '../support/secrets.ts';
 
 const typed: ReadonlySet<Finding['kind']> = new Set(['passphrase', 'client secret', 'private key', 'code']);
 
-/** Throws, with every kind, where a secret crossed. Answers how many secrets were looked for. */
-export async function scanBridge(home: TestHome): Promise<number> {
+/** What crossed the bridge of one app, and the addresses that its pages asked for. */
+type Crossed = Pick<typeof double, 'told' | 'asked' | 'leaked'>;
+
+/** The lists of the app that runs: they grow until it ends, and the double begins others with the next start. */
+export function crossedOf({ told, asked, leaked }: Crossed = double): Crossed {
+  return { told, asked, leaked };
+}
+
+/** Throws, with every kind, where a secret crossed in one of these apps. Answers how many secrets were looked for. */
+export async function scanBridge(home: TestHome, apps: readonly Crossed[]): Promise<number> {
   learnKeys(home.paths.config);
   if (home.env['KEYTURN_VAULT'] === 'keychain') await learnVault(home);
   const findings = [
-    ...secretsIn('what the windows were told', JSON.stringify(double.told)),
-    ...secretsIn('what the windows asked', JSON.stringify(double.asked)).filter(
+    ...secretsIn('what the windows were told', JSON.stringify(apps.map(({ told }) => told))),
+    ...secretsIn('what the windows asked', JSON.stringify(apps.map(({ asked }) => asked))).filter(
       ({ kind }) => !typed.has(kind),
     ),
   ];
-  if (findings.length > 0) throw new Error(`secrets crossed the bridge:\n${told(findings)}`);
-  if (double.leaked.length > 0) throw new Error(`a page asked for ${double.leaked.join(', ')}`);
+  if (findings.length > 0) throw new Error(`secrets crossed the bridge:\n${toldOf(findings)}`);
+  const leaked = apps.flatMap((app) => app.leaked);
+  if (leaked.length > 0) throw new Error(`a page asked for ${leaked.join(', ')}`);
   return secretsKnown();
 }
 

@@ -1,6 +1,6 @@
 /** The broker behind the app: locked and unlocked, quit in the middle, taken over from another one. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type App, confirmSettings, iconShows, openApp } from '../electron/rig.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type App, confirmSettings, iconShows } from '../electron/rig.ts';
 import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
@@ -14,9 +14,10 @@ import {
   openMain,
   type Place,
   programOf,
+  sharedSeat,
   sitDown,
   tab,
-  usedSeat,
+  usedDesk,
 } from './person.ts';
 
 let world: TestWorld;
@@ -29,11 +30,15 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-describe('the vault', () => {
+describe('a desk where an app has its token', () => {
+  const desk = sharedSeat((group) => usedDesk(place.caFile, group, { editor: place }));
+
   it('the vault is locked from the menu and from the window, and opened again from either: until then no token', async () => {
-    const { seat, program } = await usedSeat(place);
+    const seat = desk.current();
     const { app } = seat;
     const { resource } = place;
+    const program = await programOf(seat, 'editor');
+    await iconShows(app, names.icon.fine);
     const main = await openMain(seat, 'settings');
     await button(main, names.settings.security).click();
     // Where it is locked every view says so, with a button of its own.
@@ -56,6 +61,64 @@ describe('the vault', () => {
     expect(seat.tabs()).toEqual([]);
   });
 
+  const byMenu = (app: App): Promise<void> => app.choose(names.menu.quit);
+  const bySignals = async (app: App): Promise<void> => {
+    for (const name of ['SIGTERM', 'SIGTERM', 'SIGINT', 'SIGHUP', 'SIGTERM'] as const) await app.signal(name);
+  };
+
+  it.each([
+    ['from the menu', byMenu],
+    ['by one signal after another', bySignals],
+  ])(
+    'quitting %s waits for a rotation that is under way, so that the next start needs no sign-in',
+    async (_how, quit) => {
+      const seat = desk.current();
+      const { app } = seat;
+      const { resource } = place;
+      const program = await programOf(seat, 'editor');
+      const { access_token: token } = await program.getToken({ resource });
+      const before = world.counts().authorizationServer.refreshes;
+      const held = world.holdTokenRequests();
+      onTestFinished(() => held.release());
+      await program.rejectToken({ access_token: token, status: 401 });
+      const refreshing = program.getToken({ resource });
+      await held.arrived;
+      let isGone = false;
+      const gone = app.gone().then(() => (isGone = true));
+      await quit(app);
+      // As long as a process takes: time enough to go, if anything let it.
+      await seat.home.keyturn(['completion', 'bash']);
+      expect(isGone).toBe(false);
+      held.release();
+      await gone;
+      const rotated = await refreshing;
+      expect((await verdictOn(world, rotated.access_token)).status).toBe(200);
+      expect(world.counts().authorizationServer).toMatchObject({ refreshes: before + 1, refreshReuses: 0 });
+
+      const next = await desk.sitDownAgain();
+      const again = await programOf(next, 'editor');
+      const { access_token: fresh } = await again.getToken({ resource });
+      expect((await verdictOn(world, fresh)).status).toBe(200);
+      expect(world.counts().authorizationServer).toMatchObject({ refreshes: before + 2, refreshReuses: 0 });
+      expect(next.tabs()).toEqual([]);
+    },
+  );
+
+  it('a question of a headless broker that the app did not answer by its end is asked again at the next start', async () => {
+    const seat = desk.current();
+    const program = await programOf(seat, 'editor');
+    const asking = asks(program, { resource: place.resource, scope: 'notes:read notes:write' });
+    await openCard(seat, names.notice.asking);
+    await seat.app.quit();
+    const next = await desk.sitDownAgain();
+    await answerCard(await openCard(next, names.notice.asking), names.card.later);
+    await expect(asking).rejects.toMatchObject({
+      reason: expect.stringMatching(/^(consent_required|scope_insufficient)$/),
+    });
+  });
+});
+
+describe('a sealed file', () => {
   it('the passphrase of a sealed file is chosen and typed in the window, and shown nowhere again', async () => {
     const passphrase = 'correct horse battery staple';
     const seat = await sitDown(newDesk(world.caFile, { env: { KEYTURN_VAULT: 'sealed-file' } }));
@@ -85,48 +148,6 @@ describe('the vault', () => {
   });
 });
 
-describe('quitting', () => {
-  const byMenu = (app: App): Promise<void> => app.choose(names.menu.quit);
-  const bySignals = async (app: App): Promise<void> => {
-    for (const name of ['SIGTERM', 'SIGTERM', 'SIGINT', 'SIGHUP', 'SIGTERM'] as const) await app.signal(name);
-  };
-
-  it.each([
-    ['from the menu', byMenu],
-    ['by one signal after another', bySignals],
-  ])(
-    'quitting %s waits for a rotation that is under way, so that the next start needs no sign-in',
-    async (_how, quit) => {
-      const { seat, program, token } = await usedSeat(place);
-      const { app } = seat;
-      const { resource } = place;
-      const before = world.counts().authorizationServer.refreshes;
-      const held = world.holdTokenRequests();
-      await program.rejectToken({ access_token: token, status: 401 });
-      const refreshing = program.getToken({ resource });
-      await held.arrived;
-      let isGone = false;
-      const gone = app.gone().then(() => (isGone = true));
-      await quit(app);
-      // As long as a process takes: time enough to go, if anything let it.
-      await seat.home.keyturn(['completion', 'bash']);
-      expect(isGone).toBe(false);
-      held.release();
-      await gone;
-      const rotated = await refreshing;
-      expect((await verdictOn(world, rotated.access_token)).status).toBe(200);
-      expect(world.counts().authorizationServer).toMatchObject({ refreshes: before + 1, refreshReuses: 0 });
-
-      const next = await sitDown(seat);
-      const again = await programOf(next, 'editor');
-      const { access_token: fresh } = await again.getToken({ resource });
-      expect((await verdictOn(world, fresh)).status).toBe(200);
-      expect(world.counts().authorizationServer).toMatchObject({ refreshes: before + 2, refreshReuses: 0 });
-      expect(next.tabs()).toEqual([]);
-    },
-  );
-});
-
 describe('a headless broker', () => {
   it('a headless broker hands its question to the app: the program waits on and gets its token', async () => {
     const desk = newDesk(world.caFile);
@@ -134,7 +155,7 @@ describe('a headless broker', () => {
     await headless.says('the broker listens on');
     const asking = desk.home.start(['token', place.resource]);
     await asking.says('keyturn answer');
-    const seat = { ...desk, app: await openApp(desk.home, ['--hidden']) };
+    const seat = await sitDown(desk);
     expect((await headless.ended).code).toBe(0);
     await iconShows(seat.app, names.icon.waiting);
     // Nobody sat at the broker before: its settings are confirmed now.
@@ -146,17 +167,5 @@ describe('a headless broker', () => {
     expect((await verdictOn(world, stdout.trim())).status).toBe(200);
     await iconShows(seat.app, names.icon.fine);
     expect(seat.tabs()).toHaveLength(1);
-  });
-
-  it('a question of a headless broker that the app did not answer by its end is asked again at the next start', async () => {
-    const { seat, program } = await usedSeat(place);
-    const asking = asks(program, { resource: place.resource, scope: 'notes:read notes:write' });
-    await openCard(seat, names.notice.asking);
-    await seat.app.quit();
-    const next = await sitDown(seat);
-    await answerCard(await openCard(next, names.notice.asking), names.card.later);
-    await expect(asking).rejects.toMatchObject({
-      reason: expect.stringMatching(/^(consent_required|scope_insufficient)$/),
-    });
   });
 });

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { connect } from '../../src/client/index.ts';
 import { iconShows } from '../electron/rig.ts';
+import { sharedCertificates } from '../support/bent/server.ts';
 import { openBentWorld } from '../support/bent/world.ts';
 import { until } from '../support/home.ts';
 import { askBroker } from '../support/homes/ask-broker.ts';
@@ -16,14 +17,13 @@ import { names } from './names.ts';
 import {
   answerCard,
   button,
-  connectedSeat,
   lookAt,
   newDesk,
-  newSeat,
   openCard,
   openMain,
   pairs,
   programOf,
+  sharedSeat,
   sitDown,
   tab,
 } from './person.ts';
@@ -31,7 +31,8 @@ import {
 let world: TestWorld;
 
 beforeAll(async () => {
-  world = await openWorld();
+  // The bent worlds below have the same authority.
+  world = await openWorld({ certificates: await sharedCertificates() });
 });
 
 afterAll(() => world.close());
@@ -43,49 +44,6 @@ const noteFirstLook = (name: string): string => `new MutationObserver((_changes,
   window.firstLook = found.disabled ? 'disabled' : 'enabled';
   observer.disconnect();
 }).observe(document, { childList: true, subtree: true });`;
-
-describe('a card', () => {
-  it('a card that is loaded anew has to be looked at anew, with nothing answered, and can be answered then', async () => {
-    const { seat, program } = await connectedSeat(world.caFile);
-    const { resource } = world.protectedServer;
-    const asking = asks(program, { resource });
-    let isAnswered = false;
-    const answered = asking.finally(() => (isAnswered = true));
-    answered.catch(() => undefined);
-    const card = await openCard(seat, names.notice.asking);
-    const allow = button(card, names.card.allow);
-    await expect.poll(() => allow.isEnabled()).toBe(true);
-    await card.addInitScript(noteFirstLook(names.card.allow));
-    await card.reload();
-    await allow.waitFor();
-    expect(await card.evaluate('window.firstLook')).toBe('disabled');
-    expect(isAnswered).toBe(false);
-    await iconShows(seat.app, names.icon.waiting);
-    await answerCard(card, names.card.allow);
-    await world.signIn(await tab(seat, 1));
-    expect((await verdictOn(world, (await answered).access_token)).status).toBe(200);
-  });
-
-  it('a card is put off by Enter and by Escape from where it begins, and nothing is remembered', async () => {
-    // One app for each key: an app whose card was put off waits a second for its next one.
-    const keys = { editor: 'Enter', agent: 'Escape' };
-    const desk = newDesk(world.caFile);
-    await connectIn(desk.home, 'editor', 'agent');
-    const seat = await sitDown(desk);
-    for (const [name, key] of Object.entries(keys)) {
-      const asking = asks(await programOf(seat, name), { resource: world.protectedServer.resource });
-      const card = await openCard(seat, names.notice.asking);
-      await card.locator('[data-takes-keys=true]').waitFor();
-      await card.keyboard.press(key);
-      await until('the card goes', () => card.isClosed());
-      await expect(asking, key).rejects.toMatchObject({ reason: 'consent_required' });
-    }
-    expect(seat.tabs()).toEqual([]);
-    const { clients } = await askBroker(desk.home, 'client.list', {});
-    const permissions = Object.fromEntries(clients.map((client) => [client.name, client.permissions]));
-    expect(permissions).toMatchObject({ editor: [], agent: [] });
-  });
-});
 
 const markup = '<img/src=x/onerror=window.wasHit=1>';
 
@@ -114,7 +72,62 @@ async function isHarmless(page: Page): Promise<void> {
   expect(width).toBeLessThanOrEqual(inner);
 }
 
-describe('names that were chosen to deceive', () => {
+async function startSignIn(main: Page, address: string): Promise<void> {
+  await main.getByText(names.servers.add, { exact: true }).click();
+  await main.getByLabel(names.servers.address).fill(address);
+  await lookAt(main);
+  await button(main, names.servers.signIn).click();
+}
+
+describe('a card, and names that were chosen to deceive', () => {
+  const desk = sharedSeat(async (group) => {
+    const opened = newDesk(world.caFile, {}, group);
+    await connectIn(opened.home, 'editor', 'agent', 'helper');
+    return opened;
+  });
+
+  it('a card that is loaded anew has to be looked at anew, with nothing answered, and can be answered then', async () => {
+    const seat = desk.current();
+    const program = await programOf(seat, 'editor');
+    const tabs = seat.tabs().length;
+    const { resource } = world.protectedServer;
+    const asking = asks(program, { resource });
+    let isAnswered = false;
+    const answered = asking.finally(() => (isAnswered = true));
+    answered.catch(() => undefined);
+    const card = await openCard(seat, names.notice.asking);
+    const allow = button(card, names.card.allow);
+    await expect.poll(() => allow.isEnabled()).toBe(true);
+    await card.addInitScript(noteFirstLook(names.card.allow));
+    await card.reload();
+    await allow.waitFor();
+    expect(await card.evaluate('window.firstLook')).toBe('disabled');
+    expect(isAnswered).toBe(false);
+    await iconShows(seat.app, names.icon.waiting);
+    await answerCard(card, names.card.allow);
+    await world.signIn(await tab(seat, tabs + 1));
+    expect((await verdictOn(world, (await answered).access_token)).status).toBe(200);
+  });
+
+  it('a card is put off by Enter and by Escape from where it begins, and nothing is remembered', async () => {
+    // One app for each key: an app whose card was put off waits a second for its next one.
+    const keys = { agent: 'Enter', helper: 'Escape' };
+    const seat = desk.current();
+    const tabs = seat.tabs();
+    for (const [name, key] of Object.entries(keys)) {
+      const asking = asks(await programOf(seat, name), { resource: world.protectedServer.resource });
+      const card = await openCard(seat, names.notice.asking);
+      await card.locator('[data-takes-keys=true]').waitFor();
+      await card.keyboard.press(key);
+      await until('the card goes', () => card.isClosed());
+      await expect(asking, key).rejects.toMatchObject({ reason: 'consent_required' });
+    }
+    expect(seat.tabs()).toEqual(tabs);
+    const { clients } = await askBroker(seat.home, 'client.list', {});
+    const permissions = Object.fromEntries(clients.map((client) => [client.name, client.permissions]));
+    expect(permissions).toMatchObject({ agent: [], helper: [] });
+  });
+
   it('names that were chosen to deceive are shown as text and bounded, on cards, in lists, in the menu and in notifications', async () => {
     const scopes = hostile.scope.split(' ');
     const bent = await openBentWorld({
@@ -123,7 +136,8 @@ describe('names that were chosen to deceive', () => {
     });
     onTestFinished(() => bent.close());
     const { url: resource } = bent.protectedServer;
-    const seat = await newSeat(bent.caFile);
+    const seat = desk.current();
+    const tabs = seat.tabs().length;
     // What can't be seen at all is no name.
     await expect(pairs(seat, 'edi\u202etor', pairByHand)).rejects.toMatchObject({
       reason: 'handshake_failed',
@@ -143,12 +157,16 @@ describe('names that were chosen to deceive', () => {
     expect(rows).not.toMatch(/\u202e|W{100}/);
 
     await answerCard(card, names.card.allow);
-    await bent.fetch(await tab(seat, 1));
+    await bent.fetch(await tab(seat, tabs + 1));
     await asking;
     const main = await openMain(seat, 'servers');
-    await main.locator('article').waitFor();
+    const picked = { servers: new URL(resource).host, programs: '<b onclick=x>' } as const;
     for (const name of ['overview', 'servers', 'programs', 'activity', 'settings'] as const) {
       await openMain(seat, name);
+      if (name === 'servers' || name === 'programs') {
+        await main.locator('.pick', { hasText: picked[name] }).click();
+        await main.locator('article', { hasText: picked[name] }).waitFor();
+      }
       await isHarmless(main);
       expect(await textOf(main)).not.toContain('W'.repeat(400));
     }
@@ -165,21 +183,15 @@ describe('names that were chosen to deceive', () => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ error: 'invalid_scope', error_description: words }),
     }));
-    const seat = await newSeat(bent.caFile);
+    const seat = desk.current();
+    const tabs = seat.tabs().length;
     const main = await openMain(seat, 'servers');
     await startSignIn(main, protectedServer.url);
-    await bent.fetch(await tab(seat, 1));
+    await bent.fetch(await tab(seat, tabs + 1));
     await main.getByRole('alert').waitFor();
     await isHarmless(main);
   });
 });
-
-async function startSignIn(main: Page, address: string): Promise<void> {
-  await main.getByText(names.servers.add, { exact: true }).click();
-  await main.getByLabel(names.servers.address).fill(address);
-  await lookAt(main);
-  await button(main, names.servers.signIn).click();
-}
 
 /** Counts from now on, in `window.gone`, the elements that are taken away. Times told in words may change meanwhile. */
 const countGone = `window.gone = 0;

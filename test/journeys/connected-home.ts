@@ -58,21 +58,47 @@ export async function connectIn(home: TestHome, name: string, ...others: readonl
 
 /** Connects an app in a new home, allows it this access, and signs in. Answers the app's token. */
 export async function signInAt(home: TestHome, name: string, access: Access): Promise<string> {
-  const { resource, scope, signIn } = access;
-  const openBrowser = async (url: string): Promise<void> => void (await signIn(url));
+  const [token = ''] = await signInFor(home, { [name]: access });
+  return token;
+}
+
+/** Connects apps in a new home, allows each its access, and signs in there. Answers their tokens. */
+export async function signInFor(
+  home: TestHome,
+  apps: Readonly<Record<string, Access | undefined>>,
+): Promise<string[]> {
+  let signIn: Access['signIn'] | undefined;
+  const openBrowser = async (url: string): Promise<void> => void (await signIn?.(url));
   const daemon = await brokerOf(home, { desk: true, openBrowser });
+  const tokens: string[] = [];
   try {
-    const owner = await connectAt(daemon, home, name);
-    const program = await connect({ name, env: home.env });
-    try {
-      const asked = { resource, interaction: 'allow', ...(scope === undefined ? {} : { scope }) } as const;
-      const [{ access_token: token }] = await Promise.all([program.getToken(asked), approve(owner, 'allow')]);
-      return token;
-    } finally {
-      program.close();
+    let owner: InProcessOwner | undefined;
+    for (const [name, access] of Object.entries(apps)) {
+      if (owner === undefined) owner = await connectAt(daemon, home, name);
+      else await pairAt(owner, home, name);
+      if (access === undefined) continue;
+      ({ signIn } = access);
+      tokens.push(await allowedToken(owner, home, name, access));
     }
   } finally {
     await daemon.stop();
+  }
+  return tokens;
+}
+
+async function allowedToken(
+  owner: InProcessOwner,
+  { env }: TestHome,
+  name: string,
+  { resource, scope }: Access,
+): Promise<string> {
+  const program = await connect({ name, env });
+  try {
+    const asked = { resource, interaction: 'allow', ...(scope === undefined ? {} : { scope }) } as const;
+    const [{ access_token: token }] = await Promise.all([program.getToken(asked), approve(owner, 'allow')]);
+    return token;
+  } finally {
+    program.close();
   }
 }
 

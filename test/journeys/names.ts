@@ -35,7 +35,7 @@ export const names = {
   },
   card: {
     allow: 'Allow',
-    two: 'Allow editor to use 2 servers?',
+    two: 'Allow agent to use 2 servers?',
     three: 'Allow editor to use 3 servers?',
     changed: 'has changed since the card opened',
     firstOfTwo: 'Request 1 of 2',

@@ -7,18 +7,21 @@ import { questionsAt } from '../support/homes/ask-broker.ts';
 import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
+import { connectIn } from './connected-home.ts';
 import { names } from './names.ts';
-import { answerCard, button, connectedSeat, openCard, openMain, tab } from './person.ts';
+import { answerCard, button, newDesk, openCard, openMain, programOf, sharedSeat, tab } from './person.ts';
 
-/** Two servers, each with a sign-in provider of its own, under one authority. */
+/** Servers, each with a sign-in provider of its own, under one authority. */
 let one: TestWorld;
 let other: TestWorld;
+let joined: TestWorld;
 
 beforeAll(async () => {
   const certificates = await throwAwayCertificates();
-  [one, other] = await Promise.all([openWorld({ certificates }), openWorld({ certificates })]);
+  const open = (): Promise<TestWorld> => openWorld({ certificates });
+  [one, other, joined] = await Promise.all([open(), open(), open()]);
 });
-afterAll(() => Promise.all([one.close(), other.close()]));
+afterAll(() => Promise.all([one, other, joined].map((world) => world.close())));
 
 const third = 'https://third.example/mcp';
 
@@ -26,8 +29,16 @@ const serverTick = (card: Page, resource: string) =>
   card.getByRole('checkbox', { name: resource, exact: true });
 
 describe('what one run of an app asks in one breath', () => {
+  const desk = sharedSeat(async (group) => {
+    const opened = newDesk(one.caFile, {}, group);
+    await connectIn(opened.home, 'editor', 'agent');
+    return opened;
+  });
+
   it('is allowed by one press, without the server that the person left out, and each request has its own answer', async () => {
-    const { seat, program } = await connectedSeat(one.caFile);
+    const seat = desk.current();
+    const program = await programOf(seat, 'editor');
+    const before = seat.tabs().length;
     const [first, second] = [one, other].map(({ protectedServer }) =>
       asks(program, { resource: protectedServer.resource, scope: 'notes:read' }),
     );
@@ -41,7 +52,7 @@ describe('what one run of an app asks in one breath', () => {
     expect(await card.evaluate('window.presses')).toBe(1);
     await answerCard(card, names.card.allow);
     // One sign-in after the other.
-    for (const count of [1, 2]) await one.signIn(await tab(seat, count));
+    for (const count of [1, 2]) await one.signIn(await tab(seat, before + count));
     for (const [world, asking] of [
       [one, first],
       [other, second],
@@ -50,9 +61,8 @@ describe('what one run of an app asks in one breath', () => {
     await expect(leftOut).rejects.toMatchObject({ reason: 'consent_required' });
 
     const main = await openMain(seat, 'activity');
-    const allowed = main.locator('.entry', { hasText: names.activity.access }).filter({
-      hasText: names.activity.allowed,
-    });
+    const entries = main.locator('.entry', { hasText: names.activity.access }).filter({ hasText: 'editor' });
+    const allowed = entries.filter({ hasText: names.activity.allowed });
     await allowed.first().waitFor();
     const rows = (await allowed.allInnerTexts()).join(' ');
     for (const { protectedServer } of [one, other]) expect(rows).toContain(protectedServer.resource);
@@ -61,8 +71,10 @@ describe('what one run of an app asks in one breath', () => {
   });
 
   it('starts anew when more of it comes, and loses what a command answers', async () => {
-    const { seat, program } = await connectedSeat(one.caFile);
-    const { resource } = one.protectedServer;
+    const seat = desk.current();
+    const program = await programOf(seat, 'agent');
+    const before = seat.tabs().length;
+    const { resource } = joined.protectedServer;
     const asking = asks(program, { resource, scope: 'notes:read' });
     const card = await openCard(seat, names.notice.asking);
     await until('it may be allowed', () => button(card, names.card.allow).isEnabled());
@@ -82,7 +94,7 @@ describe('what one run of an app asks in one breath', () => {
     await expect(joining).rejects.toMatchObject({ reason: 'consent_denied' });
     await serverTick(card, third).waitFor({ state: 'detached' });
     await answerCard(card, names.card.allow);
-    await one.signIn(await tab(seat, 1));
+    await joined.signIn(await tab(seat, before + 1));
     await asking;
     await until('the card of the command', () => button(card, names.card.later).isVisible());
     await answerCard(card, names.card.later);

@@ -9,13 +9,14 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
-import { expect, onTestFinished } from 'vitest';
+import { beforeAll, beforeEach, expect, onTestFinished } from 'vitest';
 import { type Connection, connect, pair } from '../../src/client/index.ts';
-import { type App, binary, iconShows, openApp } from '../electron/rig.ts';
+import { type App, binary, type Group, iconShows, openApp, openGroup } from '../electron/rig.ts';
 import { newHome, type HomeOptions, type TestHome, until } from '../support/home.ts';
-import { scanBridge } from './bridge-scan.ts';
-import { connectIn, signInAt } from './connected-home.ts';
+import { crossedOf, scanBridge } from './bridge-scan.ts';
+import { connectIn, signInAt, signInFor } from './connected-home.ts';
 import { names } from './names.ts';
 
 const notingBrowser = path.join(import.meta.dirname, '..', 'support', 'browsers', 'noting-browser.sh');
@@ -25,18 +26,21 @@ export interface Desk {
   readonly home: TestHome;
   /** The addresses that the browser was given so far: as many as a person would have tabs. */
   readonly tabs: () => readonly string[];
+  /** Starts the app at this desk. */
+  readonly openApp: (args?: readonly string[]) => Promise<App>;
 }
 
 export interface Seat extends Desk {
   readonly app: App;
 }
 
-/** A desk in this world, with the keychain for a vault. It ends with the test. */
-export function newDesk(caFile: string, options: HomeOptions = {}): Desk {
+/** A desk in this world, with the keychain for a vault. It ends with the test, unless told otherwise. */
+export function newDesk(caFile: string, options: HomeOptions = {}, group?: Group): Desk {
+  const atEnd = group?.atEnd ?? onTestFinished;
   const folder = mkdtempSync(path.join(tmpdir(), 'kt-tabs-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  atEnd(() => rmSync(folder, { recursive: true }));
   const notes = path.join(folder, 'tabs');
-  const home = newHome({
+  const settings: HomeOptions = {
     vault: 'keychain',
     ...options,
     env: {
@@ -44,9 +48,40 @@ export function newDesk(caFile: string, options: HomeOptions = {}): Desk {
       KEYTURN_BROWSER: `sh ${notingBrowser} ${notes}`,
       ...options.env,
     },
+  };
+  const home = group?.newHome(settings) ?? newHome(settings);
+  const crossed: ReturnType<typeof crossedOf>[] = [];
+  if (binary === undefined) atEnd(async () => void (await scanBridge(home, crossed)));
+  const start = async (args?: readonly string[]): Promise<App> => {
+    const app = await openApp(home, args, atEnd);
+    crossed.push(crossedOf());
+    return app;
+  };
+  return { home, tabs: () => linesOf(notes), openApp: start };
+}
+
+/**
+ * A seat for several tests: called in their `describe`. Where a test failed while the app was gone, the next one sits
+ * down anew.
+ */
+export function sharedSeat(open: (group: Group) => Promise<Desk>) {
+  const group = openGroup();
+  let seat: Seat | undefined;
+  const current = (): Seat => {
+    if (seat === undefined) throw new Error('nobody sat down');
+    return seat;
+  };
+  const sitDownAgain = async (): Promise<Seat> => (seat = await sitDown(current()));
+  beforeAll(async () => {
+    seat = await sitDown(await open(group));
   });
-  if (binary === undefined) onTestFinished(async () => void (await scanBridge(home)));
-  return { home, tabs: () => linesOf(notes) };
+  beforeEach(async () => {
+    const isGone = current()
+      .app.gone()
+      .then(() => true);
+    if (await Promise.race([isGone, setImmediate(false)])) await sitDownAgain();
+  });
+  return { current, sitDownAgain };
 }
 
 function linesOf(file: string): string[] {
@@ -60,7 +95,7 @@ function linesOf(file: string): string[] {
 
 /** Starts the app at a desk, without a window, as at login. */
 export async function sitDown(desk: Desk): Promise<Seat> {
-  return { ...desk, app: await openApp(desk.home, ['--hidden']) };
+  return { ...desk, app: await desk.openApp(['--hidden']) };
 }
 
 /** A new desk with the app running. */
@@ -149,6 +184,17 @@ export interface Connected {
   readonly program: Connection;
 }
 
+/** A desk for `sharedSeat`, where these apps were connected, and each allowed its access until that is revoked, with a sign-in there. */
+export async function usedDesk(
+  caFile: string,
+  group: Group,
+  apps: Parameters<typeof signInFor>[1],
+): Promise<Desk> {
+  const desk = newDesk(caFile, {}, group);
+  await signInFor(desk.home, apps);
+  return desk;
+}
+
 /** A desk where `editor` was connected before the app started, and may reach nothing yet. */
 export async function connectedSeat(caFile: string): Promise<Connected> {
   const desk = newDesk(caFile);
@@ -172,9 +218,9 @@ export interface Place {
  * A desk where `editor` was connected and allowed until that is revoked, and the person signed in once: all of it
  * before the app started, so that no tab is open.
  */
-export async function usedSeat({ caFile, ...access }: Place, scope?: string): Promise<SignedIn> {
+export async function usedSeat({ caFile, ...access }: Place): Promise<SignedIn> {
   const desk = newDesk(caFile);
-  const token = await signInAt(desk.home, 'editor', { ...access, scope });
+  const token = await signInAt(desk.home, 'editor', access);
   const seat = await sitDown(desk);
   const program = await programOf(seat, 'editor');
   await iconShows(seat.app, names.icon.fine);

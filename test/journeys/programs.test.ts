@@ -2,8 +2,10 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { iconShows, openApp } from '../electron/rig.ts';
+import { throwAwayCertificates } from '../../src/serve/certificate.ts';
+import { iconShows } from '../electron/rig.ts';
 import { until } from '../support/home.ts';
 import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
@@ -14,32 +16,46 @@ import {
   deny,
   lookAt,
   button,
-  connectedSeat,
   newDesk,
-  newSeat,
   openCard,
   openMain,
   pairs,
+  type Place,
   programOf,
+  sharedSeat,
   tab,
+  usedDesk,
 } from './person.ts';
 
+/** Two servers, each with a sign-in provider of its own, under one authority. */
 let world: TestWorld;
+let other: TestWorld;
+let place: Place;
 let resource: string;
 
 beforeAll(async () => {
-  world = await openWorld();
+  const certificates = await throwAwayCertificates();
+  [world, other] = await Promise.all([openWorld({ certificates }), openWorld({ certificates })]);
   ({ resource } = world.protectedServer);
+  place = { ...world, resource };
 });
 
-afterAll(() => world.close());
+afterAll(() => Promise.all([world.close(), other.close()]));
+
+/** All about this app, in the main window. */
+async function shownIn(main: Page, name: string): Promise<Locator> {
+  await main.locator('.pick', { hasText: name }).click();
+  return main.locator('article', { hasText: name });
+}
 
 describe('the first run', () => {
   it('the first run welcomes a new person once, and starts at login if they say so', async () => {
     const config = mkdtempSync(path.join(tmpdir(), 'kt-config-'));
     onTestFinished(() => rmSync(config, { recursive: true }));
-    const desk = newDesk(world.caFile, { env: { XDG_CONFIG_HOME: config } });
-    const app = await openApp(desk.home);
+    // No server is spoken to, and what a new home asks about such settings isn't the subject.
+    const env = { XDG_CONFIG_HOME: config, NODE_EXTRA_CA_CERTS: undefined, KEYTURN_BROWSER: undefined };
+    const desk = newDesk(world.caFile, { vault: 'memory', env });
+    const app = await desk.openApp();
     const [page] = await app.pages();
     if (!page) throw new Error('no window was opened');
     await page.getByRole('heading', { name: names.welcome.title }).waitFor();
@@ -58,7 +74,7 @@ describe('the first run', () => {
     await page.getByRole('heading', { name: names.tabs.servers, exact: true }).waitFor();
     await app.quit();
 
-    const again = await openApp(desk.home);
+    const again = await desk.openApp();
     const [second] = await again.pages();
     await second?.getByRole('heading', { name: names.overview }).waitFor();
     expect(await second?.getByText(names.welcome.title).count()).toBe(0);
@@ -66,30 +82,38 @@ describe('the first run', () => {
 });
 
 describe('a program', () => {
+  // The desk is signed in at the first server; each test has an app of its own.
+  const desk = sharedSeat((group) =>
+    usedDesk(place.caFile, group, { editor: place, helper: undefined, reader: undefined, writer: undefined }),
+  );
+
   it('a program is paired by its digits, allowed on its card, and gets its token after one sign-in page', async () => {
-    const seat = await newSeat(world.caFile);
+    const seat = desk.current();
+    const { resource: unknown } = other.protectedServer;
     const { app, tabs } = seat;
     await iconShows(app, names.icon.fine);
-    await pairs(seat, 'editor');
-    const program = await programOf(seat, 'editor');
-    const asking = asks(program, { resource });
+    await pairs(seat, 'agent');
+    const program = await programOf(seat, 'agent');
+    const asking = asks(program, { resource: unknown });
     await iconShows(app, names.icon.waiting);
     const card = await openCard(seat, names.notice.asking);
     expect(tabs()).toEqual([]);
     const text = await card.locator('main').innerText();
-    for (const part of ['editor', resource, process.execPath]) expect(text).toContain(part);
+    for (const part of ['agent', unknown, process.execPath]) expect(text).toContain(part);
     await answerCard(card, names.card.allow);
     const page = await tab(seat, 1);
     await iconShows(app, names.icon.waiting);
-    expect(await world.signIn(page)).toMatchObject({ status: 200 });
+    expect(await other.signIn(page)).toMatchObject({ status: 200 });
     const { access_token: token } = await asking;
-    expect((await verdictOn(world, token)).status).toBe(200);
+    expect((await verdictOn(other, token)).status).toBe(200);
     await iconShows(app, names.icon.fine);
     expect(tabs()).toEqual([page]);
   });
 
   it('a program is refused without a card once it was denied, until the person undoes that in Programs', async () => {
-    const { seat, program } = await connectedSeat(world.caFile);
+    const seat = desk.current();
+    const program = await programOf(seat, 'helper');
+    const tabs = seat.tabs();
     const asking = asks(program, { resource });
     await deny(await openCard(seat, names.notice.asking));
     await expect(asking).rejects.toMatchObject({ reason: 'consent_denied' });
@@ -98,28 +122,29 @@ describe('a program', () => {
     expect(await seat.app.notifications()).toEqual([]);
 
     const main = await openMain(seat, 'programs');
-    await main.getByText(names.programs.denied, { exact: true }).waitFor();
+    const shown = await shownIn(main, 'helper');
+    await shown.getByText(names.programs.denied, { exact: true }).waitFor();
     await lookAt(main);
     await button(main, names.programs.undo).click();
-    await main.getByText(names.programs.nothing).waitFor();
+    await shown.getByText(names.programs.nothing).waitFor();
     const again = asks(program, { resource });
     await answerCard(await openCard(seat, names.notice.asking), names.card.later);
     await expect(again).rejects.toMatchObject({ reason: 'consent_required' });
-    expect(seat.tabs()).toEqual([]);
+    expect(seat.tabs()).toEqual(tabs);
   });
 
   it('a program that was allowed for its session has to ask again once its connection has closed', async () => {
-    const { seat, program } = await connectedSeat(world.caFile);
+    const seat = desk.current();
+    const program = await programOf(seat, 'reader');
     const asking = asks(program, { resource });
     const card = await openCard(seat, names.notice.asking);
     await card.getByLabel(names.card.session).check();
     await answerCard(card, names.card.allow);
-    await world.signIn(await tab(seat, 1));
     await asking;
     await program.getToken({ resource });
     program.close();
 
-    const next = await programOf(seat, 'editor');
+    const next = await programOf(seat, 'reader');
     await expect(next.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
     const again = asks(next, { resource });
     await deny(await openCard(seat, names.notice.asking));
@@ -127,20 +152,19 @@ describe('a program', () => {
   });
 
   it('a program that was allowed for an hour is refused as soon as the person ends it in Programs', async () => {
-    const { seat, program } = await connectedSeat(world.caFile);
+    const seat = desk.current();
+    const program = await programOf(seat, 'writer');
     const asking = asks(program, { resource, scope: 'notes:read' });
     const card = await openCard(seat, names.notice.asking);
     await card.getByLabel(names.card.hour).check();
     await answerCard(card, names.card.allow);
-    await world.signIn(await tab(seat, 1));
     await asking;
     const main = await openMain(seat, 'programs');
     // The app's clock is the machine's own: an hour isn't waited for, but it is what the card said.
-    expect(await main.locator('article', { hasText: 'editor' }).innerText()).toMatch(
-      /in (1 hour|\d\d minutes)/,
-    );
+    const shown = await shownIn(main, 'writer');
+    expect(await shown.innerText()).toMatch(/in (1 hour|\d\d minutes)/);
     await button(main, names.programs.end).click();
-    await main.getByText(names.programs.nothing).waitFor();
+    await shown.getByText(names.programs.nothing).waitFor();
     await expect(program.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
   });
 });

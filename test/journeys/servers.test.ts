@@ -1,28 +1,50 @@
 /** Servers at the desk: revoked, out of reach, signed out of, and signed in to again. */
 import type { Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Connection } from '../../src/client/index.ts';
-import { iconShows } from '../electron/rig.ts';
-import { openBentWorld } from '../support/bent/world.ts';
+import { type Group, iconShows } from '../electron/rig.ts';
+import { sharedCertificates } from '../support/bent/server.ts';
+import { type BentWorld, openBentWorld } from '../support/bent/world.ts';
 import { until } from '../support/home.ts';
 import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
+import { signInFor } from './connected-home.ts';
 import { names } from './names.ts';
-import { button, lookAt, newSeat, openMain, type Place, tab, usedSeat } from './person.ts';
+import {
+  button,
+  type Desk,
+  lookAt,
+  newDesk,
+  openMain,
+  type Place,
+  programOf,
+  sharedSeat,
+  tab,
+} from './person.ts';
 
-let world: TestWorld;
-let place: Place;
+/** A server for each test, each with a sign-in provider of its own, under one authority. */
+let revoked: TestWorld;
+let bent: BentWorld;
+let forgetful: TestWorld;
+let entered: TestWorld;
 
 beforeAll(async () => {
-  world = await openWorld();
-  place = { ...world, resource: world.protectedServer.resource };
+  const certificates = await sharedCertificates();
+  const open = (): Promise<TestWorld> => openWorld({ certificates });
+  [revoked, bent, forgetful, entered] = await Promise.all([open(), openBentWorld(), open(), open()]);
 });
 
-afterAll(() => world.close());
+afterAll(() => Promise.all([revoked, bent, forgetful, entered].map((world) => world.close())));
 
-/** The card of the only server. */
-const server = (page: Page): Locator => page.locator('article');
+const placeIn = (world: TestWorld): Place => ({ ...world, resource: world.protectedServer.resource });
+
+/** All about this server, in the main window. */
+async function shownIn(main: Page, resource: string): Promise<Locator> {
+  const { host } = new URL(resource);
+  await main.locator('.pick', { hasText: host }).click();
+  return main.locator('article', { hasText: host });
+}
 
 /** Presses Revoke and the step after it, and sees the receipt. */
 async function revoke(
@@ -37,109 +59,138 @@ async function revoke(
   await dialog.getByRole('button', { name: names.servers.done }).click();
 }
 
-describe('a grant that the person revokes', () => {
-  it('a grant that the person revokes is over at once for its program, and the server confirms that it ended the tokens', async () => {
-    const { seat, program, token } = await usedSeat(place);
-    const { authorizationServer } = world;
-    const live = authorizationServer.issued.filter((one) => authorizationServer.honours(one));
-    expect(live).toHaveLength(1);
-    const main = await openMain(seat, 'servers');
-    await server(main).getByText(names.servers.signedIn, { exact: true }).waitFor();
-    await revoke(main, names.servers.confirmed);
-    const { resource } = place;
-    await expect(program.getToken({ resource })).rejects.toMatchObject({ reason: 'login_required' });
-    expect(live.filter((one) => authorizationServer.honours(one))).toEqual([]);
-    expect((await verdictOn(world, token)).status).toBe(401);
-    await server(main).getByText(names.servers.ended, { exact: true }).waitFor();
-    expect(seat.tabs()).toEqual([]);
-  });
+/** What the apps were given there before the app started. */
+let tokens: readonly string[] = [];
 
-  it('a revoked grant is over while the server can’t be reached, and confirmed when it is tried after that', async () => {
-    const bent = await openBentWorld();
-    onTestFinished(() => bent.close());
-    const { authorizationServer, protectedServer } = bent;
-    const { seat, program, token } = await usedSeat({
-      caFile: bent.caFile,
-      resource: protectedServer.url,
-      signIn: (url) => bent.fetch(url),
-    });
-    const main = await openMain(seat, 'servers');
-    const back = authorizationServer.server.on('*', '*', 'destroy');
-    await revoke(main, names.servers.pending);
-    await server(main).getByText(names.servers.ended, { exact: true }).waitFor();
-    await server(main).getByText(names.servers.pending).waitFor();
-    await expect(program.getToken({ resource: protectedServer.url })).rejects.toMatchObject({
-      reason: 'login_required',
-    });
-    expect(authorizationServer.verify(token)).toBeDefined();
-
-    back();
-    // The broker tries again by itself in a minute; who doesn't want to wait presses once more.
-    await revoke(main, names.servers.confirmed, names.servers.tellAgain);
-    expect(authorizationServer.verify(token)).toBeUndefined();
-    await server(main).getByText(names.servers.confirmed).waitFor();
+/** Signed in at three of the servers, each time for an app of its own. */
+async function usedDesk(group: Group): Promise<Desk> {
+  const desk = newDesk(revoked.caFile, {}, group);
+  tokens = await signInFor(desk.home, {
+    editor: placeIn(revoked),
+    agent: { resource: bent.protectedServer.url, signIn: (url) => bent.fetch(url) },
+    helper: placeIn(forgetful),
   });
-});
-
-/** The protected server refuses the program's token; so does the authorization server the refresh after it. */
-async function isTurnedAway(program: Connection, token: string): Promise<void> {
-  await program.rejectToken({ access_token: token, status: 401 });
-  await expect(program.getToken({ resource: place.resource })).rejects.toMatchObject({
-    reason: 'login_required',
-  });
+  return desk;
 }
 
-describe('a server that forgot the grant', () => {
-  it('a server that forgot the grant shows in the icon and a notification, and one click there, or in the menu where a program waits, opens one page, not two', async () => {
-    const { seat, program, token } = await usedSeat(place);
-    const { app, tabs } = seat;
-    const { resource } = place;
-    world.endGrants();
-    await isTurnedAway(program, token);
-    await iconShows(app, names.icon.signedOut);
-    await app.clickNotification(names.notice.signedOut);
-    const main = await openMain(seat, 'servers');
-    await server(main).getByText(names.servers.signInNeeded).waitFor();
-    // Meanwhile a program asks as well: its own page waits and opens nothing.
-    const asking = asks(program, { resource });
-    await iconShows(app, names.icon.waiting);
-    expect(tabs()).toEqual([]);
-    await lookAt(main);
-    await button(main, names.servers.signInAgain).click();
-    await world.signIn(await tab(seat, 1));
-    const fresh = await asking;
-    expect((await verdictOn(world, fresh.access_token)).status).toBe(200);
-    await iconShows(app, names.icon.fine);
-    await server(main).getByText(names.servers.signedIn, { exact: true }).waitFor();
-    expect(tabs()).toHaveLength(1);
+describe('servers at one desk', () => {
+  const desk = sharedSeat(usedDesk);
 
-    // Once more: now a program asks first.
-    world.endGrants();
-    await isTurnedAway(program, fresh.access_token);
-    const again = asks(program, { resource });
-    await iconShows(app, names.icon.waiting);
-    expect(tabs()).toHaveLength(1);
-    await app.choose(names.menu.signIn);
-    await world.signIn(await tab(seat, 2));
-    await again;
-    await iconShows(app, names.icon.fine);
-    expect(tabs()).toHaveLength(2);
+  describe('a grant that the person revokes', () => {
+    it('a grant that the person revokes is over at once for its program, and the server confirms that it ended the tokens', async () => {
+      const seat = desk.current();
+      const { resource } = revoked.protectedServer;
+      const program = await programOf(seat, 'editor');
+      const [token = ''] = tokens;
+      const tabs = seat.tabs();
+      const { authorizationServer } = revoked;
+      const live = authorizationServer.issued.filter((one) => authorizationServer.honours(one));
+      expect(live).toHaveLength(1);
+      const main = await openMain(seat, 'servers');
+      const server = await shownIn(main, resource);
+      await server.getByText(names.servers.signedIn, { exact: true }).waitFor();
+      await revoke(main, names.servers.confirmed);
+      await expect(program.getToken({ resource })).rejects.toMatchObject({ reason: 'login_required' });
+      expect(live.filter((one) => authorizationServer.honours(one))).toEqual([]);
+      expect((await verdictOn(revoked, token)).status).toBe(401);
+      await server.getByText(names.servers.ended, { exact: true }).waitFor();
+      expect(seat.tabs()).toEqual(tabs);
+    });
+
+    it('a revoked grant is over while the server can’t be reached, and confirmed when it is tried after that', async () => {
+      const seat = desk.current();
+      const { authorizationServer, protectedServer } = bent;
+      const program = await programOf(seat, 'agent');
+      const [, token = ''] = tokens;
+      const main = await openMain(seat, 'servers');
+      const server = await shownIn(main, protectedServer.url);
+      const back = authorizationServer.server.on('*', '*', 'destroy');
+      await revoke(main, names.servers.pending);
+      await server.getByText(names.servers.ended, { exact: true }).waitFor();
+      await server.getByText(names.servers.pending).waitFor();
+      await expect(program.getToken({ resource: protectedServer.url })).rejects.toMatchObject({
+        reason: 'login_required',
+      });
+      expect(authorizationServer.verify(token)).toBeDefined();
+
+      back();
+      // The broker tries again by itself in a minute; who doesn't want to wait presses once more.
+      await revoke(main, names.servers.confirmed, names.servers.tellAgain);
+      expect(authorizationServer.verify(token)).toBeUndefined();
+      await server.getByText(names.servers.confirmed).waitFor();
+    });
   });
-});
 
-describe('a server that the person enters', () => {
-  it('a server that the person enters is signed in to by one page, before any program asks', async () => {
-    const seat = await newSeat(world.caFile);
-    const main = await openMain(seat, 'servers');
-    await main.getByText(names.servers.add, { exact: true }).click();
-    await main.getByLabel(names.servers.address).fill(place.resource);
-    await lookAt(main);
-    await button(main, names.servers.signIn).click();
-    await world.signIn(await tab(seat, 1));
-    await server(main).getByText(names.servers.signedIn, { exact: true }).waitFor();
-    await until('the menu names it', async () =>
-      (await seat.app.tray()).rows.some((row) => row.includes('signed in')),
-    );
-    expect(seat.tabs()).toHaveLength(1);
+  /** The protected server refuses the program's token; so does the authorization server the refresh after it. */
+  async function isTurnedAway(program: Connection, token: string): Promise<void> {
+    await program.rejectToken({ access_token: token, status: 401 });
+    await expect(program.getToken({ resource: forgetful.protectedServer.resource })).rejects.toMatchObject({
+      reason: 'login_required',
+    });
+  }
+
+  describe('a server that forgot the grant', () => {
+    it('a server that forgot the grant shows in the icon and a notification, and one click there, or in the menu where a program waits, opens one page, not two', async () => {
+      const seat = desk.current();
+      const { app, tabs } = seat;
+      const { resource } = forgetful.protectedServer;
+      const program = await programOf(seat, 'helper');
+      const [, , token = ''] = tokens;
+      const before = tabs().length;
+      await iconShows(app, names.icon.fine);
+      forgetful.endGrants();
+      await isTurnedAway(program, token);
+      await iconShows(app, names.icon.signedOut);
+      await app.clickNotification(names.notice.signedOut);
+      const main = await openMain(seat, 'servers');
+      const server = await shownIn(main, resource);
+      await server.getByText(names.servers.signInNeeded).waitFor();
+      // Meanwhile a program asks as well: its own page waits and opens nothing.
+      const asking = asks(program, { resource });
+      await iconShows(app, names.icon.waiting);
+      expect(tabs()).toHaveLength(before);
+      await lookAt(main);
+      await button(main, names.servers.signInAgain).click();
+      await forgetful.signIn(await tab(seat, before + 1));
+      const fresh = await asking;
+      expect((await verdictOn(forgetful, fresh.access_token)).status).toBe(200);
+      await iconShows(app, names.icon.fine);
+      await server.getByText(names.servers.signedIn, { exact: true }).waitFor();
+      expect(tabs()).toHaveLength(before + 1);
+
+      // Once more: now a program asks first.
+      forgetful.endGrants();
+      await isTurnedAway(program, fresh.access_token);
+      const again = asks(program, { resource });
+      await iconShows(app, names.icon.waiting);
+      expect(tabs()).toHaveLength(before + 1);
+      await app.choose(names.menu.signIn);
+      await forgetful.signIn(await tab(seat, before + 2));
+      await again;
+      await iconShows(app, names.icon.fine);
+      expect(tabs()).toHaveLength(before + 2);
+    });
+  });
+
+  describe('a server that the person enters', () => {
+    it('a server that the person enters is signed in to by one page, before any program asks', async () => {
+      const seat = desk.current();
+      const { resource } = entered.protectedServer;
+      const before = seat.tabs().length;
+      const main = await openMain(seat, 'servers');
+      await main.getByText(names.servers.add, { exact: true }).click();
+      await main.getByLabel(names.servers.address).fill(resource);
+      await lookAt(main);
+      await button(main, names.servers.signIn).click();
+      await entered.signIn(await tab(seat, before + 1));
+      const server = main.locator('article', { hasText: new URL(resource).host });
+      await server.getByText(names.servers.signedIn, { exact: true }).waitFor();
+      await until('the menu names it', async () =>
+        (await seat.app.tray()).rows.some(
+          (row) => row.includes(new URL(resource).host) && row.includes('signed in'),
+        ),
+      );
+      expect(seat.tabs()).toHaveLength(before + 1);
+    });
   });
 });
