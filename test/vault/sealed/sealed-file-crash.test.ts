@@ -5,8 +5,8 @@ import { killedWriter } from '../../support/processes/killed-writer.ts';
 import { byPassphrase, newPlace, opened } from './sealed-home.ts';
 import { passphrase, step } from './sealed-writer.ts';
 
-/** How many writers are killed. */
-const kills = 20;
+/** How many writers are killed; in the soak a hundred. */
+const kills = process.env['KEYTURN_SOAK'] === '1' ? 100 : 8;
 /** Milliseconds of writing, at most, before the kill: some hundred writes and a few rewrites of the file. */
 const maxLife = 250;
 
