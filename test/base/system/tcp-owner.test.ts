@@ -83,6 +83,11 @@ describe('the uid of a peer', () => {
       expect(ownerOfPeer(connection, (process.getuid?.() ?? 0) + 1)).toBe('other');
     });
 
+    it('every peer is found where the kernel shows the connections over several pages', async () => {
+      const connections = await Promise.all(Array.from({ length: 60 }, () => ownConnection('127.0.0.1')));
+      expect(connections.map((connection) => ownerOfPeer(connection))).toEqual(connections.map(() => 'own'));
+    });
+
     it('the peer of a connection that doesn’t exist counts as another user', () => {
       expect(ownerOfPeer({ ...over4, remotePort: 1, localPort: 1 })).toBe('other');
     });
