@@ -34,8 +34,8 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /**
- * Pages by groff as man calls it, which starts a dozen processes for each page. In `columns`; at first in lines long
- * enough for every paragraph.
+ * The pages as groff formats them for man. man itself would start a dozen processes for each page. Without `columns`
+ * each paragraph is one line.
  */
 function formatted(names: Iterable<string>, columns = 2000): { text: string; warnings: string } {
   const files = Array.from(names, (name) => path.join(folder, name));
