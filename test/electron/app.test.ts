@@ -18,13 +18,14 @@ import {
   ask,
   askByPress,
   iconShows,
+  lookAt,
   onlyPage,
   openApp,
   openGroup,
   startInDouble,
   valueOf,
 } from './rig.ts';
-import { approve, cardPage, lookAt, withYes } from './command-card.ts';
+import { approve, cardPage, withYes } from './command-card.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { listenBeside, screenSession } from '../support/processes/screen-saver.ts';
 
@@ -381,7 +382,6 @@ describe('the host', () => {
 
   it('looks at what is pending when the machine wakes up, and when the network is back', async () => {
     const { home, url, authorizationServer } = await homeInBentWorld({ env: { KEYTURN_VAULT: 'memory' } });
-    const { server } = authorizationServer;
     const opened = await openApp(home);
     const page = await onlyPage(opened);
     await withYes(home, ['allow', 'cli', url]);
@@ -389,10 +389,10 @@ describe('the host', () => {
     await iconShows(opened, 'waiting');
     await opened.choose('Sign in to');
     await signingIn.ended;
-    const back = server.on('*', '*', 'destroy');
+    const back = authorizationServer.server.on('*', '*', 'destroy');
     const { revoked } = valueOf(await ask(page, 'grant.revoke', { resource: url }));
     expect(revoked).toMatchObject([{ receipt: 'pending' }]);
-    const tries = (): number => server.asked('/revoke').length;
+    const tries = (): number => authorizationServer.server.asked('/revoke').length;
     const before = tries();
     double.isOnline = false;
     double.power.emit('resume');

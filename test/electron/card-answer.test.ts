@@ -6,15 +6,12 @@ import { connect, pair } from '../../src/client/index.ts';
 import type { Connection } from '../../src/client/index.ts';
 import { newHome, type TestHome, until } from '../support/home.ts';
 import { asks } from '../support/processes/program.ts';
-import { type App, ask, askByPress, onlyPage, openApp, valueOf } from './rig.ts';
-
-/** Milliseconds: a little more than a card has to be looked at. It runs on the clock that the app reads. */
-const aLook = 600;
+import { type App, ask, askByPress, lookAt, onlyPage, openApp, valueOf } from './rig.ts';
 
 /** Shows these questions as one card, and looks at it. */
-async function lookAt(page: Page, ids: string[]): Promise<void> {
+async function lookAtCard(page: Page, ids: string[]): Promise<void> {
   valueOf(await ask(page, 'card.shown', { ids }));
-  await page.evaluate((wait) => new Promise((done) => setTimeout(done, wait)), aLook);
+  await lookAt(page);
 }
 
 /** Presses something, and answers in that moment. */
@@ -37,7 +34,7 @@ async function desk(): Promise<{ home: TestHome; opened: App; page: Page; progra
     return open.length > 0 ? open : undefined;
   });
   const id = question?.id ?? '';
-  await lookAt(page, [id]);
+  await lookAtCard(page, [id]);
   valueOf(await pressFor(page, 'interaction.answer', { id, answer: 'yes' }));
   await pairing;
   const program = await connect({ name: 'editor', env: home.env });
@@ -69,11 +66,11 @@ describe('a page that is taken over', () => {
     const command = home.start(['token', server('three')]);
     const id = await idsOf(page, 3);
     const both = ['one', 'three'].map((name) => ({ id: id(name), answer: 'yes' as const }));
-    await lookAt(page, [id('one'), id('three')]);
+    await lookAtCard(page, [id('one'), id('three')]);
     expect(await pressFor(page, 'card.answer', { answers: both })).toMatchObject({
       refusal: { reason: 'invalid_request', message: 'These questions are not of one card.' },
     });
-    await lookAt(page, [id('one')]);
+    await lookAtCard(page, [id('one')]);
     const unseen = ['one', 'two'].map((name) => ({ id: id(name), answer: 'yes' as const }));
     expect(await pressFor(page, 'card.answer', { answers: unseen })).toMatchObject({
       refusal: {
@@ -93,7 +90,7 @@ describe('the answer to a card', () => {
     const { home, page, program } = await desk();
     for (const name of ['one', 'two', 'three']) void asks(program, { resource: server(name) });
     const id = await idsOf(page, 3);
-    await lookAt(page, [id('one'), id('two'), id('three')]);
+    await lookAtCard(page, [id('one'), id('two'), id('three')]);
     expect((await home.keyturn(['answer', id('two'), 'no'])).code).toBe(0);
     const answers = [
       { id: id('one'), answer: 'yes' as const, lease: { seconds: 60 } },

@@ -23,9 +23,7 @@ export async function cardPage(kind: string): Promise<{ page: Page; id: string }
     // It is shown once its page is there, and looked at from then on.
     const inFront = double.windows.filter((window) => window.isFocused());
     const pages = await Promise.all(inFront.map(({ webContents }) => webContents.page));
-    return pages.find(
-      (open) => /#card\/./.test(open.url()) && (earlier === '' || !open.url().endsWith(`/${earlier}`)),
-    );
+    return pages.find((open) => /#card\/./.test(open.url()) && !open.url().endsWith(`/${earlier}`));
   });
   const [, id = ''] = page.url().split('#card/');
   earlier = id;
@@ -45,12 +43,4 @@ export async function withYes(home: TestHome, args: readonly string[]): Promise<
   const command = home.start(args);
   expect(await approve(await cardPage('A command wants to'))).toEqual({ ok: true, value: {} });
   expect(await command.ended).toMatchObject({ code: 0, stdout: '' });
-}
-
-/** Milliseconds: a little more than a window has to be in front. It runs on the clock that the app reads. */
-const aLook = 600;
-
-/** As long as it takes until a press in this window counts. */
-export async function lookAt(page: Page): Promise<void> {
-  await page.evaluate((wait) => new Promise((done) => setTimeout(done, wait)), aLook);
 }

@@ -7,13 +7,14 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 import type { ChannelName, Envelope, ParamsOn, ResultOn } from '../../electron/bridge/channels.ts';
 import { speak } from '../../electron/base/words.ts';
 import { startDesktop } from '../../electron/desktop.ts';
 import type { DesktopOptions } from '../../electron/desktop.ts';
 import { app, double } from '../support/electron/electron-double.ts';
 import { type HomeOptions, TestHome, until } from '../support/home.ts';
+import { tellStoryOf } from '../support/homes/common-home.ts';
 import { openBinary } from './binary.ts';
 
 /** The real Electron, if the run has one. */
@@ -59,9 +60,7 @@ export interface Group {
 export function openGroup(): Group {
   const ends: Parameters<AtEnd>[0][] = [];
   const homes: TestHome[] = [];
-  afterEach(({ task }) => {
-    if (task.result?.state === 'fail') throw new Error(homes.map(({ story }) => story).join('\n'));
-  });
+  tellStoryOf(() => homes);
   afterAll(async () => {
     const failures: unknown[] = [];
     for (const end of ends.toReversed())
@@ -241,6 +240,14 @@ interface PageGlobals extends Pick<EventTarget, 'addEventListener'> {
 
 interface AnyBridge {
   call(channel: string, params: unknown): Promise<unknown>;
+}
+
+/** Milliseconds: a little more than a window has to be in front until a press in it counts. It runs on the clock that the app reads. */
+const aLook = 600;
+
+/** As long as it takes until a press in this window counts. */
+export async function lookAt(page: Page): Promise<void> {
+  await page.evaluate((wait) => new Promise((done) => setTimeout(done, wait)), aLook);
 }
 
 /** The value of an answer; fails the test where it is a refusal. */

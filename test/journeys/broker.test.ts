@@ -1,6 +1,6 @@
 /** The broker behind the app: locked and unlocked, quit in the middle, taken over from another one. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { type App, confirmSettings, iconShows } from '../electron/rig.ts';
+import { type App, confirmSettings, iconShows, lookAt } from '../electron/rig.ts';
 import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
@@ -8,7 +8,6 @@ import { names } from './names.ts';
 import {
   answerCard,
   button,
-  lookAt,
   newDesk,
   openCard,
   openMain,

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { connect } from '../../src/client/index.ts';
-import { iconShows } from '../electron/rig.ts';
+import { iconShows, lookAt } from '../electron/rig.ts';
 import { sharedCertificates } from '../support/bent/server.ts';
 import { openBentWorld } from '../support/bent/world.ts';
 import { until } from '../support/home.ts';
@@ -17,7 +17,6 @@ import { names } from './names.ts';
 import {
   answerCard,
   button,
-  lookAt,
   newDesk,
   openCard,
   openMain,

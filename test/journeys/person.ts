@@ -3,7 +3,7 @@
  *
  * Invariant: everything goes by what is on the screen: a row of the menu, a notification, a button by its
  * name. Nothing here speaks to the bridge or the broker, but as a program does: over the socket. What happened
- * before a journey begins is connected-home.ts's. Each journey ends with the search for secrets in what crossed
+ * before a journey begins is connected-home.ts's. Each desk ends with the search for secrets in what crossed
  * the bridge.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { type Connection, connect, pair } from '../../src/client/index.ts';
 import { type App, binary, type Group, iconShows, openApp, openGroup } from '../electron/rig.ts';
 import { newHome, type HomeOptions, type TestHome, until } from '../support/home.ts';
 import { crossedOf, scanBridge } from './bridge-scan.ts';
-import { connectIn, signInAt, signInFor } from './connected-home.ts';
+import { signInFor } from './connected-home.ts';
 import { names } from './names.ts';
 
 const notingBrowser = path.join(import.meta.dirname, '..', 'support', 'browsers', 'noting-browser.sh');
@@ -76,6 +76,7 @@ export function sharedSeat(open: (group: Group) => Promise<Desk>) {
     seat = await sitDown(await open(group));
   });
   beforeEach(async () => {
+    // A promise that isn't settled yet loses to the next turn of the loop.
     const isGone = current()
       .app.gone()
       .then(() => true);
@@ -116,14 +117,6 @@ export async function openMain({ app }: Seat, name: keyof typeof names.tabs): Pr
   await view.click();
   await page.locator(`[role=tabpanel][aria-labelledby=tab-${name}]`).waitFor();
   return page;
-}
-
-/** Milliseconds: a little more than a window has to be before the person until a press in it counts. */
-const aLook = 600;
-
-/** Lets the window be looked at, on the clock that the app reads. */
-export async function lookAt(page: Page): Promise<void> {
-  await page.evaluate((wait) => new Promise((done) => setTimeout(done, wait)), aLook);
 }
 
 export const button = (page: Page, name: string | RegExp) =>
@@ -179,11 +172,6 @@ export async function tab({ tabs }: Desk, count: number): Promise<string> {
   return tabs().at(-1) ?? '';
 }
 
-export interface Connected {
-  readonly seat: Seat;
-  readonly program: Connection;
-}
-
 /** A desk for `sharedSeat`, where these apps were connected, and each allowed its access until that is revoked, with a sign-in there. */
 export async function usedDesk(
   caFile: string,
@@ -195,15 +183,9 @@ export async function usedDesk(
   return desk;
 }
 
-/** A desk where `editor` was connected before the app started, and may reach nothing yet. */
-export async function connectedSeat(caFile: string): Promise<Connected> {
-  const desk = newDesk(caFile);
-  await connectIn(desk.home, 'editor');
-  const seat = await sitDown(desk);
-  return { seat, program: await programOf(seat, 'editor') };
-}
-
-export interface SignedIn extends Connected {
+export interface SignedIn {
+  readonly seat: Seat;
+  readonly program: Connection;
   readonly token: string;
 }
 
@@ -220,7 +202,7 @@ export interface Place {
  */
 export async function usedSeat({ caFile, ...access }: Place): Promise<SignedIn> {
   const desk = newDesk(caFile);
-  const token = await signInAt(desk.home, 'editor', access);
+  const [token = ''] = await signInFor(desk.home, { editor: access });
   const seat = await sitDown(desk);
   const program = await programOf(seat, 'editor');
   await iconShows(seat.app, names.icon.fine);

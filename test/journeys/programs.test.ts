@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { throwAwayCertificates } from '../../src/serve/certificate.ts';
-import { iconShows } from '../electron/rig.ts';
+import { iconShows, lookAt } from '../electron/rig.ts';
 import { until } from '../support/home.ts';
 import { asks } from '../support/processes/program.ts';
 import { verdictOn } from '../support/servers/notebook.ts';
@@ -14,7 +14,6 @@ import { names } from './names.ts';
 import {
   answerCard,
   deny,
-  lookAt,
   button,
   newDesk,
   openCard,

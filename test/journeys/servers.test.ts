@@ -2,7 +2,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Connection } from '../../src/client/index.ts';
-import { type Group, iconShows } from '../electron/rig.ts';
+import { type Group, iconShows, lookAt } from '../electron/rig.ts';
 import { sharedCertificates } from '../support/bent/server.ts';
 import { type BentWorld, openBentWorld } from '../support/bent/world.ts';
 import { until } from '../support/home.ts';
@@ -11,17 +11,7 @@ import { verdictOn } from '../support/servers/notebook.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { signInFor } from './connected-home.ts';
 import { names } from './names.ts';
-import {
-  button,
-  type Desk,
-  lookAt,
-  newDesk,
-  openMain,
-  type Place,
-  programOf,
-  sharedSeat,
-  tab,
-} from './person.ts';
+import { button, type Desk, newDesk, openMain, type Place, programOf, sharedSeat, tab } from './person.ts';
 
 /** A server for each test, each with a sign-in provider of its own, under one authority. */
 let revoked: TestWorld;
@@ -63,7 +53,7 @@ async function revoke(
 let tokens: readonly string[] = [];
 
 /** Signed in at three of the servers, each time for an app of its own. */
-async function usedDesk(group: Group): Promise<Desk> {
+async function signedInDesk(group: Group): Promise<Desk> {
   const desk = newDesk(revoked.caFile, {}, group);
   tokens = await signInFor(desk.home, {
     editor: placeIn(revoked),
@@ -74,7 +64,7 @@ async function usedDesk(group: Group): Promise<Desk> {
 }
 
 describe('servers at one desk', () => {
-  const desk = sharedSeat(usedDesk);
+  const desk = sharedSeat(signedInDesk);
 
   describe('a grant that the person revokes', () => {
     it('a grant that the person revokes is over at once for its program, and the server confirms that it ended the tokens', async () => {

@@ -5,12 +5,13 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Connection, connect, pair } from '../../src/client/index.ts';
+import { lookAt } from '../electron/rig.ts';
 import { asks } from '../support/processes/program.ts';
 import { until } from '../support/home.ts';
 import { layoutFaults } from '../support/states/layout.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { names } from './names.ts';
-import { button, lookAt, newSeat, openMain, type Seat, tab } from './person.ts';
+import { button, newSeat, openMain, type Seat, tab } from './person.ts';
 
 let world: TestWorld;
 let seat: Seat;

@@ -178,7 +178,7 @@ describe('a sealed file whose source of the passphrase changes', () => {
   beforeAll(() => {
     home = new TestHome({ env: bySealedFile });
   });
-  tellStoryOf(() => home);
+  tellStoryOf(() => [home]);
   afterAll(() => home.close());
 
   it('a sealed file whose credential is missing says so everywhere, and takes no typed passphrase as its first', async () => {

@@ -28,7 +28,7 @@ describe('a file that can’t be read', () => {
     await startBroker(stopped);
     await stopBroker(stopped);
   });
-  tellStoryOf(() => stopped);
+  tellStoryOf(() => [stopped]);
   afterAll(() => stopped.close());
 
   /** What a command says while the file has this content, which the broker must leave there. Puts back what was there. */

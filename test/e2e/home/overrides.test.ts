@@ -19,7 +19,7 @@ describe('override', () => {
   beforeAll(async () => {
     shared = await openSharedHome();
   });
-  tellStoryOf(() => shared.home);
+  tellStoryOf(() => [shared.home]);
   afterAll(() => shared.close());
 
   /** Bends the metadata of the issuer. */

@@ -35,10 +35,15 @@ interface Opened {
   readonly worlds: TestWorld[];
 }
 
-/** For tests that share a home: where one fails, it tells what ran in the home so far. */
-export function tellStoryOf(home: () => TestHome): void {
+/** For tests that share homes: where one fails, it tells what ran in the homes so far. */
+export function tellStoryOf(homes: () => readonly TestHome[]): void {
   afterEach(({ task }) => {
-    if (task.result?.state === 'fail') throw new Error(home().story);
+    if (task.result?.state === 'fail')
+      throw new Error(
+        homes()
+          .map(({ story }) => story)
+          .join('\n'),
+      );
   });
 }
 
@@ -58,7 +63,7 @@ export function commonHome(
     await startBroker(home);
     opened = { home, world, certificates, worlds: [world] };
   });
-  tellStoryOf(() => there().home);
+  tellStoryOf(() => [there().home]);
   afterAll(async () => {
     const { home, worlds } = there();
     await home.close();

@@ -7,6 +7,8 @@ import { passphrase, step } from './sealed-writer.ts';
 
 /** How many writers are killed; in the soak a hundred. */
 const kills = process.env['KEYTURN_SOAK'] === '1' ? 100 : 8;
+/** Milliseconds: half a minute for each kill, which only a hang takes. */
+const patience = kills * 30_000;
 /** Milliseconds of writing, at most, before the kill: some hundred writes and a few rewrites of the file. */
 const maxLife = 250;
 
@@ -22,27 +24,31 @@ function after(state: ReadonlyMap<string, string>, from: number, last: number): 
   return next;
 }
 
-test(`a sealed file loses no acknowledged write when its writer is killed, ${kills} times`, async () => {
-  const file = newPlace();
-  let state = new Map<string, string>();
-  let from = 1;
-  for (let round = 0; round < kills; round++) {
-    const acknowledged = await killedWriter({ script, place: file, from, maxLife });
-    expect(acknowledged).toBeGreaterThanOrEqual(from);
-    const survivor = opened(file, byPassphrase);
-    await survivor.unlock(passphrase);
-    expect(await survivor.condition()).toEqual({ state: 'open' });
-    const found = new Map<string, string>();
-    for (let n = 0; n < 8; n++) {
-      const secret = await survivor.find(`grant.${n}`);
-      if (secret !== undefined) found.set(`grant.${n}`, secret);
+test(
+  `a sealed file loses no acknowledged write when its writer is killed, ${kills} times`,
+  { timeout: patience },
+  async () => {
+    const file = newPlace();
+    let state = new Map<string, string>();
+    let from = 1;
+    for (let round = 0; round < kills; round++) {
+      const acknowledged = await killedWriter({ script, place: file, from, maxLife });
+      expect(acknowledged).toBeGreaterThanOrEqual(from);
+      const survivor = opened(file, byPassphrase);
+      await survivor.unlock(passphrase);
+      expect(await survivor.condition()).toEqual({ state: 'open' });
+      const found = new Map<string, string>();
+      for (let n = 0; n < 8; n++) {
+        const secret = await survivor.find(`grant.${n}`);
+        if (secret !== undefined) found.set(`grant.${n}`, secret);
+      }
+      // One step may have been under way: done whole, or not at all.
+      const possible = [after(state, from, acknowledged), after(state, from, acknowledged + 1)];
+      // As plain objects: two Maps count as equal to the matcher whatever they hold.
+      expect(possible.map((items) => Object.fromEntries(items))).toContainEqual(Object.fromEntries(found));
+      await survivor.close();
+      state = found;
+      from = acknowledged + 2;
     }
-    // One step may have been under way: done whole, or not at all.
-    const possible = [after(state, from, acknowledged), after(state, from, acknowledged + 1)];
-    // As plain objects: two Maps count as equal to the matcher whatever they hold.
-    expect(possible.map((items) => Object.fromEntries(items))).toContainEqual(Object.fromEntries(found));
-    await survivor.close();
-    state = found;
-    from = acknowledged + 2;
-  }
-});
+  },
+);
