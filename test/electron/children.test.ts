@@ -9,12 +9,14 @@ import { freshService, requireTestKeyring } from '../vault/keychain/keyring.ts';
 describe('the keychain child', () => {
   it('keeps, shows and removes a secret', async () => {
     requireTestKeyring();
+    // Other files' children stand before: the files of a project share processes, and so the double.
+    const earlier = double.children.length;
     const vault = keychainVault({ service: freshService(), spawnWorker: spawnKeychainChild });
     onTestFinished(() => vault.close());
     await vault.write('item', 'a secret');
     expect(await vault.find('item')).toBe('a secret');
     await vault.remove('item');
     expect(await vault.find('item')).toBeUndefined();
-    expect(new Set(double.children)).toEqual(new Set([keychainWorkerFile]));
+    expect(new Set(double.children.slice(earlier))).toEqual(new Set([keychainWorkerFile]));
   });
 });
