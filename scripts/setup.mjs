@@ -47,14 +47,17 @@ function fail(line) {
   process.exit(1);
 }
 
-/** Runs a command; its output goes to stderr, so that stdout stays the script's. */
+/** Runs a command, and answers whether it ended well; its output goes to stderr, so that stdout stays the script's. */
 function run(command, args, env = {}) {
-  const result = spawnSync(command, args, {
+  const child = spawn(command, args, {
     cwd: root,
     stdio: ['ignore', 2, 2],
     env: { ...process.env, ...env },
   });
-  return result.status === 0;
+  return new Promise((resolve) => {
+    child.on('error', () => resolve(false));
+    child.on('close', (code) => resolve(code === 0));
+  });
 }
 
 function isThere(command, args = ['--version']) {
@@ -110,7 +113,7 @@ function packagesIn(note) {
 }
 
 /** Installs what the lock file of a folder names, if it isn't installed. */
-function install(folder, what, further = []) {
+async function install(folder, what, further = []) {
   const stampFile = path.join(folder, 'node_modules', '.keyturn-setup');
   const lock = readFileSync(path.join(folder, 'package-lock.json'));
   const wanted = createHash('sha256').update(lock).digest('hex');
@@ -120,11 +123,11 @@ function install(folder, what, further = []) {
   say(`installing ${what} (npm ci)`);
   // No package's install script runs: the one that must (keytar's) is called by name below.
   const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
-  if (!npm(['ci', '--prefix', folder, ...options, ...further])) fail('npm ci failed; see above.');
+  if (!(await npm(['ci', '--prefix', folder, ...options, ...further]))) fail('npm ci failed; see above.');
   writeFileSync(stampFile, wanted);
 }
 
-function installDebianPackages() {
+async function installDebianPackages() {
   if (process.platform !== 'linux' || !isThere('dpkg-query')) return;
   const missing = debianPackages.filter((name) => {
     const query = spawnSync('dpkg-query', ['-W', '-f', '${db:Status-Status}', name], { encoding: 'utf8' });
@@ -137,8 +140,8 @@ function installDebianPackages() {
   say(command);
   const quiet = { DEBIAN_FRONTEND: 'noninteractive' };
   const installed =
-    run('apt-get', ['update', '-qq'], quiet) &&
-    run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...missing], quiet);
+    (await run('apt-get', ['update', '-qq'], quiet)) &&
+    (await run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...missing], quiet));
   if (!installed) fail(`this failed: ${command}`);
 }
 
@@ -147,7 +150,7 @@ function keytarLoads() {
 }
 
 /** The keychain's native part. Must be there for tests; the demo goes on without. */
-function buildKeytar(isNeeded) {
+async function buildKeytar(isNeeded) {
   if (keytarLoads()) return;
   if (
     process.platform === 'linux' &&
@@ -161,7 +164,7 @@ function buildKeytar(isNeeded) {
   const headers = path.dirname(path.dirname(node()));
   const env =
     process.platform === 'linux' ? { npm_config_nodedir: headers, npm_config_build_from_source: 'true' } : {};
-  const built = npm(['rebuild', 'keytar', '--loglevel=error'], env) && keytarLoads();
+  const built = (await npm(['rebuild', 'keytar', '--loglevel=error'], env)) && keytarLoads();
   if (!built && isNeeded) fail('keytar did not compile; see above. The keychain tests need it.');
   if (!built) say('keytar did not compile; going on without the keychain.');
 }
@@ -172,13 +175,13 @@ function newest(folder) {
   );
 }
 
-function build() {
+async function build() {
   const built = path.join(root, 'dist', 'cli', 'bin.js');
   const sources = ['src', 'electron', 'renderer', 'words'].map((name) => newest(path.join(root, name)));
   const isFresh = existsSync(built) && statSync(built).mtimeMs > Math.max(...sources);
   if (isFresh) return;
   say('building dist/');
-  if (!run(node(), [path.join(root, 'scripts', 'build.mjs')])) fail('the build failed; see above.');
+  if (!(await run(node(), [path.join(root, 'scripts', 'build.mjs')]))) fail('the build failed; see above.');
 }
 
 /** Hands over to the script. An interrupt reaches it too; this process only waits for it. */
@@ -196,13 +199,18 @@ const args = process.argv.slice(2);
 const isForTests = args.includes('--for-tests');
 const runAt = args.indexOf('--run');
 
-install(root, 'dependencies');
-if (isForTests) install(path.join(root, 'test', 'clients'), 'clients for the tests of the bridge');
-if (isForTests && isThere('wine')) {
+const hasWine = isForTests && isThere('wine');
+if (isForTests && !hasWine)
+  say('Wine is not installed, so the test that runs Keyturn on Windows is skipped.');
+// Side by side: npm waits for the network half of the time.
+await Promise.all([
+  install(root, 'dependencies'),
+  isForTests && install(path.join(root, 'test', 'clients'), 'clients for the tests of the bridge'),
   // Without the last word npm leaves out what is for another system.
-  install(path.join(root, 'test', 'windows'), 'Node for Windows, for the tests under Wine', ['--force']);
-} else if (isForTests) say('Wine is not installed, so the test that runs Keyturn on Windows is skipped.');
-if (isForTests) installDebianPackages();
-buildKeytar(isForTests);
-build();
+  hasWine &&
+    install(path.join(root, 'test', 'windows'), 'Node for Windows, for the tests under Wine', ['--force']),
+]);
+if (isForTests) await installDebianPackages();
+await buildKeytar(isForTests);
+await build();
 if (runAt >= 0) handOver(args.slice(runAt + 1));

@@ -42,7 +42,7 @@ function temporaryFolder() {
   const memory = '/dev/shm';
   if (tmpdir() !== '/tmp' || !existsSync(memory)) return tmpdir();
   const { bavail, bsize } = statfsSync(memory);
-  return bavail * bsize >= 4 * 2 ** 30 ? memory : tmpdir();
+  return bavail * bsize >= 2 ** 30 ? memory : tmpdir();
 }
 
 /** Runs vitest beside a keyring; answers its exit status and its own report. Throws where vitest ended without one. */

@@ -9,6 +9,7 @@ import { getCACertificates } from 'node:tls';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
 import { buildConnector, EnvHttpProxyAgent, fetch } from 'undici';
 import { certificateFault } from '../base/system/connection-faults.ts';
+import { optimizeParserLater } from '../base/system/http-parser.ts';
 import {
   connectTimeout,
   systemAuthorities,
@@ -33,6 +34,7 @@ export async function bridgeFetch(
   resource: string,
   env: Env = process.env,
 ): Promise<typeof globalThis.fetch> {
+  optimizeParserLater();
   const hasOwnProxy = hasProxy(env);
   const hasOwnAuthorities = Boolean(env['NODE_EXTRA_CA_CERTS']);
   const asked = hasOwnProxy && hasOwnAuthorities ? {} : await networkOf(broker, resource);

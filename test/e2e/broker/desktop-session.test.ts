@@ -1,6 +1,5 @@
 /** A broker that ssh or cron started without D-Bus: it says so, and recovers when a desktop is there. */
 import { linkSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { homeInWorld, type TestHome } from '../../support/home.ts';
@@ -13,17 +12,20 @@ async function withoutBus(): Promise<{
   resource: string;
   keyring: KeyringSession;
   runtime: string;
+  bus: string;
 }> {
   const keyring = await ownKeyring();
   onTestFinished(() => keyring.end());
-  const runtime = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  const [, bus = ''] = /^unix:path=([^,]+)/.exec(String(keyring.env['DBUS_SESSION_BUS_ADDRESS'])) ?? [];
+  // Beside the bus, so that the bus can be linked into it.
+  const runtime = mkdtempSync(path.join(path.dirname(bus), 'kt-'));
   onTestFinished(() => rmSync(runtime, { recursive: true }));
   // Its own runtime folder: the folder of the user who runs the tests has that user's keyring.
   const env = { KEYTURN_VAULT: 'keychain', XDG_RUNTIME_DIR: runtime };
   const { home, resource } = await homeInWorld({ env });
   // What is allowed has to be provable, and so waits for the keychain too.
   expect(await home.keyturn(['allow', 'cli', resource])).toMatchObject({ code: 7 });
-  return { home, resource, keyring, runtime };
+  return { home, resource, keyring, runtime, bus };
 }
 
 async function refusedAsAbsent(home: TestHome, resource: string): Promise<number> {
@@ -53,10 +55,9 @@ it('a broker takes the session of a desktop caller without a restart, and from t
 });
 
 it('a broker finds the bus in the runtime folder once there is one', async () => {
-  const { home, resource, keyring, runtime } = await withoutBus();
+  const { home, resource, runtime, bus } = await withoutBus();
   const pid = await refusedAsAbsent(home, resource);
-  const [, socket = ''] = /^unix:path=([^,]+)/.exec(String(keyring.env['DBUS_SESSION_BUS_ADDRESS'])) ?? [];
-  linkSync(socket, path.join(runtime, 'bus'));
+  linkSync(bus, path.join(runtime, 'bus'));
   await home.ok(['allow', 'cli', resource]);
   await home.ok(['token', resource]);
   expect(await askBroker(home, 'status', {})).toMatchObject({ pid, vaultState: { state: 'open' } });

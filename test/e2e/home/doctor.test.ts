@@ -1,9 +1,18 @@
 /** `keyturn doctor` on homes that something is wrong with: the built command, real brokers, a real keychain. */
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { homeInWorld, newHome, type Run, type TestHome } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { allow, signIn, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
@@ -18,18 +27,18 @@ interface Finding {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A temporary folder may lie in memory, on the machine of the tests. */
-const ofTheMachine = 'disk.volatile';
-
 async function doctor(home: TestHome, env: Environment = {}): Promise<{ found: Finding[]; run: Run }> {
   const run = await home.keyturn(['doctor', '--json'], { env });
-  const found = (JSON.parse(run.stdout) as Finding[]).filter(({ kind }) => kind !== ofTheMachine);
-  return { found, run };
+  return { found: JSON.parse(run.stdout) as Finding[], run };
 }
 
 const kindsOf = (found: readonly Finding[]): string[] => found.map(({ kind }) => kind);
 
 describe('keyturn doctor', () => {
+  // On a disk: the tests' own temporary folder may lie in memory.
+  beforeAll(() => void vi.stubEnv('TMPDIR', '/var/tmp'));
+  afterAll(() => void vi.unstubAllEnvs());
+
   it('keyturn doctor starts nothing and makes nothing if there is no home yet', async () => {
     const home = newHome({ env: { KEYTURN_BROWSER: process.execPath } });
     const { found, run } = await doctor(home);
@@ -37,6 +46,19 @@ describe('keyturn doctor', () => {
     expect(run.code).toBe(0);
     expect(existsSync(home.folder)).toBe(false);
     expect(home.brokers()).toEqual([]);
+  });
+
+  it('keyturn doctor warns of a home that lies in memory', async () => {
+    const memory = mkdtempSync('/dev/shm/keyturn-test-');
+    onTestFinished(() => rmSync(memory, { recursive: true }));
+    const home = newHome({ env: { KEYTURN_HOME: memory, KEYTURN_BROWSER: process.execPath } });
+    mkdirSync(path.join(memory, 'state'), { mode: 0o700 });
+    const { found, run } = await doctor(home);
+    expect(found).toMatchObject([
+      { level: 'warning', kind: 'disk.volatile', mend: expect.stringContaining('KEYTURN_HOME') },
+      { kind: 'broker.absent' },
+    ]);
+    expect(run.code).toBe(9);
   });
 
   it('keyturn doctor finds nothing wrong with a broker that runs', async () => {
