@@ -7,18 +7,9 @@
  */
 import { getCACertificates } from 'node:tls';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
-import { buildConnector, EnvHttpProxyAgent, fetch } from 'undici';
-import { certificateFault } from '../base/system/connection-faults.ts';
+import { EnvHttpProxyAgent, fetch } from 'undici';
 import { optimizeParserLater } from '../base/system/http-parser.ts';
-import {
-  connectTimeout,
-  systemAuthorities,
-  type TlsOptions,
-  trusting,
-  trustingDefault,
-  withoutProxy,
-} from '../base/system/tls-trust.ts';
-import { systemCode } from '../base/system-error.ts';
+import { Trust, trustingDefault, withoutProxy } from '../base/system/tls-trust.ts';
 import type { Connection } from '../client/connection.ts';
 import { isNetworkResult, type NetworkResult } from '../ipc/wire/network-messages.ts';
 import { refusedByProxy } from './base/errors.ts';
@@ -41,7 +32,10 @@ export async function bridgeFetch(
   const authorities = hasOwnAuthorities ? undefined : asked.authorities;
   const proxy = hasOwnProxy ? undefined : asked.httpsProxy;
   const noProxy = env['no_proxy'] ?? env['NO_PROXY'] ?? (proxy === undefined ? undefined : asked.noProxy);
-  const trust = new Trust(authorities);
+  const trust = new Trust(
+    () => trustingDefault,
+    () => [...getCACertificates('default'), ...(authorities === undefined ? [] : [authorities])],
+  );
   const dispatcher = new EnvHttpProxyAgent({
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -78,41 +72,4 @@ async function networkOf(broker: Pick<Connection, 'request'>, resource: string):
 
 function hasProxy(env: Env): boolean {
   return ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'].some((name) => env[name]);
-}
-
-/** Which authorities vouch for a server. `authorities`: PEM, besides Node's own and the system's. */
-class Trust {
-  readonly #authorities: string | undefined;
-  #all: TlsOptions | undefined;
-
-  constructor(authorities: string | undefined) {
-    this.#authorities = authorities;
-  }
-
-  all(): TlsOptions {
-    const more = this.#authorities === undefined ? [] : [this.#authorities];
-    this.#all ??= trusting([...getCACertificates('default'), ...systemAuthorities(), ...more]);
-    return this.#all;
-  }
-
-  /**
-   * Connects by Node's own authorities, and with all of them where these don't vouch for the server: reading the
-   * system's takes longer than the rest of a start, and few servers need them. What is trusted is the same. Nothing
-   * was sent before.
-   */
-  connector(): buildConnector.connector {
-    const connectWith = (tls: TlsOptions): buildConnector.connector =>
-      buildConnector({ ...tls, timeout: connectTimeout });
-    const byDefault = connectWith(trustingDefault);
-    let connect = byDefault;
-    return (options, callback) => {
-      const first = connect;
-      first(options, (...[error, socket]: Parameters<buildConnector.Callback>) => {
-        if (!error) return callback(null, socket);
-        if (first !== byDefault || !certificateFault(systemCode(error))) return callback(error, null);
-        if (connect === byDefault) connect = connectWith(this.all());
-        connect(options, callback);
-      });
-    };
-  }
 }

@@ -11,7 +11,7 @@ import type { Dispatcher } from 'undici';
 import { lookupFor } from '../addresses.ts';
 import type { FindAddresses, Reach } from '../addresses.ts';
 import { optimizeParserLater } from './http-parser.ts';
-import { connectTimeout, systemAuthorities, trusting, withoutProxy } from './tls-trust.ts';
+import { Trust, trusting, withoutProxy } from './tls-trust.ts';
 
 export interface AgentOptions {
   readonly reach: Reach;
@@ -36,14 +36,16 @@ export function makeAgent(options: AgentOptions, times: AnswerTimes = {}): Dispa
   const { reach, find, authorities, httpsProxy, noProxy, ignoresEnvironment = false } = options;
   optimizeParserLater();
   if (ignoresEnvironment) ignoreOpensslVariables();
-  const extra = authorities === undefined ? [] : [authorities];
-  const tls = trusting([...getCACertificates('bundled'), ...systemAuthorities(), ...extra]);
+  const atHand = [...getCACertificates('bundled'), ...(authorities === undefined ? [] : [authorities])];
+  const trust = new Trust(
+    () => trusting(atHand),
+    () => atHand,
+  );
   return new EnvHttpProxyAgent({
     ...times,
     // A proxy resolves names itself, so `lookup` can't check addresses there.
-    connect: { ...tls, timeout: connectTimeout, lookup: lookupFor(reach, find) },
-    requestTls: tls,
-    proxyTls: tls,
+    connect: trust.connector(lookupFor(reach, find)),
+    ...(httpsProxy === undefined ? {} : { requestTls: trust.all(), proxyTls: trust.all() }),
     // '' rather than absent: otherwise undici reads the environment.
     httpProxy: '',
     httpsProxy: httpsProxy ?? '',

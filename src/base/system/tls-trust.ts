@@ -5,11 +5,15 @@
  * Invariant: a certificate is always checked, whatever NODE_TLS_REJECT_UNAUTHORIZED says. A connection to loopback
  * never goes through a proxy.
  */
+import type { LookupFunction } from 'node:net';
 import { createSecureContext, getCACertificates } from 'node:tls';
 import type { SecureContext } from 'node:tls';
+import { buildConnector } from 'undici';
+import { systemCode } from '../system-error.ts';
+import { certificateFault } from './connection-faults.ts';
 
 /** Milliseconds to connect: metadata has 10 s in all. */
-export const connectTimeout = 10_000;
+const connectTimeout = 10_000;
 
 const loopbackHosts = '127.0.0.1,localhost,[::1],::1';
 
@@ -37,7 +41,40 @@ export function trusting(authorities: readonly string[]): TlsOptions {
   return { secureContext, rejectUnauthorized: true };
 }
 
-/** The system's authorities, as PEM. Node reads them once per process, in tens of milliseconds. */
-export function systemAuthorities(): readonly string[] {
-  return getCACertificates('system');
+/** Which authorities vouch for a server: the first ones, and then all of them. */
+export class Trust {
+  readonly #first: () => TlsOptions;
+  readonly #besidesSystem: () => readonly string[];
+  #all: TlsOptions | undefined;
+
+  /** `first`: authorities that are at hand. `besidesSystem`: all but the system's, as PEM. */
+  constructor(first: () => TlsOptions, besidesSystem: () => readonly string[]) {
+    this.#first = first;
+    this.#besidesSystem = besidesSystem;
+  }
+
+  all(): TlsOptions {
+    this.#all ??= trusting([...this.#besidesSystem(), ...getCACertificates('system')]);
+    return this.#all;
+  }
+
+  /**
+   * Connects by the first authorities, and by all where these don't vouch for the server: reading the system's takes
+   * 70 ms, and few servers need them. What is trusted is the same. Nothing was sent before.
+   */
+  connector(lookup?: LookupFunction): buildConnector.connector {
+    const connectBy = (tls: TlsOptions): buildConnector.connector =>
+      buildConnector({ ...tls, timeout: connectTimeout, ...(lookup ? { lookup } : {}) });
+    const byFirst = connectBy(this.#first());
+    let connect = byFirst;
+    return (target, callback) => {
+      const chosen = connect;
+      chosen(target, (...[error, socket]: Parameters<buildConnector.Callback>) => {
+        if (!error) return callback(null, socket);
+        if (chosen !== byFirst || !certificateFault(systemCode(error))) return callback(error, null);
+        if (connect === byFirst) connect = connectBy(this.all());
+        connect(target, callback);
+      });
+    };
+  }
 }
