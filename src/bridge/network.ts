@@ -8,7 +8,6 @@
 import { getCACertificates } from 'node:tls';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
 import { EnvHttpProxyAgent, fetch } from 'undici';
-import { optimizeParserLater } from '../base/system/http-parser.ts';
 import { Trust, trustingDefault, withoutProxy } from '../base/system/tls-trust.ts';
 import type { Connection } from '../client/connection.ts';
 import { isNetworkResult, type NetworkResult } from '../ipc/wire/network-messages.ts';
@@ -25,7 +24,6 @@ export async function bridgeFetch(
   resource: string,
   env: Env = process.env,
 ): Promise<typeof globalThis.fetch> {
-  optimizeParserLater();
   const hasOwnProxy = hasProxy(env);
   const hasOwnAuthorities = Boolean(env['NODE_EXTRA_CA_CERTS']);
   const asked = hasOwnProxy && hasOwnAuthorities ? {} : await networkOf(broker, resource);

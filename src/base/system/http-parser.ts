@@ -7,12 +7,23 @@
  */
 import { setFlagsFromString } from 'node:v8';
 
-/**
- * In V8's unit, roughly the bytes of code that ran: that of about 100 requests. V8's own is 13 million.
- */
-const laterThanByDefault = '--wasm-tiering-budget=1000000000';
+/** V8's unit is roughly the bytes of code that ran. */
+const afterAboutHundredRequests = '--wasm-tiering-budget=1000000000';
 
-/** Before undici is used. Leaves Electron alone, whose V8 may not take a flag that late. */
-export function optimizeParserLater(): void {
-  if (process.versions['electron'] === undefined) setFlagsFromString(laterThanByDefault);
+/** V8's own value, which `node --v8-options` shows. */
+const byDefault = '--wasm-tiering-budget=13000000';
+
+/**
+ * Hands over a connection for undici, which makes the parser with the first one and at once. The flag counts for a parser
+ * that is made meanwhile; for longer it can't stand, since V8 takes no compiled code from a cache that was written with other flags.
+ * Leaves Electron alone, whose V8 may not take a flag that late.
+ */
+export function handOver(give: () => void): void {
+  if (process.versions['electron'] !== undefined) return give();
+  setFlagsFromString(afterAboutHundredRequests);
+  try {
+    give();
+  } finally {
+    setFlagsFromString(byDefault);
+  }
 }

@@ -10,7 +10,6 @@ import { EnvHttpProxyAgent } from 'undici';
 import type { Dispatcher } from 'undici';
 import { lookupFor } from '../addresses.ts';
 import type { FindAddresses, Reach } from '../addresses.ts';
-import { optimizeParserLater } from './http-parser.ts';
 import { Trust, trusting, withoutProxy } from './tls-trust.ts';
 
 export interface AgentOptions {
@@ -34,7 +33,6 @@ interface AnswerTimes {
 /** `times`: undici's own unless given; 0 means no limit. */
 export function makeAgent(options: AgentOptions, times: AnswerTimes = {}): Dispatcher {
   const { reach, find, authorities, httpsProxy, noProxy, ignoresEnvironment = false } = options;
-  optimizeParserLater();
   if (ignoresEnvironment) ignoreOpensslVariables();
   const atHand = [...getCACertificates('bundled'), ...(authorities === undefined ? [] : [authorities])];
   const trust = new Trust(

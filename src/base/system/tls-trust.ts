@@ -11,6 +11,7 @@ import type { SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 import { systemCode } from '../system-error.ts';
 import { certificateFault } from './connection-faults.ts';
+import { handOver } from './http-parser.ts';
 
 /** Milliseconds to connect: metadata has 10 s in all. */
 const connectTimeout = 10_000;
@@ -70,7 +71,7 @@ export class Trust {
     return (target, callback) => {
       const chosen = connect;
       chosen(target, (...[error, socket]: Parameters<buildConnector.Callback>) => {
-        if (!error) return callback(null, socket);
+        if (!error) return handOver(() => callback(null, socket));
         if (chosen !== byFirst || !certificateFault(systemCode(error))) return callback(error, null);
         if (connect === byFirst) connect = connectBy(this.all());
         connect(target, callback);

@@ -69,7 +69,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     why: 'the one check of addresses, for the broker’s connections and for the server roles',
   },
   'base/system/https-agent.ts': {
-    mayImport: ['base/addresses.ts', 'base/system/http-parser.ts', 'base/system/tls-trust.ts'],
+    mayImport: ['base/addresses.ts', 'base/system/tls-trust.ts'],
     packages: ['undici'],
     why: 'what a connection of ours trusts, for the broker and for its proxies alike',
   },
@@ -81,10 +81,10 @@ export const layers: Readonly<Record<string, Layer>> = {
   'base/system/http-parser.ts': {
     mayImport: [],
     packages: [],
-    why: 'a flag of V8 for whoever uses undici: the broker, its proxies and the bridge',
+    why: 'a flag of V8 and nothing else',
   },
   'base/system/tls-trust.ts': {
-    mayImport: ['base/system-error.ts', 'base/system/connection-faults.ts'],
+    mayImport: ['base/system-error.ts', 'base/system/connection-faults.ts', 'base/system/http-parser.ts'],
     packages: ['undici'],
     why: 'what a TLS connection of ours trusts; the bridge loads it without the check of addresses',
   },
@@ -204,7 +204,6 @@ export const layers: Readonly<Record<string, Layer>> = {
     mayImport: [
       ...base,
       'base/system/connection-faults.ts',
-      'base/system/http-parser.ts',
       'base/system/tls-trust.ts',
       'ipc/wire/',
       'client/',
