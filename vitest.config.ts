@@ -31,7 +31,7 @@ const common = {
   testTimeout,
   hookTimeout: testTimeout,
   expect: { poll: { timeout: pollTimeout } },
-  setupFiles: ['test/support/new-file.ts'],
+  setupFiles: 'test/support/new-file.ts',
   // Node itself loads the modules, as it does outside of tests, and keeps what it compiled. No test needs Vite's
   // transforms or mocked modules, and through them a run takes a tenth longer.
   experimental: { viteModuleRunner: false, nodeLoader: false },

@@ -7,7 +7,7 @@ import { killedWriter } from '../support/processes/killed-writer.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** How many writers are killed. */
-const kills = 8;
+const kills = 4;
 /** Milliseconds of writing, at most, before the kill: some dozen changes. */
 const maxLife = 150;
 

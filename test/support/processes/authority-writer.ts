@@ -3,6 +3,7 @@
  * Arguments: folder, number of its first step. Says each step on a line of stdout once it was answered.
  */
 import { writeSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import path from 'node:path';
 import { sealedFileVault } from '../../../src/vault/sealed/sealed-file.ts';
 import type { SealedFileVault } from '../../../src/vault/sealed/sealed-file.ts';
@@ -30,6 +31,8 @@ export async function vaultIn(folder: string): Promise<SealedFileVault> {
 }
 
 async function write(folder: string, from: number): Promise<never> {
+  // Node keeps what it compiled at the end of a process, which a kill takes away.
+  flushCompileCache();
   const { permissions } = await startOn(folder, await vaultIn(folder));
   for (let n = from; ; n++) {
     const [endpoint, decision] = [endpointOf(n), decisionOf(n)];

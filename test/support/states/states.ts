@@ -54,8 +54,8 @@ export interface DeskState {
 }
 
 /**
- * True for a state that has the same parts as another one: with longer or larger texts, or with other words. Its layout
- * is measured narrow and wide; only the soak measures each width and asks axe, too.
+ * True for a state that has the same parts as another one: with longer or larger texts, or with other words. Only the
+ * soak looks at it.
  */
 export const isVariant = ({ name }: DeskState): boolean =>
   /-(?:long|large|500|200)$|^(?:card-command-|vault-|server-trouble-[2-7]|card-allow-[aeu])/.test(name);

@@ -3,6 +3,7 @@
  * Says each step on a line of stdout once the vault has acknowledged it.
  */
 import { writeSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { sealedFileVault } from '../../../src/vault/sealed/sealed-file.ts';
 
 export const passphrase = 'correct horse';
@@ -21,6 +22,8 @@ export function step(n: number): Step {
 }
 
 async function write(file: string, from: number): Promise<never> {
+  // Node keeps what it compiled at the end of a process, which a kill takes away.
+  flushCompileCache();
   const vault = sealedFileVault({ file, key: { kind: 'passphrase', cost: { N: 2 ** 14, r: 8, p: 1 } } });
   await vault.unlock(passphrase);
   for (let n = from; ; n++) {
