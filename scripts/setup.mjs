@@ -112,19 +112,23 @@ function packagesIn(note) {
   }
 }
 
-/** Installs what the lock file of a folder names, if it isn't installed. */
+/** Installs what the lock file of a folder names, if it isn't installed; answers whether it is now. */
 async function install(folder, what, further = []) {
   const stampFile = path.join(folder, 'node_modules', '.keyturn-setup');
   const lock = readFileSync(path.join(folder, 'package-lock.json'));
   const wanted = createHash('sha256').update(lock).digest('hex');
   const stamp = existsSync(stampFile) ? readFileSync(stampFile, 'utf8') : '';
-  if (stamp === wanted) return;
-  if (isInstalled(folder, lock)) return writeFileSync(stampFile, wanted);
+  if (stamp === wanted) return true;
+  if (isInstalled(folder, lock)) {
+    writeFileSync(stampFile, wanted);
+    return true;
+  }
   say(`installing ${what} (npm ci)`);
   // No package's install script runs: the one that must (keytar's) is called by name below.
   const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
-  if (!(await npm(['ci', '--prefix', folder, ...options, ...further]))) fail('npm ci failed; see above.');
-  writeFileSync(stampFile, wanted);
+  const isDone = await npm(['ci', '--prefix', folder, ...options, ...further]);
+  if (isDone) writeFileSync(stampFile, wanted);
+  return isDone;
 }
 
 async function installDebianPackages() {
@@ -203,13 +207,14 @@ const hasWine = isForTests && isThere('wine');
 if (isForTests && !hasWine)
   say('Wine is not installed, so the test that runs Keyturn on Windows is skipped.');
 // Side by side: npm waits for the network half of the time.
-await Promise.all([
+const installed = await Promise.all([
   install(root, 'dependencies'),
-  isForTests && install(path.join(root, 'test', 'clients'), 'clients for the tests of the bridge'),
+  !isForTests || install(path.join(root, 'test', 'clients'), 'clients for the tests of the bridge'),
   // Without the last word npm leaves out what is for another system.
-  hasWine &&
+  !hasWine ||
     install(path.join(root, 'test', 'windows'), 'Node for Windows, for the tests under Wine', ['--force']),
 ]);
+if (installed.includes(false)) fail('npm ci failed; see above.');
 if (isForTests) await installDebianPackages();
 await buildKeytar(isForTests);
 await build();

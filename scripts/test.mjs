@@ -2,7 +2,7 @@
 // plain line: how many passed, failed and were skipped. Arguments go to vitest. With --soak, only the
 // tests that can run longer do, for their full time.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
@@ -40,9 +40,25 @@ const soakRuns = [
  */
 function temporaryFolder() {
   const memory = '/dev/shm';
-  if (tmpdir() !== '/tmp' || !existsSync(memory)) return tmpdir();
-  const { bavail, bsize } = statfsSync(memory);
-  return bavail * bsize >= 2 ** 30 ? memory : tmpdir();
+  return tmpdir() === '/tmp' && isUsable(memory) ? memory : tmpdir();
+}
+
+/** Whether a folder has room, and runs a program: a container's own memory has little, and often runs none. */
+function isUsable(memory) {
+  try {
+    const { bavail, bsize } = statfsSync(memory);
+    if (bavail * bsize < 2 ** 30) return false;
+    const trial = mkdtempSync(path.join(memory, 'keyturn-trial-'));
+    try {
+      const program = path.join(trial, 'program');
+      writeFileSync(program, '#!/bin/sh\n', { mode: 0o700 });
+      return spawnSync(program).status === 0;
+    } finally {
+      rmSync(trial, { recursive: true });
+    }
+  } catch {
+    return false;
+  }
 }
 
 /** Runs vitest beside a keyring; answers its exit status and its own report. Throws where vitest ended without one. */

@@ -1,9 +1,10 @@
 /**
- * When V8 optimizes the HTTP parser of undici, one large WebAssembly function. By itself it does so after the first
- * few answers, and takes 0.15 s of CPU time and 4 MB for it: more than that, a process that sends under a hundred
- * requests never gains.
+ * Delays the moment at which V8 optimizes the HTTP parser of undici, one large WebAssembly function. By itself V8 does so
+ * after the first few answers, which takes 0.15 s of CPU time and 4 MB. A process that sends fewer than a hundred requests
+ * never gets them back.
  *
- * Invariant: only the moment changes. A process that parses a lot still gets the optimized function.
+ * Invariant: only the moment changes. A process that parses a lot still gets the optimized function. Connections through
+ * a proxy are undici's own, and change nothing.
  */
 import { setFlagsFromString } from 'node:v8';
 
@@ -14,9 +15,9 @@ const afterAboutHundredRequests = '--wasm-tiering-budget=1000000000';
 const byDefault = '--wasm-tiering-budget=13000000';
 
 /**
- * Hands over a connection for undici, which makes the parser with the first one and at once. The flag counts for a parser
- * that is made meanwhile; for longer it can't stand, since V8 takes no compiled code from a cache that was written with other flags.
- * Leaves Electron alone, whose V8 may not take a flag that late.
+ * Hands a connection over to undici, which makes the parser during the first call. V8 reads the flag when the parser is
+ * made. Afterwards the default counts again, because V8 takes no compiled code from a cache that was written under other
+ * flags. Leaves Electron alone, whose V8 may not take a flag that late.
  */
 export function handOver(give: () => void): void {
   if (process.versions['electron'] !== undefined) return give();

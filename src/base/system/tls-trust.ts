@@ -13,7 +13,7 @@ import { systemCode } from '../system-error.ts';
 import { certificateFault } from './connection-faults.ts';
 import { handOver } from './http-parser.ts';
 
-/** Milliseconds to connect: metadata has 10 s in all. */
+/** Milliseconds for each attempt to connect: metadata has 10 s in all. */
 const connectTimeout = 10_000;
 
 const loopbackHosts = '127.0.0.1,localhost,[::1],::1';
@@ -60,22 +60,36 @@ export class Trust {
   }
 
   /**
-   * Connects by the first authorities, and by all where these don't vouch for the server: reading the system's takes
-   * 70 ms, and few servers need them. What is trusted is the same. Nothing was sent before.
+   * Connects by the first authorities, and by all where these find a fault: reading the system's takes 70 ms, and few
+   * servers need them. What is trusted is the same. Nothing was sent before.
+   *
+   * Keeps no TLS session: one connector serves every server of its agent, undici keeps sessions by host name alone, and
+   * Node checks no certificate anew when a session goes on. So a server would answer for another one of its name.
    */
   connector(lookup?: LookupFunction): buildConnector.connector {
     const connectBy = (tls: TlsOptions): buildConnector.connector =>
-      buildConnector({ ...tls, timeout: connectTimeout, ...(lookup ? { lookup } : {}) });
+      buildConnector({
+        ...tls,
+        maxCachedSessions: 0,
+        timeout: connectTimeout,
+        ...(lookup ? { lookup } : {}),
+      });
     const byFirst = connectBy(this.#first());
     let connect = byFirst;
     return (target, callback) => {
       const chosen = connect;
-      chosen(target, (...[error, socket]: Parameters<buildConnector.Callback>) => {
-        if (!error) return handOver(() => callback(null, socket));
-        if (chosen !== byFirst || !certificateFault(systemCode(error))) return callback(error, null);
+      chosen(target, (...[fault, socket]: Parameters<buildConnector.Callback>) => {
+        if (!fault) return handOver(() => callback(null, socket));
+        if (chosen !== byFirst || !isOfCertificate(fault)) return callback(fault, null);
         if (connect === byFirst) connect = connectBy(this.all());
-        connect(target, callback);
+        connect(target, (...[error, other]: Parameters<buildConnector.Callback>) => {
+          if (!error) return handOver(() => callback(null, other));
+          // A second attempt that didn't get as far as the certificate has nothing new to say.
+          callback(isOfCertificate(error) ? error : fault, null);
+        });
       });
     };
   }
 }
+
+const isOfCertificate = (error: unknown): boolean => certificateFault(systemCode(error)) !== undefined;

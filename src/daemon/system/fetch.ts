@@ -37,7 +37,7 @@ export interface DaemonFetch {
 /** `inForce` is asked before each request, and what it throws keeps the request here. */
 export function daemonFetch(inForce: () => Promise<FetchOptions>): DaemonFetch {
   const agents = new Map<string, Dispatcher>();
-  // Reading the system's authorities takes tens of milliseconds; start-up need not wait for it.
+  // Made by the first request: start-up need not wait for the certificate authorities.
   const agent = async (reach: Reach, url: string): Promise<Dispatcher> => {
     const { hash, ...options } = await agentOptions(await inForce(), reach, url);
     const name = JSON.stringify([reach, options.httpsProxy, options.noProxy, hash]);

@@ -1,10 +1,15 @@
 /** The daemon's fetch: whom it trusts, and what never goes through a proxy. */
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { readAuthorities } from '../../../src/daemon/system/authorities.ts';
 import { daemonFetch } from '../../../src/daemon/system/fetch.ts';
 import type { FetchOptions } from '../../../src/daemon/system/fetch.ts';
+import { type Certificates, throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import { openWorld, type TestWorld } from '../../support/world.ts';
 
 let world: TestWorld;
@@ -30,7 +35,37 @@ async function statusWith(options: FetchOptions): Promise<number> {
   }
 }
 
+/** Its URL. Servers with the same keys of tickets take each other's TLS sessions. */
+async function serverWith({ key, cert }: Certificates, ticketKeys: Buffer): Promise<string> {
+  const server = createServer({ key, cert, ticketKeys }, (_, response) => response.end('{}'));
+  onTestFinished(() => void server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return `https://localhost:${(server.address() as AddressInfo).port}/`;
+}
+
 describe('the daemon’s fetch', () => {
+  it('checks the certificate of each server, also of one that takes the TLS sessions of a trusted one', async () => {
+    const [known, unknown] = await Promise.all([throwAwayCertificates(), throwAwayCertificates()]);
+    const ticketKeys = randomBytes(48);
+    const trusted = await serverWith(known, ticketKeys);
+    const other = await serverWith(unknown, ticketKeys);
+    const net = daemonFetch(async () => ({ authorities: { pem: known.ca, hash: 'known' } }));
+    onTestFinished(() => net.close());
+    const { signal } = new AbortController();
+    const status = async (to: string): Promise<number> => {
+      const init = { method: 'GET', headers: {}, redirect: 'manual', signal } as const;
+      const response = await net.fetchFor(to)(to, init);
+      await response.body?.cancel();
+      return response.status;
+    };
+    expect(await status(trusted)).toBe(200);
+    // The ticket of the session has come by the second answer.
+    expect(await status(trusted)).toBe(200);
+    await expect(status(other)).rejects.toMatchObject({
+      cause: { code: expect.stringMatching(/VERIFY|SELF_SIGNED/) },
+    });
+  });
+
   it('trusts a certificate authority that the user named, and no other', async () => {
     expect(await statusWith({ authorities: readAuthorities(world.caFile) })).toBe(200);
     await expect(statusWith({})).rejects.toMatchObject({

@@ -18,7 +18,8 @@ const depths = {
 } as const;
 
 /**
- * Sentences that begin with the state's name. `depth`: the layout at each width, and axe once; or both at each width. The state is shown already (`StatePage.show`), in the light.
+ * Sentences that begin with the state's name. `depth`: the layout at each width, and axe once; or both at each width. The
+ * state is shown already (`StatePage.show`), in the light.
  */
 export async function stateFaults(
   { page, complaints, resize }: StatePage,
