@@ -128,6 +128,7 @@ async function install(folder, what, further = []) {
   const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
   const isDone = await npm(['ci', '--prefix', folder, ...options, ...further]);
   if (isDone) writeFileSync(stampFile, wanted);
+  else say(`npm ci failed for: ${what}. See above.`);
   return isDone;
 }
 
@@ -206,15 +207,18 @@ const runAt = args.indexOf('--run');
 const hasWine = isForTests && isThere('wine');
 if (isForTests && !hasWine)
   say('Wine is not installed, so the test that runs Keyturn on Windows is skipped.');
-// Side by side: npm waits for the network half of the time.
-const installed = await Promise.all([
-  install(root, 'dependencies'),
-  !isForTests || install(path.join(root, 'test', 'clients'), 'clients for the tests of the bridge'),
+// Side by side, because npm waits for the network much of the time.
+const installing = [install(root, 'dependencies')];
+if (isForTests)
+  installing.push(install(path.join(root, 'test', 'clients'), 'clients for the tests of the bridge'));
+if (hasWine) {
   // Without the last word npm leaves out what is for another system.
-  !hasWine ||
+  installing.push(
     install(path.join(root, 'test', 'windows'), 'Node for Windows, for the tests under Wine', ['--force']),
-]);
-if (installed.includes(false)) fail('npm ci failed; see above.');
+  );
+}
+// Each ends before set-up does: an npm that went on would change the folders of the next set-up.
+if ((await Promise.all(installing)).includes(false)) process.exit(1);
 if (isForTests) await installDebianPackages();
 await buildKeytar(isForTests);
 await build();

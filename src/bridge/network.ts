@@ -30,10 +30,10 @@ export async function bridgeFetch(
   const authorities = hasOwnAuthorities ? undefined : asked.authorities;
   const proxy = hasOwnProxy ? undefined : asked.httpsProxy;
   const noProxy = env['no_proxy'] ?? env['NO_PROXY'] ?? (proxy === undefined ? undefined : asked.noProxy);
-  const trust = new Trust(
-    () => trustingDefault,
-    () => [...getCACertificates('default'), ...(authorities === undefined ? [] : [authorities])],
-  );
+  const trust = new Trust(trustingDefault, () => [
+    ...getCACertificates('default'),
+    ...(authorities === undefined ? [] : [authorities]),
+  ]);
   const dispatcher = new EnvHttpProxyAgent({
     headersTimeout: 0,
     bodyTimeout: 0,

@@ -9,7 +9,7 @@ import { freshService, requireTestKeyring } from '../vault/keychain/keyring.ts';
 describe('the keychain child', () => {
   it('keeps, shows and removes a secret', async () => {
     requireTestKeyring();
-    // Other files' children stand before: the files of a project share processes, and so the double.
+    // The files of a project share processes and so the double, which lists the children of earlier files first.
     const earlier = double.children.length;
     const vault = keychainVault({ service: freshService(), spawnWorker: spawnKeychainChild });
     onTestFinished(() => vault.close());

@@ -1,7 +1,7 @@
 /**
  * Every state of the windows (test/support/states/states.ts), in a real Chromium: whole at every width, in the light
- * and in the dark, and open to everybody. The soak asks for everything at each width, in German too, and for each state
- * with other words or longer texts.
+ * and in the dark, and open to everybody. The soak looks at the variants too, asks axe at each width, and does it all in
+ * German as well.
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { stateFaults } from '../support/states/state-faults.ts';

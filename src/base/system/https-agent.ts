@@ -35,10 +35,7 @@ export function makeAgent(options: AgentOptions, times: AnswerTimes = {}): Dispa
   const { reach, find, authorities, httpsProxy, noProxy, ignoresEnvironment = false } = options;
   if (ignoresEnvironment) ignoreOpensslVariables();
   const atHand = [...getCACertificates('bundled'), ...(authorities === undefined ? [] : [authorities])];
-  const trust = new Trust(
-    () => trusting(atHand),
-    () => atHand,
-  );
+  const trust = new Trust(trusting(atHand), () => atHand);
   return new EnvHttpProxyAgent({
     ...times,
     // A proxy resolves names itself, so `lookup` can't check addresses there.

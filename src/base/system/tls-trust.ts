@@ -11,7 +11,7 @@ import type { SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 import { systemCode } from '../system-error.ts';
 import { certificateFault } from './connection-faults.ts';
-import { handOver } from './http-parser.ts';
+import { optimizingParserLater } from './http-parser.ts';
 
 /** Milliseconds for each attempt to connect: metadata has 10 s in all. */
 const connectTimeout = 10_000;
@@ -23,33 +23,40 @@ export function withoutProxy(noProxy: string | undefined): string {
   return noProxy === undefined || noProxy === '' ? loopbackHosts : `${noProxy},${loopbackHosts}`;
 }
 
-/** For `tls.connect`. Without `secureContext` Node's default authorities count. */
+/** For undici's connectors. Without `secureContext` Node's default authorities count. */
 export interface TlsOptions {
   readonly secureContext?: SecureContext;
   readonly rejectUnauthorized: true;
+  /**
+   * A connector serves every server of its agent, and undici keeps TLS sessions by host name alone. Node checks no
+   * certificate when a session is resumed, so another server of the same name could answer unchecked.
+   */
+  readonly maxCachedSessions: 0;
 }
 
 /** Node's own default: its bundled authorities, and those of NODE_EXTRA_CA_CERTS. */
-export const trustingDefault: TlsOptions = { rejectUnauthorized: true };
+export const trustingDefault: TlsOptions = {
+  // Explicit, because otherwise NODE_TLS_REJECT_UNAUTHORIZED=0 turns verification off.
+  rejectUnauthorized: true,
+  maxCachedSessions: 0,
+};
 
 /**
  * Trusts these authorities (PEM) and no others. Makes one context for all connections: with `ca`, each connection
  * would parse hundreds of certificates again, which takes tens of milliseconds.
  */
 export function trusting(authorities: readonly string[]): TlsOptions {
-  const secureContext = createSecureContext({ ca: [...new Set(authorities)] });
-  // Explicit, because otherwise NODE_TLS_REJECT_UNAUTHORIZED=0 turns verification off.
-  return { secureContext, rejectUnauthorized: true };
+  return { ...trustingDefault, secureContext: createSecureContext({ ca: [...new Set(authorities)] }) };
 }
 
 /** Which authorities vouch for a server: the first ones, and then all of them. */
 export class Trust {
-  readonly #first: () => TlsOptions;
+  readonly #first: TlsOptions;
   readonly #besidesSystem: () => readonly string[];
   #all: TlsOptions | undefined;
 
   /** `first`: authorities that are at hand. `besidesSystem`: all but the system's, as PEM. */
-  constructor(first: () => TlsOptions, besidesSystem: () => readonly string[]) {
+  constructor(first: TlsOptions, besidesSystem: () => readonly string[]) {
     this.#first = first;
     this.#besidesSystem = besidesSystem;
   }
@@ -60,36 +67,28 @@ export class Trust {
   }
 
   /**
-   * Connects by the first authorities, and by all where these find a fault: reading the system's takes 70 ms, and few
-   * servers need them. What is trusted is the same. Nothing was sent before.
-   *
-   * Keeps no TLS session: one connector serves every server of its agent, undici keeps sessions by host name alone, and
-   * Node checks no certificate anew when a session goes on. So a server would answer for another one of its name.
+   * Connects by the first authorities, and by all of them if the first attempt finds a fault in the certificate: few
+   * servers need the system's, which take 70 ms to read. What is trusted is the same. Nothing was sent before.
    */
   connector(lookup?: LookupFunction): buildConnector.connector {
     const connectBy = (tls: TlsOptions): buildConnector.connector =>
-      buildConnector({
-        ...tls,
-        maxCachedSessions: 0,
-        timeout: connectTimeout,
-        ...(lookup ? { lookup } : {}),
-      });
-    const byFirst = connectBy(this.#first());
+      buildConnector({ ...tls, timeout: connectTimeout, ...(lookup ? { lookup } : {}) });
+    const byFirst = connectBy(this.#first);
     let connect = byFirst;
     return (target, callback) => {
+      const attempt = (by: buildConnector.connector, failed: (error: Error) => void): void =>
+        by(target, (...[error, socket]: Parameters<buildConnector.Callback>) =>
+          error ? failed(error) : optimizingParserLater(() => callback(null, socket)),
+        );
       const chosen = connect;
-      chosen(target, (...[fault, socket]: Parameters<buildConnector.Callback>) => {
-        if (!fault) return handOver(() => callback(null, socket));
+      attempt(chosen, (fault) => {
         if (chosen !== byFirst || !isOfCertificate(fault)) return callback(fault, null);
         if (connect === byFirst) connect = connectBy(this.all());
-        connect(target, (...[error, other]: Parameters<buildConnector.Callback>) => {
-          if (!error) return handOver(() => callback(null, other));
-          // A second attempt that didn't get as far as the certificate has nothing new to say.
-          callback(isOfCertificate(error) ? error : fault, null);
-        });
+        // If the second attempt doesn't reach the certificate, the first one's fault says more.
+        attempt(connect, (error) => callback(isOfCertificate(error) ? error : fault, null));
       });
     };
   }
 }
 
-const isOfCertificate = (error: unknown): boolean => certificateFault(systemCode(error)) !== undefined;
+const isOfCertificate = (error: Error): boolean => certificateFault(systemCode(error)) !== undefined;

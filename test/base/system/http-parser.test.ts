@@ -1,8 +1,10 @@
-/** V8 says what it compiles, in a process of its own that sends requests as the broker does. */
+/** When V8 optimizes the HTTP parser: V8 tells what it compiles, in a process that sends requests as the broker does. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { Script } from 'node:vm';
 import { expect, it, onTestFinished } from 'vitest';
+import { optimizingParserLater } from '../../../src/base/system/http-parser.ts';
 
 const agent = new URL('../../../src/base/system/https-agent.ts', import.meta.url).href;
 
@@ -36,6 +38,19 @@ async function compilersFor(requests: number): Promise<Set<string>> {
   const parser = compiled.findLast(([, , compiler]) => compiler === 'Liftoff')?.[1];
   return new Set(compiled.flatMap(([, module, compiler = '']) => (module === parser ? [compiler] : [])));
 }
+
+it('V8 takes compiled code from a cache again once the parser is made', () => {
+  const cachedData = new Script('(() => 0)()').createCachedData();
+  // V8 compares the length of the text only. The same text it would have in memory, and not ask the cache.
+  const isRejected = (text: string): boolean | undefined =>
+    new Script(text, { cachedData }).cachedDataRejected;
+  let isRejectedMeanwhile: boolean | undefined;
+  optimizingParserLater(() => {
+    isRejectedMeanwhile = isRejected('(() => 1)()');
+  });
+  expect(isRejectedMeanwhile).toBe(true);
+  expect(isRejected('(() => 2)()')).toBe(false);
+});
 
 it('a process that sends a few requests does not optimize the HTTP parser, and one that sends many does', async () => {
   expect(await compilersFor(20)).toEqual(new Set(['Liftoff']));

@@ -1,4 +1,5 @@
 /** Requests through a real CONNECT proxy; only the proxy can resolve the names of this test. */
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -10,17 +11,20 @@ import { generate } from 'selfsigned';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readAuthorities } from '../../../src/daemon/system/authorities.ts';
 import { daemonFetch } from '../../../src/daemon/system/fetch.ts';
-import type { FetchOptions } from '../../../src/daemon/system/fetch.ts';
+import type { DaemonFetch, FetchOptions } from '../../../src/daemon/system/fetch.ts';
 import { resolveBy } from '../../support/servers/resolver.ts';
 
 /** No resolver knows a name below .example (RFC 6761 §6.5): only the proxy leads there. */
 const name = 'server.example';
 const url = `https://${name}/token`;
+/** Of a server with the same name, whose certificate nobody trusts. */
+const strangerUrl = `https://${name}:8443/token`;
 
 const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-proxy-'));
 const caFile = path.join(folder, 'ca.pem');
 const asked: string[] = [];
 let server: https.Server;
+let stranger: https.Server;
 let proxy: http.Server;
 let httpsProxy: string;
 
@@ -30,21 +34,31 @@ async function listening(listener: net.Server): Promise<number> {
   return typeof bound === 'object' && bound ? bound.port : 0;
 }
 
-beforeAll(async () => {
-  const made = await generate([{ name: 'commonName', value: name }], {
+const ticketKeys = randomBytes(48);
+
+const selfSigned = () =>
+  generate([{ name: 'commonName', value: name }], {
     keyType: 'ec',
     curve: 'P-256',
     algorithm: 'sha256',
     extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: name }] }],
   });
-  writeFileSync(caFile, made.cert);
-  server = https.createServer({ key: made.private, cert: made.cert }, (_request, response) => {
+
+/** With the same keys of tickets, each takes the TLS sessions of the others. */
+const serverWith = (made: { private: string; cert: string }): https.Server =>
+  https.createServer({ key: made.private, cert: made.cert, ticketKeys }, (_request, response) => {
     response.end('behind the proxy');
   });
-  const behind = await listening(server);
+
+beforeAll(async () => {
+  const made = await selfSigned();
+  writeFileSync(caFile, made.cert);
+  const behind = await listening((server = serverWith(made)));
+  const besides = await listening((stranger = serverWith(await selfSigned())));
   proxy = http.createServer().on('connect', (request, socket) => {
     asked.push(request.url ?? '');
-    const onward = net.connect(behind, '127.0.0.1', () => {
+    const port = request.url === new URL(strangerUrl).host ? besides : behind;
+    const onward = net.connect(port, '127.0.0.1', () => {
       socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
       socket.pipe(onward).pipe(socket);
     });
@@ -54,7 +68,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  for (const each of [server, proxy]) {
+  for (const each of [server, stranger, proxy]) {
     each.closeAllConnections();
     await new Promise((resolve) => each.close(resolve));
   }
@@ -63,22 +77,24 @@ afterAll(async () => {
 
 beforeEach(() => asked.splice(0));
 
-async function bodyWith(options: FetchOptions): Promise<string> {
+async function bodyWith(options: FetchOptions, ...urls: readonly string[]): Promise<string> {
   const daemon = daemonFetch(async () => ({ authorities: readAuthorities(caFile), ...options }));
   try {
-    const signal = AbortSignal.timeout(60_000);
-    const response = await daemon.fetchFor(url)(url, {
-      method: 'GET',
-      headers: {},
-      redirect: 'manual',
-      signal,
-    });
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of response.body ?? []) chunks.push(chunk);
-    return Buffer.concat(chunks).toString();
+    let body = '';
+    for (const each of urls.length > 0 ? urls : [url]) body = await bodyOf(daemon, each);
+    return body;
   } finally {
     await daemon.close();
   }
+}
+
+async function bodyOf(daemon: DaemonFetch, from: string): Promise<string> {
+  const signal = AbortSignal.timeout(60_000);
+  const init = { method: 'GET', headers: {}, redirect: 'manual', signal } as const;
+  const response = await daemon.fetchFor(from)(from, init);
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of response.body ?? []) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
 }
 
 describe('a proxy that the settings name', () => {
@@ -110,6 +126,14 @@ describe('a proxy that the settings name', () => {
     writeFileSync(file, other.cert);
     await expect(bodyWith({ httpsProxy, authorities: readAuthorities(file) })).rejects.toThrow();
     expect(asked).toEqual([`${name}:443`]);
+  });
+
+  it('a proxy that the settings name changes nothing for a server that takes the TLS sessions of a trusted one', async () => {
+    // The ticket of the session has come by the second answer.
+    await expect(bodyWith({ httpsProxy }, url, url, strangerUrl)).rejects.toMatchObject({
+      cause: { code: expect.stringMatching(/VERIFY|SELF_SIGNED/) },
+    });
+    expect(asked.at(-1)).toBe(`${name}:8443`);
   });
 
   it('a proxy that the settings name is the only way if it is set: no request bypasses a proxy that is down', async () => {

@@ -11,7 +11,7 @@ import { noneRunsWith } from '../processes/process-table.ts';
 /** `chromium-agent` is a real browser that clicks; `telling-browser` writes down what it was started with. */
 export type BrowserAgent = 'chromium-agent' | 'telling-browser';
 
-/** Of those for whom a command was made: without one there is no browser, and to look at every process takes 5 ms. */
+/** Files of those that a command was made for. Without a command no browser runs, and a look at all processes takes 5 ms. */
 const authorities = new Set<string>();
 
 /** Words parted by single spaces, as KEYTURN_BROWSER takes them; the URL is appended by who opens it. */

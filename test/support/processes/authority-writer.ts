@@ -31,7 +31,7 @@ export async function vaultIn(folder: string): Promise<SealedFileVault> {
 }
 
 async function write(folder: string, from: number): Promise<never> {
-  // Node keeps what it compiled at the end of a process, which a kill takes away.
+  // By itself Node writes what it compiled to its cache when the process ends, and a killed one never does.
   flushCompileCache();
   const { permissions } = await startOn(folder, await vaultIn(folder));
   for (let n = from; ; n++) {

@@ -22,7 +22,7 @@ export function step(n: number): Step {
 }
 
 async function write(file: string, from: number): Promise<never> {
-  // Node keeps what it compiled at the end of a process, which a kill takes away.
+  // By itself Node writes what it compiled to its cache when the process ends, and a killed one never does.
   flushCompileCache();
   const vault = sealedFileVault({ file, key: { kind: 'passphrase', cost: { N: 2 ** 14, r: 8, p: 1 } } });
   await vault.unlock(passphrase);
