@@ -8,7 +8,8 @@
 import { getCACertificates } from 'node:tls';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
 import { EnvHttpProxyAgent, fetch } from 'undici';
-import { Trust, trustingDefault, withoutProxy } from '../base/system/tls-trust.ts';
+import { optimizingParserLater } from '../base/system/http-parser.ts';
+import { Authorities, withoutProxy } from '../base/system/tls-trust.ts';
 import type { Connection } from '../client/connection.ts';
 import { isNetworkResult, type NetworkResult } from '../ipc/wire/network-messages.ts';
 import { refusedByProxy } from './base/errors.ts';
@@ -30,15 +31,14 @@ export async function bridgeFetch(
   const authorities = hasOwnAuthorities ? undefined : asked.authorities;
   const proxy = hasOwnProxy ? undefined : asked.httpsProxy;
   const noProxy = env['no_proxy'] ?? env['NO_PROXY'] ?? (proxy === undefined ? undefined : asked.noProxy);
-  const trust = new Trust(trustingDefault, () => [
-    ...getCACertificates('default'),
-    ...(authorities === undefined ? [] : [authorities]),
-  ]);
+  const trusted = new Authorities(
+    authorities === undefined ? undefined : [...getCACertificates('default'), authorities],
+  );
   const dispatcher = new EnvHttpProxyAgent({
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: trust.connector(),
-    ...(hasOwnProxy || proxy !== undefined ? { requestTls: trust.all(), proxyTls: trust.all() } : {}),
+    connect: trusted.connector({ handOver: optimizingParserLater() }),
+    ...(hasOwnProxy || proxy !== undefined ? { requestTls: trusted.all(), proxyTls: trusted.all() } : {}),
     ...(proxy === undefined ? {} : { httpProxy: '', httpsProxy: proxy }),
     noProxy: withoutProxy(noProxy),
   });

@@ -97,7 +97,7 @@ async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
     proxies.desk.recheck();
   };
   void repeatEvery(clock, recheckPeriod, recheck, runtime.stopping.signal);
-  collectWhileIdle(runtime.stopping.signal);
+  if (options.ownsProcess) collectWhileIdle(runtime.stopping.signal);
   upkeep.start();
   options.log.write(`started: version ${version}, pid ${process.pid}, vault ${opened.book.current.vault}`);
   return {

@@ -25,6 +25,8 @@ export interface DaemonOptions {
   readonly desk?: true;
   /** The system's proxy for a URL, where the settings name none. */
   readonly proxyFor?: ProxyFor;
+  /** The process is the broker's alone, so that all of its memory may be collected while the broker is idle. */
+  readonly ownsProcess?: true;
   readonly log: Log;
   /** Shields the host's process before a secret is read; answers what could not be done (shield.ts). */
   readonly shield: () => Promise<readonly ShieldGap[]>;

@@ -7,6 +7,7 @@
  */
 import type { Socket } from 'node:net';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
+import { optimizingParserLater } from '../base/system/http-parser.ts';
 import { makeAgent } from '../base/system/https-agent.ts';
 import { rowOfPeer } from '../base/system/tcp-owner.ts';
 import { openConnection } from '../client/connection.ts';
@@ -109,6 +110,7 @@ export class Programs {
   /** The process at the other end of each TCP connection. */
   readonly #seen = new WeakMap<Socket, Promise<RunningProcess | undefined>>();
   readonly #agents = new Map<string, Dispatcher>();
+  readonly #handOver = optimizingParserLater();
 
   constructor(parts: ProgramParts) {
     this.#parts = parts;
@@ -190,7 +192,8 @@ export class Programs {
     const connection = await openConnection({ identity, socket, after: this.#parts.after });
     const name = JSON.stringify(agent);
     // Without an end: a call may take long, and a stream may be silent. The client's own patience counts.
-    const dispatcher = this.#agents.get(name) ?? makeAgent(agent, { headersTimeout: 0, bodyTimeout: 0 });
+    const endless = { headersTimeout: 0, bodyTimeout: 0 };
+    const dispatcher = this.#agents.get(name) ?? makeAgent(agent, { ...endless, handOver: this.#handOver });
     this.#agents.set(name, dispatcher);
     const open = new OpenAnswers();
     const asking = this.#asking(connection, process, open);

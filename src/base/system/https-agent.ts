@@ -10,7 +10,8 @@ import { EnvHttpProxyAgent } from 'undici';
 import type { Dispatcher } from 'undici';
 import { lookupFor } from '../addresses.ts';
 import type { FindAddresses, Reach } from '../addresses.ts';
-import { Trust, trusting, withoutProxy } from './tls-trust.ts';
+import { Authorities, withoutProxy } from './tls-trust.ts';
+import type { ConnectorParts } from './tls-trust.ts';
 
 export interface AgentOptions {
   readonly reach: Reach;
@@ -24,23 +25,24 @@ export interface AgentOptions {
   readonly ignoresEnvironment?: boolean | undefined;
 }
 
-/** Milliseconds until an answer begins, and between two parts of its body. */
-interface AnswerTimes {
+/** What the process that sends the requests adds. */
+interface SenderOptions {
+  /** Milliseconds until an answer begins, and between two parts of its body: undici's own unless given; 0: no limit. */
   readonly headersTimeout?: number;
   readonly bodyTimeout?: number;
+  readonly handOver?: ConnectorParts['handOver'];
 }
 
-/** `times`: undici's own unless given; 0 means no limit. */
-export function makeAgent(options: AgentOptions, times: AnswerTimes = {}): Dispatcher {
+export function makeAgent(options: AgentOptions, { handOver, ...times }: SenderOptions = {}): Dispatcher {
   const { reach, find, authorities, httpsProxy, noProxy, ignoresEnvironment = false } = options;
   if (ignoresEnvironment) ignoreOpensslVariables();
-  const atHand = [...getCACertificates('bundled'), ...(authorities === undefined ? [] : [authorities])];
-  const trust = new Trust(trusting(atHand), () => atHand);
+  const further = authorities === undefined ? [] : [authorities];
+  const trusted = new Authorities([...getCACertificates('bundled'), ...further]);
   return new EnvHttpProxyAgent({
     ...times,
     // A proxy resolves names itself, so `lookup` can't check addresses there.
-    connect: trust.connector(lookupFor(reach, find)),
-    ...(httpsProxy === undefined ? {} : { requestTls: trust.all(), proxyTls: trust.all() }),
+    connect: trusted.connector({ lookup: lookupFor(reach, find), handOver }),
+    ...(httpsProxy === undefined ? {} : { requestTls: trusted.all(), proxyTls: trusted.all() }),
     // '' rather than absent: otherwise undici reads the environment.
     httpProxy: '',
     httpsProxy: httpsProxy ?? '',

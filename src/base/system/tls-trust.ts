@@ -11,7 +11,7 @@ import type { SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 import { systemCode } from '../system-error.ts';
 import { certificateFault } from './connection-faults.ts';
-import { optimizingParserLater } from './http-parser.ts';
+import type { HandOver } from './http-parser.ts';
 
 /** Milliseconds for each attempt to connect: metadata has 10 s in all. */
 const connectTimeout = 10_000;
@@ -35,7 +35,7 @@ export interface TlsOptions {
 }
 
 /** Node's own default: its bundled authorities, and those of NODE_EXTRA_CA_CERTS. */
-export const trustingDefault: TlsOptions = {
+const trustingDefault: TlsOptions = {
   // Explicit, because otherwise NODE_TLS_REJECT_UNAUTHORIZED=0 turns verification off.
   rejectUnauthorized: true,
   maxCachedSessions: 0,
@@ -45,50 +45,58 @@ export const trustingDefault: TlsOptions = {
  * Trusts these authorities (PEM) and no others. Makes one context for all connections: with `ca`, each connection
  * would parse hundreds of certificates again, which takes tens of milliseconds.
  */
-export function trusting(authorities: readonly string[]): TlsOptions {
+function trusting(authorities: readonly string[]): TlsOptions {
   return { ...trustingDefault, secureContext: createSecureContext({ ca: [...new Set(authorities)] }) };
 }
 
-/** Which authorities vouch for a server: the first ones, and then all of them. */
-export class Trust {
-  readonly #first: TlsOptions;
-  readonly #besidesSystem: () => readonly string[];
+/** How a connector finds addresses, and how undici gets the connection; by the system and at once unless given. */
+export interface ConnectorParts {
+  readonly lookup?: LookupFunction | undefined;
+  readonly handOver?: HandOver | undefined;
+}
+
+/** The authorities that vouch for servers: those at hand, and the system's. */
+export class Authorities {
+  readonly #atHand: readonly string[] | undefined;
   #all: TlsOptions | undefined;
 
-  /** `first`: authorities that are at hand. `besidesSystem`: all but the system's, as PEM. */
-  constructor(first: TlsOptions, besidesSystem: () => readonly string[]) {
-    this.#first = first;
-    this.#besidesSystem = besidesSystem;
+  /** `atHand`: all but the system's, as PEM; Node's default unless given. */
+  constructor(atHand?: readonly string[]) {
+    this.#atHand = atHand;
   }
 
   all(): TlsOptions {
-    this.#all ??= trusting([...this.#besidesSystem(), ...getCACertificates('system')]);
+    const atHand = this.#atHand ?? getCACertificates('default');
+    this.#all ??= trusting([...atHand, ...getCACertificates('system')]);
     return this.#all;
   }
 
   /**
-   * Connects by the first authorities, and by all of them if the first attempt finds a fault in the certificate: few
+   * Connects by the authorities at hand, and by all of them if no chain of the certificate leads to one of those: few
    * servers need the system's, which take 70 ms to read. What is trusted is the same. Nothing was sent before.
    */
-  connector(lookup?: LookupFunction): buildConnector.connector {
+  connector({ lookup, handOver = (give) => give() }: ConnectorParts = {}): buildConnector.connector {
     const connectBy = (tls: TlsOptions): buildConnector.connector =>
       buildConnector({ ...tls, timeout: connectTimeout, ...(lookup ? { lookup } : {}) });
-    const byFirst = connectBy(this.#first);
-    let connect = byFirst;
+    const byAtHand = connectBy(this.#atHand ? trusting(this.#atHand) : trustingDefault);
+    let connect = byAtHand;
     return (target, callback) => {
       const attempt = (by: buildConnector.connector, failed: (error: Error) => void): void =>
         by(target, (...[error, socket]: Parameters<buildConnector.Callback>) =>
-          error ? failed(error) : optimizingParserLater(() => callback(null, socket)),
+          error ? failed(error) : handOver(() => callback(null, socket)),
         );
       const chosen = connect;
       attempt(chosen, (fault) => {
-        if (chosen !== byFirst || !isOfCertificate(fault)) return callback(fault, null);
-        if (connect === byFirst) connect = connectBy(this.all());
-        // If the second attempt doesn't reach the certificate, the first one's fault says more.
-        attempt(connect, (error) => callback(isOfCertificate(error) ? error : fault, null));
+        if (chosen !== byAtHand || !isOfChain(fault)) return callback(fault, null);
+        if (connect === byAtHand) connect = connectBy(this.all());
+        attempt(connect, (error) => callback(error, null));
       });
     };
   }
 }
 
-const isOfCertificate = (error: Error): boolean => certificateFault(systemCode(error)) !== undefined;
+/** Node compares the name only after it has found an authority. */
+function isOfChain(error: Error): boolean {
+  const code = systemCode(error);
+  return certificateFault(code) !== undefined && code !== 'ERR_TLS_CERT_ALTNAME_INVALID';
+}

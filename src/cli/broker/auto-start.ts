@@ -85,9 +85,8 @@ const bin = fileURLToPath(
  * How Node runs what we leave behind. Until the process handles SIGUSR1 itself, the first flag keeps the signal from
  * opening an inspector (shield.ts). The second bounds V8's space for new objects, in MiB: it grows with the work to 32,
  * never shrinks, and made a broker that had served 50,000 requests larger by 90 MB and no faster (`npm run bench`).
- * The third lets a broker that is idle collect its garbage (daemon/system/idle-collection.ts).
  */
-export const nodeFlags: readonly string[] = ['--disable-sigusr1', '--max-semi-space-size=2', '--expose-gc'];
+export const nodeFlags: readonly string[] = ['--disable-sigusr1', '--max-semi-space-size=2'];
 
 /**
  * A command of ours that outlives this process: in a session and a folder of its own, with the allow-list's

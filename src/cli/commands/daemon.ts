@@ -88,6 +88,7 @@ async function start(autoStarted: boolean): Promise<Daemon> {
         isService: isService(process.env),
         ...(browser === undefined ? {} : { command: browser }),
       }),
+    ownsProcess: true,
     log,
     shield: shieldProcess,
   });

@@ -7,6 +7,8 @@
  */
 import process from 'node:process';
 import { getHeapStatistics } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { takesFlags, withFlag } from '../../base/system/v8-flag.ts';
 
 export interface IdleCollectionParts {
   /** Milliseconds of processor time that the process has used. */
@@ -23,10 +25,9 @@ export const idlePeriod = 10_000;
 /** Milliseconds of work in one period, up to which the broker counts as idle: what timers take. */
 const idleWork = 100;
 
-/** Undefined where Node was started without `--expose-gc` (cli/broker/auto-start.ts). */
+/** Undefined where V8 takes no flag any more. */
 export function processParts(): IdleCollectionParts | undefined {
-  const collect = globalThis.gc;
-  if (!collect) return undefined;
+  if (!takesFlags) return undefined;
   return {
     used: () => {
       const { user, system } = process.cpuUsage();
@@ -34,8 +35,16 @@ export function processParts(): IdleCollectionParts | undefined {
     },
     held: () => getHeapStatistics().total_heap_size,
     // The regular kind keeps the pages it has emptied.
-    collect: () => collect({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
+    collect: () => collector()({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
   };
+}
+
+/**
+ * V8's collector, which a new context has while the flag stands. The flag isn't among those that Node starts with: Node then
+ * takes none of its own compiled code, so each start compiles it anew.
+ */
+function collector(): NonNullable<typeof globalThis.gc> {
+  return withFlag('--expose-gc', '--no-expose-gc', () => runInNewContext('gc'));
 }
 
 export class IdleCollection {

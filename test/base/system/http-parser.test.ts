@@ -6,16 +6,19 @@ import { Script } from 'node:vm';
 import { expect, it, onTestFinished } from 'vitest';
 import { optimizingParserLater } from '../../../src/base/system/http-parser.ts';
 
-const agent = new URL('../../../src/base/system/https-agent.ts', import.meta.url).href;
+const [agentModule, parserModule] = ['https-agent', 'http-parser'].map(
+  (name) => new URL(`../../../src/base/system/${name}.ts`, import.meta.url).href,
+);
 
 /** Sends requests one after another, to itself. */
 const program = (requests: number): string => `
   import { createServer } from 'node:http';
   import { fetch } from 'undici';
-  import { makeAgent } from ${JSON.stringify(agent)};
+  import { makeAgent } from ${JSON.stringify(agentModule)};
+  import { optimizingParserLater } from ${JSON.stringify(parserModule)};
   const server = createServer((request, response) => response.end('{}')).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
-  const dispatcher = makeAgent({ reach: 'thisMachine' });
+  const dispatcher = makeAgent({ reach: 'thisMachine' }, { handOver: optimizingParserLater() });
   for (let sent = 0; sent < ${requests}; sent += 1)
     await (await fetch('http://127.0.0.1:' + server.address().port, { dispatcher })).text();
   await dispatcher.close();
@@ -45,7 +48,8 @@ it('V8 takes compiled code from a cache again once the parser is made', () => {
   const isRejected = (text: string): boolean | undefined =>
     new Script(text, { cachedData }).cachedDataRejected;
   let isRejectedMeanwhile: boolean | undefined;
-  optimizingParserLater(() => {
+  const handOver = optimizingParserLater();
+  handOver(() => {
     isRejectedMeanwhile = isRejected('(() => 1)()');
   });
   expect(isRejectedMeanwhile).toBe(true);

@@ -25,15 +25,17 @@ afterAll(() => world.close());
 async function statusWith(options: FetchOptions): Promise<number> {
   const net = daemonFetch(async () => options);
   try {
-    const signal = new AbortController().signal;
-    const fetch = net.fetchFor(world.protectedServer.url);
-    const response = await fetch(url, { method: 'GET', headers: {}, redirect: 'manual', signal });
+    const response = await net.fetchFor(world.protectedServer.url)(url, plainGet());
     await response.body?.cancel();
     return response.status;
   } finally {
     await net.close();
   }
 }
+
+/** A request without an end of its own. */
+const plainGet = () =>
+  ({ method: 'GET', headers: {}, redirect: 'manual', signal: new AbortController().signal }) as const;
 
 /** Its URL. Servers with the same keys of tickets take each other's TLS sessions. */
 async function serverWith({ key, cert }: Certificates, ticketKeys: Buffer): Promise<string> {
@@ -51,10 +53,8 @@ describe('the daemon’s fetch', () => {
     const other = await serverWith(unknown, ticketKeys);
     const net = daemonFetch(async () => ({ authorities: { pem: known.ca, hash: 'known' } }));
     onTestFinished(() => net.close());
-    const { signal } = new AbortController();
     const status = async (to: string): Promise<number> => {
-      const init = { method: 'GET', headers: {}, redirect: 'manual', signal } as const;
-      const response = await net.fetchFor(to)(to, init);
+      const response = await net.fetchFor(to)(to, plainGet());
       await response.body?.cancel();
       return response.status;
     };
@@ -64,6 +64,41 @@ describe('the daemon’s fetch', () => {
     await expect(status(other)).rejects.toMatchObject({
       cause: { code: expect.stringMatching(/VERIFY|SELF_SIGNED/) },
     });
+  });
+
+  it('looks twice for an authority, checks the addresses of a name each time, and says what went wrong last', async () => {
+    const to = await serverWith(await throwAwayCertificates(), randomBytes(48));
+    const asked: string[] = [];
+    const net = daemonFetch(async () => ({
+      find: (hostname, _options, callback) => {
+        asked.push(hostname);
+        callback(null, [{ address: asked.length === 1 ? '127.0.0.1' : '203.0.113.7', family: 4 }]);
+      },
+    }));
+    onTestFinished(() => net.close());
+    await expect(net.fetchFor(to)(to, plainGet())).rejects.toMatchObject({
+      cause: { reason: 'insecure_url' },
+    });
+    expect(asked).toEqual(['localhost', 'localhost']);
+  });
+
+  it('looks once where the certificate of a trusted authority is for another name', async () => {
+    const certificates = await throwAwayCertificates();
+    const named = new URL(await serverWith(certificates, randomBytes(48)));
+    named.hostname = 'other.localhost';
+    const asked: string[] = [];
+    const net = daemonFetch(async () => ({
+      authorities: { pem: certificates.ca, hash: 'known' },
+      find: (hostname, _options, callback) => {
+        asked.push(hostname);
+        callback(null, [{ address: '127.0.0.1', family: 4 }]);
+      },
+    }));
+    onTestFinished(() => net.close());
+    await expect(net.fetchFor(named.href)(named.href, plainGet())).rejects.toMatchObject({
+      cause: { code: 'ERR_TLS_CERT_ALTNAME_INVALID' },
+    });
+    expect(asked).toEqual(['other.localhost']);
   });
 
   it('trusts a certificate authority that the user named, and no other', async () => {
@@ -109,16 +144,10 @@ describe('the daemon’s fetch', () => {
     const authorities = readAuthorities(world.caFile);
     const net = daemonFetch(async () => ({ authorities }));
     const fetch = net.fetchFor('https://203.0.113.7.example.invalid/mcp');
-    const init = {
-      method: 'GET',
-      headers: {},
-      redirect: 'manual',
-      signal: new AbortController().signal,
-    } as const;
     const named = url.replace('127.0.0.1', 'localhost');
     try {
-      await expect(fetch(url, init)).rejects.toMatchObject({ reason: 'insecure_url' });
-      await expect(fetch(named, init)).rejects.toMatchObject({ reason: 'insecure_url' });
+      await expect(fetch(url, plainGet())).rejects.toMatchObject({ reason: 'insecure_url' });
+      await expect(fetch(named, plainGet())).rejects.toMatchObject({ reason: 'insecure_url' });
     } finally {
       await net.close();
     }

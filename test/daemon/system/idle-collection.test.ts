@@ -1,6 +1,7 @@
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 
-import { IdleCollection } from '../../../src/daemon/system/idle-collection.ts';
+import { IdleCollection, processParts } from '../../../src/daemon/system/idle-collection.ts';
 
 /** A process whose figures the test sets. */
 function process() {
@@ -48,4 +49,15 @@ test('collects nothing while the heap is about what it was after the last collec
   figures.held = 35;
   look();
   expect(figures.collections).toBe(1);
+});
+
+test('the collector of this process gives memory back, and is hidden again afterwards', () => {
+  const parts = processParts();
+  let garbage: unknown[] | undefined = Array.from({ length: 1_000_000 }, (_, number) => ({ number }));
+  const before = parts?.held() ?? 0;
+  expect(garbage).toHaveLength(1_000_000);
+  garbage = undefined;
+  parts?.collect();
+  expect(before - (parts?.held() ?? 0)).toBeGreaterThan(20_000_000);
+  expect(runInNewContext('typeof gc')).toBe('undefined');
 });

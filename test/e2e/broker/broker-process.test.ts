@@ -135,8 +135,8 @@ describe('started by a command', () => {
         'TZ',
       ]),
     );
-    expect(argv.slice(1, 4)).toEqual(['--disable-sigusr1', '--max-semi-space-size=2', '--expose-gc']);
-    expect(argv.slice(5)).toEqual(['daemon', '--auto-started']);
+    expect(argv.slice(1, 3)).toEqual(['--disable-sigusr1', '--max-semi-space-size=2']);
+    expect(argv.slice(4)).toEqual(['daemon', '--auto-started']);
     expect([...argv, ...environ].join('\n')).not.toContain(token);
   });
 

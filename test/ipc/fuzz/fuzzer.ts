@@ -11,10 +11,9 @@ import { createSecretKey, randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import net from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 
 import { KeyturnError, quoted } from '../../../src/base/errors.ts';
+import { processParts } from '../../../src/daemon/system/idle-collection.ts';
 import { prepareSocket } from '../../../src/ipc/wire/socket-path.ts';
 import { isMethod, methods } from '../../../src/ipc/protocol/methods.ts';
 import { type Caller, startServer } from '../../../src/ipc/server/server.ts';
@@ -53,17 +52,12 @@ const lanes = 4;
 /** Milliseconds that the clock goes on with each connection: refills what its requests took. */
 const step = 50;
 
-/** The collector, which a plain run of Node hides. */
-const collect: () => void = (() => {
-  setFlagsFromString('--expose-gc');
-  return runInNewContext('gc');
-})();
-
 /** Bytes in use on the heap and in buffers, after a collection. */
 export function memory(): number {
+  const parts = processParts();
   // Buffers are given back only by the collection after the one that finds them unused.
-  collect();
-  collect();
+  parts?.collect();
+  parts?.collect();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }

@@ -69,7 +69,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     why: 'the one check of addresses, for the broker’s connections and for the server roles',
   },
   'base/system/https-agent.ts': {
-    mayImport: ['base/addresses.ts', 'base/system/tls-trust.ts'],
+    mayImport: ['base/addresses.ts', 'base/system/http-parser.ts', 'base/system/tls-trust.ts'],
     packages: ['undici'],
     why: 'what a connection of ours trusts, for the broker and for its proxies alike',
   },
@@ -79,7 +79,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     why: 'codes and nothing else: for the pure protocol and for the bridge alike',
   },
   'base/system/http-parser.ts': {
-    mayImport: [],
+    mayImport: ['base/system/v8-flag.ts'],
     packages: [],
     why: 'a flag of V8 and nothing else',
   },
@@ -204,6 +204,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     mayImport: [
       ...base,
       'base/system/connection-faults.ts',
+      'base/system/http-parser.ts',
       'base/system/tls-trust.ts',
       'ipc/wire/',
       'client/',
