@@ -81,7 +81,7 @@ it('the first screen shows its main button without scrolling', async () => {
   expect((box?.y ?? Infinity) + (box?.height ?? 0)).toBeLessThanOrEqual(mainSize.height);
 });
 
-it('a card of 60 scopes can be allowed only after the last of them was in view', async () => {
+it('a card of 60 scopes can be allowed only after the last of them was in view, and no button moves then', async () => {
   const scope = Array.from(
     { length: 60 },
     (_, at) => `notes.part${at}:${at === 59 ? 'delete' : 'read'}`,
@@ -92,6 +92,8 @@ it('a card of 60 scopes can be allowed only after the last of them was in view',
   const { page } = await openWindow({ answer, hash: 'card', ...cardSize });
   await page.getByText('Scroll through all permissions before').waitFor();
   const allow = page.locator('.question button.primary');
+  const footerHeight = async () => (await page.locator('.question footer').boundingBox())?.height;
+  const unseenHeight = await footerHeight();
   const last = page.locator('.scopes li').last();
   await page.locator('.question[data-takes-keys=true]').waitFor();
   expect(await allow.isDisabled()).toBe(true);
@@ -104,4 +106,5 @@ it('a card of 60 scopes can be allowed only after the last of them was in view',
   }
   expect(await last.innerText()).toContain('delete');
   await page.locator('.question button.primary:enabled').waitFor();
+  expect(await footerHeight()).toBe(unseenHeight);
 });

@@ -111,9 +111,12 @@ export function ConsentForm({
       {children}
       <Refused refusal={action.refusal} />
       <footer>
-        <p class="dim small" id="card-help">
-          {obstacle ?? (content === undefined || scopes.isSeen ? words.help : strings.card.unseenScopes)}
-        </p>
+        <Help
+          shown={
+            obstacle ?? (content === undefined || scopes.isSeen ? words.help : strings.card.unseenScopes)
+          }
+          later={words.help}
+        />
         <Answers
           ids={ids}
           confirm={words.confirm}
@@ -125,6 +128,22 @@ export function ConsentForm({
         />
       </footer>
     </form>
+  );
+}
+
+/** `later` has its room from the first drawing on, so that the buttons don't move from under a press. */
+function Help({ shown, later }: { readonly shown: string; readonly later: string }) {
+  return (
+    <div class="help">
+      <p class="dim small" id="card-help">
+        {shown}
+      </p>
+      {shown !== later && (
+        <p class="dim small" aria-hidden="true">
+          {later}
+        </p>
+      )}
+    </div>
   );
 }
 
