@@ -132,13 +132,14 @@ async function install(folder, what, further = []) {
   return isDone;
 }
 
+/** Answers whether what the tests need of Debian is there now. Without root it ends set-up at once. */
 async function installDebianPackages() {
-  if (process.platform !== 'linux' || !isThere('dpkg-query')) return;
+  if (process.platform !== 'linux' || !isThere('dpkg-query')) return true;
   const missing = debianPackages.filter((name) => {
     const query = spawnSync('dpkg-query', ['-W', '-f', '${db:Status-Status}', name], { encoding: 'utf8' });
     return query.stdout !== 'installed';
   });
-  if (missing.length === 0) return;
+  if (missing.length === 0) return true;
   const command = `apt-get install --no-install-recommends ${missing.join(' ')}`;
   if (process.getuid() !== 0)
     fail(`the tests need Debian packages that are missing. Install them: sudo ${command}`);
@@ -147,22 +148,23 @@ async function installDebianPackages() {
   const installed =
     (await run('apt-get', ['update', '-qq'], quiet)) &&
     (await run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...missing], quiet));
-  if (!installed) fail(`this failed: ${command}`);
+  if (!installed) say(`this failed: ${command}`);
+  return installed;
 }
 
 function keytarLoads() {
   return spawnSync(node(), ['-e', "require('keytar')"], { cwd: root, stdio: 'ignore' }).status === 0;
 }
 
-/** The keychain's native part. Must be there for tests; the demo goes on without. */
+/** The keychain's native part; answers whether set-up can go on. It must be there for tests; the demo goes on without. */
 async function buildKeytar(isNeeded) {
-  if (keytarLoads()) return;
+  if (keytarLoads()) return true;
   if (
     process.platform === 'linux' &&
     !(isThere('g++') && isThere('make') && isThere('pkg-config', ['libsecret-1']))
   ) {
-    if (isNeeded) fail(`keytar can't be compiled. Install: ${debianPackages.join(' ')}`);
-    return;
+    if (isNeeded) say(`keytar can't be compiled. Install: ${debianPackages.join(' ')}`);
+    return !isNeeded;
   }
   say('compiling keytar, for the keychain');
   // Headers of the Node that will load it: the system's may be older, and node-gyp would download some.
@@ -170,8 +172,9 @@ async function buildKeytar(isNeeded) {
   const env =
     process.platform === 'linux' ? { npm_config_nodedir: headers, npm_config_build_from_source: 'true' } : {};
   const built = (await npm(['rebuild', 'keytar', '--loglevel=error'], env)) && keytarLoads();
-  if (!built && isNeeded) fail('keytar did not compile; see above. The keychain tests need it.');
-  if (!built) say('keytar did not compile; going on without the keychain.');
+  if (!built && isNeeded) say('keytar did not compile; see above. The keychain tests need it.');
+  if (!built && !isNeeded) say('keytar did not compile; going on without the keychain.');
+  return built || !isNeeded;
 }
 
 function newest(folder) {
@@ -180,13 +183,23 @@ function newest(folder) {
   );
 }
 
+/** Answers whether dist/ is built from what is there now. */
 async function build() {
   const built = path.join(root, 'dist', 'cli', 'bin.js');
   const sources = ['src', 'electron', 'renderer', 'words'].map((name) => newest(path.join(root, name)));
   const isFresh = existsSync(built) && statSync(built).mtimeMs > Math.max(...sources);
-  if (isFresh) return;
+  if (isFresh) return true;
   say('building dist/');
-  if (!(await run(node(), [path.join(root, 'scripts', 'build.mjs')]))) fail('the build failed; see above.');
+  const isBuilt = await run(node(), [path.join(root, 'scripts', 'build.mjs')]);
+  if (!isBuilt) say('the build failed; see above.');
+  return isBuilt;
+}
+
+/** Ends set-up if a step failed; first each one ends, since an npm that went on would change the folders of the next set-up. */
+async function allOf(steps) {
+  const ended = await Promise.allSettled(steps);
+  for (const { reason } of ended) if (reason !== undefined) say(`${reason}`);
+  if (!ended.every(({ value }) => value === true)) process.exit(1);
 }
 
 /** Hands over to the script. An interrupt reaches it too; this process only waits for it. */
@@ -207,8 +220,10 @@ const runAt = args.indexOf('--run');
 const hasWine = isForTests && isThere('wine');
 if (isForTests && !hasWine)
   say('Wine is not installed, so the test that runs Keyturn on Windows is skipped.');
-// Side by side, because npm waits for the network much of the time.
-const installing = [install(root, 'dependencies')];
+// Side by side, because each waits for the network much of the time. Debian's packages come first: who may not install
+// them learns it before npm starts.
+const installing = isForTests ? [installDebianPackages()] : [];
+installing.push(install(root, 'dependencies'));
 if (isForTests)
   installing.push(install(path.join(root, 'test', 'clients'), 'clients for the tests of the bridge'));
 if (hasWine) {
@@ -217,9 +232,6 @@ if (hasWine) {
     install(path.join(root, 'test', 'windows'), 'Node for Windows, for the tests under Wine', ['--force']),
   );
 }
-// Each ends before set-up does: an npm that went on would change the folders of the next set-up.
-if ((await Promise.all(installing)).includes(false)) process.exit(1);
-if (isForTests) await installDebianPackages();
-await buildKeytar(isForTests);
-await build();
+await allOf(installing);
+await allOf([buildKeytar(isForTests), build()]);
 if (runAt >= 0) handOver(args.slice(runAt + 1));

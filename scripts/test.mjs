@@ -2,7 +2,7 @@
 // plain line: how many passed, failed and were skipped. Arguments go to vitest. With --soak, only the
 // tests that can run longer do, for their full time.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
@@ -10,8 +10,13 @@ import { unproven } from './conformance.mjs';
 import { soakTable } from './soak-table.mjs';
 
 const root = path.join(import.meta.dirname, '..');
-const temporary = temporaryFolder();
-const folder = mkdtempSync(path.join(temporary, 'keyturn-test-'));
+
+/**
+ * The temporary folder of the run, which is removed with all that its tests left. A short name, since the paths of sockets
+ * are; other users pass through it, since some tests start programs as others.
+ */
+const folder = mkdtempSync(path.join(temporaryFolder(), 'kt-'));
+chmodSync(folder, 0o755);
 
 const args = process.argv.slice(2);
 const isSoak = args.includes('--soak');
@@ -47,7 +52,7 @@ function temporaryFolder() {
 function isUsable(memory) {
   try {
     const { bavail, bsize } = statfsSync(memory);
-    if (bavail * bsize < 2 ** 30) return false;
+    if (Math.min(bavail * bsize, process.availableMemory()) < 2 ** 30) return false;
     const trial = mkdtempSync(path.join(memory, 'keyturn-trial-'));
     try {
       const program = path.join(trial, 'program');
@@ -79,7 +84,7 @@ function run(extra, number) {
     stdio: 'inherit',
     env: {
       ...process.env,
-      TMPDIR: temporary,
+      TMPDIR: folder,
       NODE_COMPILE_CACHE: compiled,
       ...(isSoak ? { KEYTURN_SOAK: '1', KEYTURN_SOAK_REPORT: soakReport } : {}),
     },
@@ -96,6 +101,9 @@ function failuresIn({ numFailedTests, testResults }) {
   const broken = testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0);
   return numFailedTests + broken.length;
 }
+
+// Ctrl-C reaches the tests too. This process only waits for them, so that it can remove its folder.
+process.on('SIGINT', () => undefined);
 
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
@@ -117,5 +125,10 @@ try {
   process.stdout.write(`the run broke off (${error.message}): nothing was counted\n`);
   process.exitCode = 1;
 } finally {
-  rmSync(folder, { recursive: true, force: true });
+  try {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  } catch (error) {
+    // What a broken test left may resist. That says nothing of the others.
+    process.stderr.write(`${folder} could not be removed: ${error.code}\n`);
+  }
 }

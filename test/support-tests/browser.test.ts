@@ -90,8 +90,8 @@ const last = () => loopback.requests.at(-1)?.searchParams;
 
 describe('a browser profile', () => {
   beforeAll(async () => {
-    const origins = [world.authorizationServer.issuer];
-    browser = await openBrowserProfile({ ca: world.ca, origins });
+    const origins = [world.authorizationServer.issuer, bent.authorizationServer.issuer];
+    browser = await openBrowserProfile({ ca: `${world.ca}\n${bent.ca}`, origins });
   });
 
   it('signs in and consents at the pages of the right server', async () => {
@@ -113,9 +113,7 @@ describe('a browser profile', () => {
     const url = new URL(await bentUrl());
     url.searchParams.set('client_id', clientId);
     url.searchParams.set('redirect_uri', nobody);
-    const other = await openBrowserProfile({ ca: bent.ca, origins: [url.origin] });
-    await expect(other.open(url.href)).rejects.toThrow('a page did not load: net::ERR_CONNECTION_REFUSED');
-    await other.close();
+    await expect(browser.open(url.href)).rejects.toThrow('a page did not load: net::ERR_CONNECTION_REFUSED');
   });
 
   it('opens no server that the authority does not vouch for', async () => {
@@ -133,8 +131,8 @@ describe('the browser as a command', () => {
     expect(last()?.get('code')).toBeTypeOf('string');
   });
 
-  it.each(['auto', 'page'] as const)('gets through the bent server with consent "%s"', async (consent) => {
-    bent.authorizationServer.settings.consent = consent;
+  it('gets through the consent page of the bent server', async () => {
+    bent.authorizationServer.settings.consent = 'page';
     expect(await run('chromium-agent', bent.caFile, await bentUrl())).toEqual(clean);
     expect(last()?.get('iss')).toBe(bent.authorizationServer.issuer);
     expect(last()?.has('code')).toBe(true);

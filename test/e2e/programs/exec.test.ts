@@ -273,9 +273,18 @@ describe('a file', () => {
   it('keyturn exec refuses a file if no folder in memory is the user’s alone, before it asks the person', async () => {
     const home = newHome();
     const words = ['exec', '--file', 'AT=https://notes.example/mcp', '--', 'echo', 'ran'];
-    for (const folder of [undefined, '/proc', home.folder, '/dev/shm']) {
+    const onDisk = mkdtempSync('/var/tmp/keyturn-test-');
+    onTestFinished(() => rmSync(onDisk, { recursive: true }));
+    const open = 'and only 0700 is safe';
+    for (const [folder, why] of [
+      [undefined, 'names no folder'],
+      ['/proc', open],
+      [onDisk, 'is on a disk'],
+      ['/dev/shm', open],
+    ] as const) {
       const run = await home.keyturn(words, { env: { XDG_RUNTIME_DIR: folder } });
       expect(run).toMatchObject({ code: 7, stdout: '' });
+      expect(run.stderr).toContain(why);
       expect(run.stderr).toContain('reason: file_unreadable');
     }
     expect(home.brokers()).toEqual([]);

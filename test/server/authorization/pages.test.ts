@@ -1,14 +1,13 @@
 /** The pages that a person sees at the authorization server, and who may answer them. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { BrowserContext } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import type { Response } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { throwAwayCertificates } from '../../../src/serve/certificate.ts';
 import { listenOnLoopback } from '../../../src/serve/tls-listener.ts';
 import { developmentLogin } from '../../../src/server/authorization/index.ts';
 import { accessibilityFaults } from '../../support/browsers/accessibility.ts';
-import { openBrowserProfile } from '../../support/browsers/browser.ts';
+import { type BrowserProfile, openBrowserProfile } from '../../support/browsers/browser.ts';
 import { authorizationOf, editor, redirectUri, startServer } from './rig.ts';
 import type { Asked, Rig } from './rig.ts';
 
@@ -283,8 +282,25 @@ async function untouchedConsent(context: BrowserContext, by: 'mouse' | 'finger')
 }
 
 describe('the pages in a real browser', () => {
+  /** To this browser every host of the domain is this machine. */
+  const domain = 'company.test';
+  let browser: BrowserProfile;
+  beforeAll(async () => {
+    browser = await openBrowserProfile({ ca: rig.certificates.ca, origins: [rig.origin], domain });
+  });
+  afterAll(async () => browser.close());
+
+  /** The only page, in a browser whose cookies are cleared. */
+  async function newPage(): Promise<Page> {
+    const context = browser.page.context();
+    const page = await context.newPage();
+    for (const other of context.pages()) if (other !== page) await other.close();
+    await context.clearCookies();
+    return page;
+  }
+
   it('the pages in a real browser know no session that a page of a neighbouring host put there', async () => {
-    const [certificates, domain] = [await throwAwayCertificates(), 'company.test'];
+    const { certificates } = rig;
     const listener = await listenOnLoopback(certificates, 0);
     const issuer = `https://login.${domain}:${listener.port}`;
     const uri = 'https://app.example/callback';
@@ -295,8 +311,7 @@ describe('the pages in a real browser', () => {
     let planted: string[] = [];
     const evil = createServer((_request, response) => response.setHeader('set-cookie', planted).end());
     await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
-    const profile = await openBrowserProfile({ ca: certificates.ca, origins: [behind.origin], domain });
-    const { page } = profile;
+    const page = await newPage();
     try {
       // Somebody else’s session, from a browser of theirs.
       const { url } = authorizationOf({ issuer }, { redirect_uri: uri });
@@ -312,77 +327,61 @@ describe('the pages in a real browser', () => {
       await page.goto(url);
       expect(await page.getByRole('heading').first().innerText()).toBe('Sign in');
     } finally {
-      await profile.close();
       evil.close();
       await behind.close();
     }
   });
 
   it('the pages in a real browser bring a person on who signs in as another account than before', async () => {
-    const profile = await openBrowserProfile({ ca: rig.certificates.ca, origins: [rig.origin] });
-    const { page } = profile;
+    const page = await newPage();
     const signInAs = async (account: string) => {
       await page.getByLabel('Account').fill(account);
       await page.getByRole('button', { name: 'Sign in' }).click();
       await page.getByText(`You are signed in as ${account}`).waitFor();
     };
-    try {
-      await page.goto(authorizationOf(rig).url);
-      await signInAs('alice');
-      await page.goto(authorizationOf(rig, { prompt: 'login' }).url);
-      // The page in between sends its form by its script.
-      await signInAs('bob');
-    } finally {
-      await profile.close();
-    }
+    await page.goto(authorizationOf(rig).url);
+    await signInAs('alice');
+    await page.goto(authorizationOf(rig, { prompt: 'login' }).url);
+    // The page in between sends its form by its script.
+    await signInAs('bob');
   });
 
   it('the pages in a real browser take no yes from the second press of a double click that uncovered them, a later press counts, and a key at once', async () => {
-    const profile = await openBrowserProfile({ ca: rig.certificates.ca, origins: [rig.origin] });
-    const { page } = profile;
-    try {
-      await page.goto(authorizationOf(rig).url);
-      await page.getByLabel('Account').fill('alice');
-      await page.getByRole('button', { name: 'Sign in' }).click();
-      await page.getByText('You are signed in as alice').waitFor();
+    const page = await newPage();
+    await page.goto(authorizationOf(rig).url);
+    await page.getByLabel('Account').fill('alice');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('You are signed in as alice').waitFor();
 
-      // A finger can't be seen before it presses: the page waits from its first moment.
-      const shown = await untouchedConsent(page.context(), 'finger');
-      expect(await shown.press()).toBe(0);
-      await shown.pass();
-      expect(await shown.press()).toBe(1);
+    // A finger can't be seen before it presses: the page waits from its first moment.
+    const shown = await untouchedConsent(page.context(), 'finger');
+    expect(await shown.press()).toBe(0);
+    await shown.pass();
+    expect(await shown.press()).toBe(1);
 
-      // It lay ready behind another page, which goes away under the pointer.
-      const ready = await untouchedConsent(page.context(), 'mouse');
-      await ready.pass();
-      expect(await ready.press()).toBe(0);
-      await ready.pass();
-      expect(await ready.press()).toBe(1);
-      expect(await (await untouchedConsent(page.context(), 'mouse')).type()).toBe(1);
-    } finally {
-      await profile.close();
-    }
+    // It lay ready behind another page, which goes away under the pointer.
+    const ready = await untouchedConsent(page.context(), 'mouse');
+    await ready.pass();
+    expect(await ready.press()).toBe(0);
+    await ready.pass();
+    expect(await ready.press()).toBe(1);
+    expect(await (await untouchedConsent(page.context(), 'mouse')).type()).toBe(1);
   });
 
   it('the pages in a real browser have no fault that axe finds, and bring a person with a keyboard to the end', async () => {
-    const profile = await openBrowserProfile({ ca: rig.certificates.ca, origins: [rig.origin] });
-    const { page } = profile;
-    try {
-      await page.goto(authorizationOf(rig, { client_id: editor }).url);
-      expect(await accessibilityFaults(page)).toEqual([]);
-      await page.getByLabel('Account').focus();
-      await page.keyboard.type('alice');
-      // Enter in the field would take what the list beside it suggests.
-      await page.keyboard.press('Tab');
-      await page.keyboard.press('Enter');
-      await page.getByRole('heading', { name: 'Allow Editor to use Notes?' }).waitFor();
-      expect(await accessibilityFaults(page)).toEqual([]);
-      const back = page.waitForRequest((request) => request.url().startsWith(redirectUri));
-      await page.getByRole('button', { name: 'Allow' }).focus();
-      await page.keyboard.press('Enter');
-      expect(new URL((await back).url()).searchParams.get('iss')).toBe(rig.issuer);
-    } finally {
-      await profile.close();
-    }
+    const page = await newPage();
+    await page.goto(authorizationOf(rig, { client_id: editor }).url);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.getByLabel('Account').focus();
+    await page.keyboard.type('alice');
+    // Enter in the field would take what the list beside it suggests.
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Allow Editor to use Notes?' }).waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    const back = page.waitForRequest((request) => request.url().startsWith(redirectUri));
+    await page.getByRole('button', { name: 'Allow' }).focus();
+    await page.keyboard.press('Enter');
+    expect(new URL((await back).url()).searchParams.get('iss')).toBe(rig.issuer);
   });
 });
