@@ -111,12 +111,7 @@ export function ConsentForm({
       {children}
       <Refused refusal={action.refusal} />
       <footer>
-        <Help
-          shown={
-            obstacle ?? (content === undefined || scopes.isSeen ? words.help : strings.card.unseenScopes)
-          }
-          later={words.help}
-        />
+        <Help obstacle={obstacle} isUnseen={content !== undefined && !scopes.isSeen} help={words.help} />
         <Answers
           ids={ids}
           confirm={words.confirm}
@@ -131,16 +126,22 @@ export function ConsentForm({
   );
 }
 
-/** `later` has its room from the first drawing on, so that the buttons don't move from under a press. */
-function Help({ shown, later }: { readonly shown: string; readonly later: string }) {
+interface HelpProps extends Pick<ConsentFormProps, 'obstacle'> {
+  readonly isUnseen: boolean;
+  /** What it says in the end. It has its room from the first drawing on, so that no button moves from under a press. */
+  readonly help: string;
+}
+
+function Help({ obstacle, isUnseen, help }: HelpProps) {
+  const shown = obstacle ?? (isUnseen ? strings.card.unseenScopes : help);
   return (
     <div class="help">
       <p class="dim small" id="card-help">
         {shown}
       </p>
-      {shown !== later && (
+      {shown !== help && (
         <p class="dim small" aria-hidden="true">
-          {later}
+          {help}
         </p>
       )}
     </div>
