@@ -7,7 +7,7 @@
  *   --smoke       few rounds and the build that is there: shows only that everything runs
  *
  * Asserts nothing, and exits 0 if goals are missed: the figures are the machine's. If a measurement breaks off, the
- * others go on, and the command exits 1. Progress goes to standard error.
+ * others go on, and the command exits 1; 2 for an option or a row that isn't there. Progress goes to standard error.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpus, loadavg } from 'node:os';
@@ -70,17 +70,31 @@ const measurements: readonly Measurement[] = [
   renderer,
 ];
 
-const { values: options } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    json: { type: 'boolean' },
-    install: { type: 'boolean' },
-    smoke: { type: 'boolean' },
-  },
-});
+const options = optionsOrExit();
+
+function optionsOrExit() {
+  try {
+    return parseArgs({
+      options: {
+        only: { type: 'string' },
+        json: { type: 'boolean' },
+        install: { type: 'boolean' },
+        smoke: { type: 'boolean' },
+      },
+    }).values;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'the options are wrong';
+    return refuse(`${why}. There are --only NAME, --json, --install and --smoke.`);
+  }
+}
 
 function say(text: string): void {
   process.stderr.write(`bench: ${text}\n`);
+}
+
+function refuse(text: string): never {
+  say(text);
+  process.exit(2);
 }
 
 const rowsOf = ({ name, rows = [name] }: Measurement): readonly string[] => rows;
@@ -90,14 +104,14 @@ function isChosen(name: string): boolean {
   return only === undefined || name === only || name.startsWith(`${only}-`);
 }
 
-function chosen(): readonly Measurement[] {
+function chosenOrExit(): readonly Measurement[] {
   const found = measurements.filter((measurement) => rowsOf(measurement).some(isChosen));
   if (found.length > 0) return found;
   const names = measurements.flatMap(rowsOf).join(', ');
-  throw new Error(`there is no row ${String(options.only)}; there are ${names}`);
+  return refuse(`there is no row ${options.only}. There are ${names}.`);
 }
 
-async function measure(): Promise<readonly Row[]> {
+async function measure(chosen: readonly Measurement[]): Promise<readonly Row[]> {
   let opened: Promise<BenchWorld> | undefined;
   let shared: Promise<RefreshHome> | undefined;
   const stage: Stage = {
@@ -110,7 +124,7 @@ async function measure(): Promise<readonly Row[]> {
   };
   const rows: Row[] = [];
   try {
-    for (const { name, measure: run } of chosen()) {
+    for (const { name, measure: run } of chosen) {
       const from = performance.now();
       try {
         rows.push(...[await run(stage)].flat().filter((row) => isChosen(row.name)));
@@ -182,6 +196,7 @@ function installPeers(): void {
   if (installed.status !== 0) say(`${spec} could not be installed`);
 }
 
+const chosen = chosenOrExit();
 const at = machine();
 if (options.install) installPeers();
 if (!isSmoke) {
@@ -189,7 +204,7 @@ if (!isSmoke) {
   const build = path.join(import.meta.dirname, '..', 'scripts', 'build.mjs');
   execFileSync(process.execPath, [build], { stdio: ['ignore', 2, 2] });
 }
-const rows = await measure();
+const rows = await measure(chosen);
 if (options.json) {
   const found = rows.map((row) => ({ ...row, verdict: verdictOf(row) }));
   process.stdout.write(`${JSON.stringify({ machine: at, rows: found }, undefined, 2)}\n`);
