@@ -29,11 +29,11 @@ function busVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { PATH, DBUS_SESSION_BUS_ADDRESS, DBUS_SYSTEM_BUS_ADDRESS, XDG_RUNTIME_DIR };
 }
 
-/** D-Bus specification, "System message bus": where it is unless a variable says otherwise. */
-const standardSystemBus = 'unix:path=/var/run/dbus/system_bus_socket';
+/** Where the system's bus is unless a variable says otherwise: by D-Bus's specification, and in Debian's build of it. */
+const systemSockets = ['/var/run/dbus/system_bus_socket', '/run/dbus/system_bus_socket'];
 
 export const systemBusAddress = (env: NodeJS.ProcessEnv): string =>
-  env['DBUS_SYSTEM_BUS_ADDRESS'] ?? standardSystemBus;
+  env['DBUS_SYSTEM_BUS_ADDRESS'] ?? `unix:path=${systemSockets.find(existsSync) ?? systemSockets[0]}`;
 
 /** Sure only where the address names one socket, by its file. */
 function isBusMissing(bus: LockSignals['bus'], env: NodeJS.ProcessEnv): boolean {

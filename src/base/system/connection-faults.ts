@@ -52,8 +52,12 @@ const certificateFaults: readonly (readonly [RegExp, CertificateFault])[] = [
   ],
 ];
 
-/** Undefined for a code that isn't about a certificate. */
+/**
+ * Undefined for a code that isn't about the server's certificate. `ERR_SSL_` begins what the protocol went wrong by, such
+ * as the server's own alert that it wants a certificate of ours.
+ */
 export function certificateFault(code: string): CertificateFault | undefined {
+  if (code.startsWith('ERR_SSL_')) return undefined;
   return certificateFaults.find(([codes]) => codes.test(code))?.[1];
 }
 

@@ -37,8 +37,9 @@ const noAutoStart = 0x2;
 export function busSocket(address: string): string | undefined {
   for (const one of address.split(';')) {
     const [, kind, name = ''] = /^unix:(?:.*,)?(path|abstract)=([^,]+)/.exec(one) ?? [];
-    const text = name.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) =>
-      String.fromCharCode(Number.parseInt(hex, 16)),
+    // Bytes, of which several may be one character.
+    const text = name.replaceAll(/(?:%[0-9a-f]{2})+/gi, (bytes) =>
+      Buffer.from(bytes.replaceAll('%', ''), 'hex').toString(),
     );
     if (kind !== undefined) return kind === 'path' ? text : `\0${text}`;
   }

@@ -110,6 +110,7 @@ test('needs a bus on a Unix socket', async () => {
 test.each([
   ['unix:path=/run/user/7/bus', '/run/user/7/bus'],
   ['unix:path=/run/a%20b/bus,guid=0123', '/run/a b/bus'],
+  ['unix:path=/run/jos%c3%a9%20b/bus', '/run/josé b/bus'],
   ['unix:abstract=/tmp/dbus-x,guid=0123', '\0/tmp/dbus-x'],
   ['unix:guid=0123,path=/run/bus', '/run/bus'],
   ['tcp:host=localhost;unix:path=/run/bus', '/run/bus'],

@@ -173,6 +173,14 @@ describe('a metadata document', () => {
     expect(error.hint?.includes('extraAuthorities')).toBe(hint === 'extraAuthorities');
   });
 
+  it('a document may be lost after an alert about a certificate of ours, which comes after the request', async () => {
+    const cause = Object.assign(new Error('tls'), { code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' });
+    const fails = async (): Promise<never> => Promise.reject(new TypeError('fetch failed', { cause }));
+    const error = await refusalOf(() => get('/doc', { ...site.http, fetch: fails }));
+    expect(error).toBeInstanceOf(ResponseLost);
+    expect(error.hint).not.toMatch(/certificate/i);
+  });
+
   it('never fetches a document over plain http', async () => {
     expect((await refusalOf(() => fetchMetadata('http://127.0.0.1:1/', site.http, reason))).reason).toBe(
       'insecure_url',
