@@ -109,10 +109,14 @@ describe('the real way of a hostile value', () => {
       request: () => Promise.resolve({ interactions: [question] }),
       onNotification: () => () => undefined,
     };
+    for (const name of ['DISPLAY', 'WAYLAND_DISPLAY']) vi.stubEnv(name, undefined);
     await watchQuestions(broker, { resource }, { joined: 'aaaaaaaa', ids: new Set() } as never);
+    vi.unstubAllEnvs();
     spy.mockRestore();
-    const line = stderr.split('\n').find((one) => one.includes('keyturn login'));
-    expect(pasted(line)).toEqual(['login', resource, '--account', evil, '--new-client']);
+    for (const option of ['--paste', '--new-client']) {
+      const line = stderr.split('\n').find((one) => one.includes(option));
+      expect(pasted(line)).toEqual(['login', resource, '--account', evil, option]);
+    }
   });
 });
 

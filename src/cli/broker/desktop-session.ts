@@ -28,6 +28,11 @@ export function desktopSession(env: NodeJS.ProcessEnv): Session | undefined {
   return { [address]: bus, ...Object.fromEntries(set) };
 }
 
+/** Whether this terminal belongs to a desktop on which a browser can open. */
+export function hasDisplay(env: NodeJS.ProcessEnv): boolean {
+  return process.platform !== 'linux' || Boolean(env['DISPLAY'] ?? env['WAYLAND_DISPLAY']);
+}
+
 /** Asks first why there is no vault: one that a person locked must not be opened in passing. */
 async function isTaken(connection: Connection, session: Session): Promise<boolean> {
   try {

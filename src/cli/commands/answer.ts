@@ -39,6 +39,7 @@ export const command = defineCommand(
     if (options.once && (isRun || options.for !== undefined)) {
       throw new UsageError('--once goes with neither --this-run nor --for');
     }
+    if (id === '') throw new UsageError('ID is empty; keyturn pending lists the open questions');
     const lease = options.once ? ({ once: true } as const) : leaseFrom(isRun, options.for);
     const open = await openQuestions();
     const whole = wholeId(

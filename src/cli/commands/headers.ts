@@ -80,7 +80,7 @@ export const command = defineCommand(
 function sayLifetime({ expires_in: left }: TokenResult, validity: number): void {
   if (left < validity) {
     say(
-      `keyturn: this header is good for ${left} s, less than the ${validity} s of --min-validity. Keyturn has no token that lives longer.`,
+      `keyturn: this header is good for ${left} s, less than ${validity} s (--min-validity). Keyturn has no token that lives longer.`,
     );
   } else if (process.stderr.isTTY) {
     say(`keyturn: this header is good for ${left} s. A connection that lives longer needs a new one.`);

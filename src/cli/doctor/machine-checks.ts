@@ -16,6 +16,7 @@ import { fromEnvironment, type Settings } from '../../daemon/settings/settings.t
 import { readAuthorities } from '../../daemon/system/authorities.ts';
 import { browserProgram } from '../../daemon/system/browser.ts';
 import { type KeychainLook, lookAtKeychain } from '../../daemon/system/keychain-look.ts';
+import { hasDisplay } from '../broker/desktop-session.ts';
 import { type Finding, type FindingKind, findingOf } from './finding.ts';
 
 export interface Machine {
@@ -54,7 +55,7 @@ export async function checkMachine(machine: Machine): Promise<MachineLook> {
 }
 
 const withoutKeychain =
-  'Install or start one (gnome-keyring, KWallet); or, in a home that holds nothing yet: keyturn settings vault sealed-file';
+  'Install or start a keyring (gnome-keyring, KWallet); or, in a home that holds nothing yet: keyturn settings vault sealed-file';
 
 /** `open` and `elsewhere` have nothing to tell. */
 const keychainKinds: Readonly<
@@ -124,8 +125,7 @@ function browserFindings({ settings, env }: Machine): Finding[] {
       },
     ];
   }
-  const hasDesktop = process.platform !== 'linux' || Boolean(env['DISPLAY'] ?? env['WAYLAND_DISPLAY']);
-  if (hasDesktop || settings.browser !== undefined) return [];
+  if (hasDisplay(env) || settings.browser !== undefined) return [];
   return [
     {
       kind: 'desktop.absent',
@@ -188,17 +188,24 @@ function certificateFindings(file: string, now: number): Finding[] {
   }
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
   const read = blocks.map(certificate);
-  const mend = `Look at it, put the right one there, then: keyturn settings extraAuthorities ${shellWord(file)}`;
+  const mend = `put the right file there, then: keyturn settings extraAuthorities ${shellWord(file)}`;
   if (read.length === 0 || read.includes(undefined)) {
     const what = read.length === 0 ? 'holds no certificate in PEM' : 'holds a certificate that is damaged';
-    return [{ kind: 'authorities.invalid', what: `${file} ${what}.`, mend }];
+    return [{ kind: 'authorities.invalid', what: `${file} ${what}.`, mend: `Look at it, ${mend}` }];
   }
   const isOutOfDate = (one: X509Certificate | undefined): boolean =>
     one !== undefined && (Date.parse(one.validTo) < now || Date.parse(one.validFrom) > now);
   const places = read.flatMap((one, index) => (isOutOfDate(one) ? [index + 1] : []));
   if (places.length === 0) return [];
-  const which = `certificate ${places.join(', ')} of ${read.length}`;
-  return [{ kind: 'authorities.expired', what: `${file}: ${which} is not valid today.`, mend }];
+  const [noun, verb] = places.length === 1 ? ['certificate', 'is'] : ['certificates', 'are'];
+  const which = `${noun} ${places.join(', ')} of ${read.length} ${verb} not valid today`;
+  return [
+    {
+      kind: 'authorities.expired',
+      what: `${file} (setting extraAuthorities): ${which}. The others count.`,
+      mend: `If a server is refused, ${mend}`,
+    },
+  ];
 }
 
 function certificate(pem: string): X509Certificate | undefined {

@@ -82,7 +82,7 @@ async function sayWhatFollows(open: readonly Applied[]): Promise<void> {
   if (open.length === 0) say('keyturn: restart these clients.');
   else
     say(
-      'keyturn: restart these clients. An entry asks for its access at its first start; to answer before that:',
+      'keyturn: restart these clients. An entry without access asks for it at its first start; to give it before that:',
     );
   for (const { endpoint, as } of open)
     say(`  keyturn bridge --connect ${shellWord(endpoint)} --as ${shellWord(as)}`);

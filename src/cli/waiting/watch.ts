@@ -9,6 +9,7 @@ import { quoted, shellQuoted, shellWord } from '../../base/errors.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
+import { hasDisplay } from '../broker/desktop-session.ts';
 import { choiceOptions, choiceQuestion } from '../words/choice-words.ts';
 import { say } from '../terminal/output.ts';
 
@@ -156,6 +157,8 @@ function tellLogin(question: Fields, way: keyof typeof waysToSignIn): void {
     return say(`keyturn: to sign in at ${hostIn(question)}, open the question in Keyturn’s window.`);
   say(`keyturn: sign in at ${hostIn(question)}${waysToSignIn[way]}`);
   say(url);
+  if (way === 'browser' && !hasDisplay(process.env))
+    say(`  Without a browser on this machine: ${loginAgain(question, '--paste')}`);
   const hint = text(question, 'hint');
   if (question['newClient'] !== true) say(`  ${wayPastError(question, way)}`);
   if (hint !== '') say(`  If that does not help: ${hint}.`);
@@ -167,13 +170,14 @@ function wayPastError(question: Fields, way: keyof typeof waysToSignIn): string 
     return `If the page shows an error, enter the client again: keyturn register ${shellWord(text(question, 'issuer'))} --client-id ID`;
   }
   if (way === 'window') return 'If the page shows an error, say so in Keyturn’s window.';
+  const options = ['--new-client', ...(way === 'elsewhere' ? ['--paste'] : [])];
+  return `If the page shows an error: ${loginAgain(question, ...options)}`;
+}
+
+function loginAgain(question: Fields, ...options: readonly string[]): string {
   const account = text(question, 'account');
-  const options = [
-    ...(account === '' ? [] : [`--account ${shellQuoted(account)}`]),
-    '--new-client',
-    ...(way === 'elsewhere' ? ['--paste'] : []),
-  ];
-  return `If the page shows an error: keyturn login ${shellWord(text(question, 'resource'))} ${options.join(' ')}`;
+  const as = account === '' ? [] : [`--account ${shellQuoted(account)}`];
+  return ['keyturn login', shellWord(text(question, 'resource')), ...as, ...options].join(' ');
 }
 
 function tellDevice(question: Fields): void {

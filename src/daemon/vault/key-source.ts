@@ -38,7 +38,7 @@ export function notOpenedFrom({ from, name }: KeySource, why: unknown, isNew: bo
   const cause = why instanceof KeyturnError ? why.message.replace(/\.$/, '') : reasonOf(why);
   // What a vault says about its passphrase is advice for somebody who types it.
   const advice = why instanceof VaultError || !(why instanceof KeyturnError) ? undefined : why.hint;
-  const mend = advice ?? 'Look at that place.';
+  const mend = `${advice?.replace(/\.$/, '') ?? 'Look at that place'}.`;
   return new VaultError(
     'locked',
     `the vault is locked: its passphrase comes from ${place} (setting vaultKey), which did not open it. ${cause}`,

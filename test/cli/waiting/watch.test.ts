@@ -1,5 +1,5 @@
 /** Which questions a waiting command shows: those that its own request waits for. */
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { questionsBefore, watchQuestions } from '../../../src/cli/waiting/watch.ts';
 
 const origin = 'https://notes.example';
@@ -45,6 +45,21 @@ describe('a login', () => {
     expect(stderr).toContain('waits already');
     expect(stderr.match(/https:\S+authorize/g)).toHaveLength(1);
     expect(stderr).toContain(`keyturn login ${resource} --new-client`);
+  });
+
+  it('is told the way without a browser where this terminal has no desktop', async () => {
+    onTestFinished(() => void vi.unstubAllEnvs());
+    vi.stubEnv('WAYLAND_DISPLAY', undefined);
+    const way = `Without a browser on this machine: keyturn login ${resource} --account "work" --paste`;
+    for (const [display, isTold] of [
+      [undefined, true],
+      [':0', false],
+    ] as const) {
+      vi.stubEnv('DISPLAY', display);
+      stderr = '';
+      await watchQuestions(brokerWith({ id: 'aaaaaaaa', ...waiting, account: 'work' }), { resource });
+      expect(stderr.includes(way)).toBe(isTold);
+    }
   });
 
   it('is told the command that enters a client where nothing else helps past an error', async () => {

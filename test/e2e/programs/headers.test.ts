@@ -42,7 +42,7 @@ describe('with a permission', () => {
     const run = await home.keyturn(['headers', resource]);
     expect(run.code).toBe(0);
     expect(run.stderr).toMatch(
-      /^keyturn: this header is good for 1\d\d s, less than the 300 s of --min-validity/,
+      /^keyturn: this header is good for 1\d\d s, less than 300 s \(--min-validity\)/,
     );
     expect((await home.keyturn(['headers', resource, '--min-validity', '60'])).stderr).toBe('');
   });
