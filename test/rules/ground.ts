@@ -3,6 +3,7 @@
  *
  * Invariant: whatever a test bends ends with it; the person at the browser only follows redirects.
  */
+import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { enterRegistration } from '../../src/daemon/methods/registration-entry.ts';
@@ -15,6 +16,7 @@ import type { BentProtectedServer } from '../support/bent/protected-server.ts';
 import type { RecordedRequest } from '../support/bent/server.ts';
 import { openBentWorld } from '../support/bent/world.ts';
 import type { BentWorld, BentWorldOptions } from '../support/bent/world.ts';
+import { until } from '../support/home.ts';
 import { freeRedirect } from '../support/servers/port.ts';
 
 export interface GroundOptions extends BentWorldOptions {
@@ -135,13 +137,18 @@ export async function callbackOf({ world }: Pick<Ground, 'world'>, page: string 
 
 /** Another program listens on the port of this redirect URI until the test ends. */
 export async function occupy(redirectUri: string | undefined): Promise<void> {
+  const port = Number(new URL(redirectUri ?? '').port);
   const server = createServer();
-  await new Promise<void>((resolve) => {
-    // Where somebody else holds it already, it is as taken as it should be.
-    server.once('error', () => resolve());
-    server.listen({ host: '127.0.0.1', port: Number(new URL(redirectUri ?? '').port) }, resolve);
-  });
   onTestFinished(() => void server.close());
+  // A test in another process may have it for a moment, and would give it back too early.
+  await until(`port ${port} is ours`, async () => {
+    try {
+      await once(server.listen({ host: '127.0.0.1', port }), 'listening');
+      return true;
+    } catch {
+      return false;
+    }
+  });
 }
 
 export type Entry = Parameters<typeof enterRegistration>[1];
