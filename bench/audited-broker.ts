@@ -15,6 +15,7 @@ const daemon = await startDaemon({
   env,
   autoStarted: true,
   openBrowser: async () => undefined,
+  ownsProcess: true,
   log: terminalLog(() => undefined),
   shield: async () => [],
 });

@@ -11,6 +11,7 @@ import { KeyturnError, shellWord } from '../base/errors.ts';
 import { deskCommandFile, homePaths } from '../base/paths.ts';
 import { readPrivate } from '../base/private-file.ts';
 import { closedDeskRule } from '../daemon/home/closed-desk.ts';
+import { hasDisplay } from './broker/desktop-session.ts';
 import { say } from './terminal/output.ts';
 import { confirmed, isAtTerminal } from './terminal/standard-input.ts';
 
@@ -20,7 +21,7 @@ export function isClosedDesk(error: unknown): boolean {
 
 /** After the refusal was shown. */
 export async function offerDesk(env: NodeJS.ProcessEnv): Promise<void> {
-  if (!isAtTerminal() || !hasScreen(env)) return;
+  if (!isAtTerminal() || !hasDisplay(env)) return;
   const [program, ...script] = (await ownCommand(env)) ?? [];
   if (program === undefined) return;
   const shown = [program, ...script].map(shellWord).join(' ');
@@ -52,8 +53,4 @@ function isCommand(value: unknown): value is readonly string[] {
     [1, 2].includes(value.length) &&
     value.every((word) => typeof word === 'string' && path.isAbsolute(word) && !/\p{Cc}/u.test(word))
   );
-}
-
-function hasScreen({ DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEnv): boolean {
-  return process.platform !== 'linux' || Boolean(DISPLAY || WAYLAND_DISPLAY);
 }

@@ -49,6 +49,7 @@ describe('exit 2, with nothing on stdout and nothing started', () => {
     ['a lease of a thousand years', ['allow', 'cli', resource, '--for', '365000d']],
     ['another status than 401 and 403', ['token', resource, '--status', '500']],
     ['a refused token that nobody named', ['token', resource, '--status', '401']],
+    ['a question without an id', ['answer', '', 'yes']],
     ['an answer that isn’t one', ['answer', 'abcd1234', 'maybe']],
     ['a registration without a client id', ['register', 'https://login.example']],
     ['an option that doesn’t exist', ['token', resource, '--verbose']],

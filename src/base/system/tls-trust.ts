@@ -66,8 +66,10 @@ export class Authorities {
   }
 
   all(): TlsOptions {
-    const atHand = this.#atHand ?? getCACertificates('default');
-    this.#all ??= trusting([...atHand, ...getCACertificates('system')]);
+    this.#all ??= trusting([
+      ...(this.#atHand ?? getCACertificates('default')),
+      ...getCACertificates('system'),
+    ]);
     return this.#all;
   }
 

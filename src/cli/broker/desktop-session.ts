@@ -28,9 +28,9 @@ export function desktopSession(env: NodeJS.ProcessEnv): Session | undefined {
   return { [address]: bus, ...Object.fromEntries(set) };
 }
 
-/** Whether this terminal belongs to a desktop on which a browser can open. */
-export function hasDisplay(env: NodeJS.ProcessEnv): boolean {
-  return process.platform !== 'linux' || Boolean(env['DISPLAY'] ?? env['WAYLAND_DISPLAY']);
+/** Whether this terminal belongs to a desktop, on which a window can open. */
+export function hasDisplay({ DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEnv): boolean {
+  return process.platform !== 'linux' || Boolean(DISPLAY || WAYLAND_DISPLAY);
 }
 
 /** Asks first why there is no vault: one that a person locked must not be opened in passing. */

@@ -202,7 +202,7 @@ function certificateFindings(file: string, now: number): Finding[] {
   return [
     {
       kind: 'authorities.expired',
-      what: `${file} (setting extraAuthorities): ${which}. The others count.`,
+      what: `${file} (setting extraAuthorities): ${which}.`,
       mend: `If a server is refused, ${mend}`,
     },
   ];

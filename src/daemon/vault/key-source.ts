@@ -38,7 +38,7 @@ export function notOpenedFrom({ from, name }: KeySource, why: unknown, isNew: bo
   const cause = why instanceof KeyturnError ? why.message.replace(/\.$/, '') : reasonOf(why);
   // What a vault says about its passphrase is advice for somebody who types it.
   const advice = why instanceof VaultError || !(why instanceof KeyturnError) ? undefined : why.hint;
-  const mend = `${advice?.replace(/\.$/, '') ?? 'Look at that place'}.`;
+  const mend = advice ?? 'Look at that place.';
   return new VaultError(
     'locked',
     `the vault is locked: its passphrase comes from ${place} (setting vaultKey), which did not open it. ${cause}`,
@@ -111,7 +111,7 @@ function readSecret(file: string, wanted: Wanted = passphrase): Promise<string> 
       if (owner !== uid && owner !== 0) throw refused(`it belongs to user ${owner}`);
       // An administrator may give it to a group.
       if ((mode & 0o027) !== 0)
-        throw refused('others may read or change it', `chmod 600, or 640 if root gives it to a group`);
+        throw refused('others may read or change it', 'chmod 600, or 640 if root gives it to a group.');
     },
   });
 }
