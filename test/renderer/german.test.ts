@@ -8,6 +8,7 @@ import type { Case } from '../../src/base/errors.ts';
 import { signInCauses } from '../../src/broker/records/grant.ts';
 import type { Refusal } from '../../electron/bridge/channels.ts';
 import { windowsChromium } from '../support/browsers/windows-chromium.ts';
+import { settled } from '../support/electron/window-page.ts';
 import { openStatePage } from '../support/states/open-state.ts';
 import { deskStates } from '../support/states/states.ts';
 import { chooseLanguage } from '../../words/language.ts';
@@ -54,6 +55,7 @@ async function goTo(page: Page, hash: string, sign: string, opener?: string): Pr
   await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
   if (opener !== undefined) await page.locator(opener).first().click();
   await page.locator(sign).first().waitFor();
+  await page.evaluate(settled);
   await page.evaluate(`document.querySelectorAll('details').forEach((details) => (details.open = true))`);
 }
 

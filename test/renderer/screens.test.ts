@@ -12,6 +12,7 @@ import {
   exampleQuestions,
   exampleStatus,
 } from '../support/homes/example-desk.ts';
+import { settled } from '../support/electron/window-page.ts';
 import { type PageWindow, windowsOfTests } from './page-window.ts';
 
 const openWindow = windowsOfTests();
@@ -70,6 +71,8 @@ async function goTo(page: Page, hash: string, sign: string): Promise<void> {
     for (const end of await page.locator('.question .scopes .end').all()) await end.scrollIntoViewIfNeeded();
   }
   await page.locator(sign).first().waitFor();
+  // A list that comes later would add controls to those that were counted.
+  await page.evaluate(settled);
   await page.evaluate(`document.querySelectorAll('details').forEach((details) => (details.open = true))`);
 }
 

@@ -181,3 +181,21 @@ const preload = `if (location.origin === ${JSON.stringify(origin)}) {
     return window.heldTimers.push({ run, delay });
   };
 }`;
+
+/** Runs in the page: waits until it is drawn, and has reacted to its new layout. */
+export const drawn = `(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))))`;
+
+/**
+ * Runs in the page: waits until the new view has all its lists, and is drawn with them. An answer may lead to another
+ * question: so it looks until nothing new was asked.
+ */
+export const settled = `(async () => {
+  const drawn = ${drawn};
+  await drawn();
+  for (let asked = -1; asked !== window.callsMade; ) {
+    // Answers come in the order of their calls.
+    await window.keyturn.call('status', {});
+    asked = window.callsMade;
+    await drawn();
+  }
+})()`;

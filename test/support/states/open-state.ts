@@ -3,7 +3,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { window as german } from '../../../words/de/window.ts';
 import { window as english } from '../../../words/en/window.ts';
 import { exampleLater } from '../homes/example-desk.ts';
-import { openPage } from '../electron/window-page.ts';
+import { drawn, openPage, settled } from '../electron/window-page.ts';
 import type { Answer, WindowOptions } from '../electron/window-page.ts';
 import { answerIn, isCardState } from './states.ts';
 import type { DeskState } from './states.ts';
@@ -129,24 +129,6 @@ function isReadAnew(from: DeskState, to: DeskState): boolean {
   const names = Object.keys({ ...before, ...after });
   return names.every((name) => redrawn.has(name) || before?.[name] === after?.[name]);
 }
-
-/** Runs in the page: waits until it is drawn, and has reacted to its new layout. */
-const drawn = `(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))))`;
-
-/**
- * Runs in the page: waits until the new view has all its lists, and is drawn with them. An answer may lead to another
- * question: so it looks until nothing new was asked.
- */
-const settled = `(async () => {
-  const drawn = ${drawn};
-  await drawn();
-  for (let asked = -1; asked !== window.callsMade; ) {
-    // Answers come in the order of their calls.
-    await window.keyturn.call('status', {});
-    asked = window.callsMade;
-    await drawn();
-  }
-})()`;
 
 /** A message as a pattern: its arguments stand for any text. */
 function anyArguments(message: string): RegExp {
