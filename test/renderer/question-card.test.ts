@@ -1,7 +1,8 @@
 /** The question card over a real broker: who can approve, how, when; and what is left of each answer. */
 import type { Page } from 'playwright-core';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Connection } from '../../src/client/connection.ts';
+import { settled } from '../support/electron/window-page.ts';
 import { type PageBroker, startPageBroker, questionId } from './page-broker.ts';
 import {
   approvable,
@@ -17,8 +18,12 @@ import {
 
 const openWindow = windowsOfTests();
 
-const cardWindow = (broker: PageBroker, options: Partial<WindowOptions> = {}): Promise<PageWindow> =>
-  openWindow({ answer: broker.answer, hash: 'card', ...options });
+/** Told of changes as the app tells it. */
+async function cardWindow(broker: PageBroker, options: Partial<WindowOptions> = {}): Promise<PageWindow> {
+  const opened = await openWindow({ answer: broker.answer, hash: 'card', ...options });
+  onTestFinished(broker.owner.onNotification(() => void opened.change().catch(() => undefined)));
+  return opened;
+}
 
 interface Asked {
   readonly broker: PageBroker;
@@ -175,6 +180,8 @@ describe('the card of a program that asks for access', () => {
 
   it('remembers "Always deny", which can be undone at once', async () => {
     const { page, broker, editor, token } = await asked();
+    // The way back names the program, whose list may come after the card's buttons.
+    await page.evaluate(settled);
     await button(page, 'Always deny').click();
     await expect(token).rejects.toMatchObject({ reason: 'consent_denied' });
     await gone(page);

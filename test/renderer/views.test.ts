@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { registrationVaultId } from '../../src/broker/records/registrations.ts';
 import type { Connection } from '../../src/client/connection.ts';
+import { settled } from '../support/electron/window-page.ts';
 import { type PageBroker, startPageBroker } from './page-broker.ts';
 import { noteDialogFocus, windowsOfTests } from './page-window.ts';
 
@@ -133,6 +134,8 @@ describe('Connected apps', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     const listed = { name: 'editor', permissions: [{ scope: 'notes:read' }] };
     expect(await owner.request('client.list')).toMatchObject({ clients: [{}, listed, {}] });
+    // "Undo" gives back what the row showed.
+    await page.evaluate(settled);
     const revoke = () => card('editor').getByRole('button', { name: /^Revoke access of/ });
     await revoke().click();
     await card('editor').getByText('Nothing: it has no access.').waitFor();

@@ -5,6 +5,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { exampleAnswer, exampleLater, exampleStatus } from '../support/homes/example-desk.ts';
+import { settled } from '../support/electron/window-page.ts';
 import { button, windowsOfTests, type PageWindow, type WindowOptions } from './page-window.ts';
 
 const openWindow = windowsOfTests();
@@ -35,6 +36,7 @@ describe('the overview', () => {
     const { page } = await show('overview');
     const apps = page.locator('.apps .node');
     await apps.first().waitFor();
+    await page.evaluate(settled);
     expect(await apps.allInnerTexts()).toEqual([
       expect.stringMatching(/^Quill\s+notes\.example, calendar\.example · 4 minutes ago/),
       expect.stringMatching(/^Helm agent\s+tickets\.example · 11 minutes ago/),
@@ -61,6 +63,7 @@ describe('the overview', () => {
   it('names a server that an app may use though nobody is signed in there', async () => {
     const { page } = await show('overview', { answer: exampleAnswer({ 'grant.list': { grants: [] } }) });
     await page.locator('.servers .node').first().waitFor();
+    await page.evaluate(settled);
     expect(await page.getByText('not signed in').count()).toBe(3);
   });
 });
@@ -118,6 +121,7 @@ describe('the search', () => {
     await page.locator('.entry').first().waitFor();
     await page.keyboard.press('Control+k');
     await page.keyboard.type('QUILL');
+    await page.evaluate(settled);
     const found = page.locator('.found');
     expect(await found.allInnerTexts()).toEqual([
       expect.stringMatching(/notes\.example\S*\s+Server/),
