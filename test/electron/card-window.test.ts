@@ -90,7 +90,7 @@ describe('the card window', () => {
         resolve();
       };
     });
-    void ask(page, 'interaction.answer', { id: question(), answer: 'no' });
+    void ask(page, 'interaction.answer', { id: question(), answer: 'no' }).catch(() => undefined);
     await first.ended;
     await isClosing;
     pair({ name: 'editor', env: home.env, onCode: () => undefined }).catch(() => undefined);

@@ -6,6 +6,7 @@
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Page } from 'playwright-core';
 import { afterAll, onTestFinished } from 'vitest';
 import type { ChannelName, Envelope, ParamsOn, ResultOn } from '../../electron/bridge/channels.ts';
@@ -226,11 +227,23 @@ export async function askByPress<C extends ChannelName>(
       }
     });
   };
-  await page.evaluate(listen, [channel, params] as const);
-  // Waits from before the press on: a card's window may close with its answer.
-  const answer = page.evaluate(() => (globalThis as unknown as PageGlobals).asked);
+  const asked = [channel, params] as const;
+  await page.evaluate(listen, asked);
+  // Waits from before the press on: a card's window may close with its answer, and even before its page hears it.
+  const answer = page
+    .evaluate(() => (globalThis as unknown as PageGlobals).asked)
+    .catch((cause: unknown) => answerTo(asked, cause));
   const [, envelope] = await Promise.all([press(), answer]);
   return envelope as Envelope<ResultOn<C>>;
+}
+
+/** What the main process answers in the double; the real program keeps it to itself, and fails with the cause. */
+async function answerTo(asked: readonly unknown[], cause: unknown): Promise<unknown> {
+  if (binary !== undefined) throw cause;
+  const { answer } = await until('an answer of the main process', () =>
+    double.answered.findLast(({ args }) => isDeepStrictEqual(args, asked)),
+  );
+  return answer;
 }
 
 interface PageGlobals extends Pick<EventTarget, 'addEventListener'> {

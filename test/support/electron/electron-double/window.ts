@@ -121,6 +121,7 @@ class WebContents extends EventEmitter {
     const event = { sender: this, senderFrame: webFrame(frame) } as unknown as Electron.IpcMainInvokeEvent;
     const answer = structuredClone(await handler(event, ...args));
     double.told.push(answer);
+    double.answered.push({ args, answer });
     return answer;
   }
 
