@@ -1,6 +1,6 @@
 /** Which of the windows this is: the card's, the welcome, or the main one with its tabs. */
 import type { ComponentType } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { Activity } from './views/activity/activity.tsx';
 import { announce, useAnnouncement } from './state/announcement.ts';
 import { Programs } from './views/programs/programs.tsx';
@@ -62,7 +62,8 @@ const views: Readonly<Record<Tab, ComponentType<{ item?: string }>>> = {
 function MainWindow({ tab, item }: { readonly tab: Tab; readonly item?: string | undefined }) {
   const View = views[tab];
   const [isSearching, search] = useState(false);
-  useEffect(() => announce(''), [tab]);
+  // At once: what is said from now on belongs to this tab.
+  useLayoutEffect(() => announce(''), [tab]);
   useKeys({ search: () => search(true) });
   return (
     <>

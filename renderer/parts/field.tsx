@@ -1,6 +1,6 @@
 /** A field of a form with its label, and what to know about it. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 interface FieldProps {
   readonly label: string;
@@ -112,7 +112,8 @@ interface SwitchProps {
 export function Switch({ label, hint, isOn, onSwitch }: SwitchProps) {
   const id = useId();
   const [chosen, choose] = useState(isOn);
-  useEffect(() => choose(isOn), [isOn]);
+  // At once: a later effect would take back what the person chose meanwhile.
+  useLayoutEffect(() => choose(isOn), [isOn]);
   const change = async (wanted: boolean): Promise<void> => {
     choose(wanted);
     if (!(await onSwitch(wanted))) choose(!wanted);

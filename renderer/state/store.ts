@@ -37,7 +37,8 @@ export interface Loaded<T> {
 
 interface Entry {
   state: Loaded<ResultOn<ListName>>;
-  reading: boolean;
+  /** Ends once what was read is as new as the last change. */
+  reading: Promise<void> | undefined;
   isOutdated: boolean;
   readonly watchers: Set<() => void>;
 }
@@ -68,12 +69,27 @@ export function rereadAll(): void {
   }
 }
 
-async function read(name: ListName, entry: Entry): Promise<void> {
-  entry.isOutdated = entry.reading;
-  if (entry.reading) return;
-  entry.reading = true;
+/** Ends once the list is as new as the last change. */
+export async function listRead(name: ListName): Promise<void> {
+  await entryOf(name).reading;
+}
+
+function read(name: ListName, entry: Entry): Promise<void> {
+  entry.isOutdated = entry.reading !== undefined;
+  entry.reading ??= readUntilCurrent(name, entry);
+  return entry.reading;
+}
+
+async function readUntilCurrent(name: ListName, entry: Entry): Promise<void> {
+  do {
+    entry.isOutdated = false;
+    await readOnce(name, entry);
+  } while (entry.isOutdated);
+  entry.reading = undefined;
+}
+
+async function readOnce(name: ListName, entry: Entry): Promise<void> {
   const answer = await call(name, listParams[name]);
-  entry.reading = false;
   const { value } = entry.state;
   const state = answer.ok
     ? { value: shareStructure(value, answer.value) }
@@ -83,13 +99,12 @@ async function read(name: ListName, entry: Entry): Promise<void> {
     entry.state = state;
     for (const watcher of entry.watchers) watcher();
   }
-  if (entry.isOutdated) await read(name, entry);
 }
 
 function entryOf(name: ListName): Entry {
   const known = entries.get(name);
   if (known) return known;
-  const entry: Entry = { state: {}, reading: false, isOutdated: true, watchers: new Set() };
+  const entry: Entry = { state: {}, reading: undefined, isOutdated: true, watchers: new Set() };
   entries.set(name, entry);
   return entry;
 }

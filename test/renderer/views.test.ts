@@ -3,7 +3,6 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { registrationVaultId } from '../../src/broker/records/registrations.ts';
 import type { Connection } from '../../src/client/connection.ts';
-import { settled } from '../support/electron/window-page.ts';
 import { type PageBroker, startPageBroker } from './page-broker.ts';
 import { noteDialogFocus, windowsOfTests } from './page-window.ts';
 
@@ -118,7 +117,13 @@ describe('Connected apps', () => {
   it('narrows, ends, undoes a denial, and removes', async () => {
     const { broker, editor } = await usedBroker();
     const { owner, resource } = broker;
-    const { page } = await openWindow({ answer: broker.answer, hash: 'programs' });
+    const list = Promise.withResolvers<void>();
+    let isHeld = false;
+    const answer: PageBroker['answer'] = async (channel, params) => {
+      if (channel === 'client.list' && isHeld) await list.promise;
+      return broker.answer(channel, params);
+    };
+    const { page } = await openWindow({ answer, hash: 'programs' });
     const choose = (name: string) => page.locator('.pick', { hasText: name }).click();
     const card = (name: string) => page.locator('article', { has: page.locator('h3', { hasText: name }) });
     await choose('editor');
@@ -130,12 +135,16 @@ describe('Connected apps', () => {
     for (const name of ['notes:read', 'notes:write']) await page.getByLabel(name).uncheck();
     expect(await save.isDisabled()).toBe(true);
     await page.getByLabel('notes:read').check();
+    isHeld = true;
     await save.click();
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
     const listed = { name: 'editor', permissions: [{ scope: 'notes:read' }] };
-    expect(await owner.request('client.list')).toMatchObject({ clients: [{}, listed, {}] });
-    // "Undo" gives back what the row showed.
-    await page.evaluate(settled);
+    await expect.poll(() => owner.request('client.list')).toMatchObject({ clients: [{}, listed, {}] });
+    // "Undo" gives back what the row shows: the dialog stays until that is what is left.
+    await page.evaluate('window.keyturn.call("status", {})');
+    expect(await page.getByRole('dialog').count()).toBe(1);
+    list.resolve();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await card('editor').innerText()).not.toContain('notes:write');
     const revoke = () => card('editor').getByRole('button', { name: /^Revoke access of/ });
     await revoke().click();
     await card('editor').getByText('Nothing: it has no access.').waitFor();

@@ -4,7 +4,12 @@
  */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { exampleAnswer, exampleLater, exampleStatus } from '../support/homes/example-desk.ts';
+import {
+  exampleAnswer,
+  exampleLater,
+  examplePreferences,
+  exampleStatus,
+} from '../support/homes/example-desk.ts';
 import { settled } from '../support/electron/window-page.ts';
 import { button, windowsOfTests, type PageWindow, type WindowOptions } from './page-window.ts';
 
@@ -164,4 +169,40 @@ describe('the settings', () => {
     await sections.last().click();
     await page.locator('#broker-title').waitFor();
   });
+
+  it('keep what the person types or switches in the very moment in which they appear', async () => {
+    const { page } = await show('overview', {
+      answer: exampleAnswer({ 'preferences.set': examplePreferences }),
+    });
+    await page.locator('.node').first().waitFor();
+    const field = '#view input[aria-describedby][type=url]';
+    const typed = 'https://typed.example/client.json';
+    const type = `found.value = '${typed}'; found.dispatchEvent(new Event('input', { bubbles: true }))`;
+    await actAtOnce(page, { hash: 'settings/providers', selector: field, act: type });
+    expect(await page.locator(field).inputValue()).toBe(typed);
+    await actAtOnce(page, { hash: 'settings', selector: '#view [role=switch]', act: 'found.click()' });
+    expect(await page.getByRole('switch').first().isChecked()).toBe(!examplePreferences.openAtLogin);
+  });
 });
+
+interface AtOnce {
+  readonly hash: string;
+  readonly selector: string;
+  /** Of the page; `found` is what the selector finds. */
+  readonly act: string;
+}
+
+/** Goes there and acts when the element comes, before anything else of the page runs. Ends once all is drawn. */
+async function actAtOnce(page: Page, { hash, selector, act }: AtOnce): Promise<void> {
+  await page.evaluate(`new Promise((done) => {
+    new MutationObserver((_changes, observer) => {
+      const found = document.querySelector(${JSON.stringify(selector)});
+      if (found === null) return;
+      observer.disconnect();
+      ${act};
+      done();
+    }).observe(document.body, { childList: true, subtree: true });
+    location.hash = ${JSON.stringify(hash)};
+  })`);
+  await page.evaluate(settled);
+}

@@ -1,11 +1,13 @@
 /**
  * Takes scopes away from a permission.
  *
- * Invariant: it only narrows: at least one scope fewer, at least one left, and never a later end.
+ * Invariant: it only narrows: at least one scope fewer, at least one left, and never a later end. It closes once the row
+ * below it shows what is left.
  */
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/action.ts';
+import { listRead } from '../../state/store.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
@@ -37,6 +39,8 @@ export function ReduceAccessDialog({ program, permission, names, onClose }: Redu
     const { clientId: client, name } = program;
     if (!(await action.run('permission.set', { client, resource, scope, decision: 'allow', ...lasting })))
       return;
+    // If the person ends it next, "Undo" gives back what its row shows.
+    await listRead('client.list');
     announce(words.narrowed({ program: sanitizeLabel(name), server: sanitizeLabel(resource) }));
     onClose();
   };

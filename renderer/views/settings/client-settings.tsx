@@ -1,5 +1,5 @@
 /** How issuers know Keyturn: by a document that it hosts, or as a client that was registered there. */
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/action.ts';
 import { Field } from '../../parts/field.tsx';
@@ -28,7 +28,8 @@ function MetadataUrl({ detail: { value, live } }: { readonly detail: SettingDeta
   const url = typeof value === 'string' ? value : '';
   const [text, set] = useState(url);
   const action = useAction();
-  useEffect(() => set(url), [url]);
+  // At once: a later effect would take back what the person typed meanwhile.
+  useLayoutEffect(() => set(url), [url]);
   const save = async (): Promise<void> => {
     const typed = text.trim() === '' ? null : text.trim();
     const done = await action.run('settings.set', { name: 'clientMetadataUrl', value: typed });
