@@ -62,7 +62,7 @@ const views: Readonly<Record<Tab, ComponentType<{ item?: string }>>> = {
 function MainWindow({ tab, item }: { readonly tab: Tab; readonly item?: string | undefined }) {
   const View = views[tab];
   const [isSearching, search] = useState(false);
-  // At once: what is said from now on belongs to this tab.
+  // An effect after the drawing could take away what was announced on this tab meanwhile.
   useLayoutEffect(() => announce(''), [tab]);
   useKeys({ search: () => search(true) });
   return (

@@ -112,7 +112,7 @@ interface SwitchProps {
 export function Switch({ label, hint, isOn, onSwitch }: SwitchProps) {
   const id = useId();
   const [chosen, choose] = useState(isOn);
-  // At once: a later effect would take back what the person chose meanwhile.
+  // An effect after the drawing would take back what the person chose meanwhile.
   useLayoutEffect(() => choose(isOn), [isOn]);
   const change = async (wanted: boolean): Promise<void> => {
     choose(wanted);

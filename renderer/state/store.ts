@@ -37,7 +37,7 @@ export interface Loaded<T> {
 
 interface Entry {
   state: Loaded<ResultOn<ListName>>;
-  /** Ends once what was read is as new as the last change. */
+  /** The reading under way: ends once nothing changed since its last answer. */
   reading: Promise<void> | undefined;
   isOutdated: boolean;
   readonly watchers: Set<() => void>;
@@ -69,7 +69,7 @@ export function rereadAll(): void {
   }
 }
 
-/** Ends once the list is as new as the last change. */
+/** Waits until this list is not being read. The reading may have been refused. */
 export async function listRead(name: ListName): Promise<void> {
   await entryOf(name).reading;
 }
@@ -81,11 +81,14 @@ function read(name: ListName, entry: Entry): Promise<void> {
 }
 
 async function readUntilCurrent(name: ListName, entry: Entry): Promise<void> {
-  do {
-    entry.isOutdated = false;
-    await readOnce(name, entry);
-  } while (entry.isOutdated);
-  entry.reading = undefined;
+  try {
+    do {
+      entry.isOutdated = false;
+      await readOnce(name, entry);
+    } while (entry.isOutdated);
+  } finally {
+    entry.reading = undefined;
+  }
 }
 
 async function readOnce(name: ListName, entry: Entry): Promise<void> {

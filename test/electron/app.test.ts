@@ -25,7 +25,7 @@ import {
   startInDouble,
   valueOf,
 } from './rig.ts';
-import { approve, cardPage, withYes } from './command-card.ts';
+import { approve, cardPage, deny, withYes } from './command-card.ts';
 import { openWorld, type TestWorld } from '../support/world.ts';
 import { listenBeside, screenSession } from '../support/processes/screen-saver.ts';
 
@@ -132,8 +132,7 @@ describe('one app', () => {
       expect(await permissions()).toMatchObject([{ resource, scope: 'notes:read', decision: 'allow' }]);
       const widening = home.start(['allow', 'cli', resource]);
       const second = await cardPage('A command wants to');
-      // The card may be gone before its page hears the answer.
-      await ask(second.page, 'interaction.answer', { id: second.id, answer: 'no' }).catch(() => undefined);
+      await deny(second);
       const refused = await widening.ended;
       expect(refused).toMatchObject({ code: 4, stdout: '' });
       expect(refused.stderr).toContain('reason: consent_denied');

@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { double } from '../support/electron/electron-double.ts';
 import { type TestHome, until } from '../support/home.ts';
-import { askByPress } from './rig.ts';
+import { ask, askByPress, valueOf } from './rig.ts';
 
 /** The last question that was looked at: its card may still be going. */
 let earlier = '';
@@ -36,6 +36,11 @@ export async function approve({ page, id }: { page: Page; id: string }) {
   // The main process sees a press in this window; what was hit is the page's affair.
   const press = () => page.locator('.question h3').click();
   return askByPress(page, press, 'interaction.answer', { id, answer: 'yes' });
+}
+
+export async function deny({ page, id }: { page: Page; id: string }): Promise<void> {
+  // The card may be gone before its page hears the answer.
+  await ask(page, 'interaction.answer', { id, answer: 'no' }).then(valueOf, () => undefined);
 }
 
 /** Runs a command that widens something, and says yes to its card. */

@@ -228,20 +228,24 @@ export async function askByPress<C extends ChannelName>(
     });
   };
   const asked = [channel, params] as const;
+  const earlier = double.answered.length;
   await page.evaluate(listen, asked);
   // Waits from before the press on: a card's window may close with its answer, and even before its page hears it.
   const answer = page
     .evaluate(() => (globalThis as unknown as PageGlobals).asked)
-    .catch((cause: unknown) => answerTo(asked, cause));
+    .catch((cause: unknown) => answerTo(asked, earlier, cause));
   const [, envelope] = await Promise.all([press(), answer]);
   return envelope as Envelope<ResultOn<C>>;
 }
 
-/** What the main process answers in the double; the real program keeps it to itself, and fails with the cause. */
-async function answerTo(asked: readonly unknown[], cause: unknown): Promise<unknown> {
+/**
+ * What the double's main process answers to it, after so many earlier answers. A real binary shows no answers to the
+ * test: there it throws the cause.
+ */
+async function answerTo(asked: readonly unknown[], earlier: number, cause: unknown): Promise<unknown> {
   if (binary !== undefined) throw cause;
   const { answer } = await until('an answer of the main process', () =>
-    double.answered.findLast(({ args }) => isDeepStrictEqual(args, asked)),
+    double.answered.slice(earlier).find(({ args }) => isDeepStrictEqual(args, asked)),
   );
   return answer;
 }

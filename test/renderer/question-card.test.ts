@@ -163,7 +163,6 @@ describe('the card of a program that asks for access', () => {
     }`);
     // Calls arrive in their order: what the clicks asked would be there before this.
     await page.evaluate('window.keyturn.call("status", {})');
-    expect(broker.asked.at(-1)).toContain('"status"');
     expect(broker.asked.filter((call) => /answer|permission/.test(call))).toEqual([]);
     expect(await isOpen(broker)).toBe(true);
   });

@@ -139,9 +139,10 @@ describe('Connected apps', () => {
     await save.click();
     const listed = { name: 'editor', permissions: [{ scope: 'notes:read' }] };
     await expect.poll(() => owner.request('client.list')).toMatchObject({ clients: [{}, listed, {}] });
-    // "Undo" gives back what the row shows: the dialog stays until that is what is left.
+    // "Undo" restores the permission that the row shows: the dialog stays until the list was read again.
     await page.evaluate('window.keyturn.call("status", {})');
     expect(await page.getByRole('dialog').count()).toBe(1);
+    expect(await save.isDisabled()).toBe(true);
     list.resolve();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await card('editor').innerText()).not.toContain('notes:write');

@@ -1,10 +1,10 @@
 /**
  * Takes scopes away from a permission.
  *
- * Invariant: it only narrows: at least one scope fewer, at least one left, and never a later end. It closes once the row
- * below it shows what is left.
+ * Invariant: it only narrows: at least one scope fewer, at least one left, and never a later end. After a save it waits
+ * for the list, so that the row below it shows what is left.
  */
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import { useAction } from '../../state/action.ts';
 import { listRead } from '../../state/store.ts';
@@ -31,7 +31,10 @@ export function ReduceAccessDialog({ program, permission, names, onClose }: Redu
   const [kept, setKept] = useState(names);
   const action = useAction();
   const { resource, until } = permission;
-  const canSave = kept.length > 0 && kept.length < names.length;
+  const [isSaved, setSaved] = useState(false);
+  const isOpen = useRef(true);
+  useLayoutEffect(() => () => void (isOpen.current = false), []);
+  const canSave = !isSaved && kept.length > 0 && kept.length < names.length;
   const save = async (): Promise<void> => {
     if (!canSave) return;
     const lasting = until === undefined ? {} : { until };
@@ -39,10 +42,12 @@ export function ReduceAccessDialog({ program, permission, names, onClose }: Redu
     const { clientId: client, name } = program;
     if (!(await action.run('permission.set', { client, resource, scope, decision: 'allow', ...lasting })))
       return;
-    // If the person ends it next, "Undo" gives back what its row shows.
+    setSaved(true);
+    // "Undo" restores the permission that the row shows: the row must be current before the person can end it.
     await listRead('client.list');
     announce(words.narrowed({ program: sanitizeLabel(name), server: sanitizeLabel(resource) }));
-    onClose();
+    // The person may have closed it meanwhile, and opened another.
+    if (isOpen.current) onClose();
   };
   return (
     <Dialog title={words.narrowTitle} onClose={onClose}>

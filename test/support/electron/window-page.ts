@@ -193,7 +193,7 @@ export const settled = `(async () => {
   const drawn = ${drawn};
   await drawn();
   for (let asked = -1; asked !== window.callsMade; ) {
-    // Answers come in the order of their calls.
+    // The doubles and the test's broker answer these calls in their order.
     await window.keyturn.call('status', {});
     asked = window.callsMade;
     await drawn();
