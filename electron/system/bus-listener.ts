@@ -29,7 +29,7 @@ function busVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { PATH, DBUS_SESSION_BUS_ADDRESS, DBUS_SYSTEM_BUS_ADDRESS, XDG_RUNTIME_DIR };
 }
 
-/** Where the system's bus is unless a variable says otherwise: by D-Bus's specification, and in Debian's build of it. */
+/** The system bus listens here unless a variable says otherwise: D-Bus's specification names the first, Debian builds with the second. */
 const systemSockets = ['/var/run/dbus/system_bus_socket', '/run/dbus/system_bus_socket'];
 
 export const systemBusAddress = (env: NodeJS.ProcessEnv): string =>

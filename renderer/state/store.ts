@@ -37,7 +37,7 @@ export interface Loaded<T> {
 
 interface Entry {
   state: Loaded<ResultOn<ListName>>;
-  /** The reading under way: ends once nothing changed since its last answer. */
+  /** The read under way. It asks again until nothing has changed since its last question. */
   reading: Promise<void> | undefined;
   isOutdated: boolean;
   readonly watchers: Set<() => void>;
@@ -64,20 +64,19 @@ function rereadWhenVisible(): void {
 /** Reads again whatever is shown. */
 export function rereadAll(): void {
   for (const [name, entry] of entries) {
-    if (entry.watchers.size > 0) void read(name, entry);
+    if (entry.watchers.size > 0) read(name, entry);
     else entry.isOutdated = true;
   }
 }
 
-/** Waits until this list is not being read. The reading may have been refused. */
+/** Waits until no read of this list is under way. The last read may have been refused. */
 export async function listRead(name: ListName): Promise<void> {
   await entryOf(name).reading;
 }
 
-function read(name: ListName, entry: Entry): Promise<void> {
-  entry.isOutdated = entry.reading !== undefined;
-  entry.reading ??= readUntilCurrent(name, entry);
-  return entry.reading;
+function read(name: ListName, entry: Entry): void {
+  if (entry.reading === undefined) entry.reading = readUntilCurrent(name, entry);
+  else entry.isOutdated = true;
 }
 
 async function readUntilCurrent(name: ListName, entry: Entry): Promise<void> {
@@ -121,7 +120,7 @@ export function useList<N extends ListName>(name: N): Loaded<ResultOn<N>> {
     entry.watchers.add(watcher);
     // Between the drawing and this effect an answer may have come, of which nobody has told.
     if (entry.state !== drawn) watcher();
-    if (entry.isOutdated) void read(name, entry);
+    if (entry.isOutdated) read(name, entry);
     return () => void entry.watchers.delete(watcher);
   }, [entry, name]);
   // An entry holds only answers to its own name; the map can't say so.

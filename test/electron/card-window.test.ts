@@ -4,6 +4,7 @@ import { connect, pair } from '../../src/client/index.ts';
 import type { After } from '../../src/ipc/wire/timer.ts';
 import { double, powerMonitor } from '../support/electron/electron-double.ts';
 import { newHome, type TestHome, until } from '../support/home.ts';
+import { deny } from './command-card.ts';
 import { ask, askByPress, openApp, startInDouble, valueOf } from './rig.ts';
 
 describe('the card window', () => {
@@ -33,8 +34,7 @@ describe('the card window', () => {
     expect(await first.ended).toMatchObject({ code: 4 });
     await until('the next question', () => question() !== shown);
     expect(double.windows).toEqual([window]);
-    // Its page is gone before the answer to this could reach it.
-    void ask(page, 'interaction.answer', { id: question(), answer: 'no' }).catch(() => undefined);
+    void deny({ page, id: question() });
     expect(await second.ended).toMatchObject({ code: 4 });
     await until('the window is closed', () => double.windows.length === 0);
   });
@@ -57,7 +57,7 @@ describe('the card window', () => {
     const again = await until('another window', () => double.windows.find((open) => open.isFocused()));
     const there = await again.webContents.page;
     expect(there.url()).toContain(`#card/${shown}`);
-    void ask(there, 'interaction.answer', { id: shown, answer: 'no' }).catch(() => undefined);
+    void deny({ page: there, id: shown });
     expect(await asked.ended).toMatchObject({ code: 4 });
   });
 
@@ -90,7 +90,7 @@ describe('the card window', () => {
         resolve();
       };
     });
-    void ask(page, 'interaction.answer', { id: question(), answer: 'no' }).catch(() => undefined);
+    void deny({ page, id: question() });
     await first.ended;
     await isClosing;
     pair({ name: 'editor', env: home.env, onCode: () => undefined }).catch(() => undefined);
@@ -110,7 +110,7 @@ describe('the card window', () => {
     double.leaked.length = 0;
     powerMonitor.emit('resume');
     const { page, question } = await cardWindow();
-    void ask(page, 'interaction.answer', { id: question(), answer: 'no' }).catch(() => undefined);
+    void deny({ page, id: question() });
     expect(await asked.ended).toMatchObject({ code: 4 });
   });
 

@@ -230,7 +230,7 @@ export async function askByPress<C extends ChannelName>(
   const asked = [channel, params] as const;
   const earlier = double.answered.length;
   await page.evaluate(listen, asked);
-  // Waits from before the press on: a card's window may close with its answer, and even before its page hears it.
+  // The wait begins before the press: a card's window may close with the answer, even before its page hears it.
   const answer = page
     .evaluate(() => (globalThis as unknown as PageGlobals).asked)
     .catch((cause: unknown) => answerTo(asked, earlier, cause));
@@ -239,8 +239,8 @@ export async function askByPress<C extends ChannelName>(
 }
 
 /**
- * What the double's main process answers to it, after so many earlier answers. A real binary shows no answers to the
- * test: there it throws the cause.
+ * The answer of the double's main process to this call; the first `earlier` answers don't count. The test sees no
+ * answers of a real binary: there it throws the cause.
  */
 async function answerTo(asked: readonly unknown[], earlier: number, cause: unknown): Promise<unknown> {
   if (binary !== undefined) throw cause;

@@ -18,7 +18,7 @@ import {
 
 const openWindow = windowsOfTests();
 
-/** Told of changes as the app tells it. */
+/** The page hears of each change, as in the app. */
 async function cardWindow(broker: PageBroker, options: Partial<WindowOptions> = {}): Promise<PageWindow> {
   const opened = await openWindow({ answer: broker.answer, hash: 'card', ...options });
   onTestFinished(broker.owner.onNotification(() => void opened.change().catch(() => undefined)));
@@ -163,6 +163,7 @@ describe('the card of a program that asks for access', () => {
     }`);
     // Calls arrive in their order: what the clicks asked would be there before this.
     await page.evaluate('window.keyturn.call("status", {})');
+    expect(broker.asked).toContainEqual(expect.stringContaining('"status"'));
     expect(broker.asked.filter((call) => /answer|permission/.test(call))).toEqual([]);
     expect(await isOpen(broker)).toBe(true);
   });
@@ -179,7 +180,7 @@ describe('the card of a program that asks for access', () => {
 
   it('remembers "Always deny", which can be undone at once', async () => {
     const { page, broker, editor, token } = await asked();
-    // The way back names the program, whose list may come after the card's buttons.
+    // "Undo" needs the list of programs, which may come after the card's buttons.
     await page.evaluate(settled);
     await button(page, 'Always deny').click();
     await expect(token).rejects.toMatchObject({ reason: 'consent_denied' });

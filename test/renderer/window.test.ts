@@ -170,7 +170,7 @@ describe('the settings', () => {
     await page.locator('#broker-title').waitFor();
   });
 
-  it('keep what the person types or switches in the very moment in which they appear', async () => {
+  it('keep what the person types or switches as soon as the field is there', async () => {
     const { page } = await show('overview', {
       answer: exampleAnswer({ 'preferences.set': examplePreferences }),
     });
@@ -188,11 +188,11 @@ describe('the settings', () => {
 interface AtOnce {
   readonly hash: string;
   readonly selector: string;
-  /** Of the page; `found` is what the selector finds. */
+  /** JavaScript for the page; `found` is the element that the selector finds. */
   readonly act: string;
 }
 
-/** Goes there and acts when the element comes, before anything else of the page runs. Ends once all is drawn. */
+/** Goes there and acts as soon as the element is there, before the page runs its effects. Waits until all is drawn. */
 async function actAtOnce(page: Page, { hash, selector, act }: AtOnce): Promise<void> {
   await page.evaluate(`new Promise((done) => {
     new MutationObserver((_changes, observer) => {

@@ -46,7 +46,7 @@ export function ReduceAccessDialog({ program, permission, names, onClose }: Redu
     // "Undo" restores the permission that the row shows: the row must be current before the person can end it.
     await listRead('client.list');
     announce(words.narrowed({ program: sanitizeLabel(name), server: sanitizeLabel(resource) }));
-    // The person may have closed it meanwhile, and opened another.
+    // The person may have closed this dialog meanwhile, and opened another.
     if (isOpen.current) onClose();
   };
   return (

@@ -53,8 +53,8 @@ const certificateFaults: readonly (readonly [RegExp, CertificateFault])[] = [
 ];
 
 /**
- * Undefined for a code that isn't about the server's certificate. `ERR_SSL_` begins what the protocol went wrong by, such
- * as the server's own alert that it wants a certificate of ours.
+ * Undefined for a code that isn't about the server's certificate. Codes that begin with `ERR_SSL_` are faults of the TLS
+ * protocol, such as the server's alert that it requires a client certificate.
  */
 export function certificateFault(code: string): CertificateFault | undefined {
   if (code.startsWith('ERR_SSL_')) return undefined;

@@ -37,7 +37,7 @@ const noAutoStart = 0x2;
 export function busSocket(address: string): string | undefined {
   for (const one of address.split(';')) {
     const [, kind, name = ''] = /^unix:(?:.*,)?(path|abstract)=([^,]+)/.exec(one) ?? [];
-    // Bytes, of which several may be one character.
+    // Each %XX is a byte, and several bytes may form one character.
     const text = name.replaceAll(/(?:%[0-9a-f]{2})+/gi, (bytes) =>
       Buffer.from(bytes.replaceAll('%', ''), 'hex').toString(),
     );

@@ -187,13 +187,13 @@ export const drawn = `(() => new Promise((done) => requestAnimationFrame(() => s
 
 /**
  * Runs in the page: waits until the new view has all its lists, and is drawn with them. An answer may lead to another
- * question: so it looks until nothing new was asked.
+ * call, so it waits until no new call was made.
  */
 export const settled = `(async () => {
   const drawn = ${drawn};
   await drawn();
   for (let asked = -1; asked !== window.callsMade; ) {
-    // The doubles and the test's broker answer these calls in their order.
+    // The test answers calls in their order, so every earlier call is answered before this one.
     await window.keyturn.call('status', {});
     asked = window.callsMade;
     await drawn();

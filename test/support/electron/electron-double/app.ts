@@ -58,7 +58,7 @@ function fresh() {
     /** Everything that pages asked of the main process, and everything that it told them. */
     asked: [] as unknown[],
     told: [] as unknown[],
-    /** Its answers, each with what it is the answer to: a page may close before it hears one. */
+    /** Each answer to a page, with the call that it answers: the page may close before it hears the answer. */
     answered: [] as { readonly args: readonly unknown[]; readonly answer: unknown }[],
     /** Addresses that a page asked for and that the app did not cancel, other than its own. */
     leaked: [] as string[],
