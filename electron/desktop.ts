@@ -33,7 +33,7 @@ import {
 } from './windows/dialogs.ts';
 import { hardenApp, hardenSession } from './windows/hardening.ts';
 import { answerWindows } from './windows/ipc.ts';
-import { spawnKeychainChild, spawnProxyChild, spawnSignerChild } from './system/children.ts';
+import { spawnKeychainChild, spawnProxyChild } from './system/children.ts';
 import { ClientSetup } from './windows/client-setup.ts';
 import { loginItem } from './system/login-item.ts';
 import { broughtCommand, commandOf, noteCommand } from './system/own-command.ts';
@@ -135,7 +135,6 @@ async function open(options: DesktopOptions, paths: HomePaths): Promise<TrayCont
       desk: true,
       openBrowser: (url) => pages.openIfAllowed(url),
       spawnWorker: spawnKeychainChild,
-      spawnSigner: spawnSignerChild,
       spawnProxy: spawnProxyChild,
       proxyFor: async (url) => proxyFrom(await session.defaultSession.resolveProxy(url)),
       log,

@@ -132,7 +132,6 @@ async function bundleProgram() {
         input: {
           bin: source('cli/bin.ts'),
           'keychain-worker': source('vault/keychain/keychain-worker.ts'),
-          'signer-worker': source('signing/pkcs11/signer-worker.ts'),
           'proxy-worker': source('proxy/proxy-worker.ts'),
         },
         // The maker of certificates registers its algorithms as it is loaded; nothing else here lives by that.

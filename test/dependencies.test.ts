@@ -42,12 +42,7 @@ interface Confined {
   readonly why: string;
 }
 
-const koffiFiles = [
-  'ipc/peer/peer.ts',
-  'daemon/home/single-instance.ts',
-  'base/shield.ts',
-  'signing/pkcs11/module.ts',
-];
+const koffiFiles = ['ipc/peer/peer.ts', 'daemon/home/single-instance.ts', 'base/shield.ts'];
 
 /** What is imported in few places, or in none. */
 const confined: Readonly<Record<string, Confined>> = {
@@ -64,7 +59,7 @@ const confined: Readonly<Record<string, Confined>> = {
   koffi: {
     names: (target) => target === 'koffi',
     only: (file) => koffiFiles.includes(file) || file.startsWith('base/windows/'),
-    why: 'native calls: for the peer, the lock, the shield of a process, modules of PKCS#11, and what Windows has of its own',
+    why: 'native calls: for the peer, the lock, the shield of a process, and what Windows has of its own',
   },
   'the world outside': {
     names: (target) => /^node:(fs|net|tls|dns|http2?|https|child_process|worker_threads)(\/|$)/.test(target),
@@ -202,7 +197,6 @@ const besideLayers: Readonly<Record<string, Layer & { readonly typesOnly?: reado
         'client/',
         'daemon/',
         'proxy/worker-file.ts',
-        'signing/pkcs11/token-keys.ts',
         'setup/',
         'service/',
       ].map((name) => `src/${name}`),

@@ -7,16 +7,11 @@ import { utilityProcess } from 'electron';
 import type { UtilityProcess } from 'electron';
 import type { Child } from '../../src/base/system/child.ts';
 import { proxyWorkerFile } from '../../src/proxy/worker-file.ts';
-import { signerWorkerFile } from '../../src/signing/pkcs11/token-keys.ts';
 import { keychainWorkerFile } from '../../src/vault/keychain/keychain-process.ts';
 
 /** Only once the app is ready. */
 export const spawnKeychainChild = (env?: NodeJS.ProcessEnv): Child =>
   spawnChild(keychainWorkerFile, 'Keyturn keychain', env);
-
-/** Only once the app is ready. */
-export const spawnSignerChild = (env?: NodeJS.ProcessEnv): Child =>
-  spawnChild(signerWorkerFile, 'Keyturn security token', env);
 
 /** Only once the app is ready. */
 export const spawnProxyChild = (env?: NodeJS.ProcessEnv): Child =>

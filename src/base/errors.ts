@@ -51,7 +51,6 @@ export const reasons = {
   login_pending: { code: -32013, exit: exitCodes.interactionNeeded },
   moved: { code: -32015, exit: exitCodes.interactionNeeded },
   account_required: { code: -32017, exit: exitCodes.interactionNeeded },
-  key_lost: { code: -32016, exit: exitCodes.interactionNeeded },
   interrupted: { code: -32014, exit: exitCodes.interrupted },
 
   consent_denied: { code: -32020, exit: exitCodes.denied },
@@ -126,7 +125,6 @@ export const reasons = {
     exit: exitCodes.locked,
     cases: ['unwritable', 'otherVault', 'otherHome'],
   },
-  key_unavailable: { code: -32068, exit: exitCodes.locked },
 
   broker_unreachable: { code: -32070, exit: exitCodes.brokerUnreachable },
   broker_running: { code: -32071, exit: exitCodes.brokerUnreachable },

@@ -114,7 +114,7 @@ export class Broker {
   }
 
   /** A proof of the key of a token that this program received. Throws as `Proofs.prove`. */
-  async prove(request: ProofRequest): Promise<string> {
+  prove(request: ProofRequest): string {
     return this.#proofs.prove(request);
   }
 

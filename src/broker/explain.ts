@@ -53,7 +53,7 @@ export function explainGrant(parts: BrokerParts, grant: Grant): Explanation {
     ...sentences(parts, grant),
     ...(attempt === undefined ? {} : { attempt: attemptSentence(attempt) }),
     ...audienceSentence(grant),
-    ...(grant.isKeyBound && grant.state.kind !== 'revoked' ? { key: boundSentence(grant) } : {}),
+    ...(grant.isKeyBound && grant.state.kind !== 'revoked' ? { key: boundSentence } : {}),
     ...(Math.abs(skew) > notableSkew
       ? { clock: skewSentence(skew), clockAhead: Math.round(skew / 1000) }
       : {}),
@@ -204,13 +204,8 @@ function audienceSentence({ state, audience, issuer }: Grant): Pick<Explanation,
   };
 }
 
-function boundSentence({ keyToken }: Grant): string {
-  const where =
-    keyToken === undefined
-      ? 'which only the vault holds'
-      : `which lies in the security token ${quoted(keyToken)}`;
-  return `Its tokens are bound to a key (DPoP), ${where}: each request needs a proof, so a copied token is worth nothing elsewhere.`;
-}
+const boundSentence =
+  'Its tokens are bound to a key (DPoP), which only the vault holds: each request needs a proof, so a copied token is worth nothing elsewhere.';
 
 function skewSentence(skew: number): string {
   const seconds = Math.round(Math.abs(skew) / 1000);

@@ -3,9 +3,9 @@
  *
  * Invariants: a proof is for a token that this program received, and for a URL within an endpoint where the program may
  * still use it. It names that one method and URL, and the server's time now, so that nobody can stock up on proofs for
- * later. A key in a token takes its time to sign: what allowed the proof is looked at again before the program gets it.
+ * later. There is no wait between the check of what allows the proof and the proof itself.
  */
-import { KeyturnError, quoted, reasonOf } from '../base/errors.ts';
+import { KeyturnError, quoted } from '../base/errors.ts';
 import { withoutOfflineAccess } from '../oauth/base/scope.ts';
 import { resourceCovers } from '../oauth/base/resource.ts';
 import { serverTime } from '../oauth/base/server-clock.ts';
@@ -16,7 +16,6 @@ import { endpointsWithin, isLiving } from './records/grant.ts';
 import type { Grant } from './records/grant.ts';
 import { isChild } from './records/local-client.ts';
 import { covers, isRefused } from './records/permission.ts';
-import { keyGone } from './tokens/failed-refresh.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
 
 export interface ProofRequest {
@@ -49,10 +48,10 @@ export class Proofs {
 
   /**
    * The value of the DPoP header. Throws `not_found` (not a token of this program any more), `invalid_request` (a Bearer
-   * token), `resource_mismatch`, `consent_required`, `consent_denied`, `paused`, `rate_limited`, `key_lost`
-   * and `key_unavailable`.
+   * token), `resource_mismatch`, `consent_required`, `consent_denied`, `paused` and
+   * `rate_limited`.
    */
-  async prove(request: ProofRequest): Promise<string> {
+  prove(request: ProofRequest): string {
     this.#limit(request.clientId);
     const { grant, token, endpoint, url } = this.#allowed(request);
     const { method, nonce, clientId } = request;
@@ -60,10 +59,7 @@ export class Proofs {
     // The protected server's own clock if it is known; else the authorization server's.
     const time = serverTime(network(endpoint), { issuer: grant.issuer, tokenEndpoint: url.href });
     const { proofKey, accessToken } = token;
-    const proof = await proofKey
-      .proof({ method, url, accessToken, nonce, time })
-      .catch((error: unknown) => this.#failed(grant, error));
-    this.#allowed(request);
+    const proof = proofKey.proof({ method, url, accessToken, nonce, time });
     this.#note(clientId, endpoint, grant, token);
     return proof;
   }
@@ -85,20 +81,6 @@ export class Proofs {
       url,
       endpoint: this.#endpointOf(clientId, url, grant, token),
     };
-  }
-
-  /** A key that is gone ends its grant: no request with its tokens can succeed any more. */
-  async #failed({ id, issuer }: Grant, error: unknown): Promise<never> {
-    const { grants, cache, audit, refresher } = this.#parts;
-    audit.note({ event: 'proof', outcome: reasonOf(error), grant: id, issuer });
-    if (reasonOf(error) === 'key_lost')
-      await refresher.turns.take(id, async () => {
-        const now = grants.byId(id);
-        if (now?.state.kind !== 'active') return;
-        cache.dropGrant(id);
-        await grants.change(now, { state: keyGone(now), attempt: undefined });
-      });
-    throw error;
   }
 
   /** The endpoint that `url` lies within and where the program may use the token. */

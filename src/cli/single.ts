@@ -9,7 +9,6 @@ import { guardOutput } from './terminal/output.ts';
 
 async function run(word: string | undefined, args: string[]): Promise<void> {
   if (word === childWord('keychain-worker')) await import('../vault/keychain/keychain-worker.ts');
-  else if (word === childWord('signer-worker')) await import('../signing/pkcs11/signer-worker.ts');
   else if (word === childWord('proxy-worker')) await import('../proxy/proxy-worker.ts');
   else {
     guardOutput();

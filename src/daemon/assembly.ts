@@ -30,7 +30,6 @@ import { ServerRests } from '../broker/tokens/server-rests.ts';
 import { Refresher } from '../broker/tokens/refresher.ts';
 import { registrationRecordSchema, Registrations } from '../broker/records/registrations.ts';
 import type { TokenCache } from '../broker/tokens/token-cache.ts';
-import type { KeyHolders } from '../signing/key-holders.ts';
 import type { Http } from '../oauth/base/http.ts';
 import type { Vault } from '../vault/base/vault.ts';
 import { ServerClocks } from '../oauth/base/server-clock.ts';
@@ -87,7 +86,6 @@ export interface AssemblyInput {
   /** Ends a request that takes too long; by the machine's clock unless given. */
   readonly deadline?: Http['deadline'];
   readonly cache: TokenCache;
-  readonly keyHolders: KeyHolders;
   readonly loopback: Loopback;
   readonly records: Records;
   readonly audit: Audit;

@@ -173,7 +173,6 @@ function shutdownOf(runtime: Runtime, { unlock, server, forwards, stopProxies }:
     },
     close: async () => {
       await Promise.all([revocations.settled(), sweep.end(), forwards.stop()]);
-      broker.parts.keyHolders.close();
       await Promise.allSettled([secrets.vault.close(), net.close()]);
     },
     unlock,

@@ -15,8 +15,6 @@ export interface DaemonOptions {
   readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
   /** Starts the keychain's process, with this environment; with Node unless given. */
   readonly spawnWorker?: SpawnWorker;
-  /** Starts a process that loads a module of PKCS#11, with this environment; with Node unless given. */
-  readonly spawnSigner?: SpawnChild;
   /** Starts the process of the proxies, with this environment; with Node unless given. */
   readonly spawnProxy?: SpawnChild;
   /**

@@ -13,8 +13,6 @@ import { RevocationQueue } from '../broker/revocation/revocation-queue.ts';
 import { IndexSweep } from '../broker/grants/index-sweep.ts';
 import { TokenCache } from '../broker/tokens/token-cache.ts';
 import { Upkeep } from '../broker/tokens/upkeep.ts';
-import { KeyHolders } from '../signing/key-holders.ts';
-import { forkSigner } from '../signing/pkcs11/token-keys.ts';
 import { inOrder } from '../vault/guard.ts';
 import type { VaultListener } from '../vault/guard.ts';
 import { assemble, openRecords } from './assembly.ts';
@@ -29,7 +27,6 @@ import { KeptPause } from './home/kept-pause.ts';
 import { startRecords } from './start-records.ts';
 import type { DaemonFetch } from './system/fetch.ts';
 import { machineClock } from './system/machine-clock.ts';
-import { pinFrom } from './vault/key-source.ts';
 import { Keys } from './vault/keys.ts';
 import { openSecrets } from './vault/secrets.ts';
 import type { Secrets } from './vault/secrets.ts';
@@ -153,11 +150,6 @@ function partsOf(
     vault: secrets.vault,
     net,
     cache: new TokenCache(),
-    keyHolders: new KeyHolders({
-      chosen: () => opened.book.current.keyHolder,
-      spawn: () => (options.spawnSigner ?? forkSigner)(options.env),
-      readPin: pinFrom,
-    }),
     loopback: new Loopback(),
     records,
     audit: secrets.trail.file,

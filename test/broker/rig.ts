@@ -25,7 +25,6 @@ import type { Token, TokenRequest } from '../../src/broker/questions/token-reque
 import { assemble, recordsOf } from '../../src/daemon/assembly.ts';
 import { defaultSettings } from '../../src/daemon/settings/settings.ts';
 import type { Fetch, Http } from '../../src/oauth/base/http.ts';
-import { KeyHolders } from '../../src/signing/key-holders.ts';
 import type { Vault } from '../../src/vault/base/vault.ts';
 import type { TestWorld } from '../support/world.ts';
 import { HandClock } from './hand-clock.ts';
@@ -56,8 +55,6 @@ export interface RigOptions {
   readonly deadline?: Http['deadline'];
   /** What all parts except the rig itself use in front of the vault. */
   readonly front?: (vault: Vault, clock: HandClock) => Vault;
-  /** Where keys lie that tokens are bound to; in memory unless given. */
-  readonly keyHolders?: KeyHolders;
   /** Starts where this one stopped: the same files and vault, and nothing in memory. */
   readonly after?: Rig;
 }
@@ -234,16 +231,6 @@ function noting(body: Body, onEnd: () => void): Body {
   );
 }
 
-/** Keys in memory: no process is started. */
-const softwareOnly = (): KeyHolders =>
-  new KeyHolders({
-    chosen: () => 'software',
-    spawn: () => {
-      throw new Error('a test without security tokens wants one');
-    },
-    readPin: async () => '',
-  });
-
 interface Stage {
   readonly folder: string;
   readonly clock: HandClock;
@@ -274,7 +261,6 @@ async function partsOn(stage: Stage): Promise<BrokerParts> {
     net: { fetchFor: () => stage.fetch },
     ...(deadline ? { deadline } : {}),
     cache: new TokenCache(() => 0),
-    keyHolders: options.keyHolders ?? softwareOnly(),
     // Rigs of other test files run at the same time.
     loopback: new Loopback({ fixedPort: anyPort() }),
     records,

@@ -138,7 +138,7 @@ describe('tokens are bound to a key', () => {
     const { rig, restarted, authorizationServer } = await boundGround();
     const { tokenId } = await rig.ask();
     const before = thumbprintKey(
-      await rig.broker.prove({ clientId: 'editor', tokenId, method: 'GET', url: rig.endpoint }),
+      rig.broker.prove({ clientId: 'editor', tokenId, method: 'GET', url: rig.endpoint }),
     );
     const { d } = (JSON.parse(await rig.vault.read(`grant.${rig.grant().id}`)) as { proofKey: { d: string } })
       .proofKey;
@@ -146,7 +146,7 @@ describe('tokens are bound to a key', () => {
     expect(rig.texts().join('\n')).not.toContain(d);
     const again = await restarted();
     const token = await again.ask({ interaction: 'never' });
-    const proof = await again.broker.prove({
+    const proof = again.broker.prove({
       clientId: 'editor',
       tokenId: token.tokenId,
       method: 'GET',
@@ -170,11 +170,11 @@ describe('a proof for a program', () => {
     // If a server's clock differs by five seconds, the broker goes by it. The broker's own stands still here.
     protectedServer.server.now = () => rig.clock.wall();
     const { tokenId } = await rig.ask();
-    const prove = (changes: object = {}): Promise<string> =>
+    const prove = (changes: object = {}): string =>
       rig.broker.prove({ clientId: 'editor', tokenId, method: 'POST', url: rig.endpoint, ...changes });
     return { rig, tokenId, prove };
   };
-  const reason = async (work: () => Promise<unknown>): Promise<unknown> => {
+  const reason = async (work: () => unknown): Promise<unknown> => {
     try {
       await work();
     } catch (error) {
@@ -185,7 +185,7 @@ describe('a proof for a program', () => {
 
   it('a proof for a program names its request, with the nonce that the server wants', async () => {
     const { rig, prove } = await proving();
-    expect(claimsOf(await prove({ url: `${rig.endpoint}/below?x=1`, nonce: 'n1' }))).toMatchObject({
+    expect(claimsOf(prove({ url: `${rig.endpoint}/below?x=1`, nonce: 'n1' }))).toMatchObject({
       htm: 'POST',
       htu: `${rig.endpoint}/below`,
       nonce: 'n1',
@@ -261,7 +261,7 @@ describe('a proof for a program', () => {
       once: true,
     });
     const { tokenId } = await rig.ask({ clientId: 'agent' });
-    const prove = (): Promise<string> =>
+    const prove = (): string =>
       rig.broker.prove({ clientId: 'agent', tokenId, method: 'POST', url: rig.endpoint });
     expect(await reason(prove)).toBeUndefined();
     expect(await reason(prove)).toBeUndefined();
@@ -281,7 +281,7 @@ describe('a proof for a program', () => {
     });
     const { tokenId: narrow, scope } = await rig.ask({ interaction: 'never' });
     expect(scope).toEqual(['mcp:read']);
-    const prove = (tokenId: string) => (): Promise<string> =>
+    const prove = (tokenId: string) => (): string =>
       rig.broker.prove({ clientId: 'editor', tokenId, method: 'POST', url: rig.endpoint });
     expect(await reason(prove(narrow))).toBeUndefined();
     expect(await reason(prove(wide))).toBe('consent_required');
@@ -289,7 +289,7 @@ describe('a proof for a program', () => {
 
   it('a proof for a program that asks too often has to wait, and no other program does', async () => {
     const { rig, tokenId, prove } = await proving();
-    for (let count = 0; count < 1000; count += 1) await prove();
+    for (let count = 0; count < 1000; count += 1) prove();
     expect(await reason(() => prove())).toBe('rate_limited');
     await rig.allow('agent');
     await rig.ask({ clientId: 'agent' });

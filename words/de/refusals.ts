@@ -21,7 +21,6 @@ export const refusals: Translation<typeof english> = {
       'Eine Anmeldung ist noch nicht abgeschlossen. Bitte schließen Sie sie ab und versuchen Sie es dann erneut.',
     moved:
       'Die Anmeldung ist auf einen anderen Computer umgezogen. Verwenden Sie sie dort, oder melden Sie sich hier neu an.',
-    key_lost: 'Der Schlüssel dieser Anmeldung fehlt auf dem Sicherheitstoken. Bitte melden Sie sich neu an.',
     interrupted: 'Der Vorgang wurde unterbrochen. Bitte versuchen Sie es erneut.',
     consent_denied:
       'Das haben Sie früher abgelehnt. Unter „Verbundene Apps“ lässt sich die Ablehnung aufheben.',
@@ -83,8 +82,6 @@ export const refusals: Translation<typeof english> = {
     vault_unavailable:
       'Der Tresor antwortet nicht. Falls der Schlüsselbund etwas fragt, antworten Sie ihm, und versuchen Sie es erneut.',
     file_unreadable: 'Eine Datei ist nicht verwendbar. Keyturn hat sie gelassen, wie sie ist.',
-    key_unavailable:
-      'Das Sicherheitstoken mit dem Schlüssel ist gerade nicht nutzbar. Bitte schließen Sie es an und versuchen Sie es erneut.',
     broker_unreachable: 'Keyturn antwortet nicht. Bitte starten Sie es neu.',
     broker_running: 'Keyturn läuft bereits.',
     handshake_failed: 'Die Verbindung kam nicht zustande. Bitte versuchen Sie es erneut.',

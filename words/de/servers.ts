@@ -33,8 +33,6 @@ export const servers: Translation<typeof english> = {
     waived: 'Sicherheitsausnahmen',
     tokenType: 'Token',
     bound: 'an einen Schlüssel gebunden, den nur Keyturn hat: ein kopiertes Token ist anderswo wertlos',
-    boundIn:
-      'an einen Schlüssel im Sicherheitstoken {token} gebunden: ein kopiertes Token ist anderswo wertlos',
     audience: 'Token gilt für',
     audiences: {
       unbound: 'keinen bestimmten Server: Andere Server nehmen es vielleicht auch an',
@@ -48,7 +46,6 @@ export const servers: Translation<typeof english> = {
       importUnfinished: 'Der Import wurde nicht abgeschlossen.',
       vaultForgot: 'Die Token waren nur im Arbeitsspeicher und sind weg.',
       secretGone: 'Die Token sind nicht mehr im Tresor.',
-      keyGone: 'Der Schlüssel fehlt auf dem Sicherheitstoken.',
       noRefreshToken: 'Das Token ist abgelaufen, und der Anmeldedienst hat keines zum Erneuern ausgegeben.',
       refreshTokenEnded: 'Der Anmeldedienst hat den Zugriff beendet.',
       refreshLost:

@@ -30,7 +30,6 @@ export const servers = {
     waived: 'Security exceptions',
     tokenType: 'Tokens',
     bound: 'bound to a key that only Keyturn holds: a copied token is useless elsewhere',
-    boundIn: 'bound to a key in the security token {token}: a copied token is useless elsewhere',
     audience: 'Token is valid for',
     audiences: {
       unbound: 'no named server: other servers may accept it too',
@@ -45,7 +44,6 @@ export const servers = {
       importUnfinished: 'the import was not finished.',
       vaultForgot: 'the tokens were only in memory and are gone.',
       secretGone: 'its tokens are no longer in the vault.',
-      keyGone: 'its key is no longer on the security token.',
       noRefreshToken: 'the token has expired, and the sign-in provider gave none to refresh it with.',
       refreshTokenEnded: 'the sign-in provider ended the access.',
       refreshLost: 'the sign-in provider no longer takes the token. The answer to the last refresh was lost.',

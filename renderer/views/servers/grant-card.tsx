@@ -60,8 +60,7 @@ function Card({ grant }: { readonly grant: Grant }) {
 }
 
 function GrantFacts({ grant }: { readonly grant: Grant }) {
-  const { state, account, expires_at, lastRefreshedAt, clients, audience, overrides, tokenType, keyToken } =
-    grant;
+  const { state, account, expires_at, lastRefreshedAt, clients, audience, overrides, tokenType } = grant;
   return (
     <>
       <Fact name={words.account}>
@@ -93,7 +92,7 @@ function GrantFacts({ grant }: { readonly grant: Grant }) {
       )}
       {tokenType === 'DPoP' && (
         <Fact name={words.tokenType} isWide>
-          {keyToken === undefined ? words.bound : words.boundIn({ token: sanitizeLabel(keyToken) })}
+          {words.bound}
         </Fact>
       )}
       {overrides.length > 0 && (

@@ -10,8 +10,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { isWithin } from '../../oauth/base/scope.ts';
-import { tokenOf } from '../../signing/base/signing-key.ts';
-import type { KeptKey } from '../../signing/base/signing-key.ts';
+import type { ProofJwk } from '../../oauth/client/proof-key.ts';
 import { grantSchema } from '../records/grant.ts';
 import type { Grant, GrantState } from '../records/grant.ts';
 
@@ -91,16 +90,11 @@ export function isSameScope(a: readonly string[], b: readonly string[]): boolean
   return isWithin(a, b) && isWithin(b, a);
 }
 
-/** What the index shows of a grant's key. */
-export function keyFacts(key: KeptKey | undefined): Pick<Grant, 'isKeyBound' | 'keyToken'> {
-  return { isKeyBound: key ? true : undefined, keyToken: tokenOf(key) };
-}
-
 /** The parts of a grant's item that the index repeats. */
 export interface VaultFacts {
   readonly binding: Binding;
   readonly refreshToken?: string | undefined;
-  readonly proofKey?: KeptKey | undefined;
+  readonly proofKey?: ProofJwk | undefined;
 }
 
 export interface Verdict {
@@ -126,7 +120,7 @@ export function compared(id: string, record: Grant | undefined, facts: VaultFact
     origin: binding.origin,
     subject: binding.subject,
     lostScope: binding.lostScope,
-    ...keyFacts(proofKey),
+    isKeyBound: proofKey ? true : undefined,
     state,
     signedInAt: record?.signedInAt ?? binding.signedInAt,
     // While a revocation waits, the item may have lost the refresh token that the request named.
@@ -147,7 +141,6 @@ const compares = [
   'state',
   'hasRefreshToken',
   'isKeyBound',
-  'keyToken',
 ] as const as readonly (keyof Grant)[];
 
 function differing(record: Grant, vouched: Grant): string[] {

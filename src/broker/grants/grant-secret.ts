@@ -7,14 +7,13 @@
  * sign-in replaces a refresh token, the old one is kept until the grant is revoked, so that "disconnect" reaches every
  * token that the server still accepts. Each is kept with the registration that it was issued to, because no other
  * client may revoke it (RFC 7009 §2.1). If the vault refuses a rotated token, it stays in memory and all callers get
- * it; a sign-in replaces it. Only the holder of the grant's turn writes (`Refresher.exclusive`).
+ * it; a sign-in replaces it. Only the holder of the grant's turn writes (`Refresher.turns`).
  */
 import { z } from 'zod';
 import { reasonOf } from '../../base/errors.ts';
 import { VaultError } from '../../vault/base/trouble.ts';
 import type { Vault } from '../../vault/base/vault.ts';
-import { keptKeySchema } from '../../signing/base/signing-key.ts';
-import type { KeyHolders } from '../../signing/key-holders.ts';
+import { proofJwkSchema } from '../../oauth/client/proof-key.ts';
 import { bindingOf, bindingSchema } from './grant-binding.ts';
 import type { Binding } from './grant-binding.ts';
 import { GrantRoster } from './grant-roster.ts';
@@ -44,8 +43,8 @@ const supersededSchema = z.union([
 
 export const secretSchema = z.object({
   refreshToken: z.string().optional(),
-  /** The key that both tokens are bound to (RFC 9449), or where it lies; absent for Bearer tokens. */
-  proofKey: keptKeySchema.optional(),
+  /** The key that both tokens are bound to (RFC 9449); absent for Bearer tokens. */
+  proofKey: proofJwkSchema.optional(),
   /** The registration that both tokens were issued to; absent in items of older versions. */
   registrationId: z.string().optional(),
   accessToken: z
@@ -83,7 +82,6 @@ export interface SecretsParts extends ComparisonParts {
   readonly vault: Vault;
   /** Called first: if the vault was exchanged for another one, this throws before anything is noted as missing. */
   readonly registrations: Pick<Registrations, 'verify'>;
-  readonly keyHolders: Pick<KeyHolders, 'remove'>;
 }
 
 export class GrantSecrets {
@@ -200,12 +198,9 @@ export class GrantSecrets {
     this.comparison.failed(grantId);
   }
 
-  /** With its key, wherever that lies. */
   async remove(grantId: string): Promise<void> {
-    const item = await this.#item(grantId).catch(() => undefined);
     await this.#parts.vault.remove(grantVaultId(grantId));
     this.#unsaved.delete(grantId);
-    await this.#parts.keyHolders.remove(item?.proofKey);
   }
 
   /** A last try to write what the vault refused, before the process ends. Never throws. */

@@ -12,7 +12,6 @@ import { resourceCovers } from '../../oauth/base/resource.ts';
 import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
 import type { UrlPolicy } from '../../oauth/base/secure-url.ts';
 import type { Binding } from '../grants/grant-binding.ts';
-import { keyFacts } from '../grants/grant-binding.ts';
 import { keptSuperseded } from '../grants/grant-secret.ts';
 import type { GrantSecret, Superseded } from '../grants/grant-secret.ts';
 import { isLiving, subjectOf } from '../records/grant.ts';
@@ -206,7 +205,7 @@ async function keep(parts: MovingParts, id: string, { parcel, grant, clients }: 
       ...indexed,
       state: { kind: 'active' },
       hasRefreshToken: true,
-      ...keyFacts(secret.proofKey),
+      isKeyBound: secret.proofKey ? true : undefined,
       attempt: undefined,
       ...(offline === undefined ? {} : { offline }),
       ...(liveUntil === undefined ? {} : { liveUntil }),

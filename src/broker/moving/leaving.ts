@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 import type { Audit } from '../../audit/audit.ts';
 import type { Clock } from '../../base/clock.ts';
 import { KeyturnError } from '../../base/errors.ts';
-import { softwareKeySchema } from '../../signing/base/signing-key.ts';
+import { proofJwkSchema } from '../../oauth/client/proof-key.ts';
 import type { GrantSecret } from '../grants/grant-secret.ts';
 import type { Grant, Grants } from '../records/grant.ts';
 import type { Registrations } from '../records/registrations.ts';
@@ -31,12 +31,9 @@ export interface MovingParts {
  * its key lie in a token of this machine.
  * `isUnattended`: its client gets tokens without a person, and signs in anew wherever it is entered.
  */
-function isMovable(
-  { state, hasRefreshToken, purpose, registrationId, keyToken }: Grant,
-  parts: MovingParts,
-): boolean {
+function isMovable({ state, hasRefreshToken, purpose, registrationId }: Grant, parts: MovingParts): boolean {
   const isUnattended = parts.registrations.shown().some(({ id, grant }) => id === registrationId && grant);
-  const isOurs = purpose?.kind === 'narrow' || isUnattended || keyToken !== undefined;
+  const isOurs = purpose?.kind === 'narrow' || isUnattended;
   return state.kind === 'active' && hasRefreshToken && !isOurs;
 }
 
@@ -117,7 +114,7 @@ async function markMoved(parts: MovingParts, id: string): Promise<MovedGrant | u
   const secret = await refresher.secrets.read(id);
   const grant = grants.byId(id);
   const { refreshToken } = secret;
-  const proofKey = softwareKeySchema.optional().safeParse(secret.proofKey);
+  const proofKey = proofJwkSchema.optional().safeParse(secret.proofKey);
   if (!grant || !isMovable(grant, parts) || refreshToken === undefined || !proofKey.success) return undefined;
   const movedAt = clock.wall();
   const binding = { ...secret.binding, movedAt, generation: grant.generation + 1 };

@@ -8,7 +8,7 @@
 import { z } from 'zod';
 import { maxUrlLength } from '../../oauth/base/resource.ts';
 import { formatScope, maxScopeLength } from '../../oauth/base/scope.ts';
-import { softwareKeySchema } from '../../signing/base/signing-key.ts';
+import { proofJwkSchema } from '../../oauth/client/proof-key.ts';
 import { secretSchema } from '../grants/grant-secret.ts';
 import { bindingSchema } from '../grants/grant-binding.ts';
 import { grantSchema } from '../records/grant.ts';
@@ -29,7 +29,7 @@ const movedGrantSchema = z.object({
   secret: secretSchema.extend({
     refreshToken: z.string(),
     // A key in a token of the other machine is out of reach here, and a file must not name a module to load.
-    proofKey: softwareKeySchema.optional(),
+    proofKey: proofJwkSchema.optional(),
     binding: bindingSchema
       .omit({ generation: true, purpose: true, origin: true, revokedAt: true, movedAt: true })
       .extend({

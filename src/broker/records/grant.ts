@@ -39,7 +39,6 @@ export const signInCauses = [
   'importUnfinished',
   'vaultForgot',
   'secretGone',
-  'keyGone',
   'noRefreshToken',
   'refreshTokenEnded',
   'refreshLost',
@@ -135,8 +134,6 @@ export const grantSchema = z.object({
   hasRefreshToken: z.boolean(),
   /** Its tokens are bound to a key (RFC 9449), which the vault holds. Absent: they are Bearer tokens. */
   isKeyBound: z.boolean().optional(),
-  /** The security token that the key lies in. Absent: the vault holds the key, or there is none. */
-  keyToken: z.string().optional(),
   /** Milliseconds since the epoch by the wall clock, as all times in records. */
   createdAt: z.number(),
   lastRefreshedAt: z.number().optional(),

@@ -7,6 +7,7 @@
  */
 import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
 import { PromptRefused } from '../../oauth/grants/authorization-failure.ts';
+import { ProofKey } from '../../oauth/client/proof-key.ts';
 import { requireRegistrationIssuer } from '../../oauth/client/registration.ts';
 import { selectScope, union, withOfflineAccess } from '../../oauth/base/scope.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
@@ -21,7 +22,6 @@ import { storeGrant, unboundNow } from './store-grant.ts';
 import type { ConfirmAccount } from './store-grant.ts';
 import { isLiving } from '../records/grant.ts';
 import type { Grant } from '../records/grant.ts';
-import { withNewKey } from './new-key.ts';
 import { pageOptions } from './page-options.ts';
 import type { Page, PageOptions } from './page-options.ts';
 import { signInByPage } from './page-sign-in.ts';
@@ -56,18 +56,17 @@ async function signInNow(
   const scope = scopeFor(request, destination);
   const options = await optionsFor(parts, request, { server, scope });
   const record = unattendedRecord(parts.registrations, server.issuer, parts.servers.timeAt(server.issuer));
-  const planned = { request, destination, scope, options };
+  // Each sign-in has a new key: what an earlier one signed doesn't fit the new tokens.
+  const proofKey = destination.isBound ? ProofKey.create() : undefined;
+  const context = { request, destination, scope, options, proofKey };
   if (record) {
-    return withNewKey(parts.keyHolders, destination, async (proofKey) => {
-      const context = { ...planned, proofKey };
-      return visitUnattended(parts, context, record, signal).catch(async (error: unknown) => {
-        if (!(error instanceof CompanySignInNeeded) || request.isUnattended) throw error;
-        // Only the person starts again what the person ended.
-        if (request.isAutomatic && hasEndedCompany(parts.grants, error.provider)) throw error;
-        // One sign-in at the company serves all of its servers.
-        await signInNow(parts, companyRequest(parts, request, error.provider), onPage, signal);
-        return visitUnattended(parts, context, record, signal);
-      });
+    return visitUnattended(parts, context, record, signal).catch(async (error: unknown) => {
+      if (!(error instanceof CompanySignInNeeded) || request.isUnattended) throw error;
+      // Only the person starts again what the person ended.
+      if (request.isAutomatic && hasEndedCompany(parts.grants, error.provider)) throw error;
+      // One sign-in at the company serves all of its servers.
+      await signInNow(parts, companyRequest(parts, request, error.provider), onPage, signal);
+      return visitUnattended(parts, context, record, signal);
     });
   }
   if (request.isUnattended) throw needsPerson(request.endpoint);
@@ -79,17 +78,14 @@ async function signInNow(
   return onPage(async (opened, closed) => {
     const visit = (one: SignInContext): Promise<Grant> =>
       way(parts, one, (tokens) => storeConfirmed(parts, one, tokens, { closed, signal }), opened, signal);
-    return withNewKey(parts.keyHolders, destination, async (proofKey) => {
-      const context = { ...planned, proofKey };
-      try {
-        return await visit(context);
-      } catch (error) {
-        if (!(error instanceof PromptRefused)) throw error;
-        const grant = await visit({ ...context, options: { ...options, prompts: [] } });
-        parts.refusedPrompts.add(server.issuer, options.prompts);
-        return grant;
-      }
-    });
+    try {
+      return await visit(context);
+    } catch (error) {
+      if (!(error instanceof PromptRefused)) throw error;
+      const grant = await visit({ ...context, options: { ...options, prompts: [] } });
+      parts.refusedPrompts.add(server.issuer, options.prompts);
+      return grant;
+    }
   });
 }
 

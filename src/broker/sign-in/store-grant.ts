@@ -11,9 +11,7 @@ import type { TokenResponse } from '../../oauth/grants/token.ts';
 import type { Audit } from '../../audit/audit.ts';
 import { toWall } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
-import { keyFacts } from '../grants/grant-binding.ts';
 import type { Binding } from '../grants/grant-binding.ts';
-import type { KeyHolders } from '../../signing/key-holders.ts';
 import { keptSuperseded } from '../grants/grant-secret.ts';
 import type { GrantSecret, Superseded } from '../grants/grant-secret.ts';
 import type { Grant, Grants, MetadataSource } from '../records/grant.ts';
@@ -29,7 +27,6 @@ export interface StoreGrantParts {
   readonly grants: Grants;
   readonly refresher: Refresher;
   readonly cache: TokenCache;
-  readonly keyHolders: KeyHolders;
   readonly audit: Audit;
   readonly clock: Clock;
 }
@@ -129,7 +126,7 @@ async function addDraft(
 
 /** Runs in the grant's turn: another sign-in of the same account, a refresh or a revocation may have come first. */
 async function store(parts: StoreGrantParts, id: string, received: NewTokens): Promise<Grant> {
-  const { grants, refresher, cache, clock, keyHolders } = parts;
+  const { grants, refresher, cache, clock } = parts;
   const before = await refresher.secrets.readIfThere(id);
   const grant = grants.byId(id);
   if (!grant) throw endedMeanwhile(received);
@@ -153,7 +150,6 @@ async function store(parts: StoreGrantParts, id: string, received: NewTokens): P
       ...offlineFields(grants, received),
     }),
   );
-  await keyHolders.remove(before?.proofKey);
   if (!grants.isCurrent(next)) throw endedMeanwhile(received);
   refresher.succeeded(id);
   cache.dropGrant(id);
@@ -192,7 +188,7 @@ function offlineFields(
 
 /** A grant that the user ended during an automatic sign-in stays ended; the new token is revoked with the others. */
 async function leaveToRevocation(
-  { grants, refresher, clock, keyHolders }: StoreGrantParts,
+  { grants, refresher, clock }: StoreGrantParts,
   grant: Grant,
   kept: Kept,
 ): Promise<void> {
@@ -206,7 +202,6 @@ async function leaveToRevocation(
       liveUntil: liveUntil(clock, grant, kept.received.answer),
     }),
   );
-  await keyHolders.remove(kept.before?.proofKey);
 }
 
 function endedMeanwhile({ endpoint }: NewTokens): KeyturnError {
@@ -222,7 +217,7 @@ function indexed({ binding, refreshToken, proofKey }: GrantSecret): Partial<Gran
   const { endpoints, subject, registrationId, origin, server, scope, lostScope, requestedScope } = binding;
   const hasRefreshToken = refreshToken !== undefined;
   const bound = { endpoints, subject, registrationId, origin, server, scope, lostScope, requestedScope };
-  return { ...bound, hasRefreshToken, ...keyFacts(proofKey) };
+  return { ...bound, hasRefreshToken, isKeyBound: proofKey ? true : undefined };
 }
 
 /** What goes into the vault together. */

@@ -66,13 +66,6 @@ export function attemptAfter(
   return before ?? (isLost && attempt ? { ...attempt, isUnanswered: true } : undefined);
 }
 
-/** The token that held the key says that it is gone: nothing can be had with the grant's tokens any more. */
-export const keyGone = ({ keyToken }: Grant): GrantState => ({
-  kind: 'loginRequired',
-  why: `its key is gone from the security token${keyToken === undefined ? '' : ` ${quoted(keyToken)}`}`,
-  cause: 'keyGone',
-});
-
 export const clientForgotten: GrantState = {
   kind: 'loginRequired',
   why: 'the server no longer knows our registration',

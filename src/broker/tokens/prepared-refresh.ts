@@ -4,7 +4,6 @@
  * Invariant: nothing is sent and nothing is changed.
  */
 import type { RefreshRequest } from '../../oauth/grants/token.ts';
-import type { KeyHolders } from '../../signing/key-holders.ts';
 import type { GrantSecret, GrantSecrets } from '../grants/grant-secret.ts';
 import { isCompanySignIn, providerOverrides } from '../records/company.ts';
 import { namesOfServers } from '../records/grant.ts';
@@ -21,7 +20,6 @@ export interface PreparedRefreshParts {
   readonly registrations: Registrations;
   readonly servers: AuthorizationServers;
   readonly cache: TokenCache;
-  readonly keyHolders: KeyHolders;
 }
 
 export interface PreparedRefresh extends Omit<RefreshRequest, 'onRotation'> {
@@ -31,7 +29,7 @@ export interface PreparedRefresh extends Omit<RefreshRequest, 'onRotation'> {
 
 /** `scope` undefined: all scopes of the grant. Throws `login_required` where something is gone, and what the vault throws. */
 export async function prepareRefresh(
-  { secrets, overrides, registrations, servers, cache, keyHolders }: PreparedRefreshParts,
+  { secrets, overrides, registrations, servers, cache }: PreparedRefreshParts,
   grant: Grant,
   scope: readonly string[] | undefined,
 ): Promise<PreparedRefresh> {
@@ -55,9 +53,7 @@ export async function prepareRefresh(
       ...overrides.for(...namesOfServers(grant)),
       ...(isCompanySignIn(registrations, grant) ? providerOverrides : {}),
     },
-    ...(secret.proofKey === undefined
-      ? {}
-      : { proofKey: cache.proofKey(grant.id, keyHolders.open(secret.proofKey)) }),
+    ...(secret.proofKey === undefined ? {} : { proofKey: cache.proofKey(grant.id, secret.proofKey) }),
     ...(scope === undefined ? {} : { scope }),
   };
 }

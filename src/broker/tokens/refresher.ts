@@ -47,7 +47,6 @@ import {
   pausedBy,
   attemptAfter,
   registrationForgotten,
-  keyGone,
   clientForgotten,
 } from './failed-refresh.ts';
 import type { Progress, FailedRefresh } from './failed-refresh.ts';
@@ -322,7 +321,6 @@ export class Refresher {
   #count(attempted: Grant, { error, before, record }: FailedRefresh, key: string): GrantState | undefined {
     const { grants, clock } = this.#parts;
     const earlier = this.#refusals.last(attempted.id);
-    if (reasonOf(error) === 'key_lost') return keyGone(attempted);
     if (reasonOf(error) === 'login_required') {
       const ended = whyEnded(before);
       return deadState(grants.all(), attempted, clock.wall(), {

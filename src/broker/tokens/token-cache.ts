@@ -6,8 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { jsonText, type JsonText } from '../questions/json-text.ts';
-import { ProofKey } from '../../oauth/client/proof-key.ts';
-import type { SigningKey } from '../../signing/base/signing-key.ts';
+import { ProofKey, type ProofJwk } from '../../oauth/client/proof-key.ts';
 
 export interface AccessToken {
   /** Names the token on the wire without showing it. */
@@ -124,8 +123,8 @@ export class TokenCache {
   }
 
   /** The grant's key, with the nonce that its server gave last, if one of its tokens is here. */
-  proofKey(grantId: string, held: SigningKey): ProofKey {
-    const key = new ProofKey(held);
+  proofKey(grantId: string, kept: ProofJwk): ProofKey {
+    const key = new ProofKey(kept);
     const used = this.of(grantId).map((token) => token.proofKey);
     return used.find((one) => one?.thumbprint === key.thumbprint) ?? key;
   }

@@ -9,7 +9,6 @@ import { fromWall } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Grant, Grants } from '../records/grant.ts';
 import type { RequestDeadline } from '../../base/request-deadline.ts';
-import type { KeyHolders } from '../../signing/key-holders.ts';
 import { isRefusal } from '../refusals/refresh-refusals.ts';
 import type { Refresher } from './refresher.ts';
 import type { ScopeExchange } from './scope-exchange.ts';
@@ -22,7 +21,6 @@ export interface SourceParts {
   readonly refresher: Refresher;
   readonly cache: TokenCache;
   readonly exchange: ScopeExchange;
-  readonly keyHolders: KeyHolders;
 }
 
 export interface TokenNeed {
@@ -59,7 +57,7 @@ export async function renewedToken(
     // A server that can't be reached, or refuses, is no reason to withhold a token that still works.
     const isServers = error instanceof Unreachable || isRefusal(error);
     if (isServers && cached && isAlive(cached, clock.now(), minimumValidity)) return cached;
-    if (['login_required', 'key_lost'].includes(reasonOf(error))) return 'changed';
+    if (reasonOf(error) === 'login_required') return 'changed';
     throw error;
   }
 }
@@ -98,7 +96,7 @@ async function unrefreshable(
 }
 
 async function storedToken(
-  { cache, refresher, grants, clock, keyHolders }: SourceParts,
+  { cache, refresher, grants, clock }: SourceParts,
   grant: Grant,
 ): Promise<AccessToken | undefined> {
   const { accessToken: stored, proofKey: kept } = await refresher.secrets.read(grant.id);
@@ -114,7 +112,7 @@ async function storedToken(
       issuedAt,
       expiresAt,
       scope,
-      ...(kept === undefined ? {} : { proofKey: cache.proofKey(grant.id, keyHolders.open(kept)) }),
+      ...(kept === undefined ? {} : { proofKey: cache.proofKey(grant.id, kept) }),
     })
   );
 }

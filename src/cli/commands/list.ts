@@ -1,5 +1,5 @@
 /** `keyturn list`: the grants, each with its issuer. Never a token. */
-import { exitCodes, quoted } from '../../base/errors.ts';
+import { exitCodes } from '../../base/errors.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { showKeys } from '../words/key-rows.ts';
@@ -10,7 +10,7 @@ type Grant = Awaited<ReturnType<typeof ask<'grant.list'>>>['grants'][number];
 
 /** With what became of a revocation, what is in the way, and the rules that were waived for its server. */
 function shownState(grant: Grant): string {
-  const { state, trouble, refusal, attempt, audience, overrides, tokenType, keyToken } = grant;
+  const { state, trouble, refusal, attempt, audience, overrides, tokenType } = grant;
   const notes = [
     ...receiptNotes(grant),
     ...(trouble ? [`offline since ${when(trouble.since)}, next try ${when(trouble.nextTryAt)}`] : []),
@@ -18,7 +18,7 @@ function shownState(grant: Grant): string {
     ...(attempt ? [`refresh of ${when(attempt.startedAt)} cut off`] : []),
     ...(audience === 'unbound' ? ['token bound to no server'] : []),
     ...(audience === 'other' ? ['token for another server'] : []),
-    ...(tokenType === 'DPoP' ? [`tokens bound to a key${keyToken ? ` in ${quoted(keyToken)}` : ''}`] : []),
+    ...(tokenType === 'DPoP' ? ['tokens bound to a key'] : []),
     ...overrides.map((name) => `override ${name}`),
   ];
   return notes.length === 0 ? state : `${state} (${notes.join(', ')})`;

@@ -47,7 +47,6 @@ export function grantAnswer(
     state: shownState(broker, grant),
     overrides: broker.parts.overrides.shownFor(...namesOfServers(grant)),
     tokenType: grant.isKeyBound ? 'DPoP' : 'Bearer',
-    ...(grant.keyToken === undefined ? {} : { keyToken: grant.keyToken }),
     ...(grant.audience === undefined ? {} : { audience: grant.audience }),
     ...whyOf(grant),
     ...receiptOf(broker, grant),

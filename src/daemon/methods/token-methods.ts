@@ -53,9 +53,9 @@ export const tokenMethods: Pick<
       : tokenFor(broker, request);
   },
 
-  'token.prove': async ({ broker }, caller, { nonce, ...request }) => {
+  'token.prove': ({ broker }, caller, { nonce, ...request }) => {
     const asked = { ...request, clientId: brokerClientId(caller) };
-    return { proof: await broker.prove(nonce === undefined ? asked : { ...asked, nonce }) };
+    return { proof: broker.prove(nonce === undefined ? asked : { ...asked, nonce }) };
   },
 
   'token.reject': async ({ broker }, caller, params) => {

@@ -15,7 +15,6 @@ import { requireClientMetadataUrl } from '../../oauth/client/client-metadata.ts'
 import type { HomePaths } from '../../base/paths.ts';
 import { replaceFileAtOnce } from '../../base/private-file.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
-import { isHolder } from '../../signing/base/holder-uri.ts';
 import { levels } from '../system/log.ts';
 
 /** As long as lists and cards show one: with a longer value none of them could be read, nor what else they hold. */
@@ -55,8 +54,6 @@ export const settingsSchema = z.object({
     ])
     .refine(({ length }) => length <= maxLength.setting)
     .default('passphrase'),
-  /** Where the keys of new sign-ins are made, if their tokens are bound to one. */
-  keyHolder: z.string().max(8192).refine(isHolder).default('software'),
   /** Seconds without a request by a local program after which the vault is locked; absent: never. */
   lockAfter: z.int().min(1).max(maxIdle).optional(),
   /** Whether the desktop app locks the vault when the screen is locked. */
@@ -95,7 +92,6 @@ export const defaultSettings: Readonly<Settings> = settingsSchema.parse({});
 export const live: Readonly<Record<SettingName, boolean>> = {
   vault: false,
   vaultKey: false,
-  keyHolder: true,
   lockAfter: false,
   lockWithScreen: true,
   checkForUpdates: true,
@@ -121,8 +117,6 @@ export const live: Readonly<Record<SettingName, boolean>> = {
 export const standing: Readonly<Record<SettingName, 'confirmed' | 'home' | 'free'>> = {
   vault: 'home',
   vaultKey: 'home',
-  // A module that is loaded into a process of ours, and the place of keys.
-  keyHolder: 'confirmed',
   // A longer time, or none, leaves the vault open.
   lockAfter: 'confirmed',
   // Off leaves the vault open behind a locked screen.
@@ -171,8 +165,6 @@ export function wrappedBy(vaultKey: Settings['vaultKey']): 'passphrase' | 'keych
 export const takes: Readonly<Record<SettingName, string>> = {
   vault: 'keychain, sealed-file or memory',
   vaultKey: 'passphrase, keychain, file:PATH (absolute), credential:NAME or command:COMMAND',
-  keyHolder:
-    'software, or pkcs11:token=LABEL?module-path=PATH&pin-source=file:PATH (RFC 7512; without pin-value)',
   lockAfter: `a whole number of seconds from 1 to ${maxIdle} (30 days)`,
   browser: 'a command that opens an address',
   extraAuthorities: 'the path of a PEM file',
@@ -200,7 +192,6 @@ const variables: Readonly<Record<keyof Settings, readonly string[]>> = {
   protocolVersion: [],
   vault: ['KEYTURN_VAULT'],
   vaultKey: ['KEYTURN_VAULT_KEY'],
-  keyHolder: [],
   lockAfter: [],
   lockWithScreen: [],
   checkForUpdates: [],

@@ -1,8 +1,7 @@
 /**
- * The passphrase of a sealed file on a machine without a person: from a file, a credential of systemd's, or a command. And
- * the PIN of a security token, from a file.
+ * The passphrase of a sealed file on a machine without a person: from a file, a credential of systemd's, or a command.
  *
- * Invariant: neither is in a message. What another user could have written or read is refused. A command gets
+ * Invariant: it is never in a message. What another user could have written or read is refused. A command gets
  * no shell, and nothing of ours on its standard input.
  */
 import path from 'node:path';
@@ -70,15 +69,6 @@ export async function passphraseFrom(
   if (kind === 'command') return line(await printed(where, env));
   return undefined;
 }
-
-/** The PIN of a security token. Throws `file_unreadable`. */
-export const pinFrom = async (file: string): Promise<string> =>
-  line(
-    await readSecret(file, {
-      what: 'PIN of the security token',
-      hint: 'keyturn settings keyHolder names the place.',
-    }),
-  );
 
 const passphrase = {
   what: 'passphrase of the vault',

@@ -93,9 +93,7 @@ function sendThroughOurHttp(
     const sent = async (form: SecretForm | undefined): Promise<HttpReply> => {
       const content = form ? form.add(request) : request;
       // Made anew for each form of the secret: RFC 9449 §11.1, a server refuses a proof that comes twice.
-      const filled = proofKey
-        ? await withProof(content, url, proofKey, serverTime(http, client.server))
-        : content;
+      const filled = proofKey ? withProof(content, url, proofKey, serverTime(http, client.server)) : content;
       const signal = deadline(http, requestTimeout);
       const outgoing = {
         url,
@@ -119,13 +117,13 @@ function sendThroughOurHttp(
 }
 
 /** `time`: milliseconds since the epoch, by the server's clock. */
-async function withProof(
+function withProof(
   { headers, body }: RequestContent,
   url: string,
   key: ProofKey,
   time: number,
-): Promise<RequestContent> {
-  const dpop = await key.proof({ method: 'POST', url: new URL(url), nonce: key.issuerNonce, time });
+): RequestContent {
+  const dpop = key.proof({ method: 'POST', url: new URL(url), nonce: key.issuerNonce, time });
   return { headers: { ...headers, dpop }, body };
 }
 

@@ -1,13 +1,26 @@
 /**
  * The key that the tokens of one grant are bound to, and the proofs that it signs (RFC 9449).
  *
- * Invariants: the key leaves this class only as what the vault keeps of it. No property shows it, so that neither a log
- * line nor JSON can hold it. Each proof has a `jti` of its own.
+ * Invariants: the private part leaves this class only by `toKept`, for the vault. No property shows it, so that neither a
+ * log line nor JSON can hold it. Each proof has a `jti` of its own.
  */
-import { createHash, randomBytes } from 'node:crypto';
-
-import type { KeptKey, SigningKey } from '../../signing/base/signing-key.ts';
+import { createHash, createPrivateKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { z } from 'zod';
 import { proofAlgorithm } from '../base/proof-algorithm.ts';
+
+/** 32 bytes as base64url (RFC 7518 §6.2). */
+const coordinate = z.string().regex(/^[\w-]{43}$/);
+
+/** A key of ES256 (RFC 7517, RFC 7518 §6.2), as the vault keeps it. */
+export const proofJwkSchema = z.object({
+  kty: z.literal('EC'),
+  crv: z.literal('P-256'),
+  x: coordinate,
+  y: coordinate,
+  d: coordinate,
+});
+export type ProofJwk = Readonly<z.infer<typeof proofJwkSchema>>;
 
 export interface ProofRequest {
   /** The HTTP method as it is sent: upper case for the usual ones. */
@@ -27,27 +40,27 @@ export class ProofKey {
   readonly thumbprint: string;
   /** The last nonce of the authorization server (RFC 9449 §8.2). */
   #issuerNonce: string | undefined;
-  readonly #key: SigningKey;
+  readonly #jwk: ProofJwk;
+  readonly #key: KeyObject;
   readonly #header: string;
-  #isKept = false;
 
-  constructor(key: SigningKey) {
-    const { kty, crv, x, y } = key.jwk;
-    this.#key = key;
+  constructor(jwk: ProofJwk) {
+    const { kty, crv, x, y } = jwk;
+    this.#jwk = jwk;
+    this.#key = createPrivateKey({ key: { ...jwk }, format: 'jwk' });
     this.#header = encoded({ alg: proofAlgorithm, typ: 'dpop+jwt', jwk: { kty, crv, x, y } });
     // RFC 7638 §3.2: the required members, in the order of their names.
     this.thumbprint = sha256(JSON.stringify({ crv, kty, x, y }));
   }
 
-  /** For the vault only. */
-  toKept(): KeptKey {
-    this.#isKept = true;
-    return this.#key.kept;
+  static create(): ProofKey {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    return new ProofKey(proofJwkSchema.parse(privateKey.export({ format: 'jwk' })));
   }
 
-  /** True once it may be in the vault: from then on something may need it. */
-  get isKept(): boolean {
-    return this.#isKept;
+  /** For the vault only. */
+  toKept(): ProofJwk {
+    return this.#jwk;
   }
 
   get issuerNonce(): string | undefined {
@@ -60,8 +73,8 @@ export class ProofKey {
     if (nonce !== null && noncePattern.test(nonce)) this.#issuerNonce = nonce;
   }
 
-  /** RFC 9449 §4.2: a proof for one request. Throws `key_lost` and `key_unavailable`. */
-  async proof({ method, url, accessToken, nonce, time }: ProofRequest): Promise<string> {
+  /** RFC 9449 §4.2: a proof for one request. */
+  proof({ method, url, accessToken, nonce, time }: ProofRequest): string {
     const claims = encoded({
       jti: randomBytes(16).toString('base64url'),
       htm: method,
@@ -71,7 +84,8 @@ export class ProofKey {
       ...(nonce === undefined ? {} : { nonce }),
     });
     const signed = `${this.#header}.${claims}`;
-    const signature = Buffer.from(await this.#key.sign(Buffer.from(signed)));
+    // RFC 7518 §3.4: R and S, not DER.
+    const signature = sign('sha256', Buffer.from(signed), { key: this.#key, dsaEncoding: 'ieee-p1363' });
     return `${signed}.${signature.toString('base64url')}`;
   }
 }

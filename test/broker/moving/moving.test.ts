@@ -4,7 +4,7 @@ import { importGrants } from '../../../src/broker/moving/arriving.ts';
 import { exportGrants, takeBack } from '../../../src/broker/moving/leaving.ts';
 import type { Parcel } from '../../../src/broker/moving/parcel.ts';
 import { revokeGrant } from '../../../src/broker/revocation/revoker.ts';
-import { newSoftwareKey } from '../../../src/signing/base/software-key.ts';
+import { ProofKey } from '../../../src/oauth/client/proof-key.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
 import { openSite } from '../../oauth/site.ts';
 import type { Site } from '../../oauth/site.ts';
@@ -171,7 +171,7 @@ describe('an import', () => {
   it('an import keeps the key that tokens are bound to, in the vault', async () => {
     const [here, there] = [await signedIn(), await brokerRig(inWorld(world))];
     const parcel = await exported(here);
-    const proofKey = newSoftwareKey().kept;
+    const proofKey = ProofKey.create().toKept();
     for (const grant of parcel.grants) grant.secret.proofKey = proofKey;
     await importGrants(there.parts, parcel);
     expect(there.grant().isKeyBound).toBe(true);

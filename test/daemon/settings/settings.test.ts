@@ -18,7 +18,6 @@ beforeEach(() => {
 /** What nobody has to set: how servers of the earlier revision are told of the protocol's version, and a sealed file's key. */
 const version = {
   vaultKey: 'passphrase',
-  keyHolder: 'software',
   defaultLease: 'run',
   protocolVersionHeader: 'CTX-Protocol-Version',
   protocolVersion: '2025-03-26',

@@ -7,7 +7,6 @@ import { ProofKey } from '../../../src/oauth/client/proof-key.ts';
 import { homeInWorld, newHome } from '../../support/home.ts';
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { allow, signIn, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
-import { newSoftwareKey } from '../../../src/signing/base/software-key.ts';
 import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
 import { keyturnPy, pythonProgram } from '../../support/processes/python.ts';
 import { library, paired } from '../../support/processes/program.ts';
@@ -152,7 +151,7 @@ describe('a stolen token', () => {
     // Without a proof, or with one of another key.
     expect(await statusWith(world, { authorization: `Bearer ${token}` })).toBe(401);
     expect(await statusWith(world, { authorization: `DPoP ${token}` })).toBe(401);
-    const thiefs = await new ProofKey(newSoftwareKey()).proof({
+    const thiefs = ProofKey.create().proof({
       method: 'POST',
       url: new URL(resource),
       accessToken: token ?? '',

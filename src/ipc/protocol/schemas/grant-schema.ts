@@ -49,8 +49,6 @@ export const grant = z.object({
   audience: z.literal(['resource', 'unbound', 'other']).optional(),
   /** `DPoP`: its tokens are bound to a key of the broker. Absent in answers of older brokers. */
   tokenType: z.literal(['Bearer', 'DPoP']).optional(),
-  /** The label of the security token that the key lies in; absent: the vault holds it, or there is none. */
-  keyToken: z.string().max(maxLength.account).optional(),
   expires_at: instant.optional(),
   lastRefreshedAt: instant.optional(),
   /** The issuer could not give a token since then, and isn't asked before `nextTryAt`. */
