@@ -1,6 +1,6 @@
 /**
- * `npm run release`: all that a release has, into release/: the npm package, the Debian package, the programs of one file, bills of
- * materials, the notes, and the checksums of all of them.
+ * `npm run release`: all that a release has, into release/: the npm package, the programs of one file, man pages, bills of materials,
+ * the notes, and the checksums of all of them.
  *
  * Invariant: only from a checkout without changes whose commit has the tag of its version, so that anybody can build the same anew.
  */
@@ -38,7 +38,6 @@ function build(): void {
   const script = (name: string, ...args: string[]): void =>
     run(process.execPath, path.join(root, 'scripts', name), ...args);
   run('npm', 'pack', '--ignore-scripts', '--pack-destination', release);
-  script('package-deb.ts', '--output', release);
   script('package-single.ts', '--output', release);
   script('sbom.mjs', path.join(release, `keyturn-${version}.cdx.json`));
   writeFileSync(path.join(release, 'NOTES.md'), notes);
@@ -46,8 +45,10 @@ function build(): void {
 
 /** In the form that `sha256sum --check` reads. */
 function checksums(): string {
-  return readdirSync(release)
-    .map((name) => {
+  return readdirSync(release, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => {
+      const name = path.relative(release, path.join(entry.parentPath, entry.name));
       const hash = createHash('sha256').update(readFileSync(path.join(release, name)));
       return `${hash.digest('hex')}  ${name}\n`;
     })

@@ -73,7 +73,6 @@ const folders: Readonly<Record<string, string>> = {
   '~/.config/keyturn': 'Settings, the key of the owner and the keys of paired programs.',
   '~/.local/state/keyturn': 'The home: what is allowed, where you are signed in, the audit log, the log.',
   '$XDG_RUNTIME_DIR/keyturn': 'The socket.',
-  '/usr/share/doc/keyturn': 'All documentation.',
 };
 
 function overview(statements: readonly Statement[], edition: Edition): string {

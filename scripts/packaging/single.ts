@@ -11,7 +11,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { build, type Plugin } from 'vite';
 import { nodeFlags } from '../../src/cli/broker/auto-start.ts';
-import { nodePackage, requireParts, root, strip, version } from './program.ts';
+import { nativeFiles, nodePackage, requireParts, root, strip, version } from './program.ts';
 
 /** A system that the executable is for, and what goes into it. */
 export interface SingleTarget {
@@ -33,14 +33,13 @@ const sha256 = (file: string): string => createHash('sha256').update(readFileSyn
 export function linuxTarget(): SingleTarget {
   requireParts();
   const node = path.join(nodePackage, 'bin', 'node');
-  const { arch } = process;
   return {
-    file: `keyturn-linux-${arch}`,
+    file: `keyturn-linux-${process.arch}`,
     node,
     writer: node,
     natives: {
-      'koffi.node': ownModule(`@koromix/koffi-linux-${arch}/linux_${arch}/koffi.node`),
-      'keytar.node': ownModule('keytar/build/Release/keytar.node'),
+      'koffi.node': ownModule(nativeFiles['koffi.node']),
+      'keytar.node': ownModule(nativeFiles['keytar.node']),
     },
   };
 }

@@ -3,7 +3,7 @@
  *
  * Invariant: a unit that Keyturn did not write is never changed, stopped or removed.
  */
-import { existsSync, lstatSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { KeyturnError, shellWord } from '../base/errors.ts';
 import { homePaths } from '../base/paths.ts';
@@ -39,19 +39,9 @@ export function removeUnits(env: Environment = process.env): string[] {
   return files;
 }
 
-/** Where Keyturn's Debian package lays its units. One of the user's own goes before. */
-export const packagedUnits = '/usr/lib/systemd/user';
-
-/** Whether systemd would read a unit of ours by this name. */
-function isKeyturns(name: UnitName, env: Environment): boolean {
-  const file = unitFile(name, env);
-  const isThere = lstatSync(file, { throwIfNoEntry: false }) !== undefined;
-  return isThere ? isOurs(file) : existsSync(path.join(packagedUnits, name));
-}
-
 /** Throws `conflict` where somebody else wrote the unit. */
 export function refuseForeignUnit(name: UnitName, env: Environment): void {
-  if (isKeyturns(name, env)) return;
+  if (isOurs(unitFile(name, env))) return;
   throw new KeyturnError('conflict', `Keyturn did not write the unit ${name}.`, {
     rule: 'Keyturn stops and removes only the units that it wrote',
     hint: `Whoever wrote it can end it: systemctl --user disable --now ${shellWord(name)}`,
@@ -64,7 +54,7 @@ export function refuseForeignUnit(name: UnitName, env: Environment): void {
  */
 export async function removeService(env: Environment = process.env): Promise<string[]> {
   // systemd refuses to stop a unit that isn't there.
-  const ours = unitNames.filter((name) => isKeyturns(name, env));
+  const ours = unitNames.filter((name) => isOurs(unitFile(name, env)));
   if (ours.length === 0) refuseForeignUnit('keyturn.service', env);
   await systemctl(['disable', '--now', ...ours], env);
   const removed = removeUnits(env);

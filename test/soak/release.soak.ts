@@ -5,7 +5,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { cloned } from '../support/processes/released.ts';
 
-it('a release has the packages, the programs of one file, bills of materials, notes and right checksums', () => {
+it('a release has the package, the programs of one file, bills of materials, notes and right checksums', () => {
   const clone = cloned();
   const { version } = JSON.parse(readFileSync(path.join(clone.folder, 'package.json'), 'utf8')) as {
     version: string;
@@ -14,13 +14,15 @@ it('a release has the packages, the programs of one file, bills of materials, no
   const { code, stderr } = clone.release({ withSetUp: true });
   expect(code, stderr).toBe(0);
   const release = path.join(clone.folder, 'release');
-  const names = readdirSync(release);
+  const names = readdirSync(release, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name);
   for (const wanted of [
     `keyturn-${version}.tgz`,
-    `keyturn_${version}_amd64.deb`,
     'keyturn-linux-x64',
     'keyturn-linux-x64.cdx.json',
     `keyturn-${version}.cdx.json`,
+    'keyturn-token.1',
     'NOTES.md',
     'SHA256SUMS',
   ])

@@ -1,6 +1,5 @@
 /**
- * The units of systemd that run the broker for one user: the text of those that the Debian package installs, and of
- * those that `keyturn service install` writes.
+ * The units of systemd that run the broker for one user: their text.
  *
  * Invariant: systemd reads a path or word of ours as it stands, with no specifier, variable or quote of its own in it.
  */
@@ -10,14 +9,12 @@ export interface Service {
   readonly command: readonly [string, ...string[]];
   /** KEYTURN_HOME, where the home isn't the user's own. */
   readonly home?: string | undefined;
-  /** Values of `Documentation=`. */
-  readonly documentation: string;
 }
 
-export function serviceUnit({ command: [program, ...words], home, documentation }: Service): string {
+export function serviceUnit({ command: [program, ...words], home }: Service): string {
   return `[Unit]
 Description=Keyturn, the token broker of this user
-Documentation=${documentation}
+Documentation=https://keyturn.example/
 
 [Service]
 Type=exec
@@ -50,22 +47,21 @@ WantedBy=default.target
 }
 
 export interface Listening {
-  /** Where programs look for the socket, in systemd's own notation: see `literal`. */
+  /** Where programs look for the socket. */
   readonly path: string;
-  /** The file that shows that the home is a desk's, in the same notation. */
+  /** The file that shows that the home is a desk's. */
   readonly deskFile: string;
-  readonly documentation: string;
 }
 
-export function socketUnit({ path, deskFile, documentation }: Listening): string {
+export function socketUnit({ path, deskFile }: Listening): string {
   return `[Unit]
 Description=Socket of Keyturn, the token broker of this user
-Documentation=${documentation}
+Documentation=https://keyturn.example/
 # The desktop app makes the socket itself, and could not while systemd holds it.
-ConditionPathExists=!${deskFile}
+ConditionPathExists=!${literal(deskFile)}
 
 [Socket]
-ListenStream=${path}
+ListenStream=${literal(path)}
 SocketMode=0600
 DirectoryMode=0700
 
@@ -75,7 +71,7 @@ WantedBy=sockets.target
 }
 
 /** A path without specifiers: `%` begins one (systemd.unit(5)). */
-export const literal = (path: string): string => path.replaceAll('%', '%%');
+const literal = (path: string): string => path.replaceAll('%', '%%');
 
 /** One word as it stands (systemd.syntax(7)). */
 function word(text: string): string {

@@ -1,13 +1,14 @@
 /**
- * The broker as a service: the units that are written, and what is asked of systemd. No systemd runs here: a stand-in
- * for systemctl notes its words, and systemd-analyze, where it is installed, reads the units.
+ * The broker as a service: the units that are written, what is asked of systemd, and the broker under the unit's limits.
+ * No systemd runs here: a stand-in for systemctl notes its words, and systemd-analyze, where it is installed, reads the units.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { serviceUnit } from '../../../src/cli/service/units.ts';
-import { newHome, type TestHome } from '../../support/home.ts';
+import { homeInWorld, newHome, type TestHome } from '../../support/home.ts';
+import { verdictOn } from '../../support/servers/notebook.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 interface Rig {
@@ -37,6 +38,7 @@ function homeWithSystemd(does = 'exit 0'): Rig {
 }
 
 const hasAnalyze = spawnSync('systemd-analyze', ['--version']).status === 0;
+const asUnit = path.join(import.meta.dirname, '..', '..', 'support', 'processes', 'as-unit.py');
 
 describe('keyturn service', () => {
   it('keyturn service writes a unit that runs this program for this home, in place of a broker that runs, and removes it', async () => {
@@ -77,10 +79,7 @@ describe('keyturn service', () => {
     writeFileSync(program, '');
     chmodSync(program, 0o755);
     const unit = path.join(folder, 'kt.service');
-    writeFileSync(
-      unit,
-      serviceUnit({ command: [program, '$HOME', 'daemon'], home: program, documentation: 'man:sh(1)' }),
-    );
+    writeFileSync(unit, serviceUnit({ command: [program, '$HOME', 'daemon'], home: program }));
     const env = { ...process.env, XDG_RUNTIME_DIR: folder };
     // It looks for the program, whose path it has read.
     const { status, stderr } = spawnSync('systemd-analyze', ['--user', 'verify', unit], {
@@ -89,6 +88,21 @@ describe('keyturn service', () => {
     });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(readFileSync(unit, 'utf8')).toContain('100%% $HOME" $$HOME daemon\n');
+  });
+
+  it.runIf(hasAnalyze)('the broker signs in, with the keychain, under all limits of its unit', async () => {
+    const unit = path.join(temporaryFolder(), 'keyturn.service');
+    writeFileSync(unit, serviceUnit({ command: ['keyturn', 'daemon'] }));
+    const limited = `case "$3" in daemon) exec python3 ${asUnit} ${unit} "$@" ;; *) exec "$@" ;; esac`;
+    const launcher = ['sh', '-c', limited, 'sh'];
+    const { home, world, resource } = await homeInWorld({ vault: 'keychain', launcher });
+    const broker = home.start(['daemon']);
+    await broker.says('the broker listens on');
+    expect(readFileSync(`/proc/${broker.pid}/status`, 'utf8')).toMatch(/NoNewPrivs:\t1\n[^]*Seccomp:\t2\n/);
+    await home.ok(['allow', 'cli', resource]);
+    const token = (await home.ok(['token', resource])).trim();
+    expect((await verdictOn(world, token)).status).toBe(200);
+    await home.ok(['daemon', '--stop']);
   });
 
   it('keyturn service leaves a unit alone that somebody else wrote', async () => {
