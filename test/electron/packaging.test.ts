@@ -1,14 +1,17 @@
 /** The packed app: electron-builder itself, over a stub of Electron, and what came out. */
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { broughtCommand } from '../../electron/system/own-command.ts';
+import { forkChild } from '../../src/base/system/child.ts';
 import { installedCommand } from '../../src/setup/own-command.ts';
+import { freePort } from '../support/servers/port.ts';
 import { readTree } from '../support/source/imports.ts';
+import { freshService, removeFreshItems, requireTestKeyring } from '../vault/keychain/keyring.ts';
 
 const run = promisify(execFile);
 const root = path.join(import.meta.dirname, '..', '..');
@@ -43,12 +46,16 @@ const shipped = '11110001';
 /** What the app brings along as its `keyturn`. */
 const command = '#!/bin/sh\necho the command\n';
 
+const noThrow = { throwIfNoEntry: false } as const;
+
 /** Milliseconds: electron-builder asks npm for the tree of packages, and reads each of them. */
 const packing = 300_000;
 
 let folder: string;
 let packed: string;
 let files: string[];
+/** The archive's files, outside the clone: none of its packages can answer for one that is missing here. */
+let extracted: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'kt-packed-'));
@@ -63,7 +70,10 @@ beforeAll(async () => {
   const env = { ...process.env, KEYTURN_EXECUTABLES: path.relative(root, folder) };
   await run(process.execPath, [builder, '--linux', '--dir', ...choice], { cwd: root, env });
   packed = path.join(folder, 'out', 'linux-unpacked');
-  files = asar().listPackage(path.join(packed, 'resources', 'app.asar'), { isPack: false });
+  const archive = path.join(packed, 'resources', 'app.asar');
+  files = asar().listPackage(archive, { isPack: false });
+  extracted = path.join(folder, 'extracted');
+  asar().extractAll(archive, extracted);
 }, packing);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -71,12 +81,24 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 interface Asar {
   listPackage(archive: string, options: { isPack: boolean }): string[];
   extractFile(archive: string, file: string): Buffer;
+  extractAll(archive: string, folder: string): void;
 }
 
 /** What electron-builder packs with; it isn't a dependency of ours. */
 function asar(): Asar {
   const builder = createRequire(path.join(root, 'node_modules', 'app-builder-lib', 'package.json'));
   return builder('@electron/asar') as Asar;
+}
+
+/** Of a worker that is started for it and ends after it. */
+async function firstAnswer(file: string, request: object): Promise<unknown> {
+  const child = forkChild(file);
+  const answer = new Promise((resolve, reject) => {
+    child.onMessage(resolve);
+    child.onExit(() => reject(new Error(`${file} ended without an answer`)));
+  });
+  child.post(request);
+  return answer.finally(() => child.kill());
 }
 
 describe('the packed app', () => {
@@ -87,8 +109,6 @@ describe('the packed app', () => {
     expect(own.filter((file) => !wanted.test(file))).toEqual([]);
     expect(own).toContain('/dist/app/electron/main.js');
     expect(own).toContain('/dist/app/electron/preload.cjs');
-    expect(own).toContain('/dist/app/src/vault/keychain/keychain-worker.js');
-    expect(own).toContain('/dist/app/src/proxy/proxy-worker.js');
     expect(files.filter((file) => /\.(map|tsx?|mts|cts|md|cc|cpp|h|gyp|o)$/.test(file))).toEqual([]);
     expect(
       files.filter((file) => /\/(tests?|__tests__|examples?|docs?|coverage|\.github)\//.test(file)),
@@ -111,27 +131,69 @@ describe('the packed app', () => {
         ),
     );
     expect(Object.keys(devDependencies).filter((name) => names.has(name))).toEqual([]);
-    const wanted = [
-      'conf',
-      'electron-store',
-      'ipaddr.js',
-      'keytar',
-      'koffi',
-      'openid-client',
-      'undici',
-      'zod',
-    ];
-    expect(wanted.filter((name) => !names.has(name))).toEqual([]);
-    const built = readTree(path.join(root, 'dist', 'app'), ['.js']);
-    const imported = new Set(
-      [...built.values()].flatMap(({ imports }) => imports.map(({ target }) => target)),
+  });
+
+  it('loads: each of its modules in plain Node, and each package that they name', async () => {
+    const modules = readTree(path.join(extracted, 'dist', 'app'), ['.js']);
+    const targets = [...modules.values()].flatMap(({ imports }) => imports.map(({ target }) => target));
+    const packages = new Set(
+      targets.filter((target) => /^[a-z@][^:]*$/.test(target) && !modules.has(target)),
     );
-    const missing = [...imported].filter(
-      (name) => /^[a-z@]/.test(name) && !name.includes(':') && !name.endsWith('.js'),
+    packages.delete('electron');
+    expect(packages).toContain('koffi');
+    const program = path.join(extracted, 'load-packed.mjs');
+    cpSync(path.join(root, 'test', 'support', 'electron', 'load-packed.mjs'), program);
+    // Main's own import starts the app, as far as to the wait until Electron is ready.
+    const env = { PATH: process.env['PATH'] ?? '', HOME: folder, KEYTURN_HOME: path.join(folder, 'home') };
+    const { stdout } = await run(process.execPath, [program, ...packages], { cwd: folder, env });
+    expect(Number(stdout)).toBeGreaterThan(modules.size);
+  });
+
+  it('lacks no file that another one of its packages’ names, loaded at the start or late', () => {
+    const named = /(?:\bfrom|\bimport\(?|\brequire\()\s*['"](\.[^'"]+)['"]/g;
+    const forms = ['', '.js', '.cjs', '.mjs', '.json', '.node', '/index.js'];
+    const inArchive = new Set(files);
+    const isFile = (file: string): boolean => statSync(file, noThrow)?.isFile() ?? false;
+    const scripts = files.filter(
+      (file) => /^\/node_modules\/.*\.[cm]?js$/.test(file) && isFile(path.join(extracted, file)),
     );
-    expect(missing.filter((name) => name !== 'electron' && !names.has(name.split('/', 1)[0] ?? ''))).toEqual(
-      [],
+    const missing = scripts.flatMap((file) =>
+      [...readFileSync(path.join(extracted, file), 'utf8').matchAll(named)]
+        .map(([, target = '']) => forms.map((form) => path.join(path.dirname(file), target) + form))
+        .filter((places) => !places.some((place) => inArchive.has(place)))
+        .filter((places) => places.some((place) => isFile(path.join(root, place))))
+        .map(([place]) => `${file} names ${place}`),
     );
+    expect(scripts.length).toBeGreaterThan(500);
+    expect(missing).toEqual([]);
+  });
+
+  it('has each file that it starts as a process, and nothing starts another', () => {
+    const sources = [...readTree(path.join(root, 'src')), ...readTree(path.join(root, 'electron'))];
+    const started = sources.flatMap(([, { text }]) =>
+      [...text.matchAll(/fileBeside\(import\.meta\.url, '([^']+)'\)/g)].map(([, name]) => name),
+    );
+    expect(new Set(started)).toEqual(new Set(['keychain-worker', 'proxy-worker']));
+    for (const name of started) expect(files.filter((file) => file.endsWith(`/${name}.js`))).toHaveLength(1);
+    const forking = sources.filter(
+      ([, { identifiers }]) => identifiers.has('Worker') || identifiers.has('fork'),
+    );
+    expect(forking.map(([file]) => file)).toEqual(['base/system/child.ts', 'system/children.ts']);
+  });
+
+  it('keeps a secret by its keychain worker, and listens by its proxy worker', async () => {
+    requireTestKeyring();
+    const item = { service: freshService(), account: 'item' };
+    onTestFinished(removeFreshItems);
+    const keychain = path.join(extracted, 'dist/app/src/vault/keychain/keychain-worker.js');
+    const set = await firstAnswer(keychain, { id: 1, op: 'set', value: 'a secret', ...item });
+    expect(set).toEqual({ id: 1, ok: true, value: null });
+    const got = await firstAnswer(keychain, { id: 2, op: 'get', ...item });
+    expect(got).toEqual({ id: 2, ok: true, value: 'a secret' });
+    const entry = { id: 'notes', port: await freePort(), path: 'x'.repeat(16) };
+    const proxy = path.join(extracted, 'dist/app/src/proxy/proxy-worker.js');
+    const served = await firstAnswer(proxy, { op: 'serve', entries: [entry] });
+    expect(served).toEqual({ op: 'state', entry: 'notes', state: 'open' });
   });
 
   it('has its native parts outside the archive', async () => {
