@@ -219,9 +219,6 @@ function commandWords(question: Question): string {
     case 'settings':
       return commands.settings({ setting: quotedName(setting?.name ?? '') });
     case 'backup':
-    case 'export':
-    case 'import':
-    case 'takeBack':
       return commands[command];
     case 'resume':
       return commands.resume;

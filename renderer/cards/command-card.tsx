@@ -101,7 +101,6 @@ function Change({ question }: { readonly question: Question }) {
         </Fact>
       )}
       <NewSetting question={question} />
-      <Moving question={question} />
     </Facts>
   );
 }
@@ -219,32 +218,6 @@ function DeniedScopes({ scope }: Pick<Question, 'scope'>) {
     <Fact name={strings.servers.scopes}>
       <Scopes names={scopeNames(scope)} />
     </Fact>
-  );
-}
-
-/** The sign-ins that would move, and the settings that would be set with them. */
-function Moving({ question: { signIns, settings = [] } }: { readonly question: Question }) {
-  if (signIns === undefined) return null;
-  return (
-    <>
-      <Fact name={words.signIn}>
-        {signIns.length === 0 && words.noSignIn}
-        <ul>
-          {signIns.map(({ resource, issuer, account }) => (
-            <li key={`${resource} ${issuer} ${account}`}>
-              <Address url={resource} /> <UntrustedText text={account} />
-              <br />
-              {strings.card.issuer}: <Address url={issuer} />
-            </li>
-          ))}
-        </ul>
-      </Fact>
-      {settings.map((setting) => (
-        <Fact key={setting.name} name={words.setting}>
-          <UntrustedText text={`${setting.name}: ${String(setting.value)}`} />
-        </Fact>
-      ))}
-    </>
   );
 }
 

@@ -28,7 +28,6 @@ const grantStates: Readonly<Record<string, readonly [Tone, IconName] | undefined
   refreshing: ['good', 'refresh'],
   expired: ['warn', 'clock'],
   loginRequired: ['warn', 'user'],
-  moved: ['calm', 'server'],
   revoked: ['calm', 'ended'],
 };
 

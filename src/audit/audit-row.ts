@@ -18,8 +18,6 @@ export interface AuditRow {
     | 'pair'
     | 'client'
     | 'revoke'
-    /** A grant was exported to another machine, taken back, or imported. */
-    | 'move'
     /** The index of grants said something else than the vault. */
     | 'index'
     | 'registration'

@@ -49,7 +49,6 @@ export const reasons = {
   consent_pending: { code: -32011, exit: exitCodes.interactionNeeded },
   login_required: { code: -32012, exit: exitCodes.interactionNeeded },
   login_pending: { code: -32013, exit: exitCodes.interactionNeeded },
-  moved: { code: -32015, exit: exitCodes.interactionNeeded },
   account_required: { code: -32017, exit: exitCodes.interactionNeeded },
   interrupted: { code: -32014, exit: exitCodes.interrupted },
 

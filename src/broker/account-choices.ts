@@ -141,7 +141,6 @@ export class AccountChoices {
       : access;
     const parts = { there: grants.forEndpoint(endpoint), comparison };
     const choice = chooseGrant(parts, asked, this.#consent.current.all(access));
-    if (choice.kind === 'moved') throw refusals.movedAway(endpoint, choice.grant);
     if (choice.kind !== 'use') throw this.#namesOther(pending, project);
     return choice.grant;
   }

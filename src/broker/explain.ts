@@ -78,11 +78,6 @@ function sentences(parts: BrokerParts, grant: Grant): Sentences {
         : (forbidden(parts, grant) ?? lost(parts, grant) ?? active(parts, grant));
     case 'loginRequired':
       return { now: `It needs a new sign-in: ${state.why}.`, next: `Sign in with: ${login}` };
-    case 'moved':
-      return {
-        now: `You exported it on ${moment(state.movedAt)} to use it on another machine. It is not refreshed here.`,
-        next: `If no other machine imported it: keyturn export --cancel. To sign in here as well: ${login}`,
-      };
     case 'revoked':
       return { now: `You ended it. ${receipts[state.receipt]}`, next: `To start it again: ${login}` };
   }
@@ -99,7 +94,6 @@ const receipts: Readonly<Record<Extract<GrantState, { kind: 'revoked' }>['receip
   notOffered:
     'The issuer offers no revocation. Keyturn has forgotten its tokens, but its refresh token may stay valid at the issuer: to end it, remove Keyturn’s access in your account there.',
   pending: 'The issuer could not be reached yet; Keyturn tries again by itself.',
-  moved: 'Its tokens were moved to another machine before, so the issuer was not asked to revoke them.',
   abandoned:
     'The issuer could not be reached, and Keyturn has stopped trying. Its refresh token may stay valid at the issuer: to end it, remove Keyturn’s access in your account there.',
 };

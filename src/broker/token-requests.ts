@@ -223,8 +223,6 @@ export class TokenRequests {
         return startAgainAfter(
           this.#consent.requirePermission({ ...access, grantId: choice.grant.id }, deadline),
         );
-      case 'moved':
-        throw refusals.movedAway(endpoint, choice.grant);
       case 'lost':
         return startAgainAfter(refresher.readOrRefuse(choice.grant.id));
       case 'unknownAccount':
@@ -237,7 +235,6 @@ export class TokenRequests {
   #serve(permitted: PermittedRequest, grant: Grant): Soon<Token | undefined> {
     const { pending, access, permission } = permitted;
     const { refresher } = this.#parts;
-    if (grant.state.kind === 'moved') throw refusals.movedAway(pending.endpoint, grant);
     if (grant.state.kind !== 'active') return startAgainAfter(this.#signIns.signIn(permitted, grant));
     refuseByPolicy(this.#parts, grant);
     if (!refresher.secrets.comparison.isVouched(grant.id))

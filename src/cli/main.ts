@@ -21,8 +21,6 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   list: () => import('./commands/list.ts'),
   explain: () => import('./commands/explain.ts'),
   revoke: () => import('./commands/revoke.ts'),
-  export: () => import('./commands/export.ts'),
-  import: () => import('./commands/import.ts'),
   allow: () => import('./commands/allow.ts'),
   deny: () => import('./commands/deny.ts'),
   end: () => import('./commands/end.ts'),

@@ -110,7 +110,6 @@ export function approvalsOf(
     proxies,
     forwards,
     processes,
-    settings: opened.book,
     checkSetting: (name, value) => checkSetting(change, name, value),
   });
   return { approve: (caller, method, params) => approvals.require(caller, method, params) };

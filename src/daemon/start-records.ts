@@ -37,7 +37,7 @@ async function loadRecords(records: Records, log: WriteLog): Promise<void> {
 async function forgetMemoryVault(parts: BrokerParts): Promise<void> {
   const { grants } = parts;
   const why = 'the memory vault forgot its tokens when the broker stopped';
-  const holding = grants.all().filter(({ state }: Grant) => ['active', 'moved'].includes(state.kind));
+  const holding = grants.all().filter(({ state }: Grant) => state.kind === 'active');
   for (const grant of holding) {
     await grants.change(grant, {
       state: { kind: 'loginRequired', why, cause: 'vaultForgot' },

@@ -16,7 +16,6 @@ import { KeyturnError } from '../../src/base/errors.ts';
 import { PairingQueue } from '../../src/ipc/server/pairing.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import type { Caller } from '../../src/ipc/server/server.ts';
-import { defaultSettings } from '../../src/daemon/settings/settings.ts';
 import type { BentAuthorizationServer } from '../support/bent/authorization-server.ts';
 import { type Rig, refusal, turnOfEvents } from '../broker/rig.ts';
 import { ground } from '../rules/ground.ts';
@@ -163,7 +162,6 @@ function command({ broker }: Rig): Promise<unknown> {
     // Who asks is told by the socket, and there is none here.
     processes: { of: () => ({ run: 'r', look: () => facts }) } as unknown as ClientProcesses,
     checkSetting: () => ({ name: 'logLevel', value: 'debug' }),
-    settings: { current: defaultSettings, check: () => ({ name: 'logLevel', value: 'debug' }) },
   });
   return approvals.require({ signal: never } as Caller, 'settings.set', { name: 'logLevel', value: 'debug' });
 }

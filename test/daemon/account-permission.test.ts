@@ -4,7 +4,6 @@ import { MemoryAuthority } from '../../src/store/authority.ts';
 import { Proxies } from '../../src/broker/records/proxy.ts';
 import { Approvals } from '../../src/daemon/methods/approvals.ts';
 import type { ClientProcesses } from '../../src/daemon/clients/client-processes.ts';
-import { defaultSettings } from '../../src/daemon/settings/settings.ts';
 import { brokerRig, refusal } from '../broker/rig.ts';
 import { asOwner } from '../rules/wire.ts';
 
@@ -46,7 +45,6 @@ async function ground() {
     // Who asks is told by the socket, and there is none here.
     processes: { of: () => ({ run: 'r', look }) } as unknown as ClientProcesses,
     checkSetting: () => ({ name: 'logLevel', value: 'debug' }),
-    settings: { current: defaultSettings, check: () => ({ name: 'logLevel', value: 'debug' }) },
   });
   const approve: Approvals['require'] = (...request) => approvals.require(...request);
   const standing = () => parts.permissions.of(clientId, clock.wall());

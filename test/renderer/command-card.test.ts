@@ -54,12 +54,7 @@ describe('the card of a command', () => {
   };
   const common = { id: 'q1', kind: 'command' as const, asker, createdAt: exampleNow, state: 'open' };
 
-  const imported = {
-    signIns: [{ resource: 'https://notes.example/mcp', issuer: 'https://login.example', account: 'work' }],
-    settings: [{ name: 'defaultLease', value: 'hour' }],
-  };
   const reached: { readonly resources: string[] } = { resources: ['https://notes.example/mcp'] };
-  const nothingMoved: Pick<typeof imported, 'signIns'> = { signIns: [] };
   const changes = [
     [
       { command: 'allow', client: 'editor', resource: 'https://notes.example/mcp', scope: 'notes:read' },
@@ -162,20 +157,6 @@ describe('the card of a command', () => {
     [{ command: 'settings', setting: { name: 'browser' } }, ['not set: the default applies again']],
     [{ command: 'unlock' }, ['Let a command unlock the vault']],
     [{ command: 'passphrase' }, ['Let a command change the passphrase']],
-    [
-      { command: 'import', ...imported },
-      [
-        'Let a command import sign-ins',
-        'https://notes.example/mcp',
-        'work',
-        'https://login.example',
-        'defaultLease: hour',
-      ],
-    ],
-    [
-      { command: 'export', ...nothingMoved },
-      ['Let a command move your sign-ins to another computer', 'None'],
-    ],
     [
       {
         command: 'forward',

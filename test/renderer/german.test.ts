@@ -192,9 +192,10 @@ describe('the windows in German', () => {
         german.servers.causes[cause] ?? '',
       ]),
       [{ state: 'loginRequired', why: brokersWords, cause: 'newer' }, german.servers.causeUnknown],
-      ...(['confirmed', 'pending', 'notOffered', 'moved', 'abandoned'] as const).map(
-        (receipt): [object, string] => [{ state: 'revoked', receipt }, german.receipts[receipt] ?? ''],
-      ),
+      ...(['confirmed', 'pending', 'notOffered', 'abandoned'] as const).map((receipt): [object, string] => [
+        { state: 'revoked', receipt },
+        german.receipts[receipt] ?? '',
+      ]),
       ...Object.entries(german.servers.troubles).map(([reason, text = '']): [object, string] => [
         { trouble: { reason, since: exampleNow, nextTryAt: exampleNow } },
         text,

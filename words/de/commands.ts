@@ -18,9 +18,6 @@ export const commands: Translation<typeof english> = {
       unlock: 'Darf ein Befehl den Tresor entsperren?',
       passphrase: 'Darf ein Befehl die Passphrase ändern?',
       backup: 'Darf ein Befehl eine Sicherung öffnen?',
-      export: 'Darf ein Befehl Ihre Anmeldungen auf einen anderen Computer übertragen?',
-      import: 'Darf ein Befehl Anmeldungen importieren?',
-      takeBack: 'Darf ein Befehl exportierte Anmeldungen zurückholen?',
       resume: 'Darf ein Befehl allen Zugriff fortsetzen?',
       other: 'Darf ein Befehl das tun?',
     },
@@ -42,12 +39,6 @@ export const commands: Translation<typeof english> = {
       passphrase: 'Der Tresor ließe sich nur noch mit einer anderen Passphrase öffnen.',
       backup:
         'Der Befehl könnte die Konfiguration Ihrer Apps lesen, wie sie war, bevor Keyturn sie geändert hat, mit den Geheimnissen darin.',
-      export:
-        'Wer die Datei und ihre Passphrase hat, könnte diese Anmeldungen benutzen. Auf diesem Computer gäbe es dafür keine Token mehr.',
-      import:
-        'Keyturn würde diese Anmeldungen hier benutzen. Sie gehören der Person, die sie exportiert hat: Fahren Sie nur fort, wenn Sie das waren.',
-      takeBack:
-        'Keyturn würde diese Anmeldungen hier wieder benutzen. Hat ein anderer Computer sie importiert, verlieren sie vielleicht beide.',
       resume:
         'Die Pause würde enden. Apps, denen Sie es erlaubt haben, bekämen wieder Token und API-Schlüssel.',
       other: 'Dieses Fenster kennt diese Anfrage nicht. Bitte ablehnen, wenn Sie sie nicht erwartet haben.',
@@ -59,7 +50,6 @@ export const commands: Translation<typeof english> = {
     whoWhat: 'Von Ihnen in einem Terminal gestartet oder von einem Ihrer Programme.',
     client: 'App',
     signIn: 'Anmeldung',
-    noSignIn: 'Keine',
     registration: 'Client-ID',
     newClient: 'Registrierung',
     registersAnew: 'Keyturn würde sich bei diesem Server neu registrieren.',

@@ -35,7 +35,6 @@ export const common: Translation<typeof english> = {
     refreshing: 'Wird erneuert',
     expired: 'Abgelaufen',
     loginRequired: 'Anmeldung nötig',
-    moved: 'Auf anderem Computer',
     revoked: 'Zugriff ist widerrufen',
   },
 

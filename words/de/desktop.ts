@@ -19,7 +19,6 @@ export const desktop: Translation<typeof english> = {
     refreshing: 'angemeldet',
     expired: 'abgelaufen',
     loginRequired: 'abgemeldet',
-    moved: 'auf einen anderen Computer umgezogen',
   },
 
   questions: {
@@ -54,9 +53,6 @@ export const desktop: Translation<typeof english> = {
     override: 'Ein Befehl möchte eine Sicherheitsausnahme für {server} hinzufügen',
     settings: 'Ein Befehl möchte die Einstellung {setting} ändern',
     backup: 'Ein Befehl möchte die Sicherung einer Konfiguration öffnen',
-    export: 'Ein Befehl möchte Ihre Anmeldungen auf einen anderen Computer übertragen',
-    import: 'Ein Befehl möchte Anmeldungen importieren',
-    takeBack: 'Ein Befehl möchte exportierte Anmeldungen zurückholen',
     resume: 'Ein Befehl möchte allen Zugriff fortsetzen',
     passphrase: 'Ein Befehl möchte die Passphrase des Tresors ändern',
     unlock: 'Ein Befehl möchte den Tresor entsperren',

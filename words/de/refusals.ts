@@ -19,8 +19,6 @@ export const refusals: Translation<typeof english> = {
     login_required: 'Sie müssen sich neu anmelden.',
     login_pending:
       'Eine Anmeldung ist noch nicht abgeschlossen. Bitte schließen Sie sie ab und versuchen Sie es dann erneut.',
-    moved:
-      'Die Anmeldung ist auf einen anderen Computer umgezogen. Verwenden Sie sie dort, oder melden Sie sich hier neu an.',
     interrupted: 'Der Vorgang wurde unterbrochen. Bitte versuchen Sie es erneut.',
     consent_denied:
       'Das haben Sie früher abgelehnt. Unter „Verbundene Apps“ lässt sich die Ablehnung aufheben.',

@@ -43,7 +43,6 @@ export const servers: Translation<typeof english> = {
       'Von Ihrer Verwaltung abgeschaltet: Keyturn behält die Anmeldung, erneuert sie aber nicht, und Apps bekommen keine Token.',
     causes: {
       signInUnfinished: 'Die letzte Anmeldung wurde nicht abgeschlossen.',
-      importUnfinished: 'Der Import wurde nicht abgeschlossen.',
       vaultForgot: 'Die Token waren nur im Arbeitsspeicher und sind weg.',
       secretGone: 'Die Token sind nicht mehr im Tresor.',
       noRefreshToken: 'Das Token ist abgelaufen, und der Anmeldedienst hat keines zum Erneuern ausgegeben.',
@@ -128,8 +127,6 @@ export const servers: Translation<typeof english> = {
       'Ausstehend: Der Anmeldedienst war noch nicht erreichbar. Keyturn versucht es automatisch weiter.',
     notOffered:
       'Der Anmeldedienst bietet keinen Widerruf an. Keyturn hat die Token gelöscht, aber sie gelten dort vielleicht weiter: Um sie zu widerrufen, entfernen Sie den Zugriff von Keyturn in Ihrem Konto beim Anmeldedienst.',
-    moved:
-      'Ein anderer Computer hat die Token. Der Anmeldedienst wurde nicht gebeten, sie zu widerrufen: Tun Sie das dort.',
     abandoned: 'Der Anmeldedienst war nicht erreichbar, und Keyturn versucht es nicht weiter.',
     nextTry: 'Nächster Versuch:',
     triedUntil: 'Versucht bis:',

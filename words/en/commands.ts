@@ -16,9 +16,6 @@ export const commands = {
       unlock: 'Let a command unlock the vault?',
       passphrase: 'Let a command change the passphrase?',
       backup: 'Let a command open a backup?',
-      export: 'Let a command move your sign-ins to another computer?',
-      import: 'Let a command import sign-ins?',
-      takeBack: 'Let a command take exported sign-ins back?',
       resume: 'Let a command resume all access?',
       other: 'Let a command do this?',
     },
@@ -39,12 +36,6 @@ export const commands = {
       passphrase: 'The vault would open with another passphrase only.',
       backup:
         'The command could read the configuration of your apps as it was before Keyturn changed it, with the secrets in it.',
-      export:
-        'Anyone with the file and its passphrase could use these sign-ins. On this computer they would give no more tokens.',
-      import:
-        'Keyturn would use these sign-ins here. They belong to the person who exported them: go on only if you did.',
-      takeBack:
-        'Keyturn would use these sign-ins here again. If another computer has imported them, both may lose them.',
       resume: 'The pause would end. Apps that you allowed would get tokens and API keys again.',
       other: 'This window doesn’t know this request. Deny it unless you expected it.',
     },
@@ -55,7 +46,6 @@ export const commands = {
     whoWhat: 'Started by you in a terminal, or by any program of yours.',
     client: 'App',
     signIn: 'Sign-in',
-    noSignIn: 'None',
     registration: 'Client ID',
     newClient: 'Registration',
     registersAnew: 'Keyturn would register again at this server.',

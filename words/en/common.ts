@@ -33,7 +33,6 @@ export const common = {
     refreshing: 'Refreshing',
     expired: 'Expired',
     loginRequired: 'Sign-in needed',
-    moved: 'Moved to another computer',
     revoked: 'Access revoked',
   } as Readonly<Record<string, string | undefined>>,
 

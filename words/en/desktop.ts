@@ -17,7 +17,6 @@ export const desktop = {
     refreshing: 'signed in',
     expired: 'expired',
     loginRequired: 'signed out',
-    moved: 'moved to another computer',
   } as Readonly<Record<string, string | undefined>>,
 
   questions: {
@@ -53,9 +52,6 @@ export const desktop = {
     override: 'A command wants to add a security exception for {server}',
     settings: 'A command wants to change the setting {setting}',
     backup: 'A command wants to open the backup of a configuration',
-    export: 'A command wants to move your sign-ins to another computer',
-    import: 'A command wants to import sign-ins',
-    takeBack: 'A command wants to take exported sign-ins back',
     resume: 'A command wants to resume all access',
     passphrase: 'A command wants to change the vault’s passphrase',
     unlock: 'A command wants to unlock the vault',

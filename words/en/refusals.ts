@@ -17,7 +17,6 @@ export const refusals = {
     consent_pending: 'A request is still open. Answer it first.',
     login_required: 'You need to sign in again.',
     login_pending: 'A sign-in is not finished yet. Finish it, then try again.',
-    moved: 'The sign-in was moved to another computer. Use it there, or sign in again here.',
     interrupted: 'It was interrupted. Try again.',
     consent_denied: 'You denied this before. You can undo the denial under Connected apps.',
     not_permitted: 'This is not allowed here.',

@@ -41,7 +41,6 @@ export const servers = {
     /** After `why`. */
     causes: {
       signInUnfinished: 'the last sign-in was not finished.',
-      importUnfinished: 'the import was not finished.',
       vaultForgot: 'the tokens were only in memory and are gone.',
       secretGone: 'its tokens are no longer in the vault.',
       noRefreshToken: 'the token has expired, and the sign-in provider gave none to refresh it with.',
@@ -121,8 +120,6 @@ export const servers = {
     pending: 'Pending: the sign-in provider could not be reached yet. Keyturn tries again automatically.',
     notOffered:
       'The sign-in provider offers no revocation. Keyturn has deleted the tokens, but they may stay valid there: to revoke them, remove Keyturn’s access in your account at the provider.',
-    moved:
-      'Another computer has the tokens. The sign-in provider was not asked to revoke them: do that there.',
     abandoned: 'The sign-in provider could not be reached, and Keyturn has stopped trying.',
     nextTry: 'Next try:',
     triedUntil: 'Tried until:',

@@ -42,8 +42,6 @@ export type GrantChoice =
   | { readonly kind: 'choose'; readonly permission: Permission; readonly accounts: readonly string[] }
   /** It could be used, but no permission names it. */
   | { readonly kind: 'ask'; readonly grant: Grant }
-  /** Another machine has its tokens. */
-  | { readonly kind: 'moved'; readonly grant: Grant }
   /** The index lists it, but the vault has no tokens of it. */
   | { readonly kind: 'lost'; readonly grant: Grant }
   /** Other accounts are signed in there, but not the one that the program names. */
@@ -78,7 +76,6 @@ export function chooseGrant(
   }
   if (signedOut) return signedOut;
   const grant = likeliest(vouchedOf(comparison, living), permissions);
-  if (grant?.state.kind === 'moved') return { kind: 'moved', grant };
   if (grant && comparison.isVouched(grant.id)) return { kind: 'ask', grant };
   if (grant?.state.kind === 'active') return { kind: 'lost', grant };
   const others = kept();
@@ -117,10 +114,7 @@ function signedInFor(permission: Permission, kept: readonly Grant[]): string[] {
 /** `kept`: living grants that the vault vouches for. */
 const choosable = (permission: Permission, kept: readonly Grant[]): readonly Grant[] =>
   kept.filter(
-    ({ id, state, resource }) =>
-      state.kind !== 'moved' &&
-      !refusesGrant(permission, id) &&
-      resource === (permission.resource ?? resource),
+    ({ id, resource }) => !refusesGrant(permission, id) && resource === (permission.resource ?? resource),
   );
 
 /** The grants of this account that a choice of the person gives a permission which names none yet. */

@@ -4,7 +4,7 @@
  *
  * Invariants: a binding is in the vault beside the tokens, and is written before the index. The index of grants is for
  * look-up and display: if the two differ, the binding counts. A revocation counts if either of them has it; only a
- * later sign-in undoes it. Only the vault says whether a grant was moved to another machine.
+ * later sign-in undoes it.
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -22,7 +22,6 @@ const boundFields = {
   subject: true,
   purpose: true,
   registrationId: true,
-  origin: true,
   server: true,
   scope: true,
   lostScope: true,
@@ -39,8 +38,6 @@ export const bindingSchema = boundSchema.extend({
   signedInAt: z.number().optional(),
   /** When the user ended it. */
   revokedAt: z.number().optional(),
-  /** When it was exported; absent once it was taken back, or somebody signed in again. */
-  movedAt: z.number().optional(),
   /** The address or user name of the person at the issuer. It is sent to that issuer only. */
   loginHint: z.string().optional(),
 });
@@ -50,15 +47,14 @@ export type Binding = Readonly<z.infer<typeof bindingSchema>>;
 type Bound = z.infer<typeof boundSchema>;
 
 function boundOf(of: Bound): Bound {
-  const { endpoints, resource, issuer, account, subject, registrationId, server, purpose, origin } = of;
+  const { endpoints, resource, issuer, account, subject, registrationId, server, purpose } = of;
   const { scope, lostScope, requestedScope, createdAt } = of;
   const source = server === undefined ? {} : { server };
   const whose = purpose === undefined ? {} : { purpose };
   const who = subject === undefined ? {} : { subject };
   const identity = { endpoints, resource, issuer, account, ...who, ...whose };
   const lost = lostScope === undefined ? {} : { lostScope };
-  const from = origin === undefined ? {} : { origin };
-  return { ...identity, registrationId, ...from, ...source, scope, ...lost, requestedScope, createdAt };
+  return { ...identity, registrationId, ...source, scope, ...lost, requestedScope, createdAt };
 }
 
 /** A binding made from a record of the index, for an item that has none yet. */
@@ -117,7 +113,6 @@ export function compared(id: string, record: Grant | undefined, facts: VaultFact
     // A record of an older version has no `server`: then the binding has none either.
     server: binding.server,
     purpose: binding.purpose,
-    origin: binding.origin,
     subject: binding.subject,
     lostScope: binding.lostScope,
     isKeyBound: proofKey ? true : undefined,
@@ -152,15 +147,13 @@ function differing(record: Grant, vouched: Grant): string[] {
 
 /** The state that the vault's binding gives the record. */
 function stateBy(binding: Binding, record: Grant | undefined): GrantState {
-  const { revokedAt, movedAt } = binding;
+  const { revokedAt } = binding;
   if (revokedAt !== undefined) return revoked(record, revokedAt);
   if (record?.state.kind === 'revoked' && !isOlder(record, record.state.endedAt, binding)) {
     return revoked(record, record.state.endedAt ?? 0);
   }
-  if (movedAt !== undefined) return { kind: 'moved', movedAt };
-  // After a crash, or with an older file, the index may lack a sign-in that the vault has, or the end of a move.
-  const isNewest = record && record.generation >= binding.generation && record.state.kind !== 'moved';
-  return isNewest ? record.state : { kind: 'active' };
+  // After a crash, or with an older file, the index may lack a sign-in that the vault has.
+  return record && record.generation >= binding.generation ? record.state : { kind: 'active' };
 }
 
 /** The vault still has its tokens, so some are not revoked, even if the index shows another receipt. */

@@ -88,22 +88,7 @@ export type ApprovalRequest =
       /** The value as it may be shown; absent: the setting is unset. */
       readonly value?: string | number | boolean;
     }
-  | { readonly command: 'export' | 'takeBack'; readonly signIns: readonly MovedSignIn[] }
-  | {
-      readonly command: 'import';
-      readonly signIns: readonly MovedSignIn[];
-      /** What would be set. */
-      readonly settings: readonly WrittenSetting[];
-    }
   | { readonly command: 'unlock' | 'passphrase' | 'backup' | 'resume' };
-
-/** A sign-in that would move to another machine, or come from one. */
-export interface MovedSignIn {
-  readonly endpoint: string;
-  /** Its tokens are its own: nobody compares it with the one that the server names. */
-  readonly issuer: string;
-  readonly account: string;
-}
 
 /** The grant whose tokens a yes would give the program. */
 export interface OfferedGrant {

@@ -15,11 +15,8 @@ import type { RecordLog } from '../../store/record-log.ts';
 
 const revokedSchema = z.object({
   kind: z.literal('revoked'),
-  /**
-   * `abandoned`: the server could not be told in time, and the tokens were forgotten here. `moved`: another machine
-   * has the tokens, so the server was not told.
-   */
-  receipt: z.enum(['confirmed', 'pending', 'notOffered', 'abandoned', 'moved']),
+  /** `abandoned`: the server could not be told in time, and the tokens were forgotten here. */
+  receipt: z.enum(['confirmed', 'pending', 'notOffered', 'abandoned']),
   /** Milliseconds, as all times here. Absent in records of older versions. */
   endedAt: z.number().optional(),
   /** While pending: the server's answer about the refresh token, if only other tokens still have to be revoked. */
@@ -36,7 +33,6 @@ export type Revoked = z.infer<typeof revokedSchema>;
 /** Why a sign-in is needed, for whoever says it in another language than `why`. */
 export const signInCauses = [
   'signInUnfinished',
-  'importUnfinished',
   'vaultForgot',
   'secretGone',
   'noRefreshToken',
@@ -61,8 +57,6 @@ const stateSchema = z.discriminatedUnion('kind', [
     /** The server refused to refresh it, and said nothing against its refresh token. */
     isRefused: z.boolean().optional(),
   }),
-  /** It was exported: another machine refreshes it (milliseconds). */
-  z.object({ kind: z.literal('moved'), movedAt: z.number() }),
   revokedSchema,
 ]);
 
@@ -116,8 +110,6 @@ export const grantSchema = z.object({
   /** Absent: shared. */
   purpose: purposeSchema.optional(),
   registrationId: z.string(),
-  /** Of an imported grant: the export and the grant that it came from. */
-  origin: z.string().optional(),
   /** Absent in records of older versions: the issuer itself. */
   server: serverPlaceSchema.optional(),
   /** Scopes as the server granted them. */

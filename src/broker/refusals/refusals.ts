@@ -236,18 +236,6 @@ export function noSignIn(endpoint: string, why: string): KeyturnError {
   });
 }
 
-/** The grant was exported: another machine refreshes it. */
-export function movedAway(endpoint: string, { account }: Grant): KeyturnError {
-  return new KeyturnError(
-    'moved',
-    `The sign-in at ${endpoint} as ${quoted(account)} was exported, to be used on another machine.`,
-    {
-      rule: 'Only one machine refreshes a grant: a server ends all its tokens when two do',
-      hint: `Use it there. If no machine imported it: keyturn export --cancel. To sign in here as well: keyturn login ${shellWord(endpoint)}`,
-    },
-  );
-}
-
 /** Why an existing grant needs a person, for `noSignIn`. */
 export function whyAgain({ state }: Grant): string {
   const why = state.kind === 'loginRequired' ? `: ${state.why}` : '';

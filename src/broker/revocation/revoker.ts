@@ -5,8 +5,7 @@
  * ends in memory and in the index at once, and is marked in the vault before the answer, so that an older line of the
  * index can't revive it. If the vault doesn't answer, the grant ends all the same, and the next try writes the mark.
  * The vault names the server that is asked. The tokens leave the vault only if that server has answered for each of
- * them or offers no revocation, or after a month of failed tries; the receipt says which. The tokens of a grant that was
- * moved are forgotten here, and its server is not asked, because another machine has them.
+ * them or offers no revocation, or after a month of failed tries; the receipt says which.
  */
 import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
 import { isSelfContained } from '../../oauth/grants/token-response.ts';
@@ -144,7 +143,6 @@ interface Tried {
 async function tryServer(parts: RevokerParts, grant: Grant, state: Revoked): Promise<Tried> {
   const { refresher, cache, clock } = parts;
   const read = await markedSecret(parts, grant, endOf(grant, clock.wall()));
-  if (read.secret?.binding.movedAt !== undefined) return forgetMoved(parts, grant, state);
   const retired = cache.retired(grant.id);
   const outcome = await revokeAtServer(
     parts,
@@ -171,17 +169,6 @@ async function tryServer(parts: RevokerParts, grant: Grant, state: Revoked): Pro
     ...known,
     receipt: known.answer ?? (read.isLost ? 'abandoned' : 'notOffered'),
   });
-}
-
-/** Another machine has the tokens: they leave the vault here, and the server gets no request. */
-async function forgetMoved(parts: RevokerParts, grant: Grant, state: Revoked): Promise<Tried> {
-  const { liveUntil = 0 } = grant;
-  try {
-    await parts.refresher.secrets.remove(grant.id);
-  } catch (failure) {
-    return later(parts, grant, state, { answer: undefined, liveUntil, failure });
-  }
-  return finish(parts, grant, { receipt: 'moved', liveUntil });
 }
 
 const nothing = { superseded: [] };

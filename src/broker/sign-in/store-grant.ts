@@ -214,9 +214,9 @@ function endedMeanwhile({ endpoint }: NewTokens): KeyturnError {
 
 /** The fields that the index repeats from the vault. */
 function indexed({ binding, refreshToken, proofKey }: GrantSecret): Partial<Grant> {
-  const { endpoints, subject, registrationId, origin, server, scope, lostScope, requestedScope } = binding;
+  const { endpoints, subject, registrationId, server, scope, lostScope, requestedScope } = binding;
   const hasRefreshToken = refreshToken !== undefined;
-  const bound = { endpoints, subject, registrationId, origin, server, scope, lostScope, requestedScope };
+  const bound = { endpoints, subject, registrationId, server, scope, lostScope, requestedScope };
   return { ...bound, hasRefreshToken, isKeyBound: proofKey ? true : undefined };
 }
 
@@ -228,12 +228,9 @@ interface Kept {
   readonly now: number;
 }
 
-/**
- * Tokens that the server may still accept but that are no longer used, kept for a later revocation. Those of a grant
- * that was moved belong to the other machine: to revoke one here would end the grant there.
- */
+/** Tokens that the server may still accept but that are no longer used, kept for a later revocation. */
 function supersededBy({ before, now }: Kept): Superseded[] {
-  if (!before || before.binding.movedAt !== undefined) return [];
+  if (!before) return [];
   const { refreshToken, binding, registrationId = binding.registrationId, superseded } = before;
   const replaced: Superseded[] =
     refreshToken === undefined ? [] : [{ value: refreshToken, hint: 'refresh_token', registrationId }];
@@ -271,7 +268,6 @@ function newBinding({ createdAt, account, generation }: Grant, { received, befor
     subject: answer.subject?.subject ?? null,
     ...(before?.binding.purpose === undefined ? {} : { purpose: before.binding.purpose }),
     registrationId,
-    ...(before?.binding.origin === undefined ? {} : { origin: before.binding.origin }),
     server,
     scope: [...answer.scope],
     // The lost scopes are back after this sign-in; the empty list records that this server drops scopes.

@@ -8,7 +8,6 @@ import { ResponseLost } from '../../oauth/base/http.ts';
 import { ClientRejected } from '../../oauth/grants/token-failure.ts';
 import type { RefreshAttempt, Grant, Grants, GrantState } from '../records/grant.ts';
 import { isRefusal } from '../refusals/refresh-refusals.ts';
-import { movedAway } from '../refusals/refusals.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 import { scopeKey } from './token-cache.ts';
 
@@ -85,7 +84,6 @@ export function registrationForgotten({ registration }: RegistrationRecord): Key
 export function activeGrant(grants: Grants, grantId: string): Grant {
   const grant = grants.byId(grantId);
   if (grant?.state.kind === 'active') return grant;
-  if (grant?.state.kind === 'moved') throw movedAway(grant.endpoints[0] ?? grant.resource, grant);
   throw new KeyturnError('login_required', `The grant ${grantId} is no longer active.`, {
     hint: grant
       ? `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}`

@@ -33,7 +33,7 @@ export const command = defineCommand(
     about:
       'Show where you are signed in: each grant with its server, issuer, account, state, scopes and the programs that may use it.',
     notes: [
-      'States: active, refreshing, loginRequired (sign in again), moved (exported, and used on another machine), revoked (with its receipt, and until when an access token that was handed out may work). Beside an active one: offline, its issuer gives no token; one that your administrator switched off, and a refresh that was cut off: see `keyturn explain`; a token that names no server, or another one; tokens that are bound to a key (DPoP), and the security token that the key lies in.',
+      'States: active, refreshing, loginRequired (sign in again), revoked (with its receipt, and until when an access token that was handed out may work). Beside an active one: offline, its issuer gives no token; one that your administrator switched off, and a refresh that was cut off: see `keyturn explain`; a token that names no server, or another one; tokens that are bound to a key (DPoP).',
     ],
     examples: ['keyturn list --json'],
   },

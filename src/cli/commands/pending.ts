@@ -186,12 +186,6 @@ function commandWords(question: Question): string {
         : `set ${setting.name} to ${quoted(String(setting.value))}`;
     case 'backup':
       return 'open the backup of a configuration';
-    case 'export':
-      return `export the sign-ins${movedWords(question)}, to use them on another machine`;
-    case 'import':
-      return `import the sign-ins${movedWords(question)}${settingsWords(question)}`;
-    case 'takeBack':
-      return `take back the exported sign-ins${movedWords(question)}`;
     case 'resume':
       return 'resume all access';
     case 'passphrase':
@@ -208,12 +202,6 @@ const hostKeyWords = (forward: Question['forward']): string =>
 function forwardLines(forward: Question['forward']): string[] {
   return forward ? [`  it runs on ${forward.label}${hostKeyWords(forward)}, and comes by a forward`] : [];
 }
-
-const movedWords = ({ signIns = [] }: Question): string =>
-  ` ${signIns.map(({ resource, issuer, account }) => `${resource} (${quoted(account)}, by ${issuer})`).join(', ') || '(none)'}`;
-
-const settingsWords = ({ settings = [] }: Question): string =>
-  settings.length === 0 ? '' : ` and set ${settings.map(settingWords).join(', ')}`;
 
 /** Where a key would go, and which one it replaces. */
 function keyWords({ key, replaces, unchecked }: Question): string {

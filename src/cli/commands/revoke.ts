@@ -27,7 +27,7 @@ export const command = defineCommand(
     },
     about: 'End a grant: on this machine at once, and at its issuer (RFC 7009). With --all: every grant.',
     notes: [
-      "Waits for the issuer's answer, and exits with 0 once the grant is ended here. Receipts: confirmed (the issuer ended the tokens), notOffered (it has no revocation: end Keyturn's access in your account there), pending (it could not be reached: Keyturn tries again for 30 days), abandoned (it could not be reached in that time, or the vault had lost the tokens), moved (another machine has the tokens, so the issuer was not asked).",
+      "Waits for the issuer's answer, and exits with 0 once the grant is ended here. Receipts: confirmed (the issuer ended the tokens), notOffered (it has no revocation: end Keyturn's access in your account there), pending (it could not be reached: Keyturn tries again for 30 days), abandoned (it could not be reached in that time, or the vault had lost the tokens).",
     ],
     examples: ['keyturn revoke https://notes.example/mcp', 'keyturn revoke --all'],
   },

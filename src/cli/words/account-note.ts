@@ -1,4 +1,4 @@
-/** Accounts in words: which one a program will use after `keyturn allow` without --account, and which ones moved. */
+/** Accounts in words: which one a program will use after `keyturn allow` without --account. */
 import { quoted } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
@@ -32,8 +32,3 @@ export function accountNote({ client, resource }: Allowed, clients: Clients, gra
 }
 
 const names = (accounts: readonly string[]): string => accounts.map(quoted).join(', ');
-
-/** Sign-ins that moved, a line each. */
-export function movedLines(grants: ResultOf<'grant.takeBack'>['grants']): string[] {
-  return grants.map(({ resource, issuer, account }) => `${resource} as ${quoted(account)} at ${issuer}`);
-}

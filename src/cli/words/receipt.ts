@@ -14,7 +14,6 @@ const meanings = {
     `ended here; the issuer could not be reached yet. Keyturn tries again by itself${at(', next at', nextTry)}${at(', until', triedUntil)}`,
   abandoned: () =>
     'ended here; the issuer never confirmed it, and Keyturn can no longer ask: end it in your account there',
-  moved: () => 'forgotten here; another machine has its tokens, so the issuer was not asked to revoke them',
 } as const satisfies Record<Receipt['receipt'], (receipt: Partial<Receipt>) => string>;
 
 /** One line for one grant. */

@@ -22,8 +22,6 @@ const features: Partial<Record<MethodName, Feature>> = {
   'key.set': 'apiKeys',
   'key.permission.set': 'apiKeys',
   'lease.delegate': 'delegation',
-  'grant.export': 'moving',
-  'grant.import': 'moving',
 };
 
 /** They end a permission. A denial that ends so opens nothing: what the policy forbids stays forbidden. */

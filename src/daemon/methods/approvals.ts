@@ -3,8 +3,8 @@
  *
  * Invariants: a request that widens access runs only after a yes to its own card. The process that asked must still be
  * the one that the card showed, and a permission is set only as the card showed it. The request is checked before the
- * card appears; that check needs the vault only where grants move. No answer is remembered. Each refused card makes the next one
- * wait longer, so that no program can fill the screen with cards.
+ * card appears, without a wait. No answer is remembered. Each refused card makes the next one wait longer, so that no
+ * program can fill the screen with cards.
  */
 import type { Verdict } from '../../broker/questions/answer.ts';
 import { CardPauses } from '../../broker/consent/card-pauses.ts';
@@ -47,9 +47,7 @@ export class Approvals {
     method: WideningMethod,
     params: unknown,
   ): Promise<PermissionChange | undefined> {
-    const asked = approvalRequestFor(this.#parts, method, params);
-    // No pause where there is none to wait for: the change below is as it was when the request was made.
-    const request = asked instanceof Promise ? await asked : asked;
+    const request = approvalRequestFor(this.#parts, method, params);
     const change = permissionChangeOf(this.#parts.broker, method, params);
     if (!request) return change;
     this.#refuseTooSoon();

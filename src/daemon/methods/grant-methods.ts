@@ -1,4 +1,4 @@
-/** The methods about grants: what there is, its end, a sign-in that the owner starts, and moves to another machine. */
+/** The methods about grants: what there is, its end, and a sign-in that the owner starts. */
 import type { Broker } from '../../broker/broker.ts';
 import { serves } from '../../broker/consent/grant-choice.ts';
 import type { Grant } from '../../broker/records/grant.ts';
@@ -7,7 +7,6 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
-import { exportAll, importAll, takeAllBack } from '../moving/moves.ts';
 import { explanationAnswer, grantAnswer, receiptAnswer } from './answers.ts';
 import type { Handlers, Services } from './services.ts';
 
@@ -19,14 +18,7 @@ const timelineRows = 40;
 
 export const grantMethods: Pick<
   Handlers,
-  | 'grant.list'
-  | 'grant.explain'
-  | 'grant.revoke'
-  | 'grant.export'
-  | 'grant.import'
-  | 'grant.takeBack'
-  | 'login.start'
-  | 'login.answer'
+  'grant.list' | 'grant.explain' | 'grant.revoke' | 'login.start' | 'login.answer'
 > = {
   'grant.list': ({ broker }, caller) => ({
     grants: visibleGrants(broker, caller).map((grant) => grantAnswer(broker, grant, caller)),
@@ -58,17 +50,6 @@ export const grantMethods: Pick<
     }
     return { revoked };
   },
-
-  'grant.export': ({ broker, settings }, _caller, { passphrase }) => exportAll(broker, settings, passphrase),
-
-  'grant.import': (services, _caller, params) =>
-    importAll(services.broker, params, {
-      current: services.settings.current,
-      check: (name, value) => services.settings.check(name, value),
-      changeSetting: (name, value) => services.changeSetting(name, value),
-    }),
-
-  'grant.takeBack': ({ broker }) => takeAllBack(broker),
 
   'login.start': async ({ broker, signIns }, caller, params) => {
     const grant = await broker.login({

@@ -217,30 +217,10 @@ function requestAnswer(request: ApprovalRequest): Partial<InteractionAnswer> {
       const { name, value } = request;
       return { command, setting: { name, ...(value === undefined ? {} : { value }) } };
     }
-    case 'export':
-    case 'takeBack':
-    case 'import':
-      return { command, ...movingAnswer(request) };
     case 'unlock':
     case 'passphrase':
     case 'backup':
     case 'resume':
       return { command };
   }
-}
-
-type MovingRequest = Extract<ApprovalRequest, { readonly command: 'export' | 'takeBack' | 'import' }>;
-
-function movingAnswer(request: MovingRequest): Pick<InteractionAnswer, 'signIns' | 'settings'> {
-  const signIns = request.signIns.map(({ endpoint, issuer, account }) => ({
-    resource: endpoint,
-    issuer: spelled(issuer),
-    account,
-  }));
-  if (request.command !== 'import') return { signIns };
-  const settings = request.settings.map(({ name, value }) => ({
-    name,
-    ...(value === undefined ? {} : { value }),
-  }));
-  return { signIns, settings };
 }

@@ -88,9 +88,7 @@ export function refuseNeeded(
 /** It has ended here, and the issuer has still to be told. */
 const isUntold = ({ state }: Grant): boolean => state.kind === 'revoked' && state.receipt === 'pending';
 
-/** A grant that was moved can be taken back. */
-const needsClient = (grant: Grant): boolean =>
-  grant.state.kind === 'active' || grant.state.kind === 'moved' || isUntold(grant);
+const needsClient = (grant: Grant): boolean => grant.state.kind === 'active' || isUntold(grant);
 
 function notFound(issuer: string, clientId: string): KeyturnError {
   return new KeyturnError('not_found', `No client ${quoted(clientId)} is known at ${quoted(issuer)}.`, {

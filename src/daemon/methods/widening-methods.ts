@@ -19,8 +19,6 @@ import { parseScope } from '../../oauth/base/scope.ts';
 import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
 import { checkRegistration, enteredFor } from './registration-entry.ts';
 import type { Forwards } from '../forwards/forwards.ts';
-import { exportRequest, importRequest, takeBackRequest } from '../moving/moves.ts';
-import type { MovingSettings } from '../moving/moves.ts';
 import type { CheckedSetting } from '../settings/settings-book.ts';
 import { withoutPassword } from '../settings/settings-book.ts';
 import { spelled } from '../system/spelling.ts';
@@ -41,18 +39,14 @@ export interface ApprovalRequestParts {
   readonly forwards: Pick<Forwards, 'refuse'>;
   /** Throws what the change would throw. */
   readonly checkSetting: (name: string, value: unknown) => CheckedSetting;
-  readonly settings: MovingSettings;
 }
-
-/** A promise only where grants move: what the card lists is what the vault says. */
-type Asked = ApprovalRequest | undefined | Promise<ApprovalRequest | undefined>;
 
 interface Widening<M extends WideningMethod> {
   /**
    * What the person at the desk is asked. Undefined: the request widens nothing. Throws what the method would throw for
    * such params.
    */
-  readonly request: (parts: ApprovalRequestParts, params: ParamsOf<M>) => Asked;
+  readonly request: (parts: ApprovalRequestParts, params: ParamsOf<M>) => ApprovalRequest | undefined;
   /** Whether it gives somebody more than they have, in a desk's home whose app doesn't run. Throws as `request`. */
   readonly widensAtClosedDesk: (broker: Broker, params: ParamsOf<M>) => boolean;
 }
@@ -117,15 +111,6 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
     },
     widensAtClosedDesk: always,
   },
-
-  'grant.export': { request: ({ broker }) => exportRequest(broker), widensAtClosedDesk: always },
-
-  'grant.import': {
-    request: ({ broker, settings }, params) => importRequest(broker, settings, params),
-    widensAtClosedDesk: always,
-  },
-
-  'grant.takeBack': { request: ({ broker }) => takeBackRequest(broker), widensAtClosedDesk: always },
 
   'login.start': {
     request: ({ broker }, { resource, issuer, account, scope, newClient, method = 'browser' }) => {
@@ -222,7 +207,7 @@ export function approvalRequestFor(
   parts: ApprovalRequestParts,
   method: WideningMethod,
   params: unknown,
-): Asked {
+): ApprovalRequest | undefined {
   return rowOf(method).request(parts, params);
 }
 
@@ -237,7 +222,7 @@ export function widensAtClosedDesk(broker: Broker, method: MethodName, params: u
 
 /** A row for params of any method: the table binds each name to its own, and the compiler can't follow the lookup. */
 interface AnyRow {
-  readonly request: (parts: ApprovalRequestParts, params: unknown) => Asked;
+  readonly request: (parts: ApprovalRequestParts, params: unknown) => ApprovalRequest | undefined;
   readonly widensAtClosedDesk: (broker: Broker, params: unknown) => boolean;
 }
 

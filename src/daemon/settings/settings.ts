@@ -142,20 +142,6 @@ export const standing: Readonly<Record<SettingName, 'confirmed' | 'home' | 'free
   logLevel: 'free',
 };
 
-/**
- * The settings that move to another machine. The others name what this one has: its vault, files, commands and network.
- * `insecureLoopback` is for development on one machine.
- */
-export const settingsMoved = [
-  'lockAfter',
-  'lockWithScreen',
-  'clientMetadataUrl',
-  'protocolVersionHeader',
-  'protocolVersion',
-  'defaultLease',
-  'logLevel',
-] as const satisfies readonly SettingName[];
-
 /** What unwraps the key of a sealed file: a passphrase, wherever it comes from, or an item of the keychain. */
 export function wrappedBy(vaultKey: Settings['vaultKey']): 'passphrase' | 'keychain' {
   return vaultKey === 'keychain' ? 'keychain' : 'passphrase';

@@ -1,13 +1,10 @@
-/** The methods about grants: what there is, its end, a sign-in that the owner starts, and moves to another machine. */
+/** The methods about grants: what there is, its end, and a sign-in that the owner starts. */
 import * as z from 'zod';
 
 import type { Method } from './method.ts';
-import { explanation, grant, grantNamed, moving, receipt } from './schemas/grant-schema.ts';
+import { explanation, grant, grantNamed, receipt } from './schemas/grant-schema.ts';
 import { loginAnswer, loginStart } from './schemas/interaction-schema.ts';
 import { empty } from './schemas/values.ts';
-
-/** Of the methods that move grants from or to another machine. */
-const ownersMove = { who: 'owner', effect: 'widens', usesRecords: true, mayPrompt: true } as const;
 
 export const grantMethods = {
   'grant.list': {
@@ -32,11 +29,6 @@ export const grantMethods = {
     params: grantNamed,
     result: z.object({ revoked: z.array(receipt) }),
   },
-  /** Every grant that can move is marked as moved, and no longer refreshed here. */
-  'grant.export': { ...ownersMove, ...moving.export },
-  'grant.import': { ...ownersMove, ...moving.import },
-  /** The grants that were exported are refreshed here again. */
-  'grant.takeBack': { ...ownersMove, ...moving.takeBack },
   'login.start': {
     who: 'owner',
     effect: 'widens',

@@ -51,8 +51,6 @@ export const maxLength = {
   method: 64,
   /** Certificate authorities as PEM: three times what systems bring, and below what a frame holds. */
   authorities: 700_000,
-  /** An export: below what a frame holds. A grant takes about 1,500. */
-  export: 1_000_000,
   /** A setting: the hosts that are reached without a proxy are the longest. */
   setting: 16_384,
   /** The message or hint of an error. */

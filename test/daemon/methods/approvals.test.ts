@@ -6,7 +6,6 @@ import { MemoryAuthority } from '../../../src/store/authority.ts';
 import { Proxies } from '../../../src/broker/records/proxy.ts';
 import { Approvals } from '../../../src/daemon/methods/approvals.ts';
 import type { ClientProcesses } from '../../../src/daemon/clients/client-processes.ts';
-import { defaultSettings } from '../../../src/daemon/settings/settings.ts';
 import type { Caller } from '../../../src/ipc/server/server.ts';
 import { brokerRig, refusal, turnOfEvents } from '../../broker/rig.ts';
 
@@ -31,7 +30,6 @@ async function rig() {
     // Who asks is told by the socket, and there is none here.
     processes: processes as unknown as ClientProcesses,
     checkSetting: () => ({ name: 'logLevel', value: 'debug' }),
-    settings: { current: defaultSettings, check: () => ({ name: 'logLevel', value: 'debug' }) },
   });
   const command = () => {
     const gone = new AbortController();

@@ -1,6 +1,5 @@
 /** A broker at which a person sits: what commands want to widen waits for their yes. Real commands, real broker, the owner in-process. */
 import { describe, expect, it } from 'vitest';
-import { sealParcel } from '../../../src/daemon/moving/sealed-parcel.ts';
 import { methods } from '../../../src/ipc/protocol/methods.ts';
 import { openDesk } from '../../support/homes/desk-home.ts';
 import { newHome, until } from '../../support/home.ts';
@@ -116,13 +115,6 @@ describe('keyturn allow at a desk', () => {
 /** A server that the command line is denied. */
 const denied = 'https://denied.example';
 
-/** An export that changes one setting, sealed at the least cost. */
-const anExport = await sealParcel(
-  { id: 'a'.repeat(32), registrations: [], grants: [], settings: { defaultLease: 'hour' } },
-  'aPassphrase-1234',
-  { N: 2 ** 14, r: 8, p: 1 },
-);
-
 /** A request of each method that widens, and what its card has to show. */
 const widening: Readonly<Record<string, readonly [params: object, shown: object]>> = {
   'permission.set': [
@@ -190,11 +182,6 @@ const widening: Readonly<Record<string, readonly [params: object, shown: object]
     { command: 'settings', setting: { name: 'httpsProxy', value: 'http://me:***@proxy.example:3128/' } },
   ],
   'access.resume': [{}, { command: 'resume' }],
-  'grant.export': [{ passphrase: 'aPassphrase-1234' }, { command: 'export', signIns: [] }],
-  'grant.import': [
-    { passphrase: 'aPassphrase-1234', sealed: anExport },
-    { command: 'import', signIns: [], settings: [{ name: 'defaultLease', value: 'hour' }] },
-  ],
   'backup.open': [{ sealedKey: 'A'.repeat(80) }, { command: 'backup' }],
   'vault.unlock': [{ passphrase: 'aPassphrase-1234' }, { command: 'unlock' }],
   'vault.passphrase': [
@@ -208,9 +195,7 @@ describe('the owner’s key at a desk', () => {
     const all = Object.entries(methods).flatMap(([method, { effect }]) =>
       effect === 'widens' ? [method] : [],
     );
-    // moving.test.ts has the card of `grant.takeBack`: it needs something that was exported.
-    const others = ['interaction.answer', 'grant.takeBack'];
-    expect(all.toSorted()).toEqual([...Object.keys(widening), ...others].toSorted());
+    expect(all.toSorted()).toEqual([...Object.keys(widening), 'interaction.answer'].toSorted());
     const { line, owner, cards, card, answer } = await openDesk(newHome());
     await owner.call('permission.set', { client: 'cli', resource: denied, decision: 'deny' });
     const key = { resource: denied, header: 'x-api-key', value: 'anApiKey-3141', unchecked: true } as const;

@@ -1,24 +1,18 @@
 /**
- * Grants, as schemas of the wire: how they stand, what became of them, what ending them came to, and how they move to
- * another machine.
+ * Grants, as schemas of the wire: how they stand, what became of them, and what ending them came to.
  *
- * Invariant: states and never secrets: no schema here has a field for a token. One crosses the socket sealed only.
+ * Invariant: states and never secrets: no schema here has a field for a token.
  */
 import * as z from 'zod';
 
 import { clientIdentifier } from './registration-schema.ts';
-import { settingName } from './settings-schema.ts';
-import { passphrase } from './vault-schema.ts';
 import { account, id, instant, overrideName, scope, shownName, state, url } from './values.ts';
 import { maxLength } from '../../wire/limits.ts';
 
 /** What became of the tokens of a grant that was ended here. */
 const receiptFields = {
-  /**
-   * The issuer ended them; it has no revocation for us; it wasn't reached yet; it never was, and we gave up; another
-   * machine has them, and the issuer was not asked.
-   */
-  receipt: z.literal(['confirmed', 'notOffered', 'pending', 'abandoned', 'moved']),
+  /** The issuer ended them; it has no revocation for us; it wasn't reached yet; it never was, and we gave up. */
+  receipt: z.literal(['confirmed', 'notOffered', 'pending', 'abandoned']),
   endedAt: instant.optional(),
   /** Until when an access token that was handed out may still work; absent where none can. */
   liveUntil: instant.optional(),
@@ -138,26 +132,3 @@ export const reset = z.object({
   /** What the vault would not let go of, as a sentence; absent where it is empty. */
   vaultLeft: z.string().max(maxLength.scope).optional(),
 });
-
-/** The text of an export. */
-const sealed = z.string().min(1).max(maxLength.export);
-
-const moved = z.object({ id, resource: url, issuer: url, account });
-
-/** What the methods that move grants take and answer. */
-export const moving = {
-  export: {
-    params: z.object({ passphrase }),
-    /** `staying`: living grants that can't move. */
-    result: z.object({ sealed, grants: z.array(moved), staying: z.array(moved) }),
-  },
-  import: {
-    params: z.object({ passphrase, sealed }),
-    /** `alreadyHere`: so many came with the same export before. `settings`: the names of those that were changed. */
-    result: z.object({ grants: z.array(moved), alreadyHere: z.int(), settings: z.array(settingName) }),
-  },
-  takeBack: { params: z.object({}), result: z.object({ grants: z.array(moved) }) },
-} as const;
-
-/** One sign-in that a command would move. */
-export const movedSignIn = z.object({ resource: url, issuer: url, account });

@@ -8,7 +8,6 @@ import * as z from 'zod';
 import { asker } from './asker-schema.ts';
 import { forwardOrigin } from './client-schema.ts';
 import { keyPlace } from './key-schema.ts';
-import { movedSignIn } from './grant-schema.ts';
 import { assertionSource, authMethod, clientIdentifier, registrationGrant } from './registration-schema.ts';
 import { settingName, settingValue, unconfirmed } from './settings-schema.ts';
 import {
@@ -28,9 +27,6 @@ import { maxLength } from '../../wire/limits.ts';
 
 /** Seconds: a hundred years, beyond which "until you end it" is what was meant. */
 const maxLease = 36_500 * day;
-
-/** One for each server of each sign-in: more than an export holds of usual ones, and all that a card can list. */
-const maxSignIns = 1000;
 
 const aloneOnly = 'once and asBefore each stand alone';
 
@@ -80,9 +76,6 @@ export const interaction = z.object({
       'unlock',
       'passphrase',
       'backup',
-      'export',
-      'import',
-      'takeBack',
       'resume',
     ])
     .optional(),
@@ -136,12 +129,7 @@ export const interaction = z.object({
   server: url.optional(),
   /** Without a value: it would be unset. A password in a URL is left out. */
   setting: z.object({ name: settingName, value: settingValue.optional() }).optional(),
-  /** Of `export`, `import` and `takeBack`: what would move. */
-  signIns: z.array(movedSignIn).max(maxSignIns).optional(),
-  /**
-   * Of the kind `settings`: what was written outside Keyturn, and would count after a yes. Of `import`: what would be
-   * set.
-   */
+  /** Of the kind `settings`: what was written outside Keyturn, and would count after a yes. */
   settings: z.array(unconfirmed).optional(),
   /** The issuer that the protected server named before, where it names another now. */
   formerIssuer: url.optional(),
