@@ -169,7 +169,7 @@ describe('installed in an empty folder', () => {
     const { stdout } = await run(process.execPath, ['-e', program], {
       cwd: path.join(installed, '..', '..'),
     });
-    expect(stdout).toBe('KeyturnError connect createFetch delegate endDelegation pair transportOptions\n');
+    expect(stdout).toBe('KeyturnError connect createFetch pair transportOptions\n');
   });
 
   it('is imported as keyturn/server by another program, in three forms', async () => {

@@ -655,26 +655,6 @@ class Broker:
         }
         return _token(self._ask("token.get", params))
 
-    def delegate(
-        self,
-        resource: str,
-        name: str,
-        lifetime: int,
-        *,
-        scope: Optional[str] = None,
-        account: Optional[str] = None,
-    ) -> Identity:
-        """Access for a child run: one resource, at most this program's scopes, for `lifetime` seconds.
-
-        The child connects with the identity: `connect(identity)`. Hand it over by a pipe or a file of mode 0600, not
-        in arguments. `name` is what this program calls the child.
-        """
-        params = {"resource": resource, "name": name, "lifetime": lifetime, "scope": scope, "account": account}
-        identity = _identity(self._ask("lease.delegate", params))
-        if identity is None:
-            raise _error("frame_invalid", "the broker's answer to lease.delegate is malformed")
-        return identity
-
     def headers(self, token: Token, method: str, url: str, nonce: Optional[str] = None) -> Dict[str, str]:
         """The headers that authorize one request: Authorization, and for a bound token a proof (DPoP).
 

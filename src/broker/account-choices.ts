@@ -18,7 +18,7 @@ import type { Decision } from './questions/answer.ts';
 import { answerInTime } from './questions/answer-in-time.ts';
 import { isLiving } from './records/grant.ts';
 import type { Grant } from './records/grant.ts';
-import { cliClientId, isChild } from './records/local-client.ts';
+import { cliClientId } from './records/local-client.ts';
 import { isBound, namesGrant } from './records/permission.ts';
 import type { Permission } from './records/permission.ts';
 import * as accountRefusals from './refusals/account-refusals.ts';
@@ -131,16 +131,13 @@ export class AccountChoices {
   /** The grant of the account that the file names, which the program may use. */
   async #permitted(pending: PendingRequest, project: Project): Promise<Grant> {
     const { endpoint, access } = pending;
-    const { delegations, grants, refresher } = this.#parts;
+    const { grants, refresher } = this.#parts;
     const { comparison } = refresher.secrets;
     const there = grants.forEndpoint(endpoint);
     // What the index says of a grant counts only where the vault says so too.
     if (!comparison.areCompared(there)) await refresher.compareWithVault(there);
-    const asked = isChild(access.clientId)
-      ? { ...access, clientId: delegations.rootOf(access.clientId) }
-      : access;
     const parts = { there: grants.forEndpoint(endpoint), comparison };
-    const choice = chooseGrant(parts, asked, this.#consent.current.all(access));
+    const choice = chooseGrant(parts, access, this.#consent.current.all(access));
     if (choice.kind !== 'use') throw this.#namesOther(pending, project);
     return choice.grant;
   }

@@ -7,7 +7,6 @@ import type { Soon } from './soon.ts';
 import { asTyped, canonicalResource } from '../oauth/base/resource.ts';
 import { AccountChoices } from './account-choices.ts';
 import { Consent } from './consent/consent.ts';
-import { Delegating } from './delegating.ts';
 import type { BrokerParts } from './parts.ts';
 import type { Question } from './questions/question.ts';
 import type { SignInMethod, Starter } from './questions/starter.ts';
@@ -44,7 +43,6 @@ export interface LoginRequest {
 export class Broker {
   readonly parts: BrokerParts;
   readonly consent: Consent;
-  readonly delegating: Delegating;
   readonly #signIns: SignIns;
   readonly #requestSignIns: RequestSignIns;
   readonly #rejections: Rejections;
@@ -57,7 +55,6 @@ export class Broker {
   constructor(parts: BrokerParts) {
     this.parts = parts;
     this.consent = new Consent(parts);
-    this.delegating = new Delegating(parts, this.consent.current);
     this.#signIns = new SignIns(parts);
     this.#requestSignIns = new RequestSignIns(parts, this.consent, this.#signIns);
     this.#rejections = new Rejections(parts);

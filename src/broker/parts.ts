@@ -4,7 +4,6 @@ import type { AccessPause } from './refusals/access-pause.ts';
 import type { ApiKeys } from './records/api-key.ts';
 import type { FolderChoices } from './records/folder-choice.ts';
 import type { LocalClients } from './records/local-client.ts';
-import type { Delegations } from './consent/delegations.ts';
 import type { Leases } from './consent/lease.ts';
 import type { Permissions } from './records/permission.ts';
 import type { SignInParts } from './sign-in/sign-in-context.ts';
@@ -17,7 +16,6 @@ export interface BrokerParts extends Omit<SignInParts, 'refusedPrompts' | 'asser
   readonly permissions: Permissions;
   readonly folders: FolderChoices;
   readonly leases: Leases;
-  readonly delegations: Delegations;
   /** Whether the owner paused all access. */
   readonly pause: AccessPause;
   /** A person sits at windows of the broker's own: a yes counts there only, and refusals say so. */

@@ -14,7 +14,6 @@ import type { CurrentPermissions } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
 import { endpointsWithin, isLiving } from './records/grant.ts';
 import type { Grant } from './records/grant.ts';
-import { isChild } from './records/local-client.ts';
 import { covers, isRefused } from './records/permission.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
 
@@ -101,7 +100,6 @@ export class Proofs {
     const { leases, clock } = this.#parts;
     const now = clock.wall();
     const access = accessOf(clientId, endpoint, grant, token);
-    if (isChild(clientId)) return this.#current.covering({ ...access, interaction: 'never' }) !== undefined;
     const leased = leases.of(clientId, now).map(({ permission }) => permission);
     const onDisk = this.#current.onDisk(access);
     const there = [...leased, ...(onDisk ? [onDisk] : [])].filter((one) => one.endpoint === endpoint);

@@ -30,7 +30,6 @@ import { isStepUp, isUnnamedStepUp } from './questions/token-request.ts';
 import type { Token, TokenRequest } from './questions/token-request.ts';
 import type { Grant } from './records/grant.ts';
 import { hasLostCompany } from './records/company.ts';
-import { isChild } from './records/local-client.ts';
 import { isBoundTo } from './records/permission.ts';
 import { refuseByPolicy } from './refusals/grant-policy.ts';
 import { unknownAccount } from './refusals/account-refusals.ts';
@@ -41,7 +40,6 @@ import type { Soon } from './soon.ts';
 import { TokenRows } from './token-rows.ts';
 import { isFresh, scopeKey } from './tokens/token-cache.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
-import { ScopeExchange } from './tokens/scope-exchange.ts';
 import { renewedToken } from './tokens/token-source.ts';
 import type { TokenNeed } from './tokens/token-source.ts';
 
@@ -69,7 +67,6 @@ export class TokenRequests {
   readonly #signIns: RequestSignIns;
   readonly #rejections: Rejections;
   readonly #choices: AccountChoices;
-  readonly #exchange: ScopeExchange;
   /** Canonical endpoints, by the text that named them. */
   readonly #endpoints = new Map<string, string>();
   readonly #rows: TokenRows;
@@ -81,7 +78,6 @@ export class TokenRequests {
     this.#signIns = signIns;
     this.#rejections = rejections;
     this.#choices = choices;
-    this.#exchange = new ScopeExchange(parts);
     this.#rows = new TokenRows(parts);
   }
 
@@ -104,12 +100,17 @@ export class TokenRequests {
   #pendingFor(request: TokenRequest): PendingRequest {
     const { clientId, asker, account } = request;
     const endpoint = this.#endpointOf(request.resource);
-    // A child run asks nobody: the person decided about the program behind it.
-    const interaction = isChild(clientId) ? 'never' : request.interaction;
     return {
       request,
       endpoint,
-      access: { clientId, asker, account, endpoint, scope: neededScope(request), interaction },
+      access: {
+        clientId,
+        asker,
+        account,
+        endpoint,
+        scope: neededScope(request),
+        interaction: request.interaction,
+      },
       deadline: requestDeadline(this.#parts.clock, request.timeout, request.signal),
       hasSignedIn: false,
     };
@@ -201,12 +202,8 @@ export class TokenRequests {
   /** `there`: the grants of the endpoint. */
   #choose(pending: PendingRequest, permissions: Covering, there: readonly Grant[]): Soon<Token | undefined> {
     const { access, endpoint, deadline } = pending;
-    const { delegations, refresher } = this.#parts;
-    // A grant that is for one program serves its children too.
-    const asked = isChild(access.clientId)
-      ? { ...access, clientId: delegations.rootOf(access.clientId) }
-      : access;
-    const choice = chooseGrant({ there, comparison: refresher.secrets.comparison }, asked, permissions);
+    const { refresher } = this.#parts;
+    const choice = chooseGrant({ there, comparison: refresher.secrets.comparison }, access, permissions);
     switch (choice.kind) {
       case 'use':
         return this.#serve({ pending, access, permission: choice.permission }, choice.grant);
@@ -279,12 +276,11 @@ export class TokenRequests {
     grant: Grant,
     { cached, narrow }: Pick<TokenNeed, 'cached' | 'narrow'>,
   ): Promise<Token | undefined> {
-    const { pending, access } = permitted;
-    const { deadline, request } = pending;
+    const { deadline, request } = permitted.pending;
     const { minimumValidity } = request;
     if (hasLostCompany(this.#parts, grant)) return startAgainAfter(this.#signIns.signIn(permitted, grant));
-    const need = { cached, narrow, isDelegated: isChild(access.clientId), minimumValidity, deadline };
-    const token = await renewedToken({ ...this.#parts, exchange: this.#exchange }, grant, need);
+    const need = { cached, narrow, minimumValidity, deadline };
+    const token = await renewedToken(this.#parts, grant, need);
     if (token === 'signIn') return startAgainAfter(this.#signIns.signIn(permitted, grant));
     return token === 'changed' ? undefined : this.#handOutStill(permitted, grant, token);
   }

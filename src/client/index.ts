@@ -5,7 +5,6 @@
  * The owner's way in (connectAsOwner) is not exported.
  */
 export { KeyturnError, type Reason } from '../base/errors.ts';
-export type { DelegateParams, Delegation } from '../ipc/wire/delegation-messages.ts';
 export type { Identity } from '../ipc/wire/handshake-messages.ts';
 export type {
   Challenge,
@@ -20,7 +19,6 @@ export type {
 } from '../ipc/wire/token-messages.ts';
 export { connect, type ConnectOptions } from './connect.ts';
 export type { Connection, RequestOptions } from './connection.ts';
-export { delegate, endDelegation } from './delegate.ts';
 export { createFetch, type FetchOptions } from './fetch.ts';
 export { pair, type PairOptions } from './pair.ts';
 export { transportOptions, type TransportOptions } from './transport.ts';

@@ -14,7 +14,6 @@ import { AuthorizationServers } from '../broker/tokens/authorization-servers.ts'
 import { FolderChoices, folderChoiceSchema } from '../broker/records/folder-choice.ts';
 import { Grants, grantSchema } from '../broker/records/grant.ts';
 import { Interactions } from '../broker/questions/interaction.ts';
-import { Delegations } from '../broker/consent/delegations.ts';
 import { Leases } from '../broker/consent/lease.ts';
 import { localClientRules, LocalClients, localClientSchema } from '../broker/records/local-client.ts';
 import type { Loopback } from '../broker/loopback/loopback.ts';
@@ -151,7 +150,6 @@ export function assemble({
     folders: new FolderChoices(records.folders),
     permissions: new Permissions(records.permissions, given.policy.longestPermission),
     leases: new Leases(given.policy.longestPermission),
-    delegations: new Delegations(),
     openBrowser: async (url) => {
       await settled();
       await openBrowser(url, settings.browser);

@@ -67,7 +67,6 @@ export function servicesOf(runtime: Runtime, shutdown: Shutdown, listening: List
       if (!(error instanceof KeyturnError)) log.write(fault(method, error), 'error');
     },
     ...connectionsOf(runtime, server, forwards),
-    identityOf: (child) => runtime.keys.identityOf(child),
     register: (params) => enterRegistration(parts, params),
     reset: (params) =>
       resetHome(

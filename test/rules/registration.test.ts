@@ -136,7 +136,7 @@ describe('a dynamic registration', () => {
     expect(request?.json).toMatchObject({
       application_type: 'native',
       redirect_uris: [expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}\/callback$/)],
-      grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:token-exchange'],
+      grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
       token_endpoint_auth_method: 'none',
     });
@@ -265,7 +265,7 @@ describe('a dynamic registration', () => {
       },
     });
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
-    expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(4);
+    expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(3);
   });
 
   it('a dynamic registration for a page is made anew for a sign-in on another device, whose grant it lacks', async () => {

@@ -72,7 +72,6 @@ function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'
     subscribe: missing,
     changed: () => undefined,
     closeConnectionsOf: missing,
-    identityOf: missing,
     removeKeyOf: missing,
     register: missing,
     // Nothing is locked here: everybody is served.

@@ -66,8 +66,6 @@ export const activity: Translation<typeof english> = {
       'allow for a time': 'für eine Zeit erlaubt',
       'allow once': 'einmal erlaubt',
       'run over': 'Sitzung beendet',
-      delegated: 'an einen Lauf weitergegeben',
-      'delegation over': 'nicht mehr weitergegeben',
       set: 'gesetzt',
       'set, unchecked': 'gesetzt, ohne den Server zu fragen',
       replaced: 'ersetzt',

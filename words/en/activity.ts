@@ -60,8 +60,6 @@ export const activity = {
       'allow for a time': 'allowed for a time',
       'allow once': 'allowed once',
       'run over': 'session over',
-      delegated: 'passed on to a run',
-      'delegation over': 'no longer passed on',
       set: 'set',
       'set, unchecked': 'set without asking the server',
       replaced: 'replaced',

@@ -14,7 +14,7 @@ import { answerInTime } from '../questions/answer-in-time.ts';
 import type { ClientProcessView } from '../questions/client-process.ts';
 import type { ProxiedAsker } from '../questions/question.ts';
 import { shownKey } from '../records/api-key.ts';
-import { cliClientId, isChild } from '../records/local-client.ts';
+import { cliClientId } from '../records/local-client.ts';
 import type { ForwardOrigin } from '../records/local-client.ts';
 import { carriedOver } from '../records/permission.ts';
 import type { AsRead, Permission } from '../records/permission.ts';
@@ -65,7 +65,7 @@ export class Consent {
    */
   async requirePermission(access: AccessRequest, deadline: Pick<RequestDeadline, 'signal'>): Promise<void> {
     if (this.current.covering(access)) return;
-    if (access.interaction === 'never' || isChild(access.clientId)) throw this.current.required(access);
+    if (access.interaction === 'never') throw this.current.required(access);
     // A card is about one process, so that the person can allow just that one. Commands come and go: they share one.
     const run = access.clientId === cliClientId ? '' : (access.asker?.run ?? '');
     const { clientId, endpoint, scope, account = '', grantId = '' } = access;

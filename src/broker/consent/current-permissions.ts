@@ -9,12 +9,10 @@ import type { KeyturnError } from '../../base/errors.ts';
 import type { ApiKey } from '../records/api-key.ts';
 import type { ClientProcess } from '../questions/client-process.ts';
 import type { Grants } from '../records/grant.ts';
-import { isChild } from '../records/local-client.ts';
 import type { LocalClients } from '../records/local-client.ts';
 import { covers, isRefused } from '../records/permission.ts';
 import type { Need, Permission, PermissionKey, Permissions } from '../records/permission.ts';
 import * as refusals from '../refusals/refusals.ts';
-import type { DelegatedPermission, Delegation, Delegations } from './delegations.ts';
 import type { GrantRequest } from './grant-choice.ts';
 import type { Leases } from './lease.ts';
 
@@ -22,7 +20,6 @@ export interface CurrentPermissionsParts {
   readonly grants: Grants;
   readonly permissions: Permissions;
   readonly leases: Leases;
-  readonly delegations: Delegations;
   readonly clients: LocalClients;
   readonly clock: Clock;
 }
@@ -58,8 +55,6 @@ export class CurrentPermissions {
    */
   all(access: AccessRequest): Permission[] {
     const { clientId, endpoint, asker } = access;
-    if (isChild(clientId))
-      return [this.delegated(clientId) ?? []].flat().filter((one) => one.endpoint === endpoint);
     const leased = this.#parts.leases.find(clientId, endpoint, asker, this.#parts.clock.wall());
     const onDisk = this.onDisk(access);
     const all = onDisk ? [onDisk, ...leased] : leased;
@@ -80,36 +75,6 @@ export class CurrentPermissions {
     return covering;
   }
 
-  /**
-   * What was delegated to this child, while the program behind it could have the same itself: it ends with the
-   * parent's permission, with the parent's run where that was the condition, and with its own time.
-   */
-  delegated(childId: string): DelegatedPermission | undefined {
-    const delegation = this.#parts.delegations.find(childId, this.#parts.clock.wall());
-    return delegation && this.#isBacked(delegation) ? delegation.permission : undefined;
-  }
-
-  #isBacked({ parentId, permission: { endpoint, scope, grants }, run }: Delegation): boolean {
-    const need = { scope, grantId: grants[0] };
-    const behind = isChild(parentId)
-      ? [this.delegated(parentId) ?? []].flat()
-      : this.#ownOf({ clientId: parentId, endpoint }, run);
-    return (
-      behind.some((permission) => covers(permission, need)) &&
-      !behind.some((permission) => isRefused(permission, need))
-    );
-  }
-
-  /** A parent's own permission on disk, and its leases that are for any run, or for this one while it lasts. */
-  #ownOf(key: PermissionKey, run: Delegation['run']): Permission[] {
-    const leased = this.#parts.leases
-      .of(key.clientId, this.#parts.clock.wall())
-      .filter((lease) => lease.permission.endpoint === key.endpoint && lease.once !== true)
-      .filter((lease) => !lease.run || (lease.run.run === run?.run && lease.run.standing() === 'same'));
-    const onDisk = this.onDisk(key);
-    return [...(onDisk ? [onDisk] : []), ...leased.map(({ permission }) => permission)];
-  }
-
   denied({ clientId, endpoint, grantId, key }: AccessRequest): KeyturnError {
     if (key) return refusals.keyDenied(this.#parts.clients.nameOf(clientId), key);
     const grant = grantId === undefined ? undefined : this.#parts.grants.byId(grantId);
@@ -118,7 +83,6 @@ export class CurrentPermissions {
 
   required(access: AccessRequest): KeyturnError {
     const { clientId, endpoint, scope, grantId, key } = access;
-    if (isChild(clientId)) return refusals.notDelegated(this.#parts.clients.nameOf(clientId), endpoint);
     if (key) return refusals.keyNotAllowed(this.#parts.clients.nameOf(clientId), key);
     return refusals.consentRequired({
       name: this.#parts.clients.nameOf(clientId),

@@ -24,7 +24,6 @@ interface UsedUp extends PermissionKey {
 export class Leases {
   #leases: Lease[] = [];
   readonly #longest: number;
-  #listener: () => void = () => undefined;
   readonly #spent = new Map<string, number>();
   /** The tokens of leases for one token that gave it, and that nobody decided against since. */
   #usedUp: UsedUp[] = [];
@@ -32,11 +31,6 @@ export class Leases {
   /** `longest`: milliseconds after its yes at which a lease ends at the latest. */
   constructor(longest = Infinity) {
     this.#longest = longest;
-  }
-
-  /** `listener` is called after leases have ended, or were replaced. */
-  watch(listener: () => void): void {
-    this.#listener = listener;
   }
 
   /** How many tokens this program got under leases for one token. */
@@ -110,7 +104,6 @@ export class Leases {
       ),
       lease,
     ];
-    this.#listener();
   }
 
   /** Returns whether there was one. */
@@ -140,7 +133,6 @@ export class Leases {
     const dropped = this.#leases.filter(isOver);
     if (dropped.length === 0) return dropped;
     this.#leases = this.#leases.filter((lease) => !isOver(lease));
-    this.#listener();
     return dropped;
   }
 

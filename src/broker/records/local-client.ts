@@ -46,19 +46,6 @@ export const shownName = ({
 }: Pick<LocalClient, 'name'> & { readonly forward?: ForwardOrigin | undefined }): string =>
   forward === undefined ? name : `${name}@${forward.label}`;
 
-/** A run that a program delegated access to (consent/delegations.ts). It is in memory only. */
-export interface ChildClient extends LocalClient {
-  readonly parentId: string;
-}
-
-/** Ids of children are longer than those of paired programs. */
-const childId = /^run-[\w-]{22}$/;
-
-/** True for a child, also once it has ended: it has nothing but its delegation, and nobody is asked about it. */
-export function isChild(id: string): boolean {
-  return childId.test(id);
-}
-
 /**
  * An older copy of the file without these two fields allows nothing more: the time of last use is for lists only, and
  * an unconfirmed client is void after a minute.
@@ -83,7 +70,6 @@ export class LocalClients {
   readonly #file: AuthorityStore<LocalClient>;
   /** Kept in memory and written with the next change: a token request does no disk I/O. */
   readonly #lastUsed = new Map<string, number>();
-  readonly #children = new Map<string, ChildClient>();
 
   constructor(file: AuthorityStore<LocalClient>) {
     this.#file = file;
@@ -99,14 +85,9 @@ export class LocalClients {
     return [this.#withLastUse(cli), ...this.all()];
   }
 
-  /** The runs that programs delegated access to, oldest first. */
-  children(): ChildClient[] {
-    return [...this.#children.values()].map((child) => ({ ...child, ...this.#withLastUse(child) }));
-  }
-
   /** Whether a client of this id is recorded, verified or not: the vault isn't opened for an unknown id. */
   isListed(id: string): boolean {
-    return this.#children.has(id) || this.#file.shown.some((client) => client.id === id);
+    return this.#file.shown.some((client) => client.id === id);
   }
 
   /** Call this before `usable`. Throws what the vault throws. */
@@ -116,8 +97,6 @@ export class LocalClients {
 
   /** A paired client whose key still opens the socket at `now` (milliseconds). */
   usable(id: string, now: number): LocalClient | undefined {
-    const child = this.#children.get(id);
-    if (child) return child;
     return this.#file.items.find((client) => client.id === id && isAlive(client, now));
   }
 
@@ -128,7 +107,7 @@ export class LocalClients {
   resolve(nameOrId: string): string {
     if (nameOrId === cliClientId) return cliClientId;
     // The id first: a program that calls itself by another's id must not make that one unreachable.
-    if (this.#file.items.some((c) => c.id === nameOrId) || this.#children.has(nameOrId)) return nameOrId;
+    if (this.#file.items.some((c) => c.id === nameOrId)) return nameOrId;
     // The beginning too: a program could call itself by the beginning of another's id.
     const found = this.#file.items.filter(
       (client) =>
@@ -180,8 +159,6 @@ export class LocalClients {
 
   /** To show: verified or not. */
   nameOf(id: string): string {
-    const child = this.#children.get(id);
-    if (child) return `${this.nameOf(child.parentId)} › ${child.name}`;
     if (id === cliClientId) return cliClientId;
     const known = this.#file.shown.find((client) => client.id === id);
     return known ? shownName(known) : id;
@@ -249,20 +226,6 @@ export class LocalClients {
     };
     await this.#file.change((items) => [...items, client]);
     return client;
-  }
-
-  /** A run that `parentId` delegates access to. Throws `invalid_request` for a name that a person can't read as it stands. */
-  addChild(parentId: string, name: string, now: number): ChildClient {
-    refuseUnreadable(name);
-    const id = `run-${newId()}`;
-    const child = { id, name, generation: 1, pairedAt: now, confirmed: true, parentId };
-    this.#children.set(id, child);
-    return child;
-  }
-
-  removeChild(id: string): void {
-    this.#children.delete(id);
-    this.#lastUsed.delete(id);
   }
 
   async confirm(id: string): Promise<void> {

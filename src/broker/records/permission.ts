@@ -60,17 +60,11 @@ export interface AsRead {
 export class Permissions {
   readonly #file: AuthorityStore<Permission>;
   readonly #longest: number;
-  #listener: () => void = () => undefined;
 
   /** `longest`: milliseconds after its yes at which a permission ends at the latest. */
   constructor(file: AuthorityStore<Permission>, longest = Infinity) {
     this.#file = file;
     this.#longest = longest;
-  }
-
-  /** `listener` is called after each change. */
-  watch(listener: () => void): void {
-    this.#listener = listener;
   }
 
   /** The permission in force at `now` (milliseconds); undefined where the user has not decided. */
@@ -107,7 +101,7 @@ export class Permissions {
   /** Sets the one permission of (client, endpoint). Throws `conflict` if `from` is no longer the stored one. */
   async set(permission: Permission, from?: AsRead): Promise<void> {
     const kept = this.#shortened(permission);
-    await this.#change((items) => {
+    await this.#file.change((items) => {
       refuseOther(items, permission, from);
       return [...others(items, permission), kept];
     });
@@ -118,7 +112,7 @@ export class Permissions {
    * counts.
    */
   async replace(read: Permission, next: Permission): Promise<void> {
-    await this.#change((items) => {
+    await this.#file.change((items) => {
       if (!items.includes(read)) throw changedMeanwhile(read);
       return items.map((permission) => (permission === read ? next : permission));
     });
@@ -130,7 +124,7 @@ export class Permissions {
    */
   async end(clientId: string, endpoint: string, from?: AsRead): Promise<boolean> {
     let wasThere = false;
-    await this.#change((items) => {
+    await this.#file.change((items) => {
       refuseOther(items, { clientId, endpoint }, from);
       const rest = others(items, { clientId, endpoint });
       wasThere = rest.length < items.length;
@@ -142,11 +136,11 @@ export class Permissions {
   /** Ends what stands under this endpoint, of every program, denials too. */
   async endAllFor(endpoint: string): Promise<void> {
     if (!this.#file.items.some((p) => p.endpoint === endpoint)) return;
-    await this.#change((items) => items.filter((p) => p.endpoint !== endpoint));
+    await this.#file.change((items) => items.filter((p) => p.endpoint !== endpoint));
   }
 
   async endAllOf(clientId: string): Promise<void> {
-    await this.#change((items) => items.filter((p) => p.clientId !== clientId));
+    await this.#file.change((items) => items.filter((p) => p.clientId !== clientId));
   }
 
   /** A permission that is older than the policy ends as one that was written under it. */
@@ -160,11 +154,6 @@ export class Permissions {
 
   #shortened(permission: Permission): Permission {
     return endingWithin(permission, this.#longest);
-  }
-
-  async #change(change: Parameters<AuthorityStore<Permission>['change']>[0]): Promise<void> {
-    await this.#file.change(change);
-    this.#listener();
   }
 }
 

@@ -31,7 +31,7 @@ const redirect = z.string().refine(isLoopbackRedirect, 'not an http URL of this 
 
 const program = z.union([z.literal(cliClientId), z.string().regex(/^\/[^\0]*$/)]);
 
-const features = ['proxies', 'forwards', 'apiKeys', 'delegation', 'overrides'] as const;
+const features = ['proxies', 'forwards', 'apiKeys', 'overrides'] as const;
 
 export type Feature = (typeof features)[number];
 

@@ -90,18 +90,6 @@ export function consentRequired({ name, endpoint, scope, isMore, grant }: Unallo
   });
 }
 
-/** A child run has what was delegated to it, while the program behind it has that, and nothing else. */
-export function notDelegated(name: string, endpoint: string): KeyturnError {
-  return new KeyturnError(
-    'consent_required',
-    `Nothing that ${name} asks for at ${endpoint} is delegated to it, or no longer.`,
-    {
-      rule: 'A delegation gives no more than the program behind it has, ends with it, and is never asked about',
-      hint: 'The program that started this run can delegate again (lease.delegate), with more or for longer.',
-    },
-  );
-}
-
 function accountOption(grant: Grant | undefined): string {
   return grant ? ` --account ${shellQuoted(grant.account)}` : '';
 }

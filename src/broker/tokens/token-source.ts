@@ -11,8 +11,7 @@ import type { Grant, Grants } from '../records/grant.ts';
 import type { RequestDeadline } from '../../base/request-deadline.ts';
 import { isRefusal } from '../refusals/refresh-refusals.ts';
 import type { Refresher } from './refresher.ts';
-import type { ScopeExchange } from './scope-exchange.ts';
-import { fullScope, isAlive, isFresh, suffices } from './token-cache.ts';
+import { fullScope, isAlive, suffices } from './token-cache.ts';
 import type { AccessToken, TokenCache } from './token-cache.ts';
 
 export interface SourceParts {
@@ -20,7 +19,6 @@ export interface SourceParts {
   readonly grants: Grants;
   readonly refresher: Refresher;
   readonly cache: TokenCache;
-  readonly exchange: ScopeExchange;
 }
 
 export interface TokenNeed {
@@ -28,8 +26,6 @@ export interface TokenNeed {
   readonly cached: AccessToken | undefined;
   /** Just these scopes; undefined: all of the grant's. Only a grant with a refresh token can narrow. */
   readonly narrow: readonly string[] | undefined;
-  /** For a child run: the server may exchange the grant's token for it. */
-  readonly isDelegated: boolean;
   /** Milliseconds the token must still live. */
   readonly minimumValidity: number | undefined;
   readonly deadline: Pick<RequestDeadline, 'signal'>;
@@ -47,10 +43,6 @@ export async function renewedToken(
   const { clock, refresher } = parts;
   const { cached, narrow, minimumValidity, deadline } = need;
   if (!grant.hasRefreshToken) return unrefreshable(parts, grant, cached, minimumValidity);
-  if (narrow && need.isDelegated) {
-    const exchanged = await exchangedToken(parts, grant, narrow, need);
-    if (exchanged) return exchanged;
-  }
   try {
     return await refresher.refresh(grant.id, narrow, deadline.signal);
   } catch (error) {
@@ -60,21 +52,6 @@ export async function renewedToken(
     if (reasonOf(error) === 'login_required') return 'changed';
     throw error;
   }
-}
-
-/** Undefined: this server exchanges no tokens. */
-async function exchangedToken(
-  parts: SourceParts,
-  grant: Grant,
-  narrow: readonly string[],
-  need: TokenNeed,
-): Promise<AccessToken | 'changed' | 'signIn' | undefined> {
-  const { cache, clock, exchange } = parts;
-  if (!(await exchange.isOffered(grant))) return undefined;
-  const kept = cache.get(grant.id, fullScope);
-  const ownNeed = { ...need, cached: kept, narrow: undefined };
-  const full = kept && isFresh(kept, clock.now()) ? kept : await renewedToken(parts, grant, ownNeed);
-  return typeof full === 'string' ? full : exchange.narrower(grant, full, narrow, need.deadline.signal);
 }
 
 /** A grant without refresh token lives as long as its access token, which the vault keeps. */

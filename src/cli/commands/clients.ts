@@ -24,9 +24,7 @@ export const command = defineCommand(
       const refused = (await ask('status', {})).unreadable;
       printTable(
         ['CLIENT', 'ID', 'SERVER', 'DECISION', 'ACCOUNT', 'SCOPES', 'UNTIL', 'LAST USED'],
-        asTree(clients).flatMap((named) =>
-          rows(named, new Set(refused.map(({ file }) => path.basename(file)))),
-        ),
+        clients.flatMap((client) => rows(client, new Set(refused.map(({ file }) => path.basename(file))))),
       );
       showFolders(
         folders,
@@ -77,39 +75,19 @@ function showFolders(folders: Folders, isRefused: boolean): void {
   );
 }
 
-/** What a row is called: a program by its name, and a run that it delegated access to by its own, below it. */
-interface Named {
-  readonly client: Client;
-  readonly label: string;
-}
-
-/** Each program, and below it the runs that it delegated access to. */
-function asTree(clients: readonly Client[], parent?: Client, depth = 0): Named[] {
-  return clients
-    .filter(({ parentId }) => parentId === parent?.clientId)
-    .flatMap((client) => {
-      const own = parent ? client.name.slice(parent.name.length + separator.length) : client.name;
-      const label = depth === 0 ? own : `${'  '.repeat(depth - 1)}└ ${own}`;
-      return [{ client, label }, ...asTree(clients, client, depth + 1)];
-    });
-}
-
-/** Between the names of a program and a run that it delegated to. */
-const separator = ' › ';
-
 /** `refused`: names of files that count for nothing. What stands in them is listed all the same, and marked. */
-function rows({ client, label }: Named, refused: ReadonlySet<string>): string[][] {
+function rows(client: Client, refused: ReadonlySet<string>): string[][] {
   const mark = (file: string): string => (refused.has(file) ? ' (does not count)' : '');
   // The command line is in no file.
-  const isPaired = client.clientId !== 'cli' && client.parentId === undefined;
-  const name = `${label}${isPaired ? mark(files.clients) : ''}`;
+  const isPaired = client.clientId !== 'cli';
+  const name = `${client.name}${isPaired ? mark(files.clients) : ''}`;
   const used = client.lastUsedAt === undefined ? '-' : when(client.lastUsedAt);
   if (client.permissions.length === 0) return [[name, client.clientId, '-', '-', '-', '-', '-', used]];
   return client.permissions.map((permission) => [
     name,
     client.clientId,
     permission.resource,
-    `${permission.decision}${permission.run === undefined && client.parentId === undefined ? mark(files.permissions) : ''}`,
+    `${permission.decision}${permission.run === undefined ? mark(files.permissions) : ''}`,
     accountsIn(permission),
     permission.key ? `API key, ${keyPlaceWords(permission.key)}` : (permission.scope ?? 'any'),
     untilOf(permission),

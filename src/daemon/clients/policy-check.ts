@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 import type { Broker } from '../../broker/broker.ts';
-import { cliClientId, isChild } from '../../broker/records/local-client.ts';
+import { cliClientId } from '../../broker/records/local-client.ts';
 import { providerAt } from '../../broker/records/company.ts';
 import { allOverrideNames } from '../../broker/records/override.ts';
 import type { Feature, Program } from '../../broker/records/policy.ts';
@@ -21,7 +21,6 @@ const features: Partial<Record<MethodName, Feature>> = {
   'forward.open': 'forwards',
   'key.set': 'apiKeys',
   'key.permission.set': 'apiKeys',
-  'lease.delegate': 'delegation',
 };
 
 /** They end a permission. A denial that ends so opens nothing: what the policy forbids stays forbidden. */
@@ -80,7 +79,7 @@ function programOf({ parts }: Broker, caller: Caller): Program {
   const name = parts.clients.nameOf(id);
   const proxied = parts.clients.proxied(id);
   if (proxied) return { name, ...(proxied.executable === undefined ? {} : fileAt(proxied.executable)) };
-  const isElsewhere = parts.clients.originOf(id) !== undefined && !isChild(id);
+  const isElsewhere = parts.clients.originOf(id) !== undefined;
   return { name, ...(isElsewhere ? {} : fileOf(caller)) };
 }
 

@@ -1,7 +1,7 @@
 /**
  * The broker's facts in the wire's words: RFC names, seconds, scopes as one text.
  *
- * Invariant: no answer here holds a secret (only `token.get` and `lease.delegate` answer with one). A local client sees only its own
+ * Invariant: no answer here holds a secret (only `token.get` answers with one). A local client sees only its own
  * part of a grant.
  */
 import type { Broker } from '../../broker/broker.ts';
@@ -185,10 +185,10 @@ function shownState({ parts }: Broker, grant: Grant): string {
 
 type ClientAnswer = ResultOf<'client.list'>['clients'][number];
 
-export function clientAnswers({ parts, consent }: Broker): ClientAnswer[] {
+export function clientAnswers({ parts }: Broker): ClientAnswer[] {
   const { clients, permissions, leases, clock } = parts;
   const wall = clock.wall();
-  const paired = clients.withCli().map((client) => ({
+  return clients.withCli().map((client) => ({
     clientId: client.id,
     name: clients.nameOf(client.id),
     pairedAt: wholeSeconds(client.pairedAt),
@@ -207,23 +207,6 @@ export function clientAnswers({ parts, consent }: Broker): ClientAnswer[] {
       ),
     ],
   }));
-  return [...paired, ...childAnswers(parts, consent.current)];
-}
-
-/** The runs that something is delegated to, as far as it still is. */
-function childAnswers(parts: Broker['parts'], current: Broker['consent']['current']): ClientAnswer[] {
-  return parts.clients.children().flatMap(({ id, pairedAt, lastUsedAt, parentId }) => {
-    const permission = current.delegated(id);
-    if (!permission) return [];
-    return {
-      clientId: id,
-      name: parts.clients.nameOf(id),
-      pairedAt: wholeSeconds(pairedAt),
-      ...(lastUsedAt === undefined ? {} : { lastUsedAt: wholeSeconds(lastUsedAt) }),
-      parentId,
-      permissions: permissionAnswer(parts, permission),
-    };
-  });
 }
 
 /** The file that a program was paired from. Homes of before know the path of an interpreter as well. */

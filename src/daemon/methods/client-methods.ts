@@ -5,13 +5,11 @@
 import type { Broker } from '../../broker/broker.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import { permissionRow } from '../../broker/consent/permission-changes.ts';
-import { isChild } from '../../broker/records/local-client.ts';
 import { KeyturnError } from '../../base/errors.ts';
-import { formatScope, parseScope } from '../../oauth/base/scope.ts';
+import { parseScope } from '../../oauth/base/scope.ts';
 import { clientAnswers } from './answers.ts';
 import { interactionAnswer } from './open-questions.ts';
 import type { Handlers, Services } from './services.ts';
-import { brokerClientId } from '../clients/client-processes.ts';
 import { requireUnchanged, permissionChange, refusalOf } from '../clients/widening.ts';
 
 export const clientMethods: Pick<
@@ -20,8 +18,6 @@ export const clientMethods: Pick<
   | 'client.remove'
   | 'permission.set'
   | 'permission.end'
-  | 'lease.delegate'
-  | 'lease.end'
   | 'folder.list'
   | 'folder.end'
   | 'interaction.list'
@@ -52,35 +48,6 @@ export const clientMethods: Pick<
   'permission.end': async ({ broker }, _caller, { client, resource }) => {
     const clientId = broker.parts.clients.resolve(client);
     await endPermission(broker, clientId, broker.canonical(resource), 'ended');
-    return {};
-  },
-
-  'lease.delegate': async (services, caller, { resource, scope, lifetime, name, account }) => {
-    const { broker, processes } = services;
-    const endpoint = broker.canonical(resource);
-    const delegated = await broker.delegating.begin({
-      clientId: brokerClientId(caller),
-      asker: processes.of(caller),
-      endpoint,
-      ...(scope === undefined ? {} : { scope: parseScope(scope) }),
-      ...(account === undefined ? {} : { account }),
-      lifetime: lifetime * 1000,
-      name,
-    });
-    services.changed();
-    const { child, permission } = delegated;
-    return {
-      ...(await services.identityOf(child)),
-      resource: endpoint,
-      scope: formatScope(permission.scope),
-      account: delegated.account,
-      until: Math.floor(permission.until / 1000),
-    };
-  },
-
-  'lease.end': (services, caller, { clientId }) => {
-    const ended = services.broker.delegating.end(brokerClientId(caller), clientId);
-    for (const id of ended) services.closeConnectionsOf(id);
     return {};
   },
 
@@ -148,10 +115,6 @@ export async function removeClient(
   }: Pick<Services, 'broker' | 'closeConnectionsOf' | 'removeKeyOf'>,
   id: string,
 ): Promise<void> {
-  if (isChild(id)) {
-    for (const ended of broker.delegating.endChild(id)) closeConnectionsOf(ended);
-    return;
-  }
   const { clients, permissions, leases, audit } = broker.parts;
   const name = clients.nameOf(id);
   leases.endAllOf(id);

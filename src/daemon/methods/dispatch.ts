@@ -2,7 +2,7 @@
  * One request, from the method's name to its handler: every guard that can refuse it stands here, in order.
  *
  * Invariant: nothing runs before all guards of the method's row (ipc/protocol/methods.ts) have passed. Handlers get
- * params as their schema gave them. No answer but those of `token.get` and `lease.delegate` holds a secret; keys of backups, and the addresses of
+ * params as their schema gave them. No answer but that of `token.get` holds a secret; keys of backups, and the addresses of
  * proxies, which nobody can guess, go to the owner.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';

@@ -2,8 +2,6 @@
 import type { Written } from '../../broker/questions/json-text.ts';
 import type { Soon } from '../../broker/soon.ts';
 import type { Broker } from '../../broker/broker.ts';
-import type { ChildClient } from '../../broker/records/local-client.ts';
-import type { Identity } from '../../ipc/wire/handshake-messages.ts';
 import type { MethodName, ParamsOf, ResultOf, WideningMethod } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import type { ClientProcesses } from '../clients/client-processes.ts';
@@ -49,8 +47,6 @@ export interface Services {
   changeSetting(name: string, value: unknown): Promise<ResultOf<'settings.set'>>;
   subscribe(caller: Caller): void;
   closeConnectionsOf(clientId: string): void;
-  /** The key of a run that a program delegated access to. */
-  identityOf(child: Pick<ChildClient, 'id' | 'generation'>): Promise<Identity>;
   /** Removes the key file of a program that was unpaired, where it lies in the home. */
   removeKeyOf(clientId: string): Promise<void>;
   register(params: ParamsOf<'registration.set'>): Promise<ResultOf<'registration.set'>>;

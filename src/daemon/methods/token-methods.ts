@@ -8,7 +8,6 @@ import type {
   TokenRequest,
 } from '../../broker/questions/token-request.ts';
 import { isKeySubject, keySubject } from '../../broker/records/api-key.ts';
-import { isChild } from '../../broker/records/local-client.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import type { ProcessName } from '../../ipc/peer/peer.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
@@ -91,10 +90,6 @@ export const tokenMethods: Pick<
   'permission.release': async ({ broker }, caller, { resource, kinds = ['token'] }) => {
     const clientId = brokerClientId(caller);
     const endpoint = broker.canonical(resource);
-    if (isChild(clientId) && broker.consent.current.delegated(clientId)?.endpoint === endpoint) {
-      broker.delegating.endChild(clientId);
-      return {};
-    }
     const subjects = subjectsAt(broker, endpoint, kinds);
     if (subjects.length === 0) throw noKey(endpoint);
     const refused = subjects.find((subject) => refusalOf(broker, clientId, subject));

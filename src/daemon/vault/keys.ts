@@ -84,7 +84,7 @@ export class Keys {
     return { clientId: client.id, key: deriveClientKey(master, home.homeId, client.id, client.generation) };
   }
 
-  /** For the process of the proxies, which asks for this program; and for a run that a program delegates access to. */
+  /** For the process of the proxies, which asks for this program. */
   async identityOf({ id, generation }: Pick<LocalClient, 'id' | 'generation'>): Promise<Identity> {
     const { homeId } = this.#parts.home;
     const key = deriveClientKey(await this.#parts.master.key(), homeId, id, generation);

@@ -1,5 +1,5 @@
 /**
- * The methods about local clients: the paired ones, their permissions and child runs, the questions they raise, the proxies
+ * The methods about local clients: the paired ones, their permissions, the questions they raise, the proxies
  * by which programs without a key come, and the forwards by which programs elsewhere do.
  */
 import * as z from 'zod';
@@ -13,14 +13,12 @@ import {
   forwardNamed,
   forwardOpen,
   forwardOpened,
-  leaseDelegate,
-  leaseDelegateResult,
   localClient,
   permission,
 } from './schemas/client-schema.ts';
 import { interaction, interactionAnswer } from './schemas/interaction-schema.ts';
 import { proxy, proxyAdd, proxyNamed } from './schemas/proxy-schema.ts';
-import { account, empty, id, shownName, url } from './schemas/values.ts';
+import { account, empty, shownName, url } from './schemas/values.ts';
 
 /** A name or an id: ids stay unique, names are what people type. */
 const client = shownName;
@@ -65,17 +63,6 @@ export const clientMethods = {
     result: z.object({ interactions: z.array(interaction) }),
   },
   'interaction.answer': { who: 'owner', effect: 'widens', params: interactionAnswer, result: empty },
-
-  // Access for child runs
-  /** At most what the program has, for a child run of its own; the answer has that run's key. */
-  'lease.delegate': {
-    who: 'client',
-    effect: 'asks',
-    usesRecords: true,
-    params: leaseDelegate,
-    result: leaseDelegateResult,
-  },
-  'lease.end': { who: 'client', effect: 'narrows', params: z.object({ clientId: id }), result: empty },
 
   // Proxies: addresses for programs without a key
   'proxy.add': {

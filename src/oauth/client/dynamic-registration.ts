@@ -7,7 +7,7 @@
 import { z } from 'zod';
 
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
-import { deviceGrant, offersTokenExchange, tokenExchange } from '../discovery/authorization-server.ts';
+import { deviceGrant } from '../discovery/authorization-server.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 import { deadline, isTransient, send, unreachableReply } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
@@ -107,12 +107,7 @@ async function registerWithFallbacks(
   const needed = ['authorization_code', ...(isDevice ? [deviceGrant] : [])];
   const withRefresh = [...needed, 'refresh_token'];
   const { scope: _refused, ...unscoped } = request;
-  // For delegations. Such a server may exchange only for clients that registered the grant, or register it for nobody.
-  const withExchange = offersTokenExchange(server) ? [[...withRefresh, tokenExchange]] : [];
-  const tries: ClientMetadata[] = [...withExchange, withRefresh].map((grantTypes) => ({
-    ...request,
-    grantTypes,
-  }));
+  const tries: ClientMetadata[] = [{ ...request, grantTypes: withRefresh }];
   // If the server refuses a scope, try without scopes first, so that the client still gets refresh tokens.
   if (!needsScope && request.scope?.length) tries.push({ ...unscoped, grantTypes: withRefresh });
   const last = { ...(needsScope ? request : unscoped), grantTypes: needed };

@@ -278,8 +278,3 @@ export function offersDeviceGrant(server: AuthorizationServer): boolean {
 
 /** RFC 8693 §2.1. */
 export const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
-
-/** RFC 8414 §2: a server that lists no grant types has the usual two, and this is none of them. */
-export function offersTokenExchange({ grantTypesSupported }: AuthorizationServer): boolean {
-  return grantTypesSupported?.includes(tokenExchange) ?? false;
-}

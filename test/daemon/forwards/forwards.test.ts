@@ -134,7 +134,6 @@ it('a program elsewhere asks for named servers only, gets no API key, and names 
     ['token.prove', { tokenId: 't', method: 'GET', url: 'https://notes.example/mcp2' }],
     ['token.prove', { tokenId: 't', method: 'GET', url: 'https://notes.example/' }],
     ['permission.release', { resource: 'https://other.example/mcp' }],
-    ['lease.delegate', { resource, lifetime: 60, name: 'run' }],
     ['network.get', { resource }],
     ['constructor', {}],
   ] as const) {

@@ -74,7 +74,7 @@ it('a policy takes away servers, issuers, programs and features, also what was a
 
   await under({
     resources: ['https://*.corp.example'],
-    off: ['proxies', 'forwards', 'apiKeys', 'delegation', 'overrides'],
+    off: ['proxies', 'forwards', 'apiKeys', 'overrides'],
   });
   const status = await home.ok(['status']);
   expect(status).toContain(

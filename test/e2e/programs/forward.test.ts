@@ -88,15 +88,7 @@ it('a program in a sandbox without a network or the home gets a token of the nam
   }
   const program = await connect({ name: 'token', env: far.env });
   onTestFinished(() => program.close());
-  const methods = [
-    'network.get',
-    'lease.delegate',
-    'url.show',
-    'grant.list',
-    'client.list',
-    'status',
-    'nothing',
-  ];
+  const methods = ['network.get', 'url.show', 'grant.list', 'client.list', 'status', 'nothing'];
   for (const method of methods) {
     await expect(program.request(method, { resource })).rejects.toMatchObject({ reason: 'not_permitted' });
   }

@@ -129,8 +129,7 @@ describe('registration', () => {
     const [request] = authorizationServer.server.asked('/register');
     expect(request?.json).toMatchObject({
       application_type: 'native',
-      // The server lists token exchange too.
-      grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:token-exchange'],
+      grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
     });
     expect(authorizationServer.counts.registrations).toBe(1);

@@ -56,23 +56,6 @@ describe('registerDynamically', () => {
     expect(sent(1)).toMatchObject({ grant_types: ['authorization_code', device, 'refresh_token'] });
   });
 
-  it('registers token exchange where the server offers it, and goes without it where the server refuses that', async () => {
-    const exchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
-    const usual = ['authorization_code', 'refresh_token'];
-    site.lay('/register', ({ body }) =>
-      body.includes(exchange) && site.asked.length > 1
-        ? { status: 400, body: { error: 'invalid_client_metadata' } }
-        : { status: 201, body: { client_id: 'c1' } },
-    );
-    const server = serverAt(site.origin, { grantTypesSupported: [...usual, exchange] });
-    const request = { redirectUris: [loopback], clientName: 'Keyturn', scope: ['a'] } as const;
-    const offered = await registerDynamically(server, request, site.http);
-    expect(offered.registration.grantTypes).toEqual([...usual, exchange]);
-    const refused = await registerDynamically(server, request, site.http);
-    expect(refused.registration.grantTypes).toEqual(usual);
-    expect(sent(2)).toMatchObject({ scope: 'a', grant_types: usual });
-  });
-
   it('registers with scopes, then without scopes, then without the refresh token, while the server refuses', async () => {
     site.lay('/register', ({ body }) =>
       body.includes('refresh_token') || body.includes('scope')

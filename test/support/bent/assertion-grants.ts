@@ -1,47 +1,28 @@
 /**
- * Token exchange (RFC 8693) for a narrower access token. Enterprise-managed authorization: an ID token for an ID-JAG at the identity provider (RFC 8693),
+ * Enterprise-managed authorization: an ID token for an ID-JAG at the identity provider (RFC 8693),
  * and an ID-JAG for an access token at the resource's authorization server (RFC 7523). And workload identity: a
  * platform's JWT for an access token.
  *
- * Invariant: a token is exchanged only for its own client, and for no more than it has. An ID-JAG is taken only from a named identity provider, for this issuer, this client
+ * Invariant: an ID token is exchanged only for its own client. An ID-JAG is taken only from a named identity provider, for this issuer, this client
  * and once; a platform's JWT for this issuer while it is valid.
  */
 import { randomUUID } from 'node:crypto';
 import type { RecordedRequest } from './server.ts';
 import { type Json, verifyJwt } from './jwt.ts';
 import { type BentClient, type Parts, Refusal, required, scopesOf } from './parties.ts';
-import { issue, validToken } from './token-store.ts';
+import { issue } from './token-store.ts';
 
 export const idJagType = 'urn:ietf:params:oauth:token-type:id-jag';
 const idTokenType = 'urn:ietf:params:oauth:token-type:id_token';
 const idJagHeader = 'oauth-id-jag+jwt';
-
-const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 
 /** Seconds: it is redeemed at once. */
 const idJagLifetime = 300;
 
 export function exchangeToken(parts: Parts, client: BentClient, request: RecordedRequest): Json {
   const wanted = request.form.get('requested_token_type');
-  if (wanted === accessTokenType) return narrowToken(parts, client, request);
   if (wanted === idJagType) return issueIdJag(parts, client, request);
-  throw new Refusal('invalid_request', 'only access tokens and ID-JAGs are issued');
-}
-
-function narrowToken(parts: Parts, client: BentClient, request: RecordedRequest): Json {
-  const { form } = request;
-  if (form.get('subject_token_type') !== accessTokenType)
-    throw new Refusal('invalid_request', 'only access tokens are taken');
-  const had = validToken(parts, required(form, 'subject_token'));
-  if (had?.clientId !== client.clientId)
-    throw new Refusal('invalid_request', 'the token is not of this client');
-  const asked = scopesOf(form) ?? had.scopes;
-  if (asked.some((scope) => !had.scopes.includes(scope)))
-    throw new Refusal('invalid_scope', 'the scope goes beyond the token');
-  parts.counts.tokenExchanges += 1;
-  const scopes = parts.bend.grantedScopes?.(asked, request) ?? asked;
-  const resources = had.grant.resources;
-  return { ...issue(parts, had.grant, { scopes, resources }), issued_token_type: accessTokenType };
+  throw new Refusal('invalid_request', 'only ID-JAGs are issued');
 }
 
 /** At the identity provider. */

@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { asker, executable } from './asker-schema.ts';
 import { forwardLabelPattern } from '../../wire/forwarded.ts';
 import { keyPlace } from './key-schema.ts';
-import { account, day, folder, id, instant, name, scope, seconds, shownName, url } from './values.ts';
+import { account, day, folder, id, instant, scope, shownName, url } from './values.ts';
 
 export const permission = z.object({
   resource: url,
@@ -60,30 +60,7 @@ export const localClient = z.object({
   proxied: z.literal(['program', 'interpreter', 'any']).optional(),
   /** It runs elsewhere, and comes by this forward. */
   forward: forwardOrigin.optional(),
-  /** Of a child run: the program that delegated to it. */
-  parentId: id.optional(),
   permissions: z.array(heldPermission),
-});
-
-/** `lifetime` in seconds. */
-export const leaseDelegate = z.object({
-  resource: url,
-  scope: scope.min(1).optional(),
-  account: account.optional(),
-  lifetime: seconds.min(1),
-  name,
-});
-
-/** `clientId`, `key` and `brokerId` are what the child connects with. */
-export const leaseDelegateResult = z.object({
-  clientId: id,
-  /** 32 bytes, base64url. */
-  key: z.string().regex(/^[\w-]{43}$/),
-  brokerId: id,
-  resource: url,
-  scope,
-  account,
-  until: instant,
 });
 
 /** A month: a machine that is used for longer is forwarded to anew. */

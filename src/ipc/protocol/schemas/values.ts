@@ -14,8 +14,7 @@ export const day = 24 * 60 * 60;
 export const id = z.string().regex(idPattern);
 export const name = z.string().regex(namePattern()).max(maxLength.id);
 /**
- * A program as lists and cards call it. Of a child run: after the names of the programs behind it. Of a forwarded program:
- * before its forward's label. Of one that comes by a proxy: after the name of that.
+ * A program as lists and cards call it. Of a forwarded program: before its forward's label. Of one that comes by a proxy: after the name of that.
  */
 export const shownName = z.string().regex(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]{1,300}$/u);
 export const url = z.string().min(1).max(maxLength.url);
