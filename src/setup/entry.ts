@@ -3,13 +3,16 @@
  *
  * Invariant: what isn't understood wholly is left as it is, with a reason. No secret is in a reason. A secret is moved
  * only where it is one key in one header; a reference to a variable is no secret and is not resolved, except in the
- * entry's own `env`.
+ * entry's own `env`. The file may come from a stranger: what means nothing beside a URL gets no meaning by the command
+ * that is written there, and no variable is kept that changes how a program runs.
  */
 import type { LeftCause, WhyLeft } from './left.ts';
-import { KeyturnError } from '../base/errors.ts';
+import { KeyturnError, quoted } from '../base/errors.ts';
 import { endpointUrl } from '../client/endpoint-url.ts';
 import { headerPattern, schemePattern, tokenPattern } from '../ipc/wire/values.ts';
 import { translated } from './mcp-remote.ts';
+import type { OwnCommand } from './own-command.ts';
+import { changesPrograms } from '../base/system/program-variables.ts';
 
 /** An entry as its file has it. */
 export type Members = Readonly<Record<string, unknown>>;
@@ -37,7 +40,7 @@ export type Reading =
       readonly drop: readonly string[];
       /** The member in whose place the command is written. */
       readonly anchor: string;
-      /** Variables of the entry that stay. */
+      /** Variables of the entry that a kept header names. */
       readonly env: Readonly<Record<string, string>>;
     };
 
@@ -61,30 +64,51 @@ const signInNames = [
 const secretName = /key|token|secret|auth|password|passwd|cookie|credential|session/i;
 
 /** `${VAR}`, `$VAR`, `${input:id}`, `{env:VAR}`: the client puts something else there. */
-const reference = /\$\{|\$[A-Za-z_]|\{(?:env|file|input):|^\s*$/;
+const reference = /\$\{|\$[A-Za-z_]|\{(?:env|file|input):/;
 
-export function readEntry(entry: Members): Reading {
+/** Members that say how a command runs. Beside a URL they mean nothing. */
+const runName = /^(?:env.*|cwd|.*work.*dir.*|dev|shell|.*sandbox.*|interpreter|runtime.*)$/i;
+
+export function readEntry(entry: Members, own: OwnCommand): Reading {
   const url = urlNames.find((name) => typeof entry[name] === 'string');
   const words = commandWords(entry);
-  if (words.includes('bridge') && words.includes('--as')) return bridged(words);
+  const bridge = wordsBehind(words, own);
+  if (bridge?.[0] === 'bridge') return bridged(entry, bridge, own);
   const remote = words.findIndex((word) => /^mcp-remote(?:@[\w.^~-]+)?$/.test(word.split('/').at(-1) ?? ''));
   if (remote !== -1) return readRemote(entry, words.slice(remote + 1), words.slice(0, remote));
   if (url === undefined || words.length > 0) return { kind: 'other' };
-  const env = variables(entry);
-  if (env === undefined) return left('form', 'its env has an unknown form');
-  const drop = headerNames.filter((name) => name in entry);
+  if ('command' in entry || 'args' in entry) return left('form', 'its command has an unknown form');
+  const headerMembers = headerNames.filter((name) => name in entry);
   const unknown = signInNames.find((name) => name in entry);
   if (unknown !== undefined) return left('ownSignIn', `its member ${unknown} says how it signs in`);
   if (urlNames.filter((name) => name in entry).length > 1) return left('servers', 'it has two URLs');
-  const headers = drop.flatMap((name) => pairsOf(entry[name]) ?? [undefined]);
+  const headers = headerMembers.flatMap((name) => pairsOf(entry[name]) ?? [undefined]);
   if (headers.some((header) => header === undefined)) return left('form', 'its headers have an unknown form');
-  const known = headers.filter((header) => header !== undefined);
-  return switched(String(entry[url]), known, [], { drop, anchor: url, env });
+  const known = headers.flatMap((pair) => (pair ? [{ name: pair[0], text: pair[1], value: pair[1] }] : []));
+  const drop = [...headerMembers, ...Object.keys(entry).filter((name) => runName.test(name))];
+  const reading = switched(String(entry[url]), known, [], { drop, anchor: url, env: {} });
+  // A client fills it in for its own requests. The bridge would read another environment.
+  const filled = known.find(({ name, text }) => reference.test(text) || reference.test(name));
+  if (reading.kind !== 'switch' || !filled) return reading;
+  return left(
+    'variable',
+    'a header takes its value from a variable',
+    reading.key ? [reading.key.header] : [],
+  );
+}
+
+/** What stands behind Keyturn's own command. Undefined for another program, whatever its arguments look like. */
+function wordsBehind(words: readonly string[], own: OwnCommand): readonly string[] | undefined {
+  const isOwn = own.words.every((word, index) => words[index] === word);
+  return isOwn ? words.slice(own.words.length) : words[0] === 'keyturn' ? words.slice(1) : undefined;
 }
 
 /** As setup writes it: `bridge URL --as NAME`. Other orders are left unread. */
-function bridged(words: readonly string[]): Reading {
-  const [url, option, as] = words.slice(words.indexOf('bridge') + 1);
+function bridged(entry: Members, [, url, option, as]: readonly string[], own: OwnCommand): Reading {
+  const foreign = Object.entries(variables(entry) ?? {}).find(
+    ([name, value]) => changesPrograms(name) && own.env[name] !== value,
+  );
+  if (foreign) return changing(foreign[0]);
   if (url === undefined || option !== '--as' || as === undefined) return { kind: 'bridge' };
   try {
     return { kind: 'bridge', endpoint: endpointUrl(url).href, as };
@@ -92,6 +116,9 @@ function bridged(words: readonly string[]): Reading {
     return { kind: 'bridge' };
   }
 }
+
+const changing = (name: string): Reading =>
+  left('runs', `its variable ${quoted(name)} changes how a program runs or connects`);
 
 /** The words that an entry starts, whichever way it writes them. */
 export function commandWords({ command, args }: Members): readonly string[] {
@@ -108,6 +135,8 @@ function readRemote(entry: Members, args: readonly string[], before: readonly st
     return left('arguments', 'it starts mcp-remote in a way that Keyturn doesn’t know');
   const env = variables(entry);
   if (env === undefined) return left('form', 'its env has an unknown form');
+  if (Object.keys(entry).some((name) => /^env.?file/i.test(name)))
+    return left('headersElsewhere', 'its variables are in another file');
   let own: readonly string[];
   try {
     own = translated(args).args;
@@ -115,16 +144,15 @@ function readRemote(entry: Members, args: readonly string[], before: readonly st
     if (!(error instanceof KeyturnError)) throw error;
     return left('arguments', `${error.message} ${error.hint ?? ''}`.trim());
   }
-  const headers: [string, string][] = [];
+  const headers: Header[] = [];
   const kept: string[] = [];
   const urls: string[] = [];
-  const used = new Set<string>();
   for (let at = 0; at < own.length; at += 1) {
     const word = own[at] ?? '';
     const value = own[at + 1] ?? '';
     if (word === '--header') {
       const [, name = '', text = ''] = /^([^:]+):\s*(.*)$/.exec(value) ?? [];
-      headers.push([name, resolved(text, env, used)]);
+      headers.push({ name, text, value: resolved(text, env) });
       at += 1;
     } else if (word === '--header-file') return left('headersElsewhere', 'its headers stand in another file');
     else if (word === '--ignore-tool') {
@@ -135,27 +163,37 @@ function readRemote(entry: Members, args: readonly string[], before: readonly st
   }
   const [url] = urls;
   if (url === undefined || urls.length > 1) return left('servers', 'it names no server, or several');
-  const staying = Object.entries(env).filter(([name]) => !used.has(name) && !name.startsWith('MCP_REMOTE_'));
-  return switched(url, headers, kept, { drop: [], anchor: 'command', env: Object.fromEntries(staying) });
+  const changes = headers.flatMap(({ text }) => variablesOf(text)).find(changesPrograms);
+  if (changes !== undefined) return changing(changes);
+  const drop = Object.keys(entry).filter((name) => runName.test(name));
+  return switched(url, headers, kept, { drop, anchor: 'command', env });
 }
 
-/** With what the entry itself says of its variables. */
-function resolved(text: string, env: Readonly<Record<string, string>>, used: Set<string>): string {
-  return text.replaceAll(/\$\{([A-Za-z_]\w*)\}/g, (whole, name: string) => {
-    const value = Object.hasOwn(env, name) ? env[name] : undefined;
-    if (value === undefined) return whole;
-    used.add(name);
-    return value;
-  });
+/** `text` as it is written; `value` with what the entry itself says of its variables. */
+interface Header {
+  readonly name: string;
+  readonly text: string;
+  readonly value: string;
+}
+
+const variable = /\$\{([^}]*)\}/g;
+
+const variablesOf = (text: string): readonly string[] =>
+  [...text.matchAll(variable)].map(([, name = '']) => name);
+
+function resolved(text: string, env: Readonly<Record<string, string>>): string {
+  return text.replaceAll(variable, (whole, name: string) =>
+    Object.hasOwn(env, name) ? (env[name] ?? whole) : whole,
+  );
 }
 
 type Kept = Pick<Extract<Reading, { kind: 'switch' }>, 'drop' | 'anchor' | 'env'>;
 
 function switched(
   url: string,
-  headers: readonly (readonly [string, string])[],
+  headers: readonly Header[],
   more: readonly string[],
-  kept: Kept,
+  { env, ...kept }: Kept,
 ): Reading {
   const endpoint = plainUrl(url);
   if (endpoint === undefined)
@@ -163,20 +201,25 @@ function switched(
   if ([...endpoint.searchParams.keys()].some((name) => secretName.test(name)) || endpoint.password !== '')
     return left('urlSecret', 'its URL holds a secret, which belongs into a header', ['URL']);
   const secrets = headers.filter(
-    ([name, value]) => secretName.test(name) || /^(?:bearer|basic)\s/i.test(value),
+    ({ name, value }) => secretName.test(name) || /^(?:bearer|basic)\s/i.test(value),
   );
-  const open = secrets.filter(([, value]) => !reference.test(value)).map(([name]) => name);
+  const open = secrets
+    .filter(({ value }) => value.trim() !== '' && !reference.test(value))
+    .map(({ name }) => name);
   if (secrets.length > open.length)
     return left('variable', 'a header takes its secret from a variable', open);
   if (secrets.length > 1)
     return left('secrets', 'it has several secrets; Keyturn keeps one for each server', open);
   const plain = headers.filter((header) => !secrets.includes(header));
-  if (plain.some(([name, value]) => !headerPattern.test(name) || /[\r\n]/.test(value)))
+  if (plain.some(({ name, value }) => !headerPattern.test(name) || /[\r\n]/.test(value)))
     return left('form', 'its headers have an unknown form', open);
   const key = secrets[0] && keyOf(secrets[0]);
   if (secrets[0] && !key) return left('noKey', 'its secret is no API key that Keyturn can keep', open);
-  const args = [...plain.flatMap(([name, value]) => ['--header', `${name}: ${value}`]), ...more];
-  return { kind: 'switch', endpoint: endpoint.href, args, ...(key ? { key } : {}), ...kept };
+  const args = [...plain.flatMap(({ name, text }) => ['--header', `${name}: ${text}`]), ...more];
+  const named = new Set(plain.flatMap(({ text }) => variablesOf(text)));
+  const staying = Object.entries(env).filter(([name]) => named.has(name));
+  const common = { ...kept, args, env: Object.fromEntries(staying) };
+  return { kind: 'switch', endpoint: endpoint.href, ...(key ? { key } : {}), ...common };
 }
 
 function plainUrl(text: string): URL | undefined {
@@ -190,7 +233,7 @@ function plainUrl(text: string): URL | undefined {
 }
 
 /** `Bearer abc`, or the key without a scheme. Undefined for another form. */
-function keyOf([header, text]: readonly [string, string]): FoundKey | undefined {
+function keyOf({ name: header, value: text }: Header): FoundKey | undefined {
   const words = text.trim().split(/\s+/);
   const [scheme, value] = words.length === 2 ? words : [undefined, words[0]];
   const isKey =

@@ -17,6 +17,7 @@ export const leftCauses = [
   'url',
   'urlSecret',
   'variable',
+  'runs',
   'secrets',
   'noKey',
   /** Of an entry that should have changed. */

@@ -1,19 +1,20 @@
 /**
  * What `keyturn setup` would do with one file: each entry that stands there, and the text that would be written.
  *
- * Invariant: reads one text and changes nothing. Nothing that is shown of an entry holds a value of its headers or
- * variables.
+ * Invariant: reads one text and changes nothing. What is shown of an entry holds no value of its headers, and of its
+ * variables only those that change how a program runs.
  */
 import path from 'node:path';
 import { createHash } from 'node:crypto';
 import { maxNameLength } from '../ipc/wire/limits.ts';
 import type { ConfigFile } from './clients.ts';
 import { applied, type Edit, type Format, NotUnderstood, type Place } from './formats/edit.ts';
-import { type FoundKey, readEntry, type Reading } from './entry.ts';
+import { commandWords, type FoundKey, readEntry, type Reading } from './entry.ts';
 import { jsonFormat } from './formats/json-format.ts';
 import type { WhyLeft } from './left.ts';
 import type { OwnCommand } from './own-command.ts';
 import { tomlFormat } from './formats/toml-format.ts';
+import { changesPrograms } from '../base/system/program-variables.ts';
 
 interface Standing {
   /** The name of the entry in its client. */
@@ -67,7 +68,7 @@ export function findingsIn(
 function findingAt(config: ConfigFile, text: string, place: Place, own: OwnCommand): Finding | undefined {
   const entry = place.way.at(-1) ?? '';
   const standing = { entry, way: place.way };
-  const reading = readEntry(place.members);
+  const reading = readEntry(place.members, own);
   if (reading.kind === 'other') return undefined;
   if (reading.kind !== 'switch') return { ...standing, ...reading };
   const as = nameOf(config, place.way);
@@ -79,7 +80,13 @@ function findingAt(config: ConfigFile, text: string, place: Place, own: OwnComma
     return { ...standing, kind: 'left', cause: 'form', why, exposed };
   }
   const { endpoint, key } = reading;
-  const shown = shownChange(text, place, edits, own);
+  const written = members['args'] ?? members['command'];
+  const words = Array.isArray(written) ? written.map(String) : [];
+  const urls = Object.entries(place.members).flatMap(([name, value]) =>
+    shownMembers.has(name) ? textsIn(value) : [],
+  );
+  const plain = [...words.filter((_, index) => words[index - 1] !== '--header'), ...urls.filter(isUrl)];
+  const shown = shownChange(text, place, edits, [...plain, ...own.words, ...Object.values(own.env)]);
   return { ...standing, kind: 'switch', as, endpoint, ...(key ? { key } : {}), edits, shown };
 }
 
@@ -120,14 +127,16 @@ function nameOf({ client, scope, file }: ConfigFile, way: readonly string[]): st
   return `${name.slice(0, maxNameLength - mark.length - 1)}-${mark}`;
 }
 
-/** Texts in quotes that any reader may see, though they stand in the entry's old text. */
-const plainText = /^(?:https?:\/\/[^?#@]*|--?[a-z-]+|[A-Za-z0-9_@./-]{1,24})$/;
-
-/** Members whose texts are shown. What stands in any other one could be a secret. */
-const shownMembers = new Set(['url', 'serverUrl', 'httpUrl', 'type', 'command', 'args']);
-
-/** The lines that go and those that come, with each value covered that could be a secret. */
-function shownChange(text: string, place: Place, edits: readonly Edit[], own: OwnCommand): readonly string[] {
+/**
+ * The lines that go and those that come. Only values that may be secret are covered, so that nobody's file can hide
+ * what will run. `never`: texts that Keyturn itself writes, which are always shown.
+ */
+function shownChange(
+  text: string,
+  place: Place,
+  edits: readonly Edit[],
+  never: readonly string[],
+): readonly string[] {
   const end = text.length - place.to;
   const after = applied(text, edits);
   const old = text.slice(place.from, place.to).split(/\r?\n/);
@@ -138,18 +147,34 @@ function shownChange(text: string, place: Place, edits: readonly Edit[], own: Ow
   };
   const first = same(old, fresh);
   const last = Math.min(same(old.toReversed(), fresh.toReversed()), old.length - first, fresh.length - first);
-  const values = Object.entries(place.members).filter(([name]) => !shownMembers.has(name));
-  const hidden = textsIn(Object.fromEntries(values));
-  const isOwn = (value: string): boolean => Object.values(own.env).includes(value);
-  const isHidden = (value: string): boolean => !isOwn(value) && hidden.some((part) => value.includes(part));
-  const isShown = (value: string): boolean => isOwn(value) || (plainText.test(value) && !isHidden(value));
+  const secrets = secretsOf(place.members).filter((value) => !never.includes(value));
+  // Texts over several lines can't be followed line by line.
+  const going = old.some((line) => /"""|'''/.test(line)) ? ['…'] : old.slice(first, old.length - last);
   return [
-    ...old.slice(first, old.length - last).map((line) => `- ${covered(line, isShown)}`),
-    ...fresh
-      .slice(first, fresh.length - last)
-      .map((line) => `+ ${covered(line, (value) => !isHidden(value))}`),
+    ...going.map((line) => `- ${covered(line, secrets)}`),
+    ...fresh.slice(first, fresh.length - last).map((line) => `+ ${covered(line, secrets)}`),
   ];
 }
+
+/** Values of an entry that may be secret. Those of variables that change how a program runs must be seen. */
+function secretsOf(members: Readonly<Record<string, unknown>>): readonly string[] {
+  const words = commandWords(members);
+  return [
+    ...Object.entries(members).flatMap(([name, value]) =>
+      shownMembers.has(name)
+        ? []
+        : /^env/i.test(name)
+          ? Object.entries(Object(value)).flatMap(([variable, set]) =>
+              changesPrograms(variable) ? [] : textsIn(set),
+            )
+          : textsIn(value),
+    ),
+    ...words.filter((_, index) => words[index - 1] === '--header').map(valueOf),
+  ];
+}
+
+/** Members whose texts are shown. What stands in any other one could be a secret. */
+const shownMembers = new Set(['url', 'serverUrl', 'httpUrl', 'type', 'command', 'args', 'cwd']);
 
 function textsIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return value === '' ? [] : [value];
@@ -157,10 +182,30 @@ function textsIn(value: unknown): readonly string[] {
 }
 
 /** Comments are covered too: people put old keys there. */
-function covered(line: string, isShown: (value: string) => boolean): string {
+function covered(line: string, secrets: readonly string[]): string {
   return line.replaceAll(/"(?:[^"\\]|\\.)*"|'[^']*'|(?:\/\/|\/\*|#).*$/g, (literal, offset: number) => {
     if (/^[#/]/.test(literal)) return `${literal.startsWith('#') ? '#' : '//'} …`;
     const isName = /^\s*[:=]/.test(line.slice(offset + literal.length));
-    return isName || isShown(literal.slice(1, -1)) ? literal : '"***"';
+    const value = textOf(literal);
+    if (isName) return literal;
+    if (value === undefined || secrets.includes(value)) return '"***"';
+    return !isUrl(value) && secrets.includes(valueOf(value))
+      ? JSON.stringify(`${value.split(':', 1)[0]}: ***`)
+      : literal;
   });
+}
+
+const isUrl = (text: string): boolean => /^https?:/.test(text);
+
+/** Of an argument `NAME: VALUE`. */
+const valueOf = (argument: string): string => argument.replace(/^[^:]*:\s*/, '').trim();
+
+/** What a literal of JSON or TOML says. Undefined if it has escapes of TOML alone. */
+function textOf(literal: string): string | undefined {
+  if (literal.startsWith("'")) return literal.slice(1, -1);
+  try {
+    return String(JSON.parse(literal));
+  } catch {
+    return undefined;
+  }
 }

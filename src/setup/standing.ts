@@ -8,10 +8,9 @@ import { survey, type SurveyOptions } from './survey.ts';
 /** The paths of those files. */
 export async function filesWith(
   { name, resource }: { readonly name: string; readonly resource: string },
-  place: Pick<SurveyOptions, 'home' | 'project'>,
+  place: Pick<SurveyOptions, 'home' | 'project' | 'own'>,
 ): Promise<readonly string[]> {
-  // `own` is what setup would write, and nothing is written here.
-  const files = await survey({ ...place, own: { words: ['keyturn'], env: {} }, withVersioned: true });
+  const files = await survey({ ...place, withVersioned: true });
   return files
     .filter(({ findings }) =>
       findings.some(

@@ -152,23 +152,89 @@ describe('keyturn setup', () => {
     ]);
   });
 
-  it('takes the secret of an mcp-remote entry from its own variables, and keeps the other ones', () => {
+  it('takes the secret of an mcp-remote entry from its own variables, and keeps only those that a kept header names', () => {
     const args = [
       '-y',
       'mcp-remote',
       endpoint,
       '--header',
       'Authorization:${AUTH}',
+      '--header',
+      'X-Team:${TEAM}',
       '--transport',
       'http-only',
     ];
-    const env = { AUTH: `Bearer ${secret}`, LANG: 'C' };
+    const env = { AUTH: `Bearer ${secret}`, TEAM: 'blue', NODE_OPTIONS: '--import=./evil.mjs' };
     const text = JSON.stringify({ mcpServers: { notes: { command: 'npx', args, env } } }, undefined, 2);
     const { findings, after } = read('claude-desktop', text);
     expect(findings).toMatchObject([{ key: { header: 'Authorization', scheme: 'Bearer', value: secret } }]);
+    const { command, args: before } = Object(bridge('claude-desktop-notes'));
     expect(JSON.parse(after)).toEqual({
-      mcpServers: { notes: { ...Object(bridge('claude-desktop-notes')), env: { LANG: 'C' } } },
+      mcpServers: {
+        notes: { command, args: [...before, '--header', 'X-Team: ${TEAM}'], env: { TEAM: 'blue' } },
+      },
     });
+    const shown = findings.flatMap((found) => (found.kind === 'switch' ? found.shown : [])).join('\n');
+    expect(shown).toContain('-         "NODE_OPTIONS": "--import=./evil.mjs"');
+    expect(shown).not.toMatch(new RegExp(`${secret}|blue`));
+  });
+
+  const meaningless: readonly object[] = [
+    { env: { NODE_OPTIONS: '--import=./evil.mjs', HTTPS_PROXY: 'http://attacker.example:8080' } },
+    { env: { KEYTURN_HOME: '/tmp/x' }, environment: { LD_PRELOAD: './evil.so' } },
+    { envFile: './evil.env', cwd: './evil' },
+    { env_vars: ['NODE_OPTIONS'], Env: { PATH: '.' } },
+    { env: 5 },
+    { dev: { debug: { type: 'node' } }, sandbox: false, shell: './evil' },
+  ];
+  it.each(meaningless)('gives no meaning to what means nothing beside a URL: %j', (more) => {
+    const text = JSON.stringify({ mcpServers: { notes: { ...more, url: endpoint, timeout: 5 } } });
+    const notes = { ...Object(bridge('cursor-notes')), timeout: 5 };
+    expect(JSON.parse(read('cursor', text).after)).toEqual({ mcpServers: { notes } });
+  });
+
+  it('drops the variables of a URL entry in a table of TOML', () => {
+    const text = `[mcp_servers.notes]\nurl = "${endpoint}"\nenv_vars = ["A"]\n[mcp_servers.notes.env]\nNODE_OPTIONS = "x"\n`;
+    expect(read('codex', text).after).not.toMatch(/env|NODE_OPTIONS/);
+  });
+
+  it.each(
+    'NODE_OPTIONS node_options LD_AUDIT DYLD_X KEYTURN_HOME https_proxy ALL_PROXY PATH Path HOME XDG_CONFIG_HOME SSL_CERT_FILE OPENSSL_CONF'.split(
+      ' ',
+    ),
+  )('leaves an mcp-remote entry whose header names %s', (name) => {
+    const args = ['mcp-remote', endpoint, '--header', `X-Team: \${${name}}`];
+    const text = JSON.stringify({ mcpServers: { notes: { command: 'npx', args, env: { [name]: 'x' } } } });
+    const { findings, after } = read('cursor', text);
+    expect(after).toBe(text);
+    expect(findings).toMatchObject([{ kind: 'left', cause: 'runs', why: expect.stringContaining(name) }]);
+  });
+
+  it.each([
+    ['./evil', ['bridge', endpoint, '--as', 'x']],
+    ['./keyturn', ['bridge', endpoint, '--as', 'x']],
+    ['/bin/node', ['./evil.js', 'bridge', endpoint, '--as', 'x']],
+    ['sh', ['-c', 'evil', 'keyturn', 'bridge', endpoint, '--as', 'x']],
+  ])('takes an entry for its own only by its command: %s %j', (command, args) => {
+    expect(read('cursor', JSON.stringify({ mcpServers: { notes: { command, args } } })).findings).toEqual([]);
+  });
+
+  it('names a variable that another one gave to an entry of its own', () => {
+    const notes = { command: 'keyturn', args: ['bridge', endpoint, '--as', 'x'], env: { NODE_OPTIONS: 'x' } };
+    const text = JSON.stringify({ mcpServers: { notes } });
+    expect(read('cursor', text).findings).toMatchObject([{ kind: 'left', cause: 'runs' }]);
+  });
+
+  it('covers no command and no URL, whatever else the entry says', () => {
+    const words = ['/bin/node', '/lib/keyturn.js', 'bridge', '--as', endpoint, 'cursor-notes'];
+    const more = { env: Object.fromEntries(words.map((word, index) => [`A${index}`, word])), note: endpoint };
+    const headers = { 'X-A': '//notes.example/mcp', 'X-B': 'bridge', https: '//notes.example/mcp' };
+    const text = JSON.stringify({ mcpServers: { notes: { ...more, headers, url: endpoint } } }, undefined, 2);
+    const shown = read('cursor', text).findings.flatMap((found) =>
+      found.kind === 'switch' ? found.shown : [],
+    );
+    const comes = shown.filter((line) => line.startsWith('+')).join('\n');
+    for (const word of words) expect(comes).toContain(`"${word}"`);
   });
 
   const left: readonly (readonly [string, object, RegExp])[] = [
@@ -177,7 +243,10 @@ describe('keyturn setup', () => {
       { url: endpoint, headers: { Authorization: 'Bearer ${T}' } },
       /variable/,
     ],
+    ['a header that a variable fills', { url: endpoint, headers: { 'X-Team': '${HOME}' } }, /variable/],
+    ['a header that an input fills', { url: endpoint, headers: { 'X-Team': '${input:team}' } }, /variable/],
     ['a secret in the URL', { url: `${endpoint}?api_key=${secret}` }, /URL holds a secret/],
+    ['a URL and a command', { url: endpoint, command: { path: './evil' }, args: [5] }, /command/],
     ['two secrets', { url: endpoint, headers: { 'X-Key': secret, 'X-Token': secret } }, /several secrets/],
     ['a sign-in of its own', { url: endpoint, oauth: { clientId: 'x' } }, /signs in/],
     ['http to another machine', { url: 'http://notes.example/mcp' }, /URL is none/],

@@ -52,7 +52,11 @@ export async function tellEntry(entry: Entry, isForScript: boolean): Promise<voi
 /** Loaded only here: a script, and a client, need no reader of configurations. */
 async function standingIn(entry: Entry): Promise<readonly string[]> {
   const { filesWith } = await import('../../setup/standing.ts');
-  return filesWith(entry, { home: process.env['HOME'] ?? homedir(), project: process.cwd() });
+  return filesWith(entry, {
+    home: process.env['HOME'] ?? homedir(),
+    project: process.cwd(),
+    own: absoluteCommand(),
+  });
 }
 
 /** `keyturn` where that is found as this program; else Node and the file that runs. */
