@@ -59,7 +59,6 @@ export const reasons = {
     cases: ['press', 'loginItem'],
   },
   unpaired: { code: -32022, exit: exitCodes.denied },
-  policy_refused: { code: -32024, exit: exitCodes.denied },
   pairing_denied: { code: -32023, exit: exitCodes.denied },
 
   login_failed: {

@@ -10,7 +10,6 @@ import { attemptSentence, moment } from './refusals/login-required.ts';
 import { toWall } from '../base/clock.ts';
 import type { Grant, GrantState } from './records/grant.ts';
 import type { BrokerParts } from './parts.ts';
-import { refusalByPolicy } from './refusals/grant-policy.ts';
 import { scopesLost } from './refusals/refusals.ts';
 import { fullScope } from './tokens/token-cache.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
@@ -75,7 +74,7 @@ function sentences(parts: BrokerParts, grant: Grant): Sentences {
     case 'active':
       return parts.refresher.turns.isTaken(grant.id)
         ? refreshing
-        : (forbidden(parts, grant) ?? lost(parts, grant) ?? active(parts, grant));
+        : (lost(parts, grant) ?? active(parts, grant));
     case 'loginRequired':
       return { now: `It needs a new sign-in: ${state.why}.`, next: `Sign in with: ${login}` };
     case 'revoked':
@@ -97,16 +96,6 @@ const receipts: Readonly<Record<Extract<GrantState, { kind: 'revoked' }>['receip
   abandoned:
     'The issuer could not be reached, and Keyturn has stopped trying. Its refresh token may stay valid at the issuer: to end it, remove Keyturn’s access in your account there.',
 };
-
-/** Undefined unless the administrator's policy keeps its tokens from everybody. */
-function forbidden(parts: BrokerParts, grant: Grant): Sentences | undefined {
-  const refusal = refusalByPolicy(parts, grant);
-  if (!refusal) return undefined;
-  return {
-    now: `It is kept, but not refreshed, and no program gets its tokens (policy_refused): ${refusal.message}`,
-    next: `Whoever administers this machine can change the policy. To end it: keyturn revoke ${shellWord(grant.id)}`,
-  };
-}
 
 /** Undefined unless the vault was asked and holds nothing that could be used. */
 function lost({ refresher }: BrokerParts, grant: Grant): Sentences | undefined {

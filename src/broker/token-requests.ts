@@ -31,7 +31,6 @@ import type { Token, TokenRequest } from './questions/token-request.ts';
 import type { Grant } from './records/grant.ts';
 import { hasLostCompany } from './records/company.ts';
 import { isBoundTo } from './records/permission.ts';
-import { refuseByPolicy } from './refusals/grant-policy.ts';
 import { unknownAccount } from './refusals/account-refusals.ts';
 import * as refusals from './refusals/refusals.ts';
 import type { Rejections } from './rejections.ts';
@@ -216,7 +215,6 @@ export class TokenRequests {
       case 'ask':
         // Race: a permission ended since the file's choice was checked.
         this.#choices.refuseOther(pending);
-        refuseByPolicy(this.#parts, choice.grant);
         return startAgainAfter(
           this.#consent.requirePermission({ ...access, grantId: choice.grant.id }, deadline),
         );
@@ -233,7 +231,6 @@ export class TokenRequests {
     const { pending, access, permission } = permitted;
     const { refresher } = this.#parts;
     if (grant.state.kind !== 'active') return startAgainAfter(this.#signIns.signIn(permitted, grant));
-    refuseByPolicy(this.#parts, grant);
     if (!refresher.secrets.comparison.isVouched(grant.id))
       return startAgainAfter(refresher.readOrRefuse(grant.id));
     const lost = lostFor(grant, permission, access.scope);
@@ -312,8 +309,6 @@ export class TokenRequests {
     const { pending, access, permission } = permitted;
     const { endpoint } = pending;
     requireEndpoint(grant, endpoint);
-    // A token that came while the rule was waived, where the policy keeps it now.
-    if (grant.audience === 'other') this.#parts.policy.refuseOverride('audience');
     if (!isWithin(access.scope, token.scope)) throw refusals.notGranted(endpoint, access.scope, grant);
     return isBoundTo(permission, grant.id)
       ? this.#give(permitted, grant, token)

@@ -20,7 +20,6 @@ import type { Loopback } from '../broker/loopback/loopback.ts';
 import { OverrideBook, overrideSchema } from '../broker/records/override.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import type { AccessPause } from '../broker/refusals/access-pause.ts';
-import type { Policy } from '../broker/records/policy.ts';
 import { permissionRules, Permissions, permissionSchema } from '../broker/records/permission.ts';
 import type { Records } from '../broker/records/records.ts';
 import { proxyRules, proxySchema } from '../broker/records/proxy.ts';
@@ -89,7 +88,6 @@ export interface AssemblyInput {
   readonly records: Records;
   readonly audit: Audit;
   readonly pause: AccessPause;
-  readonly policy: Policy;
   readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
   readonly isDesk: boolean;
   /** Gets lines for the broker's log. */
@@ -124,12 +122,10 @@ export function assemble({
       return settings.insecureLoopback;
     },
   };
-  const overrides = new OverrideBook(records.overrides, (name) => given.policy.keepsRule(name));
+  const overrides = new OverrideBook(records.overrides);
   const network = networkOf({ clock, net, overrides, settings, ...(deadline ? { deadline } : {}) });
   const grants = new Grants(records.grants, grantsChanged);
-  const registrations = new Registrations(records.registrations, vault, (issuer) =>
-    given.policy.clientFor(issuer),
-  );
+  const registrations = new Registrations(records.registrations, vault);
   const servers = new AuthorizationServers({ network, overrides });
   const gated = settledFirst(vault, settled);
   const shared = { ...given, network, clock, overrides, vault: gated, grants, registrations, servers };
@@ -148,8 +144,8 @@ export function assemble({
     clients: new LocalClients(records.clients),
     keys: new ApiKeys(records.keys, gated),
     folders: new FolderChoices(records.folders),
-    permissions: new Permissions(records.permissions, given.policy.longestPermission),
-    leases: new Leases(given.policy.longestPermission),
+    permissions: new Permissions(records.permissions),
+    leases: new Leases(),
     openBrowser: async (url) => {
       await settled();
       await openBrowser(url, settings.browser);

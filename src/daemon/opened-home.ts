@@ -7,20 +7,17 @@
 import { shieldGaps } from '../base/shield.ts';
 import type { ShieldGap } from '../base/shield.ts';
 import { syncFolder } from '../base/private-file.ts';
-import type { Policy } from '../broker/records/policy.ts';
 import { openHome } from './home/home.ts';
 import type { Home } from './home/home.ts';
 import { clearLeftovers } from './home/leftovers.ts';
 import type { DaemonOptions } from './options.ts';
 import { homeMismatch, wasOpened } from './home/mismatched-home.ts';
 import type { Mismatch } from './home/mismatched-home.ts';
-import { policyPlace, readPolicy } from './home/policy-file.ts';
 import { SettingsBook } from './settings/settings-book.ts';
 
 export interface OpenedHome {
   readonly home: Home;
   readonly book: SettingsBook;
-  readonly policy: Policy;
   /** A vault of this home was opened before, as far as its files tell. */
   readonly isOpened: boolean;
   /** Why nothing is served. */
@@ -32,7 +29,6 @@ export interface OpenedHome {
 /** The caller holds the home's lock. Throws `file_unreadable`, `invalid_request`. */
 export async function openLockedHome(options: DaemonOptions): Promise<OpenedHome> {
   const { paths, env, log } = options;
-  const policy = await readPolicy(await policyPlace());
   await clearLeftovers(paths, log.write);
   const unshielded = await options.shield();
   for (const gap of unshielded) log.write(`not shielded: ${shieldGaps[gap]}`, 'warn');
@@ -48,5 +44,5 @@ export async function openLockedHome(options: DaemonOptions): Promise<OpenedHome
   const isOpened = await wasOpened(home);
   const mismatch = homeMismatch(home, book.written, isOpened);
   if (mismatch) log.write(mismatch.message, 'error');
-  return { home, book, policy, isOpened, mismatch, unshielded };
+  return { home, book, isOpened, mismatch, unshielded };
 }

@@ -153,7 +153,6 @@ function partsOf(
     loopback: new Loopback(),
     records,
     audit: secrets.trail.file,
-    policy: opened.policy,
     openBrowser: options.openBrowser,
     isDesk: options.desk === true,
     log: (text) => options.log.write(text, 'warn'),

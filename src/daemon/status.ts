@@ -45,10 +45,6 @@ function sourceAnswer(vaultLock: VaultLock): Pick<ResultOf<'status'>, 'vaultSour
   return vaultSource === undefined ? {} : { vaultSource };
 }
 
-function policyAnswer({ policy: { file, content } }: BrokerParts): Pick<ResultOf<'status'>, 'policy'> {
-  return file === undefined ? {} : { policy: { file, ...content } };
-}
-
 export function statusOf(reported: StatusParts): ResultOf<'status'> {
   const { home, book, parts, records, trail, log, vaultLock, homeCheck, proxies, forwards, unshielded } =
     reported;
@@ -71,7 +67,6 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     overrides: records.overrides.isLoaded ? [...parts.overrides.shown()] : [],
     proxies: proxies.standing(),
     forwards: forwards.list().length,
-    ...policyAnswer(parts),
     index: indexAnswer(parts),
     unreadable: storesOf(records).flatMap(({ trouble }) => (trouble ? [trouble] : [])),
     ...(records.grants.leftover === undefined ? {} : { leftover: records.grants.leftover }),

@@ -4,7 +4,6 @@
  * Invariant: nothing is faked but time and the person: requests go to a real server, tokens into a
  * real vault, redirects to a real listener. All of it ends with the test.
  */
-import { Policy } from '../../src/broker/records/policy.ts';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { createSecretKey } from 'node:crypto';
@@ -50,7 +49,6 @@ export interface RigOptions {
   readonly protocolVersion?: Http['protocolVersion'];
   /** A person sits at the broker's own windows. */
   readonly isDesk?: boolean;
-  readonly policy?: Policy;
   /** What ends an exchange that takes too long; the machine's clock unless given. */
   readonly deadline?: Http['deadline'];
   /** What all parts except the rig itself use in front of the vault. */
@@ -265,7 +263,6 @@ async function partsOn(stage: Stage): Promise<BrokerParts> {
     loopback: new Loopback({ fixedPort: anyPort() }),
     records,
     pause: new AccessPause(() => clock.wall()),
-    policy: options.policy ?? new Policy(),
     audit: new AuditFile(path.join(folder, 'audit.jsonl'), () => clock.wall()),
     openBrowser: stage.openBrowser,
     isDesk: options.isDesk ?? false,

@@ -72,8 +72,6 @@ const toRead = {
 const calledByName = {
   'ipc/server/rate-limit.ts': 'how long a client that asks too fast waits',
   'ipc/protocol/methods.ts': 'the table of the methods',
-  'daemon/clients/policy-check.ts': 'a guard: what the administrator’s policy says of the request',
-  'broker/refusals/grant-policy.ts': 'whether there is a policy that the grant must keep to',
   'daemon/shutdown.ts': 'a guard: nothing begins once the broker stops',
   'daemon/home/home-check.ts': 'a guard: nothing is served in a home of another vault',
   'daemon/vault/vault-lock.ts': 'a guard: nothing is served while the vault is locked',

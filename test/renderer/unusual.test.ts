@@ -76,7 +76,6 @@ const troubled: Lists = {
     audit: { state: 'failing', reason: 'disk_full' },
     log: { level: 'info', file: '/state/daemon.log', ok: false },
     index: differingIndex,
-    policy: { file: '/etc/keyturn/policy.json', lifetimes: { permission: 2_592_000 } },
     unreadable: [{ file: '/state/clients.json', why: 'Its MAC is wrong.' }],
   },
 };
@@ -141,7 +140,6 @@ describe('what is out of the ordinary', () => {
       'can’t be written: disk_full',
       'could not be written',
       'Its MAC is wrong.',
-      'Access lasts at most 30 days.',
       '2 sign-ins compared with the vault',
       'It named another issuer.',
       '7 more',

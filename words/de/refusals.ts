@@ -24,7 +24,6 @@ export const refusals: Translation<typeof english> = {
       'Das haben Sie früher abgelehnt. Unter „Verbundene Apps“ lässt sich die Ablehnung aufheben.',
     not_permitted: 'Das ist hier nicht erlaubt.',
     unpaired: 'Diese App ist nicht verbunden.',
-    policy_refused: 'Die Verwaltung dieses Computers erlaubt das nicht.',
     pairing_denied: 'Die App wurde nicht verbunden. Sie kann erneut fragen.',
     login_failed: 'Die Anmeldung ist fehlgeschlagen. Bitte versuchen Sie es erneut.',
     access_denied:

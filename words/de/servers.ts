@@ -39,8 +39,6 @@ export const servers: Translation<typeof english> = {
       other: 'auch für einen anderen Server: Dieser Server könnte es dort verwenden',
     },
     why: 'Bitte neu anmelden:',
-    switchedOff:
-      'Von Ihrer Verwaltung abgeschaltet: Keyturn behält die Anmeldung, erneuert sie aber nicht, und Apps bekommen keine Token.',
     causes: {
       signInUnfinished: 'Die letzte Anmeldung wurde nicht abgeschlossen.',
       vaultForgot: 'Die Token waren nur im Arbeitsspeicher und sind weg.',

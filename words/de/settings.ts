@@ -127,16 +127,6 @@ export const settings: Translation<typeof english> = {
       plain: 'nicht versiegelt: Dieser Tresor hat keinen Schlüssel dafür',
       failing: 'kann nicht geschrieben werden',
     },
-    policy: 'Richtlinie der Verwaltung',
-    policyTime: 'Zugriff gilt höchstens {time}.',
-    policyNone: 'Keine',
-    policyLists: {
-      issuers: 'Anmeldedienste',
-      resources: 'Server',
-      programs: 'Erlaubte Apps',
-      off: 'Abgeschaltet',
-      clients: 'OAuth-Clients',
-    },
     shield: 'Schutz des Prozesses',
     shieldGaps: {
       unsupported: 'Dieses System bietet keinen Schutz für den Arbeitsspeicher von Keyturn.',
@@ -199,7 +189,6 @@ export const settings: Translation<typeof english> = {
       'private-address':
         'Gefahr: Server können Keyturn dann zu diesem Host leiten, welche Adresse er auch hat. Nur für einen Host Ihres eigenen Netzes erlauben.',
     },
-    overrideOff: 'von Ihrer Verwaltung abgeschaltet',
     overrideAdd: 'Ausnahme hinzufügen',
     overrideEnd: 'Ausnahme entfernen',
     overrideEndFor: 'Ausnahme entfernen: {server}, {rule}',

@@ -21,7 +21,6 @@ export const refusals = {
     consent_denied: 'You denied this before. You can undo the denial under Connected apps.',
     not_permitted: 'This is not allowed here.',
     unpaired: 'This app is not connected.',
-    policy_refused: 'This computer’s administrator doesn’t allow this.',
     pairing_denied: 'The app was not connected. It can ask again.',
     login_failed: 'The sign-in failed. Try again.',
     access_denied:

@@ -36,8 +36,6 @@ export const servers = {
       other: 'another server too: this server could use it there',
     },
     why: 'Sign in again:',
-    switchedOff:
-      'Switched off by your administrator: Keyturn keeps the sign-in but doesn’t refresh it, and apps get no tokens.',
     /** After `why`. */
     causes: {
       signInUnfinished: 'the last sign-in was not finished.',

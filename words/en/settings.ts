@@ -120,16 +120,6 @@ export const settings = {
       plain: 'not sealed: this vault has no key for it',
       failing: 'can’t be written',
     } as Readonly<Record<string, string | undefined>>,
-    policy: 'Administrator’s policy',
-    policyTime: 'Access lasts at most {time}.',
-    policyNone: 'None',
-    policyLists: {
-      issuers: 'Sign-in providers',
-      resources: 'Servers',
-      programs: 'Allowed apps',
-      off: 'Switched off',
-      clients: 'OAuth clients',
-    },
     shield: 'Process shield',
     shieldGaps: {
       unsupported: 'This system offers no protection for Keyturn’s memory.',
@@ -186,7 +176,6 @@ export const settings = {
       'private-address':
         'Danger: servers can then lead Keyturn to this host, whatever its address is. Add it only for a host of your own network.',
     } as Readonly<Record<string, string>>,
-    overrideOff: 'switched off by your administrator',
     overrideAdd: 'Add an exception',
     overrideEnd: 'Remove exception',
     overrideEndFor: 'Remove exception for {server}: {rule}',

@@ -1,6 +1,5 @@
 /**
- * What is out of the ordinary about a grant: a sign-in is needed, the administrator switched it off, no new token comes,
- * a refresh is unsettled, it is over.
+ * What is out of the ordinary about a grant: a sign-in is needed, no new token comes, a refresh is unsettled, it is over.
  */
 import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
@@ -12,7 +11,7 @@ import { When } from '../../parts/when.tsx';
 const words = strings.servers;
 
 export function GrantNotices({ grant }: { readonly grant: Grant }) {
-  const { why, trouble, refusal, attempt, receipt } = grant;
+  const { why, trouble, attempt, receipt } = grant;
   return (
     <>
       {why !== undefined && (
@@ -20,7 +19,6 @@ export function GrantNotices({ grant }: { readonly grant: Grant }) {
           {words.why} {causeWords(grant)}
         </Notice>
       )}
-      {refusal && <Notice kind="warn">{words.switchedOff}</Notice>}
       {trouble && <TroubleNotice trouble={trouble} />}
       {attempt && (
         <Notice kind="warn" icon="refresh">

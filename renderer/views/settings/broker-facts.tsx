@@ -9,7 +9,7 @@ import { NextStart } from './setting-choice.tsx';
 import { language, strings } from '../../base/strings.ts';
 import { UnconfirmedFacts } from '../../cards/settings-card.tsx';
 import type { SettingDetail, Status } from '../../base/views.ts';
-import { formatDuration, formatNumber, formatSetting } from '../../base/format.ts';
+import { formatNumber, formatSetting } from '../../base/format.ts';
 
 const words = strings.settings;
 
@@ -47,7 +47,6 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
         </Fact>
         <Log status={status} />
         <Fact name={words.index}>{words.indexChecked({ count: index.checked })}</Fact>
-        {status.policy && <PolicyFact policy={status.policy} />}
         <Fact name={words.shield}>
           <Lines
             lines={(status.shieldGaps ?? []).map((gap) => words.shieldGaps[gap] ?? gap)}
@@ -197,26 +196,5 @@ function Differences({ index: { differences, more } }: { readonly index: Status[
       </ul>
       {more > 0 && <p>{words.indexMore({ count: formatNumber(more) })}</p>}
     </Notice>
-  );
-}
-
-/** Read-only: whoever administers the machine wrote it. */
-function PolicyFact({ policy }: { readonly policy: NonNullable<Status['policy']> }) {
-  const { file, clients, lifetimes, ...rest } = policy;
-  const lists = { ...rest, clients: clients?.map(({ issuer, clientId }) => `${clientId} (${issuer})`) };
-  return (
-    <Fact name={words.policy}>
-      <Path text={file} />
-      {(['issuers', 'resources', 'programs', 'off', 'clients'] as const).map(
-        (name) =>
-          lists[name] && (
-            <div key={name} class="small">
-              {words.policyLists[name]}
-              <Lines lines={lists[name]} none={words.policyNone} />
-            </div>
-          ),
-      )}
-      {lifetimes && <p class="small">{words.policyTime({ time: formatDuration(lifetimes.permission) })}</p>}
-    </Fact>
   );
 }

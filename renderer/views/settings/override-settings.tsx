@@ -24,18 +24,16 @@ const names: readonly OverrideName[] = [
 ];
 
 export function OverrideSettings({ status: { overrides } }: { readonly status: Status }) {
-  const all = overrides.flatMap(({ server, names: waived, switchedOff = [] }) =>
-    waived.map((name) => ({ server, name, isOff: switchedOff.includes(name) })),
-  );
+  const all = overrides.flatMap(({ server, names: waived }) => waived.map((name) => ({ server, name })));
   return (
     <section class="card" aria-labelledby="overrides-title">
       <h3 id="overrides-title">{words.overrides}</h3>
       <p class="dim small">{words.overridesHint}</p>
       {all.length === 0 && <p class="dim">{words.overridesNone}</p>}
       <ul class="permissions">
-        {all.map(({ server, name, isOff }) => (
+        {all.map(({ server, name }) => (
           <li key={`${name} ${server}`}>
-            <KnownOverride server={server} name={name} isOff={isOff} />
+            <KnownOverride server={server} name={name} />
           </li>
         ))}
       </ul>
@@ -47,11 +45,9 @@ export function OverrideSettings({ status: { overrides } }: { readonly status: S
 interface KnownOverrideProps {
   readonly server: string;
   readonly name: OverrideName;
-  /** The administrator's policy keeps the rule. */
-  readonly isOff: boolean;
 }
 
-function KnownOverride({ server, name, isOff }: KnownOverrideProps) {
+function KnownOverride({ server, name }: KnownOverrideProps) {
   const action = useAction();
   const rule = words.overrideNames[name] ?? name;
   const place = overrideTarget(server, name);
@@ -86,7 +82,7 @@ function KnownOverride({ server, name, isOff }: KnownOverrideProps) {
       }
     >
       <p>{rule}</p>
-      <p class="small">{isOff ? words.overrideOff : words.overrideDangers[name]}</p>
+      <p class="small">{words.overrideDangers[name]}</p>
     </ListRow>
   );
 }

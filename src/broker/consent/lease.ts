@@ -5,7 +5,6 @@
  * one token, whichever comes first. It never changes the permission or denial on disk.
  */
 import type { ClientProcess, ClientProcessView } from '../questions/client-process.ts';
-import { endingWithin } from '../records/permission.ts';
 import type { Permission, PermissionKey } from '../records/permission.ts';
 
 export interface Lease {
@@ -23,15 +22,9 @@ interface UsedUp extends PermissionKey {
 
 export class Leases {
   #leases: Lease[] = [];
-  readonly #longest: number;
   readonly #spent = new Map<string, number>();
   /** The tokens of leases for one token that gave it, and that nobody decided against since. */
   #usedUp: UsedUp[] = [];
-
-  /** `longest`: milliseconds after its yes at which a lease ends at the latest. */
-  constructor(longest = Infinity) {
-    this.#longest = longest;
-  }
 
   /** How many tokens this program got under leases for one token. */
   spentBy(clientId: string): number {
@@ -91,8 +84,7 @@ export class Leases {
    * Keeps a lease. It replaces an earlier one of the same run, program and endpoint, unless one of the two is for one
    * token.
    */
-  set(given: Lease): void {
-    const lease = { ...given, permission: endingWithin(given.permission, this.#longest) };
+  set(lease: Lease): void {
     const { clientId, endpoint } = lease.permission;
     this.#leases = [
       ...this.#leases.filter(

@@ -14,8 +14,7 @@ import { probeEitherSpelling } from '../../oauth/discovery/probe.ts';
 import type { AuthorizationServers } from '../tokens/authorization-servers.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Grant, Grants, MetadataSource } from '../records/grant.ts';
-import type { Policy } from '../records/policy.ts';
-import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
+import type { Registrations } from '../records/registrations.ts';
 import type { ServerRests } from '../tokens/server-rests.ts';
 
 export interface DestinationParts {
@@ -25,7 +24,6 @@ export interface DestinationParts {
   readonly registrations: Registrations;
   readonly servers: AuthorizationServers;
   readonly rests: ServerRests;
-  readonly policy: Policy;
   /** URL of our client ID metadata document, where the user hosts one. */
   readonly clientMetadataUrl: string | undefined;
 }
@@ -89,28 +87,12 @@ export async function askServer(
   request: ResourceRequest,
   place: MetadataSource,
 ): Promise<AuthorizationServer> {
-  const { servers, rests, policy } = parts;
-  if (place.revision !== 'earlier') policy.refuseIssuer(place.identifier);
+  const { servers, rests } = parts;
   const what = `metadata ${place.identifier}`;
   const server = await rests.ask({ what, isByPerson: isByPerson(request) }, () =>
     servers.discover(request.endpoint, place),
   );
-  policy.refuseIssuer(server.issuer);
-  // With `issuer-mismatch` waived, any server may call itself by an issuer that is allowed.
-  if (server.discoveredAs !== undefined) policy.refuseIssuer(server.discoveredAs);
-  await enterGiven(parts, server.issuer);
   return server;
-}
-
-/** The administrator's client at this issuer is entered before any other is made there. */
-async function enterGiven({ policy, registrations, clock }: DestinationParts, issuer: string): Promise<void> {
-  const given = policy.clientFor(issuer);
-  const isOurs = ({ registration }: RegistrationRecord): boolean =>
-    registration.issuer === issuer && registration.clientId === given?.clientId;
-  if (!given || registrations.all().some(isOurs)) return;
-  const { clientId, redirectUri } = given;
-  const kind = { source: 'preregistered', tokenEndpointAuthMethod: 'none' } as const;
-  await registrations.add({ ...kind, issuer, clientId, redirectUri, registeredAt: clock.wall() }, undefined);
 }
 
 export function isNamed({ issuer, server }: Grant, offered: readonly string[]): boolean {

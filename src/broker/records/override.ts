@@ -1,8 +1,8 @@
 /**
  * Overrides: rules that the owner waived for one server that errs, or for one host in a private network.
  *
- * Invariant: off unless the owner set it, for exactly this server or host, and never where the administrator's policy
- * keeps the rule; every use is shown (list, status, audit). All but `private-address` break a MUST of the specification;
+ * Invariant: off unless the owner set it, for exactly this server or host;
+ * every use is shown (list, status, audit). All but `private-address` break a MUST of the specification;
  * PKCE itself is never waived.
  */
 import { z } from 'zod';
@@ -40,46 +40,33 @@ export type OverrideRecord = z.infer<typeof overrideSchema>;
 
 export class OverrideBook {
   readonly #file: AuthorityStore<OverrideRecord>;
-  readonly #isSwitchedOff: (name: OverrideName) => boolean;
 
-  /** `isSwitchedOff`: whether the administrator's policy keeps this rule. */
-  constructor(
-    file: AuthorityStore<OverrideRecord>,
-    isSwitchedOff: (name: OverrideName) => boolean = () => false,
-  ) {
+  constructor(file: AuthorityStore<OverrideRecord>) {
     this.#file = file;
-    this.#isSwitchedOff = isSwitchedOff;
   }
 
   all(): readonly OverrideRecord[] {
     return this.#file.items;
   }
 
-  /** To list: verified or not. `switchedOff`: the names that the administrator's policy keeps from counting. */
-  shown(): (OverrideRecord & { readonly switchedOff?: OverrideName[] })[] {
-    return this.#file.shown.map((record) => {
-      const switchedOff = record.names.filter(this.#isSwitchedOff);
-      return switchedOff.length > 0 ? { ...record, switchedOff } : record;
-    });
+  /** To list: verified or not. */
+  shown(): readonly OverrideRecord[] {
+    return this.#file.shown;
   }
 
   /** To list: what is waived for a protected server and its issuer together. */
   shownFor(...servers: readonly string[]): OverrideName[] {
-    return this.#inForce(this.#file.shown, servers);
+    return namesIn(this.#file.shown, servers);
   }
 
   for(...servers: readonly string[]): Overrides {
-    const waived = this.#inForce(this.#file.items, servers).filter((name) => name !== privateAddress);
+    const waived = namesIn(this.#file.items, servers).filter((name) => name !== privateAddress);
     return Object.fromEntries(waived.map((name) => [overrideNames[name], true]));
   }
 
   /** True where the owner confirmed that the host of this URL may have a private address. */
   isPrivate(url: string): boolean {
-    return this.#inForce(this.#file.items, [url]).includes(privateAddress);
-  }
-
-  #inForce(records: readonly OverrideRecord[], servers: readonly string[]): OverrideName[] {
-    return namesIn(records, servers).filter((name) => !this.#isSwitchedOff(name));
+    return namesIn(this.#file.items, [url]).includes(privateAddress);
   }
 
   async set(server: string, name: OverrideName, isOn: boolean): Promise<void> {

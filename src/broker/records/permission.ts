@@ -59,38 +59,33 @@ export interface AsRead {
 
 export class Permissions {
   readonly #file: AuthorityStore<Permission>;
-  readonly #longest: number;
 
-  /** `longest`: milliseconds after its yes at which a permission ends at the latest. */
-  constructor(file: AuthorityStore<Permission>, longest = Infinity) {
+  constructor(file: AuthorityStore<Permission>) {
     this.#file = file;
-    this.#longest = longest;
   }
 
   /** The permission in force at `now` (milliseconds); undefined where the user has not decided. */
   find(clientId: string, endpoint: string, now: number): Permission | undefined {
     return this.#file.items.find(
-      (p) => p.clientId === clientId && p.endpoint === endpoint && this.#isInForce(p, now),
+      (p) => p.clientId === clientId && p.endpoint === endpoint && isInForce(p, now),
     );
   }
 
   of(clientId: string, now: number): Permission[] {
-    return this.#file.items.filter((p) => p.clientId === clientId && this.#isInForce(p, now));
+    return this.#file.items.filter((p) => p.clientId === clientId && isInForce(p, now));
   }
 
   forEndpoint(endpoint: string, now: number): Permission[] {
-    return this.#file.items.filter((p) => p.endpoint === endpoint && this.#allows(p, now));
+    return this.#file.items.filter((p) => p.endpoint === endpoint && allows(p, now));
   }
 
-  /** Like `of` and `forEndpoint`, but verified or not, and each with its end: for the owner's lists only. */
+  /** Like `of` and `forEndpoint`, but verified or not: for the owner's lists only. */
   shownOf(clientId: string, now: number): Permission[] {
-    return this.#file.shown
-      .filter((p) => p.clientId === clientId && this.#isInForce(p, now))
-      .map((permission) => this.#shortened(permission));
+    return this.#file.shown.filter((p) => p.clientId === clientId && isInForce(p, now));
   }
 
   shownFor(endpoint: string, now: number): Permission[] {
-    return this.#file.shown.filter((p) => p.endpoint === endpoint && this.#allows(p, now));
+    return this.#file.shown.filter((p) => p.endpoint === endpoint && allows(p, now));
   }
 
   /** In force or not. */
@@ -100,10 +95,9 @@ export class Permissions {
 
   /** Sets the one permission of (client, endpoint). Throws `conflict` if `from` is no longer the stored one. */
   async set(permission: Permission, from?: AsRead): Promise<void> {
-    const kept = this.#shortened(permission);
     await this.#file.change((items) => {
       refuseOther(items, permission, from);
-      return [...others(items, permission), kept];
+      return [...others(items, permission), permission];
     });
   }
 
@@ -142,27 +136,6 @@ export class Permissions {
   async endAllOf(clientId: string): Promise<void> {
     await this.#file.change((items) => items.filter((p) => p.clientId !== clientId));
   }
-
-  /** A permission that is older than the policy ends as one that was written under it. */
-  #isInForce(permission: Permission, now: number): boolean {
-    return isInForce(this.#shortened(permission), now);
-  }
-
-  #allows(permission: Permission, now: number): boolean {
-    return permission.decision === 'allow' && this.#isInForce(permission, now);
-  }
-
-  #shortened(permission: Permission): Permission {
-    return endingWithin(permission, this.#longest);
-  }
-}
-
-/** `longest`: milliseconds from the yes. A denial has no end. The same permission, where it ends in time by itself. */
-export function endingWithin(permission: Permission, longest: number): Permission {
-  const { until = Infinity, createdAt, decision } = permission;
-  return decision === 'deny' || until <= createdAt + longest
-    ? permission
-    : { ...permission, until: createdAt + longest };
 }
 
 /** What a request needs from a permission. */
@@ -242,6 +215,10 @@ function others(items: readonly Permission[], { clientId, endpoint }: Permission
 
 function isInForce({ until }: Permission, now: number): boolean {
   return until === undefined || until > now;
+}
+
+function allows(permission: Permission, now: number): boolean {
+  return permission.decision === 'allow' && isInForce(permission, now);
 }
 
 function changedMeanwhile({ endpoint }: PermissionKey): KeyturnError {

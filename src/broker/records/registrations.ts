@@ -44,17 +44,10 @@ export class Registrations {
   readonly #file: AuthorityStore<RegistrationRecord>;
   readonly #vault: Vault;
   readonly #roster: VaultRoster;
-  readonly #given: (issuer: string) => { readonly clientId: string } | undefined;
   /** One change of a secret at a time: what no record names yet must not be tidied away. */
   readonly #exclusive = mutex();
 
-  /** `given`: the administrator's client at an issuer. */
-  constructor(
-    file: AuthorityStore<RegistrationRecord>,
-    vault: Vault,
-    given: (issuer: string) => { readonly clientId: string } | undefined = () => undefined,
-  ) {
-    this.#given = given;
+  constructor(file: AuthorityStore<RegistrationRecord>, vault: Vault) {
     this.#file = file;
     this.#vault = vault;
     this.#roster = new VaultRoster(vault, registrationRosterItem);
@@ -93,14 +86,11 @@ export class Registrations {
   }
 
   /**
-   * The registration to use at this issuer at `now` (milliseconds): the administrator's, else the first that the user
+   * The registration to use at this issuer at `now` (milliseconds): the first that the user
    * entered, else the newest of our own. A sign-in uses none that the server rejected, and none whose secret has expired.
    */
   for(issuer: string, now: number): RegistrationRecord | undefined {
-    const given = this.#given(issuer);
-    const isGiven = (record: RegistrationRecord): boolean =>
-      record.registration.clientId === given?.clientId && isUsable(record, issuer, now);
-    return this.#file.items.find(isGiven) ?? inUse(this.#file.items, issuer, now);
+    return inUse(this.#file.items, issuer, now);
   }
 
   /** The newest registration at this issuer that shall replace another one. */

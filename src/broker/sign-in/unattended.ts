@@ -17,7 +17,6 @@ import type { Overrides } from '../../oauth/base/overrides.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { redeemWorkloadAssertion } from '../../oauth/grants/workload.ts';
 import type { Destination } from '../destination/destination.ts';
-import type { Policy } from '../records/policy.ts';
 import type { RegistrationRecord, Registrations } from '../records/registrations.ts';
 import { serverTime } from '../../oauth/base/server-clock.ts';
 import { companySignIn } from '../records/company.ts';
@@ -52,7 +51,6 @@ export function unattendedRecord(
 export interface UnattendedParts extends CompanyParts {
   readonly registrations: Registrations;
   readonly assertions: AssertionSources;
-  readonly policy: Policy;
 }
 
 /**
@@ -110,7 +108,6 @@ async function withCompanyCredentials<T>(
   redeem: (credentials: Credentials) => Promise<T>,
 ): Promise<T> {
   const { issuer, clientId, idTokenFile: file } = idp;
-  parts.policy.refuseIssuer(issuer);
   const server = await discoverIdentityProvider(issuer, http);
   if (file !== undefined && clientId !== undefined) {
     // The company's provider knows us as a public client, by the id the owner entered.

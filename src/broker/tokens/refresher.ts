@@ -29,8 +29,6 @@ import {
   refusedUntil,
   RefreshRefusals,
 } from '../refusals/refresh-refusals.ts';
-import type { Policy } from '../records/policy.ts';
-import { refuseByPolicy } from '../refusals/grant-policy.ts';
 import { GrantTurns } from './grant-turns.ts';
 import { lostAfter, narrowsForGood } from './lost-scope.ts';
 import { narrowedForGood, serverResting, unreachableUntil } from '../refusals/refusals.ts';
@@ -60,7 +58,6 @@ export interface RefresherParts extends Omit<PreparedRefreshParts, 'secrets'> {
   readonly grants: Grants;
   readonly audit: Audit;
   readonly pause: Pick<AccessPause, 'refuse'>;
-  readonly policy: Policy;
   /** Gets lines for the broker's log. */
   readonly report?: (line: string) => void;
 }
@@ -117,7 +114,7 @@ export class Refresher {
   /**
    * A fresh access token, with the grant's scopes or, given `scope`, with just those (RFC 6749 §6).
    * Throws `login_required` when the refresh token is dead, `Unreachable` when nobody knows,
-   * `conflict` when the grant was ended meanwhile, `paused`, `policy_refused`, and the vault's own errors. The caller may stop
+   * `conflict` when the grant was ended meanwhile, `paused`, and the vault's own errors. The caller may stop
    * waiting; the refresh goes on.
    */
   async refresh(
@@ -161,7 +158,6 @@ export class Refresher {
     await this.#parts.registrations.verify();
     await this.secrets.compareWithVault(grantId).catch((error: unknown) => this.#failed(read, error));
     const grant = activeGrant(grants, grantId);
-    refuseByPolicy(this.#parts, grant);
     if (scope !== undefined) await this.#refuseLosing(grant);
     const parts = { ...this.#parts, secrets: this.secrets };
     const request = await prepareRefresh(parts, grant, scope).catch((error: unknown) =>

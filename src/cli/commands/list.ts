@@ -10,11 +10,10 @@ type Grant = Awaited<ReturnType<typeof ask<'grant.list'>>>['grants'][number];
 
 /** With what became of a revocation, what is in the way, and the rules that were waived for its server. */
 function shownState(grant: Grant): string {
-  const { state, trouble, refusal, attempt, audience, overrides, tokenType } = grant;
+  const { state, trouble, attempt, audience, overrides, tokenType } = grant;
   const notes = [
     ...receiptNotes(grant),
     ...(trouble ? [`offline since ${when(trouble.since)}, next try ${when(trouble.nextTryAt)}`] : []),
-    ...(refusal ? ['switched off by your administrator'] : []),
     ...(attempt ? [`refresh of ${when(attempt.startedAt)} cut off`] : []),
     ...(audience === 'unbound' ? ['token bound to no server'] : []),
     ...(audience === 'other' ? ['token for another server'] : []),
@@ -33,7 +32,7 @@ export const command = defineCommand(
     about:
       'Show where you are signed in: each grant with its server, issuer, account, state, scopes and the programs that may use it.',
     notes: [
-      'States: active, refreshing, loginRequired (sign in again), revoked (with its receipt, and until when an access token that was handed out may work). Beside an active one: offline, its issuer gives no token; one that your administrator switched off, and a refresh that was cut off: see `keyturn explain`; a token that names no server, or another one; tokens that are bound to a key (DPoP).',
+      'States: active, refreshing, loginRequired (sign in again), revoked (with its receipt, and until when an access token that was handed out may work). Beside an active one: offline, its issuer gives no token; a refresh that was cut off: see `keyturn explain`; a token that names no server, or another one; tokens that are bound to a key (DPoP).',
     ],
     examples: ['keyturn list --json'],
   },

@@ -54,7 +54,6 @@ function lines(status: Status): string[] {
     ...Object.entries(status.settings)
       .filter(([name]) => !['vault', 'browser', 'insecureLoopback'].includes(name))
       .map(([name, value]) => `setting    ${name} = ${String(value)}`),
-    ...policyLines(status),
     ...homeLines(status.homeState),
     ...(status.insecureLoopback ? ['INSECURE   http is accepted on loopback hosts (for development)'] : []),
     `grants     ${status.grants}`,
@@ -82,26 +81,6 @@ function lines(status: Status): string[] {
   ];
 }
 
-/** What the administrator of this machine allows and switches off. */
-function policyLines({ policy }: Status): string[] {
-  if (!policy) return [];
-  const { file, issuers, resources, programs, off, clients, lifetimes } = policy;
-  const listed = (name: string, list: readonly string[] | undefined): string[] =>
-    list === undefined ? [] : [`           ${name}: ${list.join(', ') || 'none'}`];
-  return [
-    `policy     ${file}`,
-    ...listed('authorization servers', issuers),
-    ...listed('servers', resources),
-    ...listed('programs', programs),
-    ...listed('switched off', off),
-    ...listed(
-      'clients',
-      clients?.map(({ issuer, clientId }) => `${clientId} at ${issuer}`),
-    ),
-    ...(lifetimes ? [`           a permission lasts ${lifetimes.permission} s at most`] : []),
-  ];
-}
-
 function leftoverLines({ leftover }: Status): string[] {
   if (leftover === undefined) return [];
   return [
@@ -126,13 +105,11 @@ function proxyLines({ proxies }: Status): string[] {
 
 /** A private address is confirmed for a host, at any port and path: its line shows the host as it is typed. */
 function overrideLines({ overrides }: Status): string[] {
-  return overrides.flatMap(({ server, names, switchedOff = [] }) => {
+  return overrides.flatMap(({ server, names }) => {
     const rules = names.filter((name) => name !== 'private-address');
-    const shown = (name: string): string =>
-      switchedOff.some((off) => off === name) ? `${name} (switched off by your administrator)` : name;
     return [
-      ...(rules.length > 0 ? [`OVERRIDE   ${server}: ${rules.map(shown).join(', ')}`] : []),
-      ...(rules.length < names.length ? [`OVERRIDE   ${hostOf(server)}: ${shown('private-address')}`] : []),
+      ...(rules.length > 0 ? [`OVERRIDE   ${server}: ${rules.join(', ')}`] : []),
+      ...(rules.length < names.length ? [`OVERRIDE   ${hostOf(server)}: private-address`] : []),
     ];
   });
 }

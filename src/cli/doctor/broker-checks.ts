@@ -191,10 +191,7 @@ function ruleFindings(status: Status): Finding[] {
 }
 
 function waived({ overrides, insecureLoopback }: Status): Finding[] {
-  const servers = overrides.flatMap(({ server, names, switchedOff = [] }) => {
-    const counting = names.filter((name) => !switchedOff.includes(name));
-    return counting.length > 0 ? [`${server} (${counting.join(', ')})`] : [];
-  });
+  const servers = overrides.map(({ server, names }) => `${server} (${names.join(', ')})`);
   const all = [...servers, ...(insecureLoopback ? ['http on loopback hosts'] : [])];
   const mend =
     servers.length > 0 ? 'keyturn override SERVER RULE off' : 'keyturn settings insecureLoopback false';

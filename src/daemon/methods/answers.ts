@@ -15,7 +15,6 @@ import { namesOfServers } from '../../broker/records/grant.ts';
 import type { Grant, Grants } from '../../broker/records/grant.ts';
 import type { LocalClient } from '../../broker/records/local-client.ts';
 import type { Permission } from '../../broker/records/permission.ts';
-import { refusalByPolicy } from '../../broker/refusals/grant-policy.ts';
 import { triedUntil } from '../../broker/revocation/revoker.ts';
 import type { Receipt } from '../../broker/revocation/revoker.ts';
 import { isInterpreter } from '../../ipc/peer/program.ts';
@@ -53,7 +52,6 @@ export function grantAnswer(
     ...(expiresAt > 0 ? { expires_at: wholeSeconds(toWall(clock, expiresAt)) } : {}),
     ...(grant.lastRefreshedAt === undefined ? {} : { lastRefreshedAt: wholeSeconds(grant.lastRefreshedAt) }),
     ...troubleOf(broker, grant),
-    ...policyRefusalOf(broker, grant),
     clients: [...new Set(names)],
   };
 }
@@ -112,11 +110,6 @@ function troubleOf({ parts }: Broker, grant: Grant): Pick<GrantAnswer, 'trouble'
       },
     }),
   };
-}
-
-function policyRefusalOf({ parts }: Broker, grant: Grant): Pick<GrantAnswer, 'refusal'> {
-  const refusal = grant.state.kind === 'active' ? refusalByPolicy(parts, grant) : undefined;
-  return refusal ? { refusal: { reason: 'policy_refused', message: refusal.message } } : {};
 }
 
 /** A local client sees of the log what it did itself, and what happened to the grant. */

@@ -8,7 +8,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { ProcessFacts } from '../../broker/questions/client-process.ts';
 import type { Audit } from '../../audit/audit.ts';
-import type { Policy } from '../../broker/records/policy.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Interactions } from '../../broker/questions/interaction.ts';
 import { isSameOrigin, shownName } from '../../broker/records/local-client.ts';
@@ -29,7 +28,6 @@ export interface KeyParts {
   readonly interactions: Interactions;
   readonly clock: Clock;
   readonly audit: Audit;
-  readonly policy: Policy;
 }
 
 export class Keys {
@@ -56,12 +54,9 @@ export class Keys {
 
   /** Asks the user; resolves with the new client's key, or throws `pairing_denied`. */
   async pair(request: PairRequest, forward?: ForwardOrigin): Promise<Paired> {
-    const { home, clients, interactions, clock, audit, policy } = this.#parts;
+    const { home, clients, interactions, clock, audit } = this.#parts;
     clients.refuseConfusing(request.name, forward);
     const asker = attested(request);
-    const { executable } = forward === undefined ? executableOf(asker) : { executable: undefined };
-    const isChangeable = asker.changeableBy !== undefined;
-    policy.refuseProgram({ name: shownName({ name: request.name, forward }), executable, isChangeable });
     const clientName = shownName({ name: request.name, forward });
     const question = {
       kind: 'pair',

@@ -90,13 +90,6 @@ function fileOf(pid: number): Omit<ProgramFacts, 'enclosures' | 'parents'> {
   };
 }
 
-/** The path of the file that the process runs, if that very file lies there. Undefined if not, or if the kernel doesn't tell. */
-export function attestedFileOf(pid: number): string | undefined {
-  const image = identityOf(`/proc/${pid}/exe`);
-  const link = procLink(pid, 'exe');
-  return image !== undefined && link !== undefined && identityOf(link) === image ? link : undefined;
-}
-
 /** How Node calls its main thread, and so its process, unless the program gives itself a title. */
 const nodeThread = 'MainThread';
 

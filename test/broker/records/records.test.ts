@@ -94,32 +94,6 @@ describe('permissions', () => {
   };
   const open = async (): Promise<Permissions> => new Permissions(await file(permissionSchema));
 
-  it('a permission ends so long after its yes as the policy says, also one that is older, and a denial does not', async () => {
-    const { endpoint } = permission;
-    const store = await file(permissionSchema);
-    const older = new Permissions(store);
-    await older.set({ clientId: 'a', endpoint, decision: 'allow', createdAt: 0 });
-    await older.set({ clientId: 'b', endpoint, decision: 'deny', createdAt: 0 });
-    await older.set({ clientId: 'c', endpoint, decision: 'allow', createdAt: 0, until: 50 });
-    const permissions = new Permissions(store, 100);
-    expect(['a', 'b', 'c'].map((id) => permissions.find(id, endpoint, 49)?.decision)).toEqual([
-      'allow',
-      'deny',
-      'allow',
-    ]);
-    expect(['a', 'b', 'c'].map((id) => permissions.find(id, endpoint, 99)?.decision)).toEqual([
-      'allow',
-      'deny',
-      undefined,
-    ]);
-    expect(['a', 'b'].map((id) => permissions.find(id, endpoint, 100)?.decision)).toEqual([
-      undefined,
-      'deny',
-    ]);
-    await permissions.set({ clientId: 'd', endpoint, decision: 'allow', createdAt: 200 });
-    expect(permissions.find('d', endpoint, 250)).toMatchObject({ until: 300 });
-  });
-
   it('permissions apply until their lease runs out, and are then absent', async () => {
     const permissions = await open();
     await permissions.set({ ...permission, until: 100 });

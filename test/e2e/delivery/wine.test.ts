@@ -106,17 +106,6 @@ describe.skipIf(!hasWine)('Keyturn under Wine', () => {
       expect(home.modeOf(`AppData/Local/Keyturn/${folder}`) & 0o007, folder).toBe(0);
   });
 
-  it('a policy that others than administrators can change keeps the broker from starting under Wine', async () => {
-    home.writePolicy('{}');
-    const refused = await home.keyturn(['daemon']);
-    home.removePolicy();
-    expect(refused).toMatchObject({
-      code: 7,
-      stderr: expect.stringContaining('others than administrators can change it: it belongs to S-1-5-21-'),
-    });
-    expect(refused.stderr).toContain(String.raw`"C:\\ProgramData\\Keyturn"`);
-  });
-
   it('the Credential Manager keeps the grant under Wine over a restart, only the user may open the pipe, and a reset leaves nothing', async () => {
     home.useHome('C:\\other', 'keychain');
     const first = await home.startBroker();

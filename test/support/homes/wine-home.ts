@@ -207,20 +207,6 @@ export class WineHome {
     ) as Bridged;
   }
 
-  /** Where an administrator puts a policy. Wine shows the file as the user's: it knows no other owners. */
-  get #policy(): string {
-    return path.join(this.#base, 'prefix', 'drive_c', 'ProgramData', 'Keyturn', 'policy.json');
-  }
-
-  writePolicy(content: string): void {
-    mkdirSync(path.dirname(this.#policy), { recursive: true });
-    writeFileSync(this.#policy, content);
-  }
-
-  removePolicy(): void {
-    rmSync(path.dirname(this.#policy), { recursive: true });
-  }
-
   /** The path of a file below the user's folder on drive C. */
   fileOf(name: string): string {
     const [user = ''] = readdirSync(this.#users).filter((one) => one !== 'Public');

@@ -56,7 +56,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   'base/windows/': {
     mayImport: ['base/errors.ts'],
     packages: ['koffi'],
-    why: 'rights of the broker’s pipe and folders and of an administrator’s file, and the keychain of one system: each by calls of that system',
+    why: 'rights of the broker’s pipe and folders, and the keychain of one system: each by calls of that system',
   },
   'base/shield.ts': {
     mayImport: ['base/errors.ts'],
@@ -220,7 +220,6 @@ export const layers: Readonly<Record<string, Layer>> = {
       'base/shield.ts',
       'base/system/',
       'base/windows/access.ts',
-      'base/windows/administrators.ts',
       ...waiting,
       'oauth/',
       'vault/',
@@ -231,7 +230,7 @@ export const layers: Readonly<Record<string, Layer>> = {
       'proxy/messages.ts',
       'proxy/worker-file.ts',
     ],
-    packages: ['zod', 'conf', 'koffi', 'undici', 'jsonc-parser'],
+    packages: ['zod', 'conf', 'koffi', 'undici'],
     why: 'the composition root; hosts import it, it imports no host',
   },
   'setup/': {

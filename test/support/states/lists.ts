@@ -144,7 +144,6 @@ export const long: Lists = {
         scope: `${longName} ${scopesOf(60)}`,
         clients: [longName, ...many(40).map((n) => `program-${n}`)],
         overrides: ['no-resource', 'audience', 'issuer-mismatch', 'no-pkce-metadata'],
-        refusal: { reason: 'policy_refused', message: 'The policy does not allow it.' },
         audience: 'other',
       }),
     ],
@@ -291,7 +290,6 @@ export const wrong: Lists = {
       {
         server: longAddress,
         names: ['no-pkce-metadata', 'audience', 'private-address'],
-        switchedOff: ['audience'],
       },
     ],
     clocks: [{ issuer: longAddress, ahead: -75 }],

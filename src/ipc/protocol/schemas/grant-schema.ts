@@ -47,8 +47,6 @@ export const grant = z.object({
   lastRefreshedAt: instant.optional(),
   /** The issuer could not give a token since then, and isn't asked before `nextTryAt`. */
   trouble: z.object({ reason: state, since: instant, nextTryAt: instant }).optional(),
-  /** The administrator's policy doesn't allow it: it is kept, not refreshed, and gives nobody a token. */
-  refusal: z.object({ reason: z.literal('policy_refused'), message: z.string() }).optional(),
   /** A refresh whose outcome isn't known: the broker ended during it, or its answer was lost. */
   attempt: z.object({ startedAt: instant, lost: z.literal(['broker', 'answer']) }).optional(),
   /** Names of the local clients that may use it; a local client sees only its own. */

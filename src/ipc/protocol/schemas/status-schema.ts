@@ -16,8 +16,6 @@ const overrides = z.array(
   z.object({
     server: url,
     names: z.array(overrideName),
-    /** Those of them that don't count, because the administrator's policy keeps the rule. */
-    switchedOff: z.array(overrideName).optional(),
   }),
 );
 
@@ -67,21 +65,6 @@ export const status = z.object({
   unreadable: z.array(z.object({ file: settingText, why: z.string(), hint: z.string().optional() })),
   /** `grants.json`, an older format of the grants, where it lies beside `grants.jsonl`: nothing reads it. */
   leftover: settingText.optional(),
-  /** The administrator's policy, where there is one: its file, and what it allows or switches off. */
-  policy: z
-    .object({
-      file: settingText,
-      issuers: z.array(z.string()).optional(),
-      resources: z.array(z.string()).optional(),
-      programs: z.array(z.string()).optional(),
-      off: z.array(z.string().max(maxLength.id)).optional(),
-      clients: z
-        .array(z.object({ issuer: z.string(), clientId: z.string(), redirectUri: z.string() }))
-        .optional(),
-      /** Seconds. */
-      lifetimes: z.object({ permission: z.int().positive() }).optional(),
-    })
-    .optional(),
   /** What the vault vouches for of this home. */
   homeState: z.object({
     /** `unchecked`: the vault was not needed yet. `passing`: a memory vault, which remembers nothing of it. */
