@@ -1,8 +1,3 @@
 /** Types of conformance.mjs, which any Node runs as it is. */
-export interface Proof {
-  readonly file: string;
-  readonly describes: readonly string[];
-  readonly title: string;
-}
-export function proofsIn(markdown: string): Proof[];
+export function rulesIn(markdown: string): string[];
 export function unproven(root: string, report: object): string[];

@@ -1,76 +1,36 @@
-// The tables of proofs, docs/conformance.md, docs/reliability.md and the state files of SECURITY.md, against a
-// run of the tests: which proofs they name did not pass, and which fit more than one test.
+// The tables of rules, in docs/conformance.md, docs/reliability.md and SECURITY.md (files of a home), against a run of the
+// tests. A test names the rules that it proves at the start of its title, or of its describe's: `D-3 M-1: asks …`.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-const proofPattern = /(test\/[\w./-]+\.test\.ts) › (.*?)(?=<br>| \||$)/g;
-
-/** Pages whose tables name proofs. */
 const pages = ['docs/conformance.md', 'docs/reliability.md', 'SECURITY.md'];
 
-/**
- * Every proof that the table names: `test file › test title`, or `test file › describe › test title` where the
- * title alone fits several tests.
- */
-export function proofsIn(markdown) {
-  const rows = markdown.split('\n').filter((line) => line.startsWith('|'));
-  return rows.flatMap((row) =>
-    [...row.matchAll(proofPattern)].map(([, file, rest]) => {
-      // A pipe in a title is escaped in a table's cell.
-      const names = rest
-        .trim()
-        .replaceAll(String.raw`\|`, '|')
-        .split(' › ');
-      return { file, describes: names.slice(0, -1), title: names.at(-1) };
-    }),
-  );
-}
+/** An id: of a rule, as in `D-3`, or the name of a file of the home, as in `clients/NAME.key`. */
+const id = String.raw`(?:[A-Z]+-\d+|[\w/-]+\.[a-z]+)`;
+const rowStart = new RegExp(`^\\| \`?(${id})\`?[ ,]`, 'gm');
+const nameStart = new RegExp(`^(${id}(?: ${id})*): `);
 
-/** A name as the pages write it: spaces alone between words. */
-const plain = (name) => name.replace(/\s+/g, ' ').trim();
+/** The id that each row of a page's tables starts with. */
+export const rulesIn = (markdown) => [...markdown.matchAll(rowStart)].map(([, rule]) => rule);
 
-/** Each test of vitest's JSON report: its file, and its names from the outer describe to the title. */
-function testsIn(root, report) {
-  return report.testResults.flatMap((file) =>
+/** The rules that a test's names claim to prove. */
+const claimed = (names) => names.flatMap((name) => nameStart.exec(name)?.[1].split(' ') ?? []);
+
+/** What vitest's JSON report of a whole run does not bear out: rules without a test that passed, and ids that no table has. */
+export function unproven(root, report) {
+  const rules = new Set(pages.flatMap((page) => rulesIn(readFileSync(path.join(root, page), 'utf8'))));
+  const tests = report.testResults.flatMap((file) =>
     file.assertionResults.map(({ ancestorTitles, title, status }) => ({
-      file: path.relative(root, file.name),
-      names: [...ancestorTitles, title].map(plain),
+      name: [path.relative(root, file.name), ...ancestorTitles, title].join(' › '),
+      ids: claimed([...ancestorTitles, title]),
       passed: status === 'passed',
     })),
   );
-}
-
-const written = ({ file, names }) => [file, ...names].join(' › ');
-
-/** The names that two tests of one describe share: one of them could go without anybody's notice. */
-function sharedNames(tests) {
-  const shared = [...Map.groupBy(tests, written)].filter(([, same]) => same.length > 1);
-  return shared.map(([name]) => `two tests have one name: ${name}`);
-}
-
-/** What is wrong with a proof; undefined where exactly one test has its names and passed. */
-function fault({ file, describes, title }, tests) {
-  const names = [...describes, title];
-  const ofFile = tests.get(file) ?? [];
-  const fitting = ofFile.filter((test) =>
-    names.every((name, at) => test.names.at(at - names.length) === name),
-  );
-  const proof = written({ file, names });
-  if (fitting.length === 0) return `a proof that no test has: ${proof}`;
-  if (fitting.length > 1)
-    return `a proof that fits several tests, so write their describe before the title: ${proof}`;
-  return fitting[0].passed ? undefined : `a proof that did not pass: ${proof}`;
-}
-
-/** What vitest's JSON report does not bear out: the pages' proofs, each with its page, and names that two tests share. */
-export function unproven(root, report) {
-  const tests = testsIn(root, report);
-  const byFile = Map.groupBy(tests, ({ file }) => file);
-  const faults = pages.flatMap((page) =>
-    proofsIn(readFileSync(path.join(root, page), 'utf8'))
-      .map((proof) => fault(proof, byFile))
-      .filter((text) => text !== undefined)
-      .map((text) => `${page} names ${text}`),
-  );
-  return [...faults, ...sharedNames(tests)];
+  const proven = new Set(tests.filter(({ passed }) => passed).flatMap(({ ids }) => ids));
+  return [
+    ...[...rules].filter((rule) => !proven.has(rule)).map((rule) => `no test that proves ${rule} passed`),
+    ...tests.flatMap(({ name, ids }) =>
+      ids.filter((one) => !rules.has(one)).map((one) => `no table has the rule ${one}: ${name}`),
+    ),
+  ];
 }

@@ -109,7 +109,7 @@ const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
 try {
   const runs = (isSoak ? soakRuns : [args]).map(run);
-  // The tables of proofs stand only on tests that ran and passed; a part of the tests can't tell.
+  // A part of the tests can’t tell whether each rule has a test that passes.
   const claims = args.length === 0 ? runs.flatMap(({ results }) => unproven(root, results)) : [];
   for (const claim of claims) {
     process.stdout.write(`${claim}\n`);

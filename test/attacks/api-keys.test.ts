@@ -36,7 +36,7 @@ async function scene() {
 }
 
 describe('another program’s version', () => {
-  it('another program’s version of the list of keys sends a key nowhere else', async () => {
+  it('keys.json: another program’s version of the list of keys sends a key nowhere else', async () => {
     const { vault, attacker, key, restart } = await scene();
     attacker.writes(
       'keys.json',
@@ -67,7 +67,7 @@ describe('another program’s version', () => {
     },
   );
 
-  it('another program’s version of an older copy brings no removed key back, and gives nobody a later one', async () => {
+  it('keys.json: another program’s version of an older copy brings no removed key back, and gives nobody a later one', async () => {
     const { vault, broker, keys, key, attacker, restart } = await scene();
     attacker.keeps('keys.json', 'permissions.json');
     await broker.permissions.endAllFor(keySubject(key));
@@ -93,7 +93,7 @@ describe('another program’s version', () => {
 });
 
 describe('a list of keys', () => {
-  it('a list of keys that is deleted hides no key: the home says so', async () => {
+  it('keys.json: a list of keys that is deleted hides no key: the home says so', async () => {
     const { vault, attacker, restart } = await scene();
     attacker.deletes('keys.json');
     const next = await restart();

@@ -43,7 +43,7 @@ describe('the audit log', () => {
     expect(readFileSync(rig.path('audit-000001.jsonl'), 'utf8')).toBe(history);
   });
 
-  it('loses no row where its files are cut up into many', async () => {
+  it('audit.jsonl: loses no row where its files are cut up into many', async () => {
     const rig = await twoFullFiles();
     const lines = readFileSync(rig.path('audit-000002.jsonl'), 'utf8').split(/(?<=\n)/);
     for (const [n, line] of lines.entries())

@@ -34,7 +34,7 @@ async function serverBy(answering: Answering): Promise<{ url: URL; methods: stri
 
 const request = (id: number, method = 'ping'): string => JSON.stringify({ jsonrpc: '2.0', id, method });
 
-it('answers with an error in place of a result that is nested too deeply to be written', async () => {
+it('BR-3: answers with an error in place of a result that is nested too deeply to be written', async () => {
   const depth = 100_000;
   const { url } = await serverBy(({ id, method }, response) => {
     if (method !== 'tools/call') return false;

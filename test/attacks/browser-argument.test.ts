@@ -35,7 +35,7 @@ async function opened(): Promise<Opened> {
 }
 
 describe('the address that the browser is started with', () => {
-  it('holds nothing of the authorization request', async () => {
+  it('N-11: holds nothing of the authorization request', async () => {
     const { address, page } = await opened();
     expect(new URL(address).hostname).toBe('127.0.0.1');
     for (const name of ['state', 'code_challenge', 'client_id', 'redirect_uri']) {
@@ -52,7 +52,7 @@ describe('the address that the browser is started with', () => {
     expect(await asked).toMatchObject({ issuer: authorizationServer.issuer });
   });
 
-  it('survives a reload and a prefetch, and ends with the sign-in', async () => {
+  it('N-11: survives a reload and a prefetch, and ends with the sign-in', async () => {
     const { world, address, page, asked, rig } = await opened();
     const ahead = await rawGet(address, { headers: { 'sec-purpose': 'prefetch;prerender' } });
     expect([ahead.status, ahead.headers.location]).toEqual([303, page]);

@@ -40,7 +40,7 @@ describe('a headless broker on a copy of the home', () => {
     await expect(line.request('permission.set', evil)).rejects.toMatchObject(closed);
   });
 
-  it('adds nothing that counts at the desk, whenever its file is put back', async () => {
+  it('permissions.json: adds nothing that counts at the desk, whenever its file is put back', async () => {
     const home = newHome({ vault: 'keychain' });
     const early = await openHeadless(home);
     await early.line.request('permission.set', allowed('early'));

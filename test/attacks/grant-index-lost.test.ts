@@ -81,7 +81,7 @@ describe('a home that an older Keyturn made', () => {
 });
 
 describe('an index that was deleted', () => {
-  it('comes back from the vault, and status says so', async () => {
+  it('grants.jsonl: comes back from the vault, and status says so', async () => {
     const { rig, restarted } = await ground();
     await rig.login({ scope: ['read'] });
     const { createdAt, endpoints, resource, scope, id } = rig.grant();

@@ -42,7 +42,7 @@ const mended = (rig: Rig): string[] =>
   rig.parts.refresher.secrets.comparison.differences.map(({ grant }) => grant);
 
 describe('a line in the index that names another issuer', () => {
-  it('sends no refresh token there; the issuer that the vault names is asked', async () => {
+  it('grants.jsonl: sends no refresh token there; the issuer that the vault names is asked', async () => {
     const { rig, evil, victim, lure, authorizationServer, restarted } = await victimAndEvil();
     const { issuer, server, registrationId } = lure;
     forge(rig, victim, { issuer, server, registrationId });
@@ -99,7 +99,7 @@ describe('a line in the index that names another issuer', () => {
 });
 
 describe('a line in the index that names another endpoint', () => {
-  it('hands the token to no program that is allowed that endpoint only', async () => {
+  it('grants.jsonl: hands the token to no program that is allowed that endpoint only', async () => {
     const { rig, restarted } = await ground();
     await rig.login();
     const victim = rig.grant();
@@ -112,7 +112,7 @@ describe('a line in the index that names another endpoint', () => {
     expect(mended(after)).toEqual([victim.id]);
   });
 
-  it('gets no token outside the resource, even where vault and index list it', async () => {
+  it('A-5: gets no token outside the resource, even where vault and index list it', async () => {
     const { rig, restarted } = await ground();
     await rig.login();
     const victim = rig.grant();
@@ -165,7 +165,7 @@ describe('a line in the index that changes what a grant is', () => {
   });
 
   it.each(['of a grant that the vault does not know', 'of another grant there'])(
-    'calls no issuer one that narrows for good: the line %s',
+    'W-9: calls no issuer one that narrows for good: the line %s',
     async (what) => {
       const { rig, world, authorizationServer, restarted } = await ground();
       const reading = await rig.login({ scope: ['read', 'write'] });
@@ -204,7 +204,7 @@ describe('a line in the index that changes what a grant is', () => {
 });
 
 describe('an older line of a grant', () => {
-  it('revives nothing that the owner revoked', async () => {
+  it('grants.jsonl: revives nothing that the owner revoked', async () => {
     const { rig, authorizationServer, restarted } = await ground();
     await rig.login();
     const active = rig.grant();

@@ -43,7 +43,7 @@ async function usedHome() {
 const forgetful = (home: object): string => JSON.stringify({ ...home, hasMaster: false });
 
 describe('home.json that says no master secret was ever made', () => {
-  it('makes no new one where the vault holds one', async () => {
+  it('home.json: makes no new one where the vault holds one', async () => {
     const { folder, vault, forget } = await usedHome();
     const before = await vault.read('master');
     forget();
@@ -51,7 +51,7 @@ describe('home.json that says no master secret was ever made', () => {
     expect(await vault.read('master')).toBe(before);
   });
 
-  it('makes no new one where the vault shows none and a file was written under one', async () => {
+  it('home.json: makes no new one where the vault shows none and a file was written under one', async () => {
     const { folder, forget } = await usedHome();
     forget();
     const emptied = lastingVault();
@@ -63,7 +63,7 @@ describe('home.json that says no master secret was ever made', () => {
     expect(await emptied.find('master')).toBeUndefined();
   });
 
-  it('lets no file without a MAC count where the vault was emptied too', async () => {
+  it('clients.json home.json: lets no file without a MAC count where the vault was emptied too', async () => {
     const { folder, attacker, forget } = await usedHome();
     forget();
     attacker.writes('clients.json', forged([client]));
@@ -76,7 +76,7 @@ describe('home.json that says no master secret was ever made', () => {
 });
 
 describe('files without a MAC', () => {
-  it('do not count where the broker was killed right after it made the master secret', async () => {
+  it('permissions.json: do not count where the broker was killed right after it made the master secret', async () => {
     const [folder, vault] = [temporaryFolder(), lastingVault()];
     const made = Promise.withResolvers<void>();
     const write = async (id: string, secret: string): Promise<void> => {
@@ -93,7 +93,7 @@ describe('files without a MAC', () => {
     expect(() => broker.permissions.find('cli', permission.endpoint, 0)).toThrow(/before 0\.1\.0/);
   });
 
-  it('do not count where home.json could not be written after the master secret was made', async () => {
+  it('home.json: do not count where home.json could not be written after the master secret was made', async () => {
     const [folder, vault] = [temporaryFolder(), lastingVault()];
     await openHome(homeOf(folder));
     mkdirSync(path.join(folder, 'state', 'home.json.new'));
@@ -107,7 +107,7 @@ describe('files without a MAC', () => {
 });
 
 describe('a key file', () => {
-  it('a key file of the owner that was deleted or written anew changes nothing that programs were given', async () => {
+  it('owner.key: a key file of the owner that was deleted or written anew changes nothing that programs were given', async () => {
     const { folder, vault } = await usedHome();
     const before = await startOn(folder, vault);
     const [paired] = before.clients.all();
@@ -117,7 +117,7 @@ describe('a key file', () => {
     expect(after.troubles()).toEqual([]);
   });
 
-  it('a key file of a removed program opens nothing, though one of the same name was paired since', async () => {
+  it('clients/NAME.key: a key file of a removed program opens nothing, though one of the same name was paired since', async () => {
     const { folder, vault } = await usedHome();
     const { clients } = await startOn(folder, vault);
     const old = clients.resolve('editor');
@@ -129,7 +129,7 @@ describe('a key file', () => {
 });
 
 describe('daemon.lock that was deleted', () => {
-  it('lets no second broker of the home start', async () => {
+  it('daemon.lock: lets no second broker of the home start', async () => {
     const folder = temporaryFolder();
     const unlock = await takeLock(folder);
     rmSync(path.join(folder, 'daemon.lock'));

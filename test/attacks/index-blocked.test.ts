@@ -21,7 +21,7 @@ describe('an index of grants that the broker can no longer write', () => {
       },
     ],
   ])(
-    'an index of grants that the broker can no longer write (it %s) keeps no revoked grant alive, once it is as it was before',
+    'grants.jsonl: an index of grants that the broker can no longer write (it %s) keeps no revoked grant alive, once it is as it was before',
     async (_how, block) => {
       const { rig, restarted, authorizationServer } = await ground();
       await rig.login();

@@ -113,7 +113,7 @@ function reasonIn(error: unknown): unknown {
 const endpoint = 'https://server.example/mcp';
 
 describe('a server whose name has a private address beside a public one', () => {
-  it('is not reached, and leads nowhere private', async () => {
+  it('B-2: is not reached, and leads nowhere private', async () => {
     resolveBy((name) => (name === 'server.example' ? ['127.0.0.1', far] : undefined));
     const hosts = ['server.example', '127.0.0.1', 'localhost'];
     expect(await follow({ endpoint, hosts })).toEqual(['insecure_url', 'insecure_url', 'insecure_url']);
@@ -122,7 +122,7 @@ describe('a server whose name has a private address beside a public one', () => 
 });
 
 describe('a server whose name changes its address', () => {
-  it('is not reached once its name leads into a private network', async () => {
+  it('B-2: is not reached once its name leads into a private network', async () => {
     const answers = [['127.0.0.1'], [far]];
     resolveBy((name) => (name === 'server.example' ? (answers.shift() ?? ['127.0.0.1']) : undefined));
     expect(await follow({ endpoint, hosts: ['server.example'] })).toEqual(['insecure_url']);
@@ -226,7 +226,7 @@ describe('metadata that names an authorization server in a private network', () 
     expect(asked()).toBe(0);
   });
 
-  it('is followed once the person confirmed that host, and no other confirmation stands in for it', async () => {
+  it('B-2: is followed once the person confirmed that host, and no other confirmation stands in for it', async () => {
     const { rig, asked, set } = await named();
     await set('https://server.example/mcp', true);
     await set('https://localhost', true);
@@ -276,7 +276,7 @@ const spawnProxy: SpawnChild = (env) => {
   };
 };
 
-it('a program by a proxy reaches an inner host as long as the person confirms that host, and no longer', async () => {
+it('H-17: a program by a proxy reaches an inner host as long as the person confirms that host, and no longer', async () => {
   const home = newHome({ env: { NODE_EXTRA_CA_CERTS: caFile } });
   const daemon = await startDaemon({
     paths: home.paths,

@@ -75,7 +75,7 @@ async function fallInto({ rig }: Mixed): Promise<unknown> {
 const pathOf = (uri: string | undefined): string => new URL(uri ?? '').pathname;
 
 describe('with dynamic registration', () => {
-  it('sends the honest code to no hostile token endpoint: the honest server refuses the redirect', async () => {
+  it('N-13: sends the honest code to no hostile token endpoint: the honest server refuses the redirect', async () => {
     const all = await mixed();
     await all.rig.ask({ resource: all.notes.url });
     const [client] = [...all.honest.clients.keys()];
@@ -84,7 +84,7 @@ describe('with dynamic registration', () => {
     expect(tokenRequests(all.hostile)).toEqual([]);
   });
 
-  it('takes no answer at the path of another registration, also where its state is right', async () => {
+  it('N-13: takes no answer at the path of another registration, also where its state is right', async () => {
     const all = await mixed();
     await all.rig.ask({ resource: all.notes.url });
     const [client] = [...all.honest.clients.keys()];
@@ -106,7 +106,7 @@ describe('with a metadata document, whose client_id and redirect URIs every issu
     return all;
   }
 
-  it('registers dynamically at a second issuer, so that the honest server refuses its redirect', async () => {
+  it('N-13: registers dynamically at a second issuer, so that the honest server refuses its redirect', async () => {
     const all = await withDocuments();
     await all.rig.ask({ resource: all.notes.url });
     expect(parameter(all.rig.pages[0], 'client_id')).toBe(clientMetadataUrl);
@@ -115,7 +115,7 @@ describe('with a metadata document, whose client_id and redirect URIs every issu
     expect(tokenRequests(all.hostile)).toEqual([]);
   });
 
-  it('refuses a second issuer that takes nothing but the document, and opens no page', async () => {
+  it('N-13 R-2: refuses a second issuer that takes nothing but the document, and opens no page', async () => {
     const all = await withDocuments({ registration: 'absent' });
     await all.rig.ask({ resource: all.notes.url });
     expect(await refused(all.rig.ask())).toMatchObject({
@@ -128,7 +128,7 @@ describe('with a metadata document, whose client_id and redirect URIs every issu
     expect(tokenRequests(all.hostile)).toEqual([]);
   });
 
-  it('looks again before the code is sent: another issuer may have become known by the document', async () => {
+  it('N-13: looks again before the code is sent: another issuer may have become known by the document', async () => {
     const all = await withDocuments({ registration: 'absent' });
     all.rig.person.isThere = false;
     const asked = refused(all.rig.ask());
@@ -153,7 +153,7 @@ describe('with a metadata document, whose client_id and redirect URIs every issu
     expect(parameter(all.rig.pages[1], 'client_id')).not.toBe(clientMetadataUrl);
   });
 
-  it('goes on using it where the server says that its answers name it', async () => {
+  it('R-2: goes on using it where the server says that its answers name it', async () => {
     const all = await withDocuments({ issInResponse: true });
     await all.rig.ask({ resource: all.notes.url });
     const error = await fallInto(all);
@@ -174,7 +174,7 @@ describe('with clients that the user entered', () => {
     return { ...all, clientId };
   }
 
-  it('refuses an answer without iss where two of them share a redirect path', async () => {
+  it('N-13: refuses an answer without iss where two of them share a redirect path', async () => {
     const all = await entered();
     sendsOn(all, all.clientId);
     expect(await fallInto(all)).toMatchObject({
@@ -206,7 +206,7 @@ describe('with clients that the user entered', () => {
     expect(tokenRequests(all.hostile)).toEqual([]);
   });
 
-  it('takes an answer that names its issuer, at a path that two of them share', async () => {
+  it('N-13: takes an answer that names its issuer, at a path that two of them share', async () => {
     const all = await entered({ hostile: { issInResponse: true }, honest: { issInResponse: true } });
     expect((await all.rig.ask()).issuer).toBe(all.hostile.issuer);
     expect((await all.rig.ask({ resource: all.notes.url })).issuer).toBe(all.honest.issuer);
@@ -241,7 +241,7 @@ describe('with clients that the user entered', () => {
     expect(tokenRequests(all.hostile)).toEqual([]);
   });
 
-  it('takes no answer for a client that was entered anew while the page was open', async () => {
+  it('N-13: takes no answer for a client that was entered anew while the page was open', async () => {
     const { rig, world, authorizationServer } = await ground();
     const { clientId, redirectUri } = await enter(rig, authorizationServer);
     rig.person.isThere = false;
@@ -271,7 +271,7 @@ async function older({ rig, honest }: Pick<Mixed, 'rig' | 'honest'>): Promise<{ 
 }
 
 describe('a registration of an older version, at /callback', () => {
-  it('is replaced at the next sign-in, and stays for its refresh token', async () => {
+  it('R-6: is replaced at the next sign-in, and stays for its refresh token', async () => {
     const all = await mixed();
     const { clientId } = await older(all);
     await all.rig.ask({ resource: all.notes.url });
@@ -286,7 +286,7 @@ describe('a registration of an older version, at /callback', () => {
   });
 
   it.each(['closed', 'absent'] as const)(
-    'goes on where registration is %s there now',
+    'R-6: goes on where registration is %s there now',
     async (registration) => {
       const all = await mixed({ honest: { registration } });
       const { clientId } = await older(all);

@@ -49,7 +49,7 @@ function isAllowed({ clients, permissions }: AuthorityBroker, program: string): 
 }
 
 describe('an older copy of a file of authority', () => {
-  it('does not bring a removed program back', async () => {
+  it('clients.json: does not bring a removed program back', async () => {
     const { broker, program, attacker, restart } = await scene();
     attacker.keeps('clients.json', 'permissions.json');
     await broker.permissions.endAllOf(program);
@@ -69,7 +69,7 @@ describe('an older copy of a file of authority', () => {
     ]);
   });
 
-  it('does not undo a denial', async () => {
+  it('permissions.json: does not undo a denial', async () => {
     const { broker, program, attacker, restart } = await scene();
     attacker.keeps('permissions.json');
     await broker.permissions.set({ clientId: program, endpoint, decision: 'deny', createdAt: now });
@@ -77,7 +77,7 @@ describe('an older copy of a file of authority', () => {
     expect(isAllowed(await restart(), program)).toBe(false);
   });
 
-  it('does not make a denied question come back', async () => {
+  it('permissions.json: does not make a denied question come back', async () => {
     const { broker, program, attacker, restart } = await scene();
     const other = 'https://other.example/mcp';
     attacker.keeps('permissions.json');
@@ -87,7 +87,7 @@ describe('an older copy of a file of authority', () => {
     expect(() => next.permissions.find(program, other, now)).toThrow(/older copy/);
   });
 
-  it('does not make a refused scope be asked about again', async () => {
+  it('permissions.json: does not make a refused scope be asked about again', async () => {
     const { broker, program, attacker, restart } = await scene();
     attacker.keeps('permissions.json');
     const read = broker.permissions.find(program, endpoint, now);
@@ -97,7 +97,7 @@ describe('an older copy of a file of authority', () => {
     expect(isAllowed(await restart(), program)).toBe(false);
   });
 
-  it('does not bring an ended permission back', async () => {
+  it('permissions.json: does not bring an ended permission back', async () => {
     const { broker, program, attacker, restart } = await scene();
     attacker.keeps('permissions.json');
     await broker.permissions.end(program, endpoint);
@@ -105,7 +105,7 @@ describe('an older copy of a file of authority', () => {
     expect(isAllowed(await restart(), program)).toBe(false);
   });
 
-  it('does not switch an override on again', async () => {
+  it('overrides.json: does not switch an override on again', async () => {
     const { broker, attacker, restart } = await scene();
     await broker.overrides.set(endpoint, 'no-resource', true);
     attacker.keeps('overrides.json');
@@ -115,7 +115,7 @@ describe('an older copy of a file of authority', () => {
     expect(() => next.overrides.for(endpoint)).toThrow(/older copy/);
   });
 
-  it('does not bring back a removed proxy, nor the path of before', async () => {
+  it('proxies.json: does not bring back a removed proxy, nor the path of before', async () => {
     const { broker, attacker, restart } = await scene();
     const proxies = new Proxies(broker.records.proxies);
     const { id } = await proxies.add({ name: 'notes', endpoint, port: 20_000, createdAt: now });
@@ -128,7 +128,7 @@ describe('an older copy of a file of authority', () => {
     }
   });
 
-  it('does not bring back what a project file chose, where it was taken back', async () => {
+  it('folders.json: does not bring back what a project file chose, where it was taken back', async () => {
     const { broker, attacker, restart } = await scene();
     const folders = new FolderChoices(broker.records.folders);
     const choice = { folder: '/home/anna/notes', mark: '7:1', endpoint, account: 'home' };
@@ -140,7 +140,7 @@ describe('an older copy of a file of authority', () => {
     expect(() => next.has(choice)).toThrow(/older copy/);
   });
 
-  it('does not bring back a client that was removed at an issuer', async () => {
+  it('registrations.json: does not bring back a client that was removed at an issuer', async () => {
     const { broker, vault, attacker, restart } = await scene();
     const registrations = new Registrations(broker.records.registrations, vault);
     const record = await registrations.add(registrationAt('https://i.example'), undefined);
@@ -151,7 +151,7 @@ describe('an older copy of a file of authority', () => {
     expect(() => next.for('https://i.example', 0)).toThrow(/older copy/);
   });
 
-  it('does not count beside newer files', async () => {
+  it('clients.json: does not count beside newer files', async () => {
     const { broker, program, attacker, restart } = await scene();
     attacker.keeps('clients.json');
     await broker.clients.remove(program);
@@ -163,7 +163,7 @@ describe('an older copy of a file of authority', () => {
     expect(next.troubles()).toHaveLength(2);
   });
 
-  it('does not count where the broker was killed between its two steps, and the file before was put back', async () => {
+  it('permissions.json: does not count where the broker was killed between its two steps, and the file before was put back', async () => {
     const { folder, vault, program, attacker, restart } = await scene();
     // It has something harmless denied, and kills the broker once the file has the next epoch and the vault has not.
     attacker.keeps('permissions.json');
@@ -199,7 +199,7 @@ async function startAndDie(folder: string, vault: Vault): Promise<void> {
 }
 
 describe('a file of authority that is gone', () => {
-  it('is refused, not taken for empty, once something was taken away in it', async () => {
+  it('permissions.json: is refused, not taken for empty, once something was taken away in it', async () => {
     const { broker, program, attacker, restart } = await scene();
     await broker.permissions.set({ clientId: program, endpoint, decision: 'deny', createdAt: now });
     attacker.deletes('permissions.json');
@@ -215,7 +215,7 @@ describe('a file of authority that is gone', () => {
     expect(next.troubles()).toHaveLength(1);
   });
 
-  it('counts as empty where it only ever grew', async () => {
+  it('permissions.json: counts as empty where it only ever grew', async () => {
     const { program, attacker, restart } = await scene();
     attacker.deletes('permissions.json');
     const next = await restart();
@@ -225,7 +225,7 @@ describe('a file of authority that is gone', () => {
 });
 
 describe('a copy of the whole home, in which another broker runs,', () => {
-  it('does not make the vault forget what was taken away in the home', async () => {
+  it('permissions.json: does not make the vault forget what was taken away in the home', async () => {
     const { folder, vault, broker, program, attacker, restart } = await scene();
     const { id: decoy } = await broker.clients.add('decoy', now);
     const copy = temporaryFolder();

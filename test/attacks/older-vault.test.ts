@@ -43,7 +43,7 @@ async function expectRefused(vault: Vault, what: string): Promise<void> {
 }
 
 describe('an older copy of vault.sealed', () => {
-  it('is refused, and the newest one still opens', async () => {
+  it('vault.sealed: is refused, and the newest one still opens', async () => {
     const { file, open } = await scene();
     const newest = `${file}.newest`;
     copyFileSync(file, newest);
@@ -53,7 +53,7 @@ describe('an older copy of vault.sealed', () => {
     expect(await said(open(), 'grant.1')).toBe('revoked');
   });
 
-  it('is refused where the file was written anew since', async () => {
+  it('vault.sealed: is refused where the file was written anew since', async () => {
     const { file, open } = await scene();
     const vault = open();
     for (let n = 0; n < 30; n++) await vault.write('grant.2', `${n} ${'x'.repeat(40_000)}`);
@@ -62,7 +62,7 @@ describe('an older copy of vault.sealed', () => {
     await expectRefused(open(), 'it is an older copy');
   });
 
-  it('does not undo a removal', async () => {
+  it('vault.sealed: does not undo a removal', async () => {
     const { file, open } = await scene();
     const vault = open();
     await vault.remove('grant.1');
@@ -71,7 +71,7 @@ describe('an older copy of vault.sealed', () => {
     await expectRefused(open(), 'it is an older copy');
   });
 
-  it('does not count where the broker was killed before the keychain knew of its last write, and wrote since', async () => {
+  it('vault.sealed: does not count where the broker was killed before the keychain knew of its last write, and wrote since', async () => {
     const { file, keychain, open } = await scene();
     keep(file);
     const branch = `${file}.branch`;
@@ -103,7 +103,7 @@ describe('an older copy of vault.sealed', () => {
     await expectRefused(open(), 'it is an older copy');
   });
 
-  it('is refused, damaged too: else the damage could be cut out behind the next change', async () => {
+  it('vault.sealed: is refused, damaged too: else the damage could be cut out behind the next change', async () => {
     const { file, keychain, open } = await scene();
     putBack(file);
     appendFileSync(file, 'x'.repeat(100));
@@ -117,7 +117,7 @@ describe('an older copy of vault.sealed', () => {
     await expectRefused(opened(file, { kind: 'keychain', vault: keychain }), 'it is an older copy');
   });
 
-  it('does not bring a removed program back together with older files of authority', async () => {
+  it('vault.sealed: does not bring a removed program back together with older files of authority', async () => {
     const [folder, keychain] = [temporaryFolder(), lastingKeychain()];
     const file = path.join(folder, 'vault.sealed');
     const open = (): Vault => opened(file, { kind: 'keychain', vault: keychain });
@@ -137,7 +137,7 @@ describe('an older copy of vault.sealed', () => {
 });
 
 describe('vault.sealed', () => {
-  it('vault.sealed that was deleted is not made anew, and what the keychain knows of it stays', async () => {
+  it('vault.sealed: vault.sealed that was deleted is not made anew, and what the keychain knows of it stays', async () => {
     const { file, open } = await scene();
     const newest = `${file}.newest`;
     copyFileSync(file, newest);

@@ -112,7 +112,7 @@ async function bobSignsIn(rig: Rig, scope: readonly string[] = openid) {
 }
 
 describe('somebody else who signs in', () => {
-  it('becomes no grant unless the person says so, and the tokens that came are revoked', async () => {
+  it('B-7: becomes no grant unless the person says so, and the tokens that came are revoked', async () => {
     const rig = await victim();
     const { outcome, id, question } = await bobSignsIn(rig);
     expect(question).toMatchObject({

@@ -53,7 +53,7 @@ const forgetKey = (home: TestHome, name: string): void =>
   rmSync(path.join(home.paths.config, 'clients', `${name}.key`));
 
 describe('what a person allowed for one run', () => {
-  it('what a person allowed for one run outlives no new connection, no other process of the program, and no new start of it or of the broker', async () => {
+  it('DOOR-6: what a person allowed for one run outlives no new connection, no other process of the program, and no new start of it or of the broker', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain' });
     await home.ok(['list']);
     await paired(home, 'editor');
@@ -78,7 +78,7 @@ describe('what a person allowed for one run', () => {
 });
 
 describe('what a person allowed once', () => {
-  it('what a person allowed once gives no second token to a new connection, another process, a restarted broker, or the name paired anew', async () => {
+  it('DOOR-6: what a person allowed once gives no second token to a new connection, another process, a restarted broker, or the name paired anew', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain' });
     await home.ok(['list']);
     await paired(home, 'editor');
@@ -105,7 +105,7 @@ describe('what a person allowed for an hour', () => {
   });
   afterAll(async () => world.close());
 
-  it('what a person allowed for an hour belongs to the key that it was given to: the name paired anew, or another name, has nothing of it', async () => {
+  it('DOOR-6: what a person allowed for an hour belongs to the key that it was given to: the name paired anew, or another name, has nothing of it', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain' });
     await home.ok(['list']);
     await paired(home, 'editor');
@@ -132,7 +132,7 @@ describe('what a person allowed for an hour', () => {
       },
     ],
   ])(
-    'what a person allowed for an hour ends with it, for the same broker and for one that started anew%s',
+    'DOOR-6: what a person allowed for an hour ends with it, for the same broker and for one that started anew%s',
     async (_what, meanwhile) => {
       const hour = 3_600_000;
       const rig = await brokerRig(inWorld(world));

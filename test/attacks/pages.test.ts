@@ -117,7 +117,7 @@ describe('a person whose program hung up', () => {
 });
 
 describe('a program that names another operation each time', () => {
-  it('gets no more step-ups than a few operations would', async () => {
+  it('U-3: gets no more step-ups than a few operations would', async () => {
     const server = oddServer(places.site);
     const rig = await brokerRig(server);
     const wanted = Array.from({ length: 20 }, (_, n) => `s${n}`);

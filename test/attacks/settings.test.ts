@@ -26,7 +26,7 @@ async function usedDesk(): Promise<TestHome> {
 const reasonOf = (error: { reason: string }): string => error.reason;
 
 describe('settings.json, written while the app is closed', () => {
-  it('sends nothing through a proxy that it names, and status tells the difference', async () => {
+  it('settings.json: sends nothing through a proxy that it names, and status tells the difference', async () => {
     const home = await usedDesk();
     const proxy = await proxyEar();
     const authorities = path.join(home.folder, 'evil.pem');
@@ -41,7 +41,7 @@ describe('settings.json, written while the app is closed', () => {
     rmSync(authorities);
   });
 
-  it('accepts no plain http, and names no browser', async () => {
+  it('settings.json: accepts no plain http, and names no browser', async () => {
     const home = await usedDesk();
     writeSettings(home, { insecureLoopback: true, browser: 'evil-browser' });
     const { owner } = await openDesk(home);
@@ -51,7 +51,7 @@ describe('settings.json, written while the app is closed', () => {
     expect(await owner.call('status', {})).not.toHaveProperty('browser');
   });
 
-  it('leaves the vault open behind no locked screen', async () => {
+  it('preferences.json settings.json: leaves the vault open behind no locked screen', async () => {
     const home = newHome({ vault: 'keychain' });
     const first = await openDesk(home);
     await first.owner.call('settings.set', { name: 'lockWithScreen', value: true });
@@ -81,7 +81,7 @@ describe('settings.json, written while the app is closed', () => {
     });
   });
 
-  it('moves the home to no other vault: not in the app, and not headless', async () => {
+  it('settings.json: moves the home to no other vault: not in the app, and not headless', async () => {
     const home = await usedDesk();
     writeSettings(home, { vault: 'memory' });
     const headless = (): ReturnType<typeof openHeadless> => openHeadless(home, { KEYTURN_VAULT: undefined });
@@ -120,7 +120,7 @@ describe('the card about settings that nobody confirmed', () => {
     });
   });
 
-  it('lets nothing of them count after a no, and shows them', async () => {
+  it('settings.json: lets nothing of them count after a no, and shows them', async () => {
     const { owner, card, answer } = await openDesk(newHome({ env }), { leaves: true });
     await answer((await card()).id, 'no');
     await expect(owner.call('login.start', plain)).rejects.toMatchObject({ reason: 'invalid_resource' });
@@ -143,7 +143,7 @@ describe('the card about settings that nobody confirmed', () => {
 });
 
 describe('home.json, written while the app is closed', () => {
-  it('begins no new home under another id beside the files of the old one', async () => {
+  it('home.json: begins no new home under another id beside the files of the old one', async () => {
     const home = await usedDesk();
     const homeId = 'A'.repeat(22);
     writeHomeFile(home, { homeId, hasMaster: false });

@@ -40,7 +40,7 @@ function takeSettingOut(home: TestHome, name: string): void {
 const proxy = 'http://127.0.0.1:9';
 
 describe('a headless broker in a desk’s home', () => {
-  it('lets no setting be set to what was written into the file, before the vault was asked', async () => {
+  it('settings.json: lets no setting be set to what was written into the file, before the vault was asked', async () => {
     const home = await closedDesk();
     writeSettings(home, { httpsProxy: proxy });
     const { line, stop } = await openHeadless(home);
@@ -50,7 +50,7 @@ describe('a headless broker in a desk’s home', () => {
     expect(await atTheDesk(home)).not.toHaveProperty('settings.httpsProxy');
   });
 
-  it('takes no other content of the authorities that the person confirmed', async () => {
+  it('settings.json: takes no other content of the authorities that the person confirmed', async () => {
     const home = await closedDesk();
     const file = path.join(home.folder, 'authorities.pem');
     writeFileSync(file, 'confirmed');
@@ -68,7 +68,7 @@ describe('a headless broker in a desk’s home', () => {
 });
 
 describe('a setting that only takes away, written before the app first opened the vault', () => {
-  it('counts on when another program takes it out of the file', async () => {
+  it('settings.json: counts on when another program takes it out of the file', async () => {
     const home = newHome({ vault: 'keychain' });
     const headless = await openHeadless(home);
     await headless.line.request('settings.set', { name: 'lockAfter', value: 600 });
@@ -82,7 +82,7 @@ describe('a setting that only takes away, written before the app first opened th
 });
 
 describe('the card about settings that nobody confirmed', () => {
-  it('takes no answer of the owner’s key: a no would send requests past the proxy that was written there', async () => {
+  it('settings.json: takes no answer of the owner’s key: a no would send requests past the proxy that was written there', async () => {
     const { owner, line, card } = await openDesk(newHome({ env: { HTTPS_PROXY: proxy } }), { leaves: true });
     const { id } = await card();
     await expect(line.request('interaction.answer', { id, answer: 'no' })).rejects.toMatchObject({

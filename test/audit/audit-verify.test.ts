@@ -146,7 +146,7 @@ function relinked(lines: readonly string[], index: number, outcome: string): str
 }
 
 describe('the anchor', () => {
-  it('the anchor shows an older copy put in the log’s place', async () => {
+  it('audit.jsonl: the anchor shows an older copy put in the log’s place', async () => {
     const rig = await sealedLog();
     const older = rig.lines();
     const audit = rig.run();
@@ -173,7 +173,7 @@ describe('the anchor', () => {
     expect(rig.rows()).toContainEqual(expect.objectContaining({ outcome: 'anchor-broken' }));
   });
 
-  it('the anchor shows that the whole log was removed, also after the next run', async () => {
+  it('audit.jsonl: the anchor shows that the whole log was removed, also after the next run', async () => {
     const rig = await sealedLog();
     rmSync(rig.file);
     expect(await rig.verify()).toMatchObject({ ok: false, rows: 0, firstProblem: { sequence: 1 } });
@@ -297,7 +297,7 @@ describe('what the writer finds at its start', () => {
     expect(await rig.verify()).toMatchObject({ ok: true, rows: 9, tornLines: 0 });
   });
 
-  it('rows of another writer in the audit log are a problem', async () => {
+  it('audit.jsonl: rows of another writer in the audit log are a problem', async () => {
     const rig = await sealedLog();
     appendFileSync(rig.file, '{"time":1,"event":"pair"}\n{"time":2,"event":"pair"}\n');
     const audit = rig.run();

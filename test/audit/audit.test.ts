@@ -29,7 +29,7 @@ function auditIn(folder: string): TriedAudit {
 }
 
 describe('an audit row', () => {
-  it('an audit row about authority is on disk when its action is done, readable by the owner only', async () => {
+  it('X-10: an audit row about authority is on disk when its action is done, readable by the owner only', async () => {
     const { audit, file, rows } = auditIn(temporaryFolder());
     await audit.record({ event: 'permission', outcome: 'allow', client: 'editor' });
     expect(rows()).toMatchObject([
@@ -39,7 +39,7 @@ describe('an audit row', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('an audit row about a token waits in memory and keeps its position in the order', async () => {
+  it('X-10: an audit row about a token waits in memory and keeps its position in the order', async () => {
     const { audit, file, rows } = auditIn(temporaryFolder());
     audit.note({ event: 'token', outcome: 'ok' });
     expect(() => statSync(file)).toThrow('ENOENT');
@@ -158,7 +158,7 @@ describe('a whole journey', () => {
   /** Values that only the vault and the network may see. */
   const secrets = /SECRET|code (basic|read|write)/;
 
-  it('a whole sign-in leaves no token, code, verifier, state or client secret in any file of the audit log', async () => {
+  it('X-4: a whole sign-in leaves no token, code, verifier, state or client secret in any file of the audit log', async () => {
     const server = oddServer(site, { scopesSupported: ['read'] });
     site.lay('/register', {
       status: 201,

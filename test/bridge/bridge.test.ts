@@ -54,7 +54,7 @@ function answering(client: Client): void {
 const repeat = { name: 'repeat', arguments: { text: 'ab', times: 2 } };
 
 describe('a session', () => {
-  it('carries requests, and what the server asks of the client in the middle of one', async () => {
+  it('BR-14: carries requests, and what the server asks of the client in the middle of one', async () => {
     const server = await statefulServer(textServer);
     const { client, said } = await bridged(server.url, { capabilities }, answering);
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('ask');
@@ -67,7 +67,7 @@ describe('a session', () => {
     );
   });
 
-  it('names its session and its revision in each request after the handshake, and takes both kinds of answer', async () => {
+  it('BR-4: names its session and its revision in each request after the handshake, and takes both kinds of answer', async () => {
     const server = await statefulServer(textServer);
     const { client } = await bridged(server.url);
     await client.callTool(repeat);
@@ -107,7 +107,7 @@ describe('a session', () => {
     expect(server.count('novel/thing')).toBe(1);
   });
 
-  it('tells the server what the client has cancelled', async () => {
+  it('BR-9: tells the server what the client has cancelled', async () => {
     const server = await statefulServer(textServer);
     const { client, said } = await bridged(server.url);
     const cancel = new AbortController();
@@ -131,7 +131,7 @@ describe('a session', () => {
     expect(JSON.stringify(result).length).toBeGreaterThan(8_000_000);
   });
 
-  it('ends with its input, and tells the server so', async () => {
+  it('BR-2 BR-6: ends with its input, and tells the server so', async () => {
     const server = await statefulServer(textServer);
     const { client, ended, toBridge } = await bridged(server.url);
     await client.listTools();
@@ -149,7 +149,7 @@ describe('a server that forgets its sessions', () => {
     await ended;
   });
 
-  it('a server that forgets its sessions gets the client’s own handshake again, and the client notices nothing', async () => {
+  it('BR-5: a server that forgets its sessions gets the client’s own handshake again, and the client notices nothing', async () => {
     const server = await statefulServer(textServer);
     const { client, said } = await bridged(server.url, { capabilities }, answering);
     await client.callTool(repeat);
@@ -184,7 +184,7 @@ it('asks for no token to end its session once its broker has gone, since that wo
 
 describe('a stream that breaks', () => {
   it.each(['cut', 'end stream'] as const)(
-    'never sends the call of a tool again whose stream breaks: %s',
+    'BR-7: never sends the call of a tool again whose stream breaks: %s',
     async (mishap) => {
       const server = await statefulServer(textServer);
       const { client, said } = await bridged(server.url);
@@ -200,7 +200,7 @@ describe('a stream that breaks', () => {
     },
   );
 
-  it('sends a request whose stream breaks again under another id, if it changes nothing', async () => {
+  it('BR-7: sends a request whose stream breaks again under another id, if it changes nothing', async () => {
     const server = await statefulServer(textServer);
     const { client, said } = await bridged(server.url);
     let left = 2;
@@ -211,7 +211,7 @@ describe('a stream that breaks', () => {
     expect(said).toEqual([]);
   });
 
-  it('gives up a request whose stream breaks again and again', async () => {
+  it('BR-7: gives up a request whose stream breaks again and again', async () => {
     const server = await statefulServer(textServer);
     const { client } = await bridged(server.url);
     server.mishap = ({ method }) => (method === 'tools/list' ? 'cut' : undefined);
@@ -221,7 +221,7 @@ describe('a stream that breaks', () => {
 });
 
 describe('a token that is refused', () => {
-  it('replaces a token that is refused, and the call runs once', async () => {
+  it('BR-15: replaces a token that is refused, and the call runs once', async () => {
     const server = await statefulServer(textServer);
     const { client } = await bridged(server.url);
     server.mishap = ({ method, headers }) =>
@@ -236,7 +236,7 @@ describe('a token that is refused', () => {
     ]);
   });
 
-  it('steps up in the middle of a session', async () => {
+  it('BR-15: steps up in the middle of a session', async () => {
     const server = await statefulServer(textServer);
     const { client } = await bridged(server.url);
     const challenge = { 'www-authenticate': 'Bearer error="insufficient_scope", scope="read write"' };
@@ -248,7 +248,7 @@ describe('a token that is refused', () => {
     expect(server.count('tools/call')).toBe(2);
   });
 
-  it('sends refused tokens a bounded number of times', async () => {
+  it('BR-15: sends refused tokens a bounded number of times', async () => {
     const server = await statefulServer(textServer);
     const { client, said } = await bridged(server.url);
     server.mishap = ({ method }) => (method === 'tools/list' ? { status: 401 } : undefined);
@@ -314,7 +314,7 @@ describe('what goes wrong at the start', () => {
       /redirects "initialize" to another path of "http:\/\/127\.0\.0\.1:\d+", outside the URL that you allowed/,
     ],
     ['silence', { status: 202 }, /gave no answer/],
-  ])('names what goes wrong at the start: %s', async (_what, mishap, words) => {
+  ])('BR-14: names what goes wrong at the start: %s', async (_what, mishap, words) => {
     const server = await statefulServer(textServer);
     server.mishap = () => mishap;
     const named: unknown = await bridged(server.url).catch((error: unknown) => error);
@@ -374,7 +374,7 @@ describe('a client’s broken line', () => {
     ['an id that is none', '{"jsonrpc":"2.0","id":{},"method":"tools/call"}', null, -32_600],
     ['a notification', '{"jsonrpc":"2.0","method":"tools/call","params":5}', null, -32_600],
   ])(
-    'a client’s broken line is answered under its own id, where it has one: %s',
+    'BR-3: a client’s broken line is answered under its own id, where it has one: %s',
     async (_what, line, id, code) => {
       const rig = await startBridge(new URL('http://127.0.0.1:9/mcp'));
       expect(await exchange(rig, line)).toMatchObject({ jsonrpc: '2.0', id, error: { code } });
@@ -385,7 +385,7 @@ describe('a client’s broken line', () => {
     ['no JSON', '{"jsonrpc":', -32_700],
     ['no message', '{"a":1}', -32_600],
     ['an array', '[]', -32_600],
-  ])('a client’s broken line is answered, and the next one is read: %s', async (_what, line, code) => {
+  ])('BR-3: a client’s broken line is answered, and the next one is read: %s', async (_what, line, code) => {
     const rig = await startBridge(new URL('http://127.0.0.1:9/mcp'));
     expect(await exchange(rig, line)).toMatchObject({ jsonrpc: '2.0', id: null, error: { code } });
     expect(await exchange(rig, line)).toMatchObject({ error: { code } });

@@ -23,7 +23,7 @@ function linesOf(source: PassThrough, limit?: number) {
   return { lines, seen, ended: ended.promise };
 }
 
-it('puts lines together from pieces, leaves out empty ones, and names those that are none', async () => {
+it('BR-1: puts lines together from pieces, leaves out empty ones, and names those that are none', async () => {
   const source = new PassThrough();
   const { seen, ended } = linesOf(source);
   for (const piece of ['{"a"', ':1}\n\r\n  \n{"b":2}\r\n?\n', 'rest']) source.write(piece);
@@ -32,7 +32,7 @@ it('puts lines together from pieces, leaves out empty ones, and names those that
   expect(seen).toEqual(['{"a":1}', '{"b":2}', 'no JSON']);
 });
 
-it('skips a line over the limit, once, and reads the next', async () => {
+it('BR-16: skips a line over the limit, once, and reads the next', async () => {
   const source = new PassThrough();
   const { seen, ended } = linesOf(source, 8);
   for (const piece of ['12345', '6789', '0123', '4567\n{}\n', '123456789\n[]\n']) source.write(piece);

@@ -195,7 +195,7 @@ describe('a project file', () => {
     },
   );
 
-  it('a confirmation that was written into the file counts for nothing', async () => {
+  it('folders.json: a confirmation that was written into the file counts for nothing', async () => {
     const { rig } = await twoAccounts();
     const asked = inFolder(rig, 'home');
     await answer(rig, 'yes');

@@ -161,7 +161,7 @@ describe('a token in memory', () => {
 
   const fields = { accessToken: 't', issuedAt: 0, expiresAt: 1, scope: [] };
 
-  it('the memory makes room for the ninth scope set of a grant', () => {
+  it('PROMISE-10: the memory makes room for the ninth scope set of a grant', () => {
     const cache = new TokenCache();
     for (let n = 0; n < 9; n += 1) cache.put('g', `${n}`, fields);
     cache.put('h', '0', fields);

@@ -36,7 +36,7 @@ const stepUp = (...scope: string[]) => ({
 });
 
 describe('a program with a narrow permission', () => {
-  it('a program with a narrow permission gets a narrowed token, never the broad one that is in memory', async () => {
+  it('PROMISE-10: a program with a narrow permission gets a narrowed token, never the broad one that is in memory', async () => {
     const rig = await readerBesideWriter();
     await rig.allow('agent', both);
     const before = refreshes();
@@ -67,7 +67,7 @@ describe('a program with a narrow permission', () => {
     expect(rig.grant().scope).toEqual(both);
   });
 
-  it('a program with a narrow permission gets no token from a server that does not narrow', async () => {
+  it('PROMISE-10: a program with a narrow permission gets no token from a server that does not narrow', async () => {
     const server = oddServer(site);
     server.answer = (_form, usual) => ({ ...usual, scope: 'read write' });
     const rig = await brokerRig(server);
@@ -100,7 +100,7 @@ describe('a program with a narrow permission', () => {
     expect(refreshes()).toBe(before);
   });
 
-  it('a program with a narrow permission gets no token of a grant that can’t be narrowed because it has no refresh token', async () => {
+  it('PROMISE-10: a program with a narrow permission gets no token of a grant that can’t be narrowed because it has no refresh token', async () => {
     const server = oddServer(site);
     server.answer = (_form, usual) => ({ ...usual, refresh_token: undefined });
     const rig = await brokerRig(server);
@@ -243,7 +243,7 @@ describe('a step-up', () => {
 });
 
 describe('a program that lies about its challenge', () => {
-  it('a program that lies about its challenge does not make the broker use foreign metadata', async () => {
+  it('PROMISE-11: a program that lies about its challenge does not make the broker use foreign metadata', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow();
     const foreign = 'https://127.0.0.1:1/.well-known/oauth-protected-resource';
@@ -254,7 +254,7 @@ describe('a program that lies about its challenge', () => {
     expect(origins.size).toBe(2);
   });
 
-  it('a program that lies about its challenge brings no foreign metadata even if the server names none', async () => {
+  it('PROMISE-11: a program that lies about its challenge brings no foreign metadata even if the server names none', async () => {
     const server = oddServer(site, { scopesSupported: ['read'] });
     site.lay('/a', { status: 401 });
     const rig = await brokerRig(server);
@@ -264,7 +264,7 @@ describe('a program that lies about its challenge', () => {
     expect(new Set(rig.fetched.map((url) => new URL(url).origin))).toEqual(new Set([site.origin]));
   });
 
-  it('a program that lies about its challenge gets no scope beyond its permission, and none is requested', async () => {
+  it('PROMISE-11: a program that lies about its challenge gets no scope beyond its permission, and none is requested', async () => {
     const rig = await brokerRig(inWorld(world));
     await rig.allow('editor', ['notes:read']);
     const bearer = { scope: ['notes:read', 'notes:write'] };
@@ -273,7 +273,7 @@ describe('a program that lies about its challenge', () => {
     expect(scopeAsked(rig.pages[0])).toEqual(['notes:read']);
   });
 
-  it('a program that lies about its challenge widens no permission whose scopes are still open', async () => {
+  it('PROMISE-11: a program that lies about its challenge widens no permission whose scopes are still open', async () => {
     const rig = await brokerRig(inWorld(world));
     const asked = rig.ask({ challenge: { status: 401, bearer: { scope: both } } });
     rig.parts.interactions.answer((await rig.question('allow')).id, 'yes');

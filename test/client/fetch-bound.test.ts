@@ -15,7 +15,7 @@ const provenIn = (seen: readonly Seen[]): unknown[] =>
   seen.map(({ dpop = '' }) => JSON.parse(Buffer.from(dpop.split('.')[0] ?? '', 'base64url').toString()));
 
 describe('a bound token', () => {
-  test('a bound token has a proof for the method and URL of each request, redirects included', async () => {
+  test('P-7: a bound token has a proof for the method and URL of each request, redirects included', async () => {
     const { origin, seen } = await startHttp(({ request }) =>
       request.endsWith('/old?x=1') ? [307, { location: '/api/new' }] : [200],
     );
@@ -29,7 +29,7 @@ describe('a bound token', () => {
     ]);
   });
 
-  test('a bound token is sent once more with the nonce that the server wants, and later requests have the newest', async () => {
+  test('P-8: a bound token is sent once more with the nonce that the server wants, and later requests have the newest', async () => {
     const { origin, seen } = await startHttp((_seen, count) =>
       count === 1 ? wantsNonce('n1') : [200, { 'dpop-nonce': `n${count}` }],
     );
@@ -47,7 +47,7 @@ describe('a bound token', () => {
     ['a nonce that no header may hold', () => wantsNonce('a b'), 1],
     ['another proof', () => [401, { 'www-authenticate': 'DPoP error="invalid_dpop_proof"' }], 1],
   ])(
-    'a bound token is not replaced, and there is no loop, where the server wants %s',
+    'P-8: a bound token is not replaced, and there is no loop, where the server wants %s',
     async (_what, reply, sent) => {
       const { origin, seen } = await startHttp((_seen, count) => reply(count));
       const { authorized, calls, resource } = await startFetch(origin, {}, bound);

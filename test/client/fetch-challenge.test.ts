@@ -69,7 +69,7 @@ describe('a challenge', () => {
     expect(methodsOf(calls)).toEqual(['token.get', 'token.reject']);
   });
 
-  test('a challenge of 403 for want of scope asks for a wider token for this operation', async () => {
+  test('U-3: a challenge of 403 for want of scope asks for a wider token for this operation', async () => {
     const { origin, seen } = await startHttp((_seen, count) => (count === 1 ? [403, insufficient] : [200]));
     const { authorized, calls, resource } = await startFetch(origin);
     expect((await authorized(`${resource}/reports?secret=1`, { method: 'DELETE' })).status).toBe(200);
@@ -124,7 +124,7 @@ describe('a challenge', () => {
       { body: call('tools/call', { name: 'x'.repeat(5000) }) },
       `tools/call ${'x'.repeat(117)}`,
     ],
-  ])('tells the broker which operation the message names: %s', async (_what, init, named) => {
+  ])('U-3: tells the broker which operation the message names: %s', async (_what, init, named) => {
     const { origin } = await startHttp((_seen, count) => (count % 2 === 1 ? [403, insufficient] : [200]));
     const { authorized, calls, resource } = await startFetch(origin);
     expect((await authorized(resource, { method: 'POST', ...init })).status).toBe(200);
@@ -147,7 +147,7 @@ describe('a challenge', () => {
     ['a 400', [400, { 'www-authenticate': 'Bearer error="invalid_request"' }]],
     ['a 400 that speaks of scope', [400, insufficient]],
     ['a 500', [500, { 'www-authenticate': 'Bearer' }]],
-  ])('is not seen in %s', async (_name, reply) => {
+  ])('Y-4: is not seen in %s', async (_name, reply) => {
     const { origin, seen } = await startHttp(() => reply);
     const { authorized, calls, resource } = await startFetch(origin);
     expect((await authorized(resource)).status).toBe(reply[0]);

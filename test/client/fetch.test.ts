@@ -4,7 +4,7 @@ import { endpointUrl, isWithin } from '../../src/client/endpoint-url.ts';
 import { startHttp, startFetch, bearers, methodsOf } from './fetch-rig.ts';
 
 describe('the token', () => {
-  test('travels in the header, to the endpoint and below it', async () => {
+  test('A-1: travels in the header, to the endpoint and below it', async () => {
     const { origin, seen } = await startHttp();
     const { authorized, resource } = await startFetch(origin);
     for (const url of [resource, `${resource}/`, `${resource}/a/b?c=d`, `${resource}?c=d`]) {
@@ -51,7 +51,7 @@ describe('the token', () => {
     expect(methodsOf(calls)).toContain('token.reject');
   });
 
-  test('does not leave the origin of the endpoint', async () => {
+  test('A-5: does not leave the origin of the endpoint', async () => {
     const { origin } = await startHttp();
     const other = await startHttp();
     const { authorized } = await startFetch(origin);

@@ -183,7 +183,7 @@ describe('a squatter on the socket', () => {
     });
   });
 
-  test('a squatter on the socket that relays to the real broker gains nothing: the hello names its own socket', async () => {
+  test('DOOR-3: a squatter on the socket that relays to the real broker gains nothing: the hello names its own socket', async () => {
     const rig = await startRig();
     const key = rig.enrol();
     const paths = temporaryHome();

@@ -44,7 +44,7 @@ describe('the example', () => {
     expect(countedLines(code)).toBeLessThanOrEqual(15);
   });
 
-  it('leads a client from its challenge to its metadata', async () => {
+  it('RS-3: leads a client from its challenge to its metadata', async () => {
     const refused = await fetch(resource, { method: 'POST' });
     const challenge = bearerChallenge(refused.headers.get('www-authenticate') ?? '');
     expect([refused.status, challenge?.scope, challenge?.error]).toEqual([401, ['notes:read'], undefined]);
@@ -55,7 +55,7 @@ describe('the example', () => {
     });
   });
 
-  it('takes a token of its issuer, and asks for the scope of a tool', async () => {
+  it('RS-1: takes a token of its issuer, and asks for the scope of a tool', async () => {
     const narrow = await signIn(world, { scope: 'notes:read', resource });
     const body = JSON.stringify({
       jsonrpc: '2.0',
@@ -80,7 +80,7 @@ describe('the example', () => {
     await client.close();
   });
 
-  it('refuses a token that the same issuer gave for another server', async () => {
+  it('RS-6: refuses a token that the same issuer gave for another server', async () => {
     const { tokens } = await signIn(world, { scope: 'notes:read' });
     const headers = { authorization: `Bearer ${tokens.access_token}` };
     expect((await fetch(resource, { method: 'POST', headers })).status).toBe(401);

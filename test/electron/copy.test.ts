@@ -52,7 +52,7 @@ describe(`the clipboard (${where})`, () => {
   });
 
   it.skipIf(binary !== undefined)(
-    'gets the address of a proxy by one press, and the window never sees it',
+    'H-10: gets the address of a proxy by one press, and the window never sees it',
     async () => {
       const page = await lookedAt();
       const added = await byPress(page, 'proxy.add', {

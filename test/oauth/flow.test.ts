@@ -125,14 +125,14 @@ describe.each(['opaque', 'jwt'] as const)('a public client with %s access tokens
   });
   afterAll(() => world.close());
 
-  it('a client signs in, and the protected server accepts the token', async () => {
+  it('A-1 F-4: a client signs in, and the protected server accepts the token', async () => {
     const { answer } = await signIn(world, ['openid']);
     expect(answer).toMatchObject({ tokenType: 'Bearer', subject: { subject: 'alice' } });
     expect(answer.scope).toContain('notes:read');
     expect(await statusWith(world, answer.accessToken)).toBeLessThan(300);
   });
 
-  it('a client refreshes, and each refresh token works once', async () => {
+  it('T-1: a client refreshes, and each refresh token works once', async () => {
     const signedIn = await signIn(world);
     const next = await refreshOf(world, signedIn);
     expect(next.refreshToken).not.toBe(signedIn.answer.refreshToken);
@@ -148,7 +148,7 @@ describe.each(['opaque', 'jwt'] as const)('a public client with %s access tokens
     });
   });
 
-  it('a client revokes its refresh token', async () => {
+  it('X-7: a client revokes its refresh token', async () => {
     const signedIn = await signIn(world);
     const token = signedIn.answer.refreshToken ?? '';
     const revocation = await revokeToken({ ...signedIn, token, hint: 'refresh_token' }, httpOf(world));
@@ -156,7 +156,7 @@ describe.each(['opaque', 'jwt'] as const)('a public client with %s access tokens
     expect((await refusalOf(() => refreshOf(world, signedIn))).reason).toBe('login_required');
   });
 
-  it('a client keeps its refresh token while the server is unreachable', async () => {
+  it('T-3: a client keeps its refresh token while the server is unreachable', async () => {
     const signedIn = await signIn(world);
     world.failTokenRequests(1, { status: 503, retryAfter: 9 });
     const error = await refusalOf(() => refreshOf(world, signedIn));

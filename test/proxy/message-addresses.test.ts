@@ -99,7 +99,7 @@ describe('the address for messages', () => {
   });
 
   it.each(['https://elsewhere.example/m', 'http://notes.example/m', '//elsewhere.example/m', 'http://['])(
-    'the address for messages is refused at another origin: %s',
+    'H-1: the address for messages is refused at another origin: %s',
     (named) => {
       expect(() => messageUrl(named, streamUrl)).toThrow(
         expect.objectContaining({ reason: 'resource_mismatch' }),

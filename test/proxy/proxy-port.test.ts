@@ -26,7 +26,7 @@ describe('a proxy’s port', () => {
     ['another spelling of the address', ['Host: 127.1:PORT']],
     ['no port', ['Host: 127.0.0.1']],
     ['an IPv6 address', ['Host: [::1]:PORT']],
-  ])('refuses the Host of %s', async (_what, headers) => {
+  ])('H-9: refuses the Host of %s', async (_what, headers) => {
     const { port, target, asked } = await openPort();
     const named = headers.map((line) => line.replace('PORT', String(port)));
     expect(verdict(await sendBytes(port, lines({ target, headers: named })))).toEqual({
@@ -42,7 +42,7 @@ describe('a proxy’s port', () => {
     'Origin: null',
     'Sec-Fetch-Site: cross-site',
     'Sec-Fetch-Site: none',
-  ])('refuses a page of a browser, whoever it says it is: %s', async (line) => {
+  ])('H-8: refuses a page of a browser, whoever it says it is: %s', async (line) => {
     const { port, host, target, asked } = await openPort();
     const headers = [`Host: ${host}`, line.replace('PORT', String(port))];
     const answer = await sendBytes(port, lines({ target, headers }));
@@ -75,7 +75,7 @@ describe('a proxy’s port', () => {
     ['the form of a proxy', 'http://127.0.0.1:PORTTARGET'],
     ['another server in the form of a proxy', 'http://evil.exampleTARGET'],
     ['no slash at all', '*'],
-  ])('refuses %s as its path', async (_what, spelled) => {
+  ])('H-10: refuses %s as its path', async (_what, spelled) => {
     const { port, path, host, target, asked } = await openPort();
     const there = spelled.replace('TARGET', target).replace('PATH', path).replace('PORT', String(port));
     const answer = verdict(await sendBytes(port, lines({ target: there, headers: [`Host: ${host}`] })));
@@ -83,7 +83,7 @@ describe('a proxy’s port', () => {
     expect(asked).toEqual([]);
   });
 
-  it.each(['OPTIONS', 'PUT', 'PATCH', 'TRACE', 'PROPFIND'])('refuses the method %s', async (method) => {
+  it.each(['OPTIONS', 'PUT', 'PATCH', 'TRACE', 'PROPFIND'])('H-11: refuses the method %s', async (method) => {
     const { port, host, target, asked } = await openPort();
     const answer = await sendBytes(port, lines({ method, target, headers: [`Host: ${host}`] }));
     expect(verdict(answer).status).toBe(405);
@@ -91,7 +91,7 @@ describe('a proxy’s port', () => {
     expect(asked).toEqual([]);
   });
 
-  it('opens no tunnel', async () => {
+  it('H-11: opens no tunnel', async () => {
     const { port, asked } = await openPort();
     const answer = await sendBytes(
       port,
@@ -101,7 +101,7 @@ describe('a proxy’s port', () => {
     expect(asked).toEqual([]);
   });
 
-  it('changes to no other protocol', async () => {
+  it('H-11: changes to no other protocol', async () => {
     const { port, host, target, asked } = await openPort();
     const headers = [`Host: ${host}`, 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Key: x'];
     expect(verdict(await sendBytes(port, lines({ target, headers })))).toEqual({
@@ -120,14 +120,14 @@ describe('a proxy’s port', () => {
     ['a space before the colon', ['X-A : 1']],
     ['a line feed alone', ['X-A: 1\nX-B: 2']],
     ['a header without end', [`X-A: ${'a'.repeat(20_000)}`]],
-  ])('refuses a request that could be read in two ways: %s', async (_what, more) => {
+  ])('H-12: refuses a request that could be read in two ways: %s', async (_what, more) => {
     const { port, host, target, asked } = await openPort();
     const answer = await sendBytes(port, lines({ target, headers: [`Host: ${host}`, ...more], body: '{}' }));
     expect(verdict(answer).status).toBeGreaterThanOrEqual(400);
     expect(asked).toEqual([]);
   });
 
-  it('takes what stands behind a refused request for no second one', async () => {
+  it('H-12: takes what stands behind a refused request for no second one', async () => {
     const { port, host, target, asked } = await openPort();
     const second = lines({ target, headers: [`Host: ${host}`] });
     const first = lines({ target: '/', headers: [`Host: ${host}`], body: second });
@@ -137,14 +137,14 @@ describe('a proxy’s port', () => {
     expect(asked).toEqual([]);
   });
 
-  it('reads no body that says it is too long', async () => {
+  it('H-18: reads no body that says it is too long', async () => {
     const { port, host, target, asked } = await openPort();
     const head = `POST ${target} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 17000000\r\n\r\n`;
     expect(verdict(await sendBytes(port, head))).toEqual({ status: 413, reason: 'invalid_request' });
     expect(asked).toEqual([]);
   });
 
-  it('reads no more of a body that doesn’t say how long it is', async () => {
+  it('H-18: reads no more of a body that doesn’t say how long it is', async () => {
     const { port, host, target, asked } = await openPort();
     const chunk = `100000\r\n${'a'.repeat(0x100000)}\r\n`;
     const head = `POST ${target} HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n`;
@@ -175,14 +175,14 @@ describe('a proxy’s port', () => {
       ['half of a line', 'POST /'],
       ['headers without end', 'POST TARGET HTTP/1.1\r\nHost: HOST\r\nX-A: '],
       ['a body that doesn’t come', 'POST TARGET HTTP/1.1\r\nHost: HOST\r\nContent-Length: 9\r\n\r\n{'],
-    ])('answers %s with a 408, and closes it', async (_what, sent) => {
+    ])('H-18: answers %s with a 408, and closes it', async (_what, sent) => {
       const { port, host, target, asked } = await openPort(soon);
       const answer = await sendBytes(port, sent.replace('TARGET', target).replace('HOST', host));
       expect(verdict(answer).status).toBe(408);
       expect(asked).toEqual([]);
     });
 
-    it('refuses connections beyond its places, and serves again once a place is free', async () => {
+    it('H-18: refuses connections beyond its places, and serves again once a place is free', async () => {
       const { port, host, target, asked } = await openPort({ maxConnections: 2 });
       const held = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
       onTestFinished(() => held.forEach((socket) => socket.destroy()));
@@ -209,7 +209,7 @@ describe('a proxy’s port', () => {
     socket.destroy();
   });
 
-  it('tells the client which message was refused', async () => {
+  it('H-13: tells the client which message was refused', async () => {
     const { port, host, target } = await openPort();
     const body = JSON.stringify({ jsonrpc: '2.0', id: 'seven', method: 'ping' });
     const answer = await sendBytes(port, lines({ target, headers: [`Host: ${host}`], body }));
@@ -220,7 +220,7 @@ describe('a proxy’s port', () => {
     });
   });
 
-  it('says that its port is taken, and takes no other', async () => {
+  it('H-7: says that its port is taken, and takes no other', async () => {
     const { port, path } = await openPort();
     const { ProxyPort } = await import('../../src/proxy/proxy-port.ts');
     const { Programs } = await import('../../src/proxy/programs.ts');
@@ -229,7 +229,7 @@ describe('a proxy’s port', () => {
     expect(await second.open()).toBe('portTaken');
   });
 
-  it('listens on no other address of this machine', async () => {
+  it('H-7: listens on no other address of this machine', async () => {
     const { port } = await openPort();
     for (const host of ['::1', '127.0.0.2']) {
       const socket = connect(port, host);

@@ -25,7 +25,7 @@ async function answered({ rig }: Ground, kind: 'account' | 'allow', answer: 'yes
 }
 
 describe('a label', () => {
-  it('a label is the person’s own name for an account, and the subject stays the server’s', async () => {
+  it('B-7: a label is the person’s own name for an account, and the subject stays the server’s', async () => {
     const all = await ground();
     const { rig } = all;
     expect(await signInAs(all, 'subject-1', 'work')).toMatchObject({ account: 'work', subject: 'subject-1' });
@@ -36,7 +36,7 @@ describe('a label', () => {
     expect(rig.parts.grants.all()).toHaveLength(2);
   });
 
-  it('a label doesn’t turn one account into another: a sign-in with another subject needs the person’s yes', async () => {
+  it('B-7: a label doesn’t turn one account into another: a sign-in with another subject needs the person’s yes', async () => {
     const all = await ground();
     const { id } = await signInAs(all, 'subject-1', 'work');
     const login = refused(signInAs(all, 'subject-2', 'work'));
@@ -47,7 +47,7 @@ describe('a label', () => {
     expect(all.rig.grant()).toMatchObject({ id, subject: 'subject-1' });
   });
 
-  it('one account can’t have two names: a sign-in under a second name is refused, and the refusal has both names', async () => {
+  it('B-7: one account can’t have two names: a sign-in under a second name is refused, and the refusal has both names', async () => {
     const all = await ground();
     await signInAs(all, 'subject-1', 'work');
     const error = await refused(signInAs(all, 'subject-1', 'home'));
@@ -91,7 +91,7 @@ describe('an account that nobody is signed in as', () => {
 });
 
 describe('a step-up that comes back as another account', () => {
-  it('a step-up that comes back as another account goes on with it if the person keeps it and allows it to the program', async () => {
+  it('B-7: a step-up that comes back as another account goes on with it if the person keeps it and allows it to the program', async () => {
     const all = await bobAtThePage();
     const { rig } = all;
     const asked = rig.ask(stepUp('write'));
@@ -105,7 +105,7 @@ describe('a step-up that comes back as another account', () => {
     expect((await rig.ask({ interaction: 'never' })).account).toBe('alice');
   });
 
-  it('a step-up that comes back as another account gives the program nothing without that second yes', async () => {
+  it('B-7: a step-up that comes back as another account gives the program nothing without that second yes', async () => {
     const all = await bobAtThePage();
     const asked = refused(all.rig.ask(stepUp('write')));
     await answered(all, 'account', 'yes');
@@ -155,7 +155,7 @@ describe('a question about another account that nobody answers', () => {
 describe('login_hint', () => {
   const hints = ({ rig }: Ground) => rig.pages.map((page) => parameter(page, 'login_hint'));
 
-  it('login_hint holds neither a label nor a subject', async () => {
+  it('B-7: login_hint holds neither a label nor a subject', async () => {
     const all = await ground();
     await signInAs(all, 'subject-1', 'work');
     await all.rig.ask(stepUp('write'));
@@ -168,7 +168,7 @@ describe('login_hint', () => {
     expect(hints(all)).toEqual(['alice@example.com']);
   });
 
-  it('login_hint holds the e-mail address of the ID token, or else its user name', async () => {
+  it('B-7: login_hint holds the e-mail address of the ID token, or else its user name', async () => {
     const all = await ground();
     const { rig, authorizationServer } = all;
     const told: Record<string, unknown> = { preferred_username: 'alice' };
@@ -181,7 +181,7 @@ describe('login_hint', () => {
     expect(rig.texts().join('')).not.toContain('alice@example.com');
   });
 
-  it('login_hint holds only what this issuer said itself, even if one label is used at several issuers', async () => {
+  it('B-7: login_hint holds only what this issuer said itself, even if one label is used at several issuers', async () => {
     const all = await ground();
     const { rig, world, authorizationServer, protectedServer } = all;
     const other = await world.openAuthorizationServer();

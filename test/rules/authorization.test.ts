@@ -54,7 +54,7 @@ describe('mixed-up authorization servers', () => {
     return { ...all, hostile, honest };
   }
 
-  it('mixed-up authorization servers get no code if the answer names its issuer', async () => {
+  it('N-1: mixed-up authorization servers get no code if the answer names its issuer', async () => {
     const { rig, hostile, honest } = await mixUp(true);
     expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 9207 §2.4' });
     expect(honest.counts.authorizations).toBe(1);
@@ -62,7 +62,7 @@ describe('mixed-up authorization servers', () => {
     nothingKept({ rig });
   });
 
-  it('mixed-up authorization servers get no code if the hostile one promised to name its issuer and the answer names none', async () => {
+  it('N-1: mixed-up authorization servers get no code if the hostile one promised to name its issuer and the answer names none', async () => {
     const { rig, hostile, honest } = await mixUp(false);
     expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch' });
     expect([...tokenRequests(hostile), ...tokenRequests(honest)]).toEqual([]);
@@ -90,7 +90,7 @@ describe('an answer', () => {
   );
 
   it.each(table)(
-    'an answer %s if it names %s and the server %s to name it',
+    'N-1 N-2: an answer %s if it names %s and the server %s to name it',
     async (verdict, _who, promise, iss) => {
       const { rig, authorizationServer } = await ground();
       authorizationServer.bend.metadata = (document) => ({
@@ -109,7 +109,7 @@ describe('an answer', () => {
     },
   );
 
-  it('an error in an answer with a wrong issuer is neither acted on nor shown', async () => {
+  it('N-1 N-2: an error in an answer with a wrong issuer is neither acted on nor shown', async () => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.authorizeError = () => ({
       error: 'access_denied',
@@ -130,16 +130,19 @@ describe('an answer', () => {
       (parameters: URLSearchParams) => parameters.append('state', parameters.get('state') ?? ''),
     ],
     ['with a second, wrong state', (parameters: URLSearchParams) => parameters.append('state', 'another')],
-  ])('an answer %s is refused with 400, sends no code, and the sign-in goes on', async (_what, change) => {
-    const { rig, world, authorizationServer, asked, callback } = await atThePage();
-    expect((await followed(world, altered(callback, change))).status).toBe(400);
-    expect(tokenRequests(authorizationServer)).toEqual([]);
-    expect((await followed(world, callback.href)).status).toBe(200);
-    expect((await asked).issuer).toBe(authorizationServer.issuer);
-    expect(rig.pages).toHaveLength(1);
-  });
+  ])(
+    'X-5: an answer %s is refused with 400, sends no code, and the sign-in goes on',
+    async (_what, change) => {
+      const { rig, world, authorizationServer, asked, callback } = await atThePage();
+      expect((await followed(world, altered(callback, change))).status).toBe(400);
+      expect(tokenRequests(authorizationServer)).toEqual([]);
+      expect((await followed(world, callback.href)).status).toBe(200);
+      expect((await asked).issuer).toBe(authorizationServer.issuer);
+      expect(rig.pages).toHaveLength(1);
+    },
+  );
 
-  it('an answer that comes a second time is refused, and its code is sent once', async () => {
+  it('X-5: an answer that comes a second time is refused, and its code is sent once', async () => {
     const { world, authorizationServer, asked, callback } = await atThePage();
     const replies: number[] = [];
     authorizationServer.bend.tokenRequest = async () => {
@@ -152,7 +155,7 @@ describe('an answer', () => {
     expect(authorizationServer.counts).toMatchObject({ codesRedeemed: 1, codeReuses: 0, tokenRequests: 1 });
   });
 
-  it('an answer that comes after the sign-in is over finds no listener', async () => {
+  it('X-5: an answer that comes after the sign-in is over finds no listener', async () => {
     const { world, asked, callback } = await atThePage();
     await followed(world, callback.href);
     await asked;
@@ -163,7 +166,7 @@ describe('an answer', () => {
     ['no code', (parameters: URLSearchParams) => parameters.delete('code')],
     ['two codes', (parameters: URLSearchParams) => parameters.append('code', 'second')],
     ['two issuers', (parameters: URLSearchParams) => parameters.append('iss', 'https://issuer.example')],
-  ])('an answer with %s ends the sign-in, and no code is sent', async (_what, change) => {
+  ])('X-6: an answer with %s ends the sign-in, and no code is sent', async (_what, change) => {
     const { rig, world, authorizationServer, asked, callback } = await atThePage();
     expect((await followed(world, altered(callback, change))).status).toBe(400);
     expect(['login_failed', 'issuer_mismatch']).toContain((await refused(asked)).reason);
@@ -171,7 +174,7 @@ describe('an answer', () => {
     nothingKept({ rig });
   });
 
-  it('an error with markup and control characters is quoted for the user and kept from the browser', async () => {
+  it('X-9: an error with markup and control characters is quoted for the user and kept from the browser', async () => {
     const { rig, world, authorizationServer } = await ground();
     authorizationServer.bend.authorizeError = () => ({
       error: '<script>alert(1)</script>',
@@ -198,7 +201,7 @@ describe('an answer', () => {
   });
 
   it.each(['temporarily_unavailable', 'server_error'])(
-    'an answer that says %s refuses nobody: the server can’t serve now, and a later sign-in works',
+    'T-3: an answer that says %s refuses nobody: the server can’t serve now, and a later sign-in works',
     async (code) => {
       const { rig, authorizationServer } = await ground();
       authorizationServer.bend.authorizeError = () => ({ error: code });
@@ -220,14 +223,14 @@ describe('the authorization request', () => {
     'file:///etc/passwd',
     'http://issuer.example/authorize',
     'vbscript:x',
-  ])('an authorization request at %s reaches no browser', async (endpoint) => {
+  ])('N-11: an authorization request at %s reaches no browser', async (endpoint) => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.metadata = (document) => ({ ...document, authorization_endpoint: endpoint });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'insecure_url' });
     expect(rig.pages).toEqual([]);
   });
 
-  it('an authorization request reaches no browser if the endpoint sets a parameter of ours', async () => {
+  it('N-11: an authorization request reaches no browser if the endpoint sets a parameter of ours', async () => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.metadata = (document) => ({
       ...document,
@@ -241,7 +244,7 @@ describe('the authorization request', () => {
     ['no PKCE methods', undefined],
     ['an empty list of PKCE methods', []],
     ['PKCE without S256', ['plain']],
-  ])('no authorization request is made if the metadata names %s', async (_what, methods) => {
+  ])('X-2: no authorization request is made if the metadata names %s', async (_what, methods) => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.metadata = (document) => ({
       ...document,
@@ -252,7 +255,7 @@ describe('the authorization request', () => {
     expect(authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('each authorization request has S256 and a state and a verifier of its own', async () => {
+  it('X-1: each authorization request has S256 and a state and a verifier of its own', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login();
     await rig.login();
@@ -264,7 +267,7 @@ describe('the authorization request', () => {
     expect(new Set(verifiers).size).toBe(2);
   });
 
-  it('sends resource byte for byte alike in the requests for authorization, code and refresh', async () => {
+  it('I-1: sends resource byte for byte alike in the requests for authorization, code and refresh', async () => {
     const { rig, authorizationServer, protectedServer } = await ground();
     const resource = `${protectedServer.url}/`;
     protectedServer.settings.resource = resource;
@@ -281,7 +284,7 @@ describe('the authorization request', () => {
     expect(rig.grant().resource).toBe(resource);
   });
 
-  it('writes resource URL-encoded in the requests for authorization, code and refresh, so that nothing in it becomes a parameter', async () => {
+  it('I-5: writes resource URL-encoded in the requests for authorization, code and refresh, so that nothing in it becomes a parameter', async () => {
     const { rig, authorizationServer, protectedServer } = await ground();
     const resource = `${protectedServer.url}?tenant=a+b%20c&scope=admin`;
     protectedServer.settings.resource = resource;
@@ -296,7 +299,7 @@ describe('the authorization request', () => {
     for (const query of queries) expect(new URLSearchParams(query).has('tenant')).toBe(false);
   });
 
-  it('keeps nothing of a sign-in for one account if another one signs in', async () => {
+  it('B-7: keeps nothing of a sign-in for one account if another one signs in', async () => {
     const { rig, authorizationServer } = await ground();
     const { id } = await rig.login({ account: 'bob', scope: ['openid', 'read'] });
     authorizationServer.settings.subject = 'mallory';
@@ -309,7 +312,7 @@ describe('the authorization request', () => {
 });
 
 describe('the bodies of the requests for code, refresh and revocation', () => {
-  it('the bodies of the requests for code, refresh and revocation are forms, by their type and by their text', async () => {
+  it('T-5: the bodies of the requests for code, refresh and revocation are forms, by their type and by their text', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     rig.clock.advance(3_600_000);
@@ -336,7 +339,7 @@ describe('a code', () => {
     ['403 invalid_code', json({ error: 'invalid_code' }, 403)],
     ['a redirect', redirectTo('https://issuer.example/token', 307)],
   ] as const satisfies readonly (readonly [string, Answer])[])(
-    'a code is never sent twice, not even after %s',
+    'B-6 X-8: a code is never sent twice, not even after %s',
     async (_what, answer) => {
       const { rig, authorizationServer } = await ground();
       authorizationServer.bend.tokenRequest = () => answer;
@@ -346,7 +349,7 @@ describe('a code', () => {
     },
   );
 
-  it('a code is never sent twice, not even when the time is over', async () => {
+  it('B-6: a code is never sent twice, not even when the time is over', async () => {
     const { deadline, hang } = handDeadline();
     const { rig, authorizationServer } = await ground({ rig: { deadline } });
     authorizationServer.bend.tokenRequest = hang;

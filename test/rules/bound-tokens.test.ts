@@ -60,7 +60,7 @@ describe('tokens are bound to a key', () => {
       { dpop_bound_access_tokens_required: true },
       undefined,
     ],
-  ])('tokens are bound to a key %s', async (_where, isBound, offered, wanted, challenge) => {
+  ])('P-5: tokens are bound to a key %s', async (_where, isBound, offered, wanted, challenge) => {
     const { rig, authorizationServer, protectedServer } = await ground();
     authorizationServer.bend.metadata = (document) => ({ ...document, ...offered });
     protectedServer.bend.metadata = (document) => ({ ...document, ...wanted });
@@ -93,7 +93,7 @@ describe('tokens are bound to a key', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('tokens that were bound to a key stay so until the user ends the grant: no sign-in loosens them', async () => {
+  it('P-9: tokens that were bound to a key stay so until the user ends the grant: no sign-in loosens them', async () => {
     const { rig, authorizationServer, protectedServer } = await boundGround();
     await rig.ask();
     authorizationServer.bend.metadata = undefined;
@@ -120,7 +120,7 @@ describe('tokens are bound to a key', () => {
     expect((await rig.ask()).tokenType).toBe('DPoP');
   });
 
-  it('tokens that were bound to a key are refused as Bearer tokens at a refresh, which ends nothing', async () => {
+  it('P-9: tokens that were bound to a key are refused as Bearer tokens at a refresh, which ends nothing', async () => {
     const { rig, authorizationServer } = await boundGround();
     const first = await rig.ask();
     authorizationServer.bend.tokenAnswer = undefined;

@@ -46,7 +46,7 @@ describe.each(owners)('metadata of %s', (owner) => {
   const unreachable =
     owner === 'the protected server' ? 'protected_server_unreachable' : 'authorization_server_unreachable';
 
-  it.each(invalid)('refuses metadata that is %s', async (_what, answer) => {
+  it.each(invalid)('M-6: refuses metadata that is %s', async (_what, answer) => {
     const { rig, answer: lay, authorizationServer } = await world();
     lay(answer);
     expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
@@ -71,7 +71,7 @@ describe.each(owners)('metadata of %s', (owner) => {
     expect(await refused(rig.ask())).toMatchObject({ reason: unreachable });
   });
 
-  it('metadata counts as unreachable when its time is over in the middle of the document', async () => {
+  it('M-6: metadata counts as unreachable when its time is over in the middle of the document', async () => {
     const { deadline, hang } = handDeadline();
     const { rig, answer: lay } = await world({ rig: { deadline } });
     lay(() => {
@@ -82,7 +82,7 @@ describe.each(owners)('metadata of %s', (owner) => {
   });
 
   it.each(['another origin', 'plain http'] as const)(
-    'a redirect of metadata is not followed to %s, even if there is good metadata there',
+    'M-6: a redirect of metadata is not followed to %s, even if there is good metadata there',
     async (where) => {
       const { rig, world: bent, answer: lay } = await world();
       const other = await bent.openServer({ plain: true });
@@ -93,7 +93,7 @@ describe.each(owners)('metadata of %s', (owner) => {
     },
   );
 
-  it('follows redirects of metadata on its own origin, three times at most', async () => {
+  it('M-6: follows redirects of metadata on its own origin, three times at most', async () => {
     const { rig, answer: lay } = await world();
     lay(redirectTo(documents[owner]));
     const error = await refused(rig.ask());
@@ -121,7 +121,7 @@ describe('the endpoints that metadata names', () => {
         '/relative',
       ].map((url) => [name, url] as const),
     ),
-  )('the endpoints that metadata names are https only: %s may not be %s', async (name, url) => {
+  )('M-5 X-3: the endpoints that metadata names are https only: %s may not be %s', async (name, url) => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.metadata = (document) => ({ ...document, [name]: url });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'insecure_url' });
@@ -149,13 +149,13 @@ describe('a public server’s documents', () => {
     return { rig, authorizationServer, protectedServer };
   }
 
-  it('a public server’s documents lead to no authorization server at a private address', async () => {
+  it('B-2: a public server’s documents lead to no authorization server at a private address', async () => {
     const { rig, authorizationServer } = await publicRig();
     expect(await refused(rig.ask())).toMatchObject({ reason: 'insecure_url' });
     expect(authorizationServer.server.requests).toEqual([]);
   });
 
-  it('a public server’s documents lead to no name that stands for a private address', async () => {
+  it('B-2: a public server’s documents lead to no name that stands for a private address', async () => {
     const { rig, protectedServer, authorizationServer } = await publicRig();
     const issuer = authorizationServer.issuer.replace('127.0.0.1', 'localhost');
     protectedServer.bend.metadata = (document) => ({ ...document, authorization_servers: [issuer] });
@@ -163,7 +163,7 @@ describe('a public server’s documents', () => {
     expect(authorizationServer.server.requests).toEqual([]);
   });
 
-  it('a public server’s documents lead to no metadata of their own at a private address', async () => {
+  it('B-2: a public server’s documents lead to no metadata of their own at a private address', async () => {
     const { rig, protectedServer, authorizationServer } = await publicRig();
     protectedServer.settings.metadataUrl = `${authorizationServer.issuer}/document`;
     expect(await refused(rig.ask())).toMatchObject({ reason: 'insecure_url' });

@@ -34,7 +34,7 @@ const oddServers: readonly (readonly [string, Server, string, string])[] = [
 
 describe('a client secret at a server that', () => {
   it.each(oddServers)(
-    'a client secret at a server that %s is sent in the other form once, which is remembered',
+    'W-7: a client secret at a server that %s is sent in the other form once, which is remembered',
     async (...row) => {
       const [, authorization, usual, other] = row;
       const { rig, authorizationServer, restarted } = await ground({ authorization });
@@ -68,7 +68,7 @@ describe('a client secret at a server that', () => {
     expect(tokenRequests(authorizationServer).map(secretIn)).toEqual(['a%2Bb/c']);
   });
 
-  it('a client secret is sent in the body to a server that offers that and takes nothing else', async () => {
+  it('R-9: a client secret is sent in the body to a server that offers that and takes nothing else', async () => {
     const { rig, authorizationServer } = await ground();
     await enter(rig, authorizationServer, { clientSecret: 's3cret' }, { authMethod: 'client_secret_post' });
     await rig.ask();
@@ -78,7 +78,7 @@ describe('a client secret at a server that', () => {
     expect(sent).toEqual(['s3cret', 'body s3cret', 'body s3cret']);
   });
 
-  it('a client secret is sent once to a server that offers no other way', async () => {
+  it('B-6: a client secret is sent once to a server that offers no other way', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: { authMethods: ['client_secret_basic'] },
     });
@@ -92,7 +92,7 @@ describe('a client secret at a server that', () => {
     expect(tokenRequests(authorizationServer)).toHaveLength(1);
   });
 
-  it('a client secret is not sent a third time to a server that refuses both forms', async () => {
+  it('B-6: a client secret is not sent a third time to a server that refuses both forms', async () => {
     const { rig, authorizationServer } = await ground();
     await enter(
       rig,
@@ -153,7 +153,7 @@ describe('the second form', () => {
     ['invalid_grant', json({ error: 'invalid_grant' }, 400)],
     ['unauthorized_client', json({ error: 'unauthorized_client' }, 401)],
     ['a broken connection', 'destroy'],
-  ] as const)('the second form of a client secret is not tried after %s', async (_what, answer) => {
+  ] as const)('B-6: the second form of a client secret is not tried after %s', async (_what, answer) => {
     const { rig, authorizationServer } = await ground({
       authorization: registered('a+b', { basicDecoding: 'lenient' }),
     });
@@ -164,7 +164,7 @@ describe('the second form', () => {
   });
 });
 
-it('the private key of an entered client is in no registration and in no other request', async () => {
+it('R-5: the private key of an entered client is in no registration and in no other request', async () => {
   const { rig, world, authorizationServer } = await ground();
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const jwk = privateKey.export({ format: 'jwk' });

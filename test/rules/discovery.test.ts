@@ -15,13 +15,13 @@ const unnamed = (...metadataAt: ResourceMetadataPlace[]) => ({
 });
 
 describe('the document that a challenge names', () => {
-  it('uses the document that a challenge names and asks no other place', async () => {
+  it('D-2 E-6 F-5: uses the document that a challenge names and asks no other place', async () => {
     const { rig, protectedServer } = await ground({ protection: { metadataAt: ['elsewhere'] } });
     expect((await rig.ask()).resource).toBe(protectedServer.url);
     expect(metadataPaths(protectedServer.server)).toEqual([]);
   });
 
-  it('refuses a missing document that a challenge names, though the well-known places have one', async () => {
+  it('D-2: refuses a missing document that a challenge names, though the well-known places have one', async () => {
     const { rig, protectedServer } = await ground({ protection: { metadataAt: ['path', 'root'] } });
     protectedServer.settings.metadataUrl = protectedServer.metadataUrls.elsewhere;
     const error = await refused(rig.ask());
@@ -33,7 +33,7 @@ describe('the document that a challenge names', () => {
     expect(rig.pages).toEqual([]);
   });
 
-  it('reads the document’s address from a challenge without quotes or commas', async () => {
+  it('D-1: reads the document’s address from a challenge without quotes or commas', async () => {
     const { rig, protectedServer } = await ground({ protection: { metadataAt: ['elsewhere'] } });
     const url = protectedServer.settings.metadataUrl ?? '';
     for (const header of [
@@ -45,7 +45,7 @@ describe('the document that a challenge names', () => {
     }
   });
 
-  it('an unreadable document that a challenge names is an error, not a server of the earlier revision', async () => {
+  it('D-1: an unreadable document that a challenge names is an error, not a server of the earlier revision', async () => {
     const { rig, protectedServer, authorizationServer } = await ground({
       oneOrigin: true,
       protection: { metadataAt: [] },
@@ -61,7 +61,7 @@ describe('the document that a challenge names', () => {
     expect(rig.pages).toEqual([]);
   });
 
-  it('the document that a challenge names may lie on another https origin', async () => {
+  it('D-2: the document that a challenge names may lie on another https origin', async () => {
     const { rig, world, protectedServer } = await ground();
     const other = await world.openServer();
     other.on('GET', '/document', () => json(protectedServer.document()));
@@ -70,7 +70,7 @@ describe('the document that a challenge names', () => {
     expect(metadataPaths(protectedServer.server)).toEqual([]);
   });
 
-  it('never fetches the document that a challenge names over http', async () => {
+  it('D-2: never fetches the document that a challenge names over http', async () => {
     const { rig, world, protectedServer } = await ground();
     const plain = await world.openServer({ plain: true });
     protectedServer.settings.metadataUrl = `${plain.plainOrigin}/document`;
@@ -78,7 +78,7 @@ describe('the document that a challenge names', () => {
     expect(plain.requests).toEqual([]);
   });
 
-  it('discovery starts from a challenge with the status 403 too', async () => {
+  it('E-6 F-5: discovery starts from a challenge with the status 403 too', async () => {
     const { rig, protectedServer } = await ground({ protection: { metadataAt: ['elsewhere'] } });
     protectedServer.bend.verdict = (right) => (right.status === 401 ? { ...right, status: 403 } : right);
     expect((await rig.ask()).resource).toBe(protectedServer.url);
@@ -101,7 +101,7 @@ describe('a slash at the end of an endpoint', () => {
     ['at the well-known place of that path', { metadataUrl: undefined }],
     ['at the well-known place of the path without it', { metadataUrl: undefined, metadataAt: ['root'] }],
   ])(
-    'keeps the slash at the end of an endpoint as it was typed, with metadata %s',
+    'D-3: keeps the slash at the end of an endpoint as it was typed, with metadata %s',
     async (_what, protection) => {
       const { rig, protectedServer, bareVisits } = await slashed(protection);
       const first = await rig.ask({ resource: protectedServer.url });
@@ -114,7 +114,7 @@ describe('a slash at the end of an endpoint', () => {
     },
   );
 
-  it('finds a server at the endpoint with a slash if there is nothing without it', async () => {
+  it('D-3: finds a server at the endpoint with a slash if there is nothing without it', async () => {
     const { rig, protectedServer, bare, bareVisits } = await slashed();
     expect((await rig.ask({ resource: bare })).resource).toBe(protectedServer.url);
     expect((await rig.login({ resource: bare })).resource).toBe(protectedServer.url);
@@ -130,7 +130,7 @@ describe('a slash at the end of an endpoint', () => {
   });
 
   it.each([301, 302, 307, 308] as const)(
-    'follows a %i to the endpoint with a slash, and the challenge there counts',
+    'D-2: follows a %i to the endpoint with a slash, and the challenge there counts',
     async (otherEnd) => {
       const { rig, protectedServer, bare } = await slashed({ otherEnd, metadataAt: ['elsewhere'] });
       expect((await rig.ask({ resource: bare })).resource).toBe(protectedServer.url);
@@ -155,7 +155,7 @@ describe('a slash at the end of an endpoint', () => {
 });
 
 describe('metadata that no challenge names', () => {
-  it('looks for metadata that no challenge names at the path of the endpoint, then at the root', async () => {
+  it('D-3 N-12: looks for metadata that no challenge names at the path of the endpoint, then at the root', async () => {
     const { rig, protectedServer } = await ground(unnamed('root'));
     expect((await rig.ask()).resource).toBe(protectedServer.url);
     expect(metadataPaths(protectedServer.server)).toEqual([pathDocument, rootDocument]);
@@ -168,7 +168,7 @@ describe('metadata that no challenge names', () => {
   });
 
   it.each([401, 403, 404])(
-    'looks for protected resource metadata at the next place after a %i',
+    'D-3 N-12: looks for protected resource metadata at the next place after a %i',
     async (status) => {
       const { rig, protectedServer } = await ground(unnamed('root'));
       protectedServer.server.on('GET', pathDocument, { status });
@@ -180,7 +180,7 @@ describe('metadata that no challenge names', () => {
     ['a 500', { status: 500 }],
     ['a broken connection', 'destroy'],
   ] as const)(
-    'protected resource metadata is an error after %s, never a reason for defaults',
+    'D-3 N-12: protected resource metadata is an error after %s, never a reason for defaults',
     async (_what, answer) => {
       const { rig, protectedServer, authorizationServer } = await ground({ oneOrigin: true, ...unnamed() });
       protectedServer.server.on('GET', pathDocument, answer);
@@ -190,7 +190,7 @@ describe('metadata that no challenge names', () => {
     },
   );
 
-  it('protected resource metadata is an error when one place has broken JSON and the others nothing, never a reason for defaults', async () => {
+  it('D-3 N-12: protected resource metadata is an error when one place has broken JSON and the others nothing, never a reason for defaults', async () => {
     const { rig, protectedServer, authorizationServer } = await ground({ oneOrigin: true, ...unnamed() });
     const broken = { headers: { 'content-type': 'application/json' }, body: '{' };
     protectedServer.server.on('GET', pathDocument, broken);
@@ -200,7 +200,7 @@ describe('metadata that no challenge names', () => {
 });
 
 describe('a protected server', () => {
-  it('a protected server that answers 200 without a token and publishes nothing needs no authorization', async () => {
+  it('F-1: a protected server that answers 200 without a token and publishes nothing needs no authorization', async () => {
     const { rig } = await ground({ protection: { open: true, metadataAt: [] } });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'authorization_not_required' });
     expect(rig.pages).toEqual([]);
@@ -211,7 +211,7 @@ describe('a protected server', () => {
     ['has an empty list of them', []],
     ['has a list of something else', [7]],
   ])(
-    'refuses a protected server whose metadata %s, and doesn’t take it for one of the earlier revision',
+    'D-4: refuses a protected server whose metadata %s, and doesn’t take it for one of the earlier revision',
     async (_what, list) => {
       const { rig, protectedServer, authorizationServer } = await ground({ oneOrigin: true });
       protectedServer.bend.metadata = (document) => ({ ...document, authorization_servers: list });
@@ -220,7 +220,7 @@ describe('a protected server', () => {
     },
   );
 
-  it('a protected server whose metadata names no resource is named by the canonical URI of its endpoint', async () => {
+  it('I-2: a protected server whose metadata names no resource is named by the canonical URI of its endpoint', async () => {
     const { rig, protectedServer } = await ground();
     protectedServer.bend.metadata = ({ resource: _left, ...document }) => document;
     expect((await rig.ask({ resource: `${protectedServer.url}/` })).resource).toBe(protectedServer.url);
@@ -238,16 +238,22 @@ describe('a protected server', () => {
       'itself in a text that no list could show',
       (url: string) => url.replace('/mcp', `/${'x/../'.repeat(500)}mcp`),
     ],
-  ])('refuses protected resource metadata about %s before it opens any page', async (_what, resource) => {
-    const { rig, protectedServer, authorizationServer } = await ground();
-    protectedServer.bend.metadata = (document) => ({ ...document, resource: resource(protectedServer.url) });
-    expect(await refused(rig.ask())).toMatchObject({ reason: 'resource_mismatch' });
-    expect(authorizationServer.server.requests).toEqual([]);
-  });
+  ])(
+    'D-6 N-10: refuses protected resource metadata about %s before it opens any page',
+    async (_what, resource) => {
+      const { rig, protectedServer, authorizationServer } = await ground();
+      protectedServer.bend.metadata = (document) => ({
+        ...document,
+        resource: resource(protectedServer.url),
+      });
+      expect(await refused(rig.ask())).toMatchObject({ reason: 'resource_mismatch' });
+      expect(authorizationServer.server.requests).toEqual([]);
+    },
+  );
 });
 
 describe('the metadata of an authorization server', () => {
-  it('looks for the metadata of an issuer with a path at three places in order', async () => {
+  it('M-1 M-2 M-3: looks for the metadata of an issuer with a path at three places in order', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: { issuerPath: '/tenant', metadataAt: ['oidcAppended'] },
     });
@@ -259,7 +265,7 @@ describe('the metadata of an authorization server', () => {
     ]);
   });
 
-  it('looks for the metadata of an issuer without a path at two places in order', async () => {
+  it('M-1 M-2 M-3: looks for the metadata of an issuer without a path at two places in order', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { metadataAt: ['oidc'] } });
     expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
     expect(metadataPaths(authorizationServer.server)).toEqual([
@@ -269,7 +275,7 @@ describe('the metadata of an authorization server', () => {
   });
 
   it.each([401, 403, 404])(
-    'looks for the metadata of an authorization server at the next place after a %i',
+    'N-12: looks for the metadata of an authorization server at the next place after a %i',
     async (status) => {
       const { rig, authorizationServer } = await ground({ authorization: { metadataAt: ['oidc'] } });
       authorizationServer.server.on('GET', serverDocument, { status });
@@ -284,7 +290,7 @@ describe('the metadata of an authorization server', () => {
     expect(metadataPaths(authorizationServer.server)).toEqual([serverDocument]);
   });
 
-  it('an authorization server without metadata is an error, since only the earlier revision has defaults', async () => {
+  it('M-1 M-2 M-3: an authorization server without metadata is an error, since only the earlier revision has defaults', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { metadataAt: [] } });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'metadata_invalid' });
     expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
@@ -293,7 +299,7 @@ describe('the metadata of an authorization server', () => {
   it.each([
     ['a foreign issuer', 'https://issuer.example'],
     ['no issuer', undefined],
-  ])('does not use metadata of an authorization server that states %s', async (_what, issuer) => {
+  ])('N-3: does not use metadata of an authorization server that states %s', async (_what, issuer) => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.metadata = (document) => ({ ...document, issuer });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 8414 §3.3' });
@@ -301,14 +307,14 @@ describe('the metadata of an authorization server', () => {
     expect(rig.pages).toEqual([]);
   });
 
-  it('uses an issuer that ends in a slash if its metadata says so itself', async () => {
+  it('N-3: uses an issuer that ends in a slash if its metadata says so itself', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { issuerPath: '/' } });
     expect((await rig.ask()).issuer).toBe(`${authorizationServer.server.base}/`);
   });
 });
 
 describe('metadata', () => {
-  it('keeps metadata as long as its HTTP headers say, and asks for it again after that', async () => {
+  it('M-7: keeps metadata as long as its HTTP headers say, and asks for it again after that', async () => {
     const { rig, world, authorizationServer } = await ground({ authorization: { accessTokenLifetime: 30 } });
     const document: unknown = await (await world.fetch(authorizationServer.issuer + serverDocument)).json();
     authorizationServer.server.on(
@@ -328,7 +334,7 @@ describe('metadata', () => {
     expect(authorizationServer.counts.refreshes).toBe(2);
   });
 
-  it('each sign-in asks for metadata anew, however long it may be kept', async () => {
+  it('M-7: each sign-in asks for metadata anew, however long it may be kept', async () => {
     const { rig, world, authorizationServer } = await ground();
     const document: unknown = await (await world.fetch(authorizationServer.issuer + serverDocument)).json();
     authorizationServer.server.on(
@@ -344,7 +350,7 @@ describe('metadata', () => {
 });
 
 describe('a local client that lies', () => {
-  it('a program that lies about the metadata document leads to no foreign server', async () => {
+  it('B-1: a program that lies about the metadata document leads to no foreign server', async () => {
     const { rig, world } = await ground(unnamed('path'));
     const foreign = await world.openServer();
     const bearer = { resourceMetadata: `${foreign.origin}/document` };
@@ -352,7 +358,7 @@ describe('a local client that lies', () => {
     expect(foreign.requests).toEqual([]);
   });
 
-  it('a program that lies about the scope gets no sign-in for more than it may have', async () => {
+  it('B-1 S-1 S-2: a program that lies about the scope gets no sign-in for more than it may have', async () => {
     const { rig } = await ground();
     await rig.allow('liar', ['read']);
     const challenge = { status: 401, bearer: { scope: ['read', 'admin', 'offline_access'] } } as const;
@@ -360,7 +366,7 @@ describe('a local client that lies', () => {
     expect(parameter(rig.pages[0], 'scope')).toBe('read');
   });
 
-  it('a program that lies about the scope chooses none if the permission takes its scopes from the first token', async () => {
+  it('B-1: a program that lies about the scope chooses none if the permission takes its scopes from the first token', async () => {
     const { rig } = await ground({ protection: { scopesSupported: ['read'] } });
     const challenge = { status: 401, bearer: { scope: ['read', 'admin'] } } as const;
     const asked = rig.ask({ clientId: 'liar', challenge });
@@ -369,7 +375,7 @@ describe('a local client that lies', () => {
     expect(parameter(rig.pages[0], 'scope')).toBe('read');
   });
 
-  it('a program that lies about the scope of a step-up needs the user’s consent before anything is fetched', async () => {
+  it('B-1: a program that lies about the scope of a step-up needs the user’s consent before anything is fetched', async () => {
     const { rig } = await ground();
     await rig.allow('liar', ['read']);
     const challenge = { status: 403, bearer: { error: 'insufficient_scope', scope: ['admin'] } } as const;
@@ -378,7 +384,7 @@ describe('a local client that lies', () => {
     expect(rig.fetched).toEqual([]);
   });
 
-  it('a program that lies about the resource reaches none that it has no permission for', async () => {
+  it('B-1: a program that lies about the resource reaches none that it has no permission for', async () => {
     const { rig, world } = await ground();
     const other = await world.openProtectedServer();
     const error = await refused(rig.ask({ resource: other.url, interaction: 'never' }));
@@ -386,7 +392,7 @@ describe('a local client that lies', () => {
     expect(other.server.requests).toEqual([]);
   });
 
-  it('a program gets no token for one resource under the permission for another', async () => {
+  it('A-5: a program gets no token for one resource under the permission for another', async () => {
     const { rig, world, authorizationServer } = await ground();
     await rig.ask();
     const other = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
@@ -400,7 +406,7 @@ describe('a local client that lies', () => {
 });
 
 describe('a hint of a local client', () => {
-  it('a program’s hint about the metadata document counts if it names the server’s own origin', async () => {
+  it('B-1: a program’s hint about the metadata document counts if it names the server’s own origin', async () => {
     const { rig, protectedServer } = await ground(unnamed('elsewhere'));
     const bearer = { resourceMetadata: protectedServer.metadataUrls.elsewhere };
     expect((await rig.ask({ challenge: { status: 401, bearer } })).resource).toBe(protectedServer.url);
@@ -408,13 +414,13 @@ describe('a hint of a local client', () => {
 });
 
 describe('plain http', () => {
-  it('refuses plain http for a resource, also on this machine', async () => {
+  it('F-2: refuses plain http for a resource, also on this machine', async () => {
     const { rig, protectedServer } = await ground({ plain: true });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'invalid_resource' });
     expect(protectedServer.server.requests).toEqual([]);
   });
 
-  it('plain http works on this machine if the settings allow it', async () => {
+  it('F-2: plain http works on this machine if the settings allow it', async () => {
     const { rig, protectedServer } = await ground({ plain: true, rig: { allowInsecureLoopback: true } });
     expect((await rig.ask()).resource).toBe(protectedServer.url);
     expect(protectedServer.url).toMatch(/^http:/);

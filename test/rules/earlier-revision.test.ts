@@ -32,7 +32,7 @@ async function earlier({ authorization, protection, rig }: GroundOptions = {}): 
 const withoutMetadata = { authorization: { metadataAt: [] } } as const;
 
 describe('a server without protected resource metadata', () => {
-  it('a server without protected resource metadata has its authorization server at its own origin, whatever its path', async () => {
+  it('E-1: a server without protected resource metadata has its authorization server at its own origin, whatever its path', async () => {
     const { rig, authorizationServer, protectedServer } = await earlier({
       protection: { path: '/deep/down/mcp' },
     });
@@ -42,13 +42,13 @@ describe('a server without protected resource metadata', () => {
     expect(rig.grant().server).toEqual(place);
   });
 
-  it('recognizes a server without protected resource metadata by a 403 as well as by a 401', async () => {
+  it('E-6 F-5: recognizes a server without protected resource metadata by a 403 as well as by a 401', async () => {
     const { rig, protectedServer, authorizationServer } = await earlier();
     protectedServer.bend.verdict = (right) => (right.status === 401 ? { ...right, status: 403 } : right);
     expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
   });
 
-  it('sends the protocol version to a server of the earlier revision with each request for server metadata, and with no other', async () => {
+  it('E-5: sends the protocol version to a server of the earlier revision with each request for server metadata, and with no other', async () => {
     const { rig, authorizationServer } = await earlier({ authorization: { metadataAt: ['oidc'] } });
     await rig.ask();
     const { requests } = authorizationServer.server;
@@ -57,7 +57,7 @@ describe('a server without protected resource metadata', () => {
     expect(requests.filter(({ headers }) => header in headers)).toHaveLength(asked.length);
   });
 
-  it('sends no protocol version to a server of the current revision', async () => {
+  it('E-5: sends no protocol version to a server of the current revision', async () => {
     const { rig, authorizationServer, protectedServer } = await ground({ rig: { protocolVersion } });
     await rig.ask();
     const requests = [...authorizationServer.server.requests, ...protectedServer.server.requests];
@@ -65,7 +65,7 @@ describe('a server without protected resource metadata', () => {
   });
 
   it.each(['', '/'])(
-    'a server of the earlier revision may state its origin with %j at its end as issuer, which is recorded as given',
+    'E-7: a server of the earlier revision may state its origin with %j at its end as issuer, which is recorded as given',
     async (end) => {
       const { rig, authorizationServer } = await earlier();
       const issuer = authorizationServer.server.base + end;
@@ -76,7 +76,7 @@ describe('a server without protected resource metadata', () => {
     },
   );
 
-  it('refuses a server of the earlier revision whose metadata states another server as issuer', async () => {
+  it('E-7: refuses a server of the earlier revision whose metadata states another server as issuer', async () => {
     const { rig, authorizationServer } = await earlier();
     authorizationServer.bend.metadata = (document) => ({ ...document, issuer: 'https://issuer.example' });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'issuer_mismatch' });
@@ -88,7 +88,7 @@ describe('a server without protected resource metadata', () => {
     ['an empty list of', []],
     ['only the plain one of the', ['plain']],
   ])(
-    'refuses a server whose metadata names %s PKCE methods, and doesn’t use the default endpoints instead',
+    'E-9: refuses a server whose metadata names %s PKCE methods, and doesn’t use the default endpoints instead',
     async (_what, methods) => {
       const { rig, authorizationServer } = await earlier();
       authorizationServer.bend.metadata = (document) => ({
@@ -102,19 +102,22 @@ describe('a server without protected resource metadata', () => {
 });
 
 describe('the default endpoints', () => {
-  it.each([401, 403, 404])('uses the default endpoints if every place answers %i', async (status) => {
-    const { rig, authorizationServer } = await earlier(withoutMetadata);
-    for (const place of places) authorizationServer.server.on('GET', place, { status });
-    expect((await rig.ask()).issuer).toBe(authorizationServer.server.base);
-    expect(authorizationServer.counts).toMatchObject({
-      registrations: 1,
-      authorizations: 1,
-      codesRedeemed: 1,
-    });
-    expect(metadataPaths(authorizationServer.server).slice(-2)).toEqual(places);
-  });
+  it.each([401, 403, 404])(
+    'E-2 E-3 M-4: uses the default endpoints if every place answers %i',
+    async (status) => {
+      const { rig, authorizationServer } = await earlier(withoutMetadata);
+      for (const place of places) authorizationServer.server.on('GET', place, { status });
+      expect((await rig.ask()).issuer).toBe(authorizationServer.server.base);
+      expect(authorizationServer.counts).toMatchObject({
+        registrations: 1,
+        authorizations: 1,
+        codesRedeemed: 1,
+      });
+      expect(metadataPaths(authorizationServer.server).slice(-2)).toEqual(places);
+    },
+  );
 
-  it('uses the default endpoints of a server that answers every unknown path with a web page', async () => {
+  it('E-3: uses the default endpoints of a server that answers every unknown path with a web page', async () => {
     const { rig, authorizationServer, protectedServer } = await earlier(withoutMetadata);
     const documents = ['/mcp', ''].map((path) => `/.well-known/oauth-protected-resource${path}`);
     for (const place of [...documents, ...places])
@@ -137,7 +140,7 @@ describe('the default endpoints', () => {
         ] as const
       ).map(([what, answer]: readonly [string, Answer]) => [what, place, answer] as const),
     ),
-  )('never uses the default endpoints after %s at %s', async (_what, place, answer) => {
+  )('E-2 E-3 M-4: never uses the default endpoints after %s at %s', async (_what, place, answer) => {
     const { rig, authorizationServer } = await earlier(withoutMetadata);
     authorizationServer.server.on('GET', place, answer);
     const { reason } = await refused(rig.ask());
@@ -146,7 +149,7 @@ describe('the default endpoints', () => {
     expect(rig.pages).toEqual([]);
   });
 
-  it('never uses the default endpoints when time runs out', async () => {
+  it('E-2 E-3 M-4: never uses the default endpoints when time runs out', async () => {
     const { deadline, hang } = handDeadline();
     const { rig, authorizationServer } = await earlier({ ...withoutMetadata, rig: { deadline } });
     authorizationServer.server.on('GET', places[1], hang);
@@ -154,7 +157,7 @@ describe('the default endpoints', () => {
     expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
   });
 
-  it('at the default endpoints every other rule still holds: S256, state and resource are sent', async () => {
+  it('E-4: at the default endpoints every other rule still holds: S256, state and resource are sent', async () => {
     const { rig, authorizationServer, protectedServer } = await earlier(withoutMetadata);
     await rig.ask();
     const [page] = rig.pages;
@@ -172,7 +175,7 @@ describe('protected resource metadata that names a server without metadata', () 
   /** Both servers on one origin, with protected resource metadata. */
   const own = async (): Promise<Ground> => ground({ oneOrigin: true, ...withoutMetadata });
 
-  it('protected resource metadata leads to the default endpoints of a server of its own origin that has no metadata', async () => {
+  it('E-2: protected resource metadata leads to the default endpoints of a server of its own origin that has no metadata', async () => {
     const { rig, authorizationServer, protectedServer } = await own();
     expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
     const [page] = rig.pages;
@@ -183,7 +186,7 @@ describe('protected resource metadata that names a server without metadata', () 
     expect(rig.grant().server).toEqual({ revision: 'default', identifier: authorizationServer.issuer });
   });
 
-  it('finds a server without metadata again after a restart, without metadata and with what it has published since', async () => {
+  it('E-2: finds a server without metadata again after a restart, without metadata and with what it has published since', async () => {
     const { rig, restarted, authorizationServer } = await own();
     await rig.ask();
     await (await restarted()).ask({ interaction: 'never' });
@@ -196,15 +199,18 @@ describe('protected resource metadata that names a server without metadata', () 
     ['a 500', { status: 500 }],
     ['a 400', { status: 400 }],
     ['broken JSON', { headers: { 'content-type': 'application/json' }, body: '{' }],
-  ] as const)('protected resource metadata leads to no default endpoint after %s', async (_what, answer) => {
-    const { rig, authorizationServer } = await own();
-    authorizationServer.server.on('GET', places[0], answer);
-    await refused(rig.ask());
-    expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
-    expect(rig.pages).toEqual([]);
-  });
+  ] as const)(
+    'E-3: protected resource metadata leads to no default endpoint after %s',
+    async (_what, answer) => {
+      const { rig, authorizationServer } = await own();
+      authorizationServer.server.on('GET', places[0], answer);
+      await refused(rig.ask());
+      expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
+      expect(rig.pages).toEqual([]);
+    },
+  );
 
-  it('refuses by its name a server without metadata on another origin than the protected resource metadata', async () => {
+  it('E-2: refuses by its name a server without metadata on another origin than the protected resource metadata', async () => {
     const { rig, authorizationServer } = await ground(withoutMetadata);
     expect(await refused(rig.ask())).toMatchObject({
       reason: 'metadata_invalid',
@@ -214,7 +220,7 @@ describe('protected resource metadata that names a server without metadata', () 
     expect(authorizationServer.server.asked('/register', 'POST')).toEqual([]);
   });
 
-  it('protected resource metadata leads to another server that it names if that one has metadata', async () => {
+  it('M-4: protected resource metadata leads to another server that it names if that one has metadata', async () => {
     const { rig, world, protectedServer, authorizationServer } = await own();
     const second = await world.openAuthorizationServer();
     protectedServer.settings.authorizationServers = [authorizationServer, second];
@@ -222,7 +228,7 @@ describe('protected resource metadata that names a server without metadata', () 
     expect(authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('moves no grant that was signed in by metadata to default endpoints', async () => {
+  it('M-4: moves no grant that was signed in by metadata to default endpoints', async () => {
     const { rig, restarted, authorizationServer } = await ground({ oneOrigin: true });
     await rig.ask();
     expect(rig.grant().server).toMatchObject({ revision: 'current' });
@@ -248,7 +254,7 @@ describe('metadata that is gone at a sign-in', () => {
     hint: expect.stringContaining('keyturn register'),
   };
 
-  it('sends nothing of a client that was entered by hand to default endpoints', async () => {
+  it('E-2: sends nothing of a client that was entered by hand to default endpoints', async () => {
     const { rig, authorizationServer } = await tenant();
     await enter(rig, authorizationServer, { clientSecret: 'entered-secret' });
     authorizationServer.settings.metadataAt = [];
@@ -257,7 +263,7 @@ describe('metadata that is gone at a sign-in', () => {
     expect(authorizationServer.server.requests.filter(({ method }) => method === 'POST')).toEqual([]);
   });
 
-  it('sends no secret of an entered client to the guessed endpoints of a server of the earlier revision', async () => {
+  it('E-2: sends no secret of an entered client to the guessed endpoints of a server of the earlier revision', async () => {
     const { rig, authorizationServer } = await earlier(withoutMetadata);
     await enter(rig, authorizationServer, { clientSecret: 'entered-secret' });
     const error = await refused(rig.login());
@@ -270,7 +276,7 @@ describe('metadata that is gone at a sign-in', () => {
     expect(authorizationServer.server.requests.filter(({ method }) => method === 'POST')).toEqual([]);
   });
 
-  it('an entered client without a secret may use the default endpoints of the earlier revision', async () => {
+  it('E-2: an entered client without a secret may use the default endpoints of the earlier revision', async () => {
     const { rig, authorizationServer } = await earlier(withoutMetadata);
     await enter(rig, authorizationServer);
     expect((await rig.login()).state).toEqual({ kind: 'active' });
@@ -281,7 +287,7 @@ describe('metadata that is gone at a sign-in', () => {
     ['404', { status: 404 }],
     ['a web page', html('<h1>Maintenance</h1>')],
   ])(
-    'sends no refresh token of the earlier revision to default endpoints after %s',
+    'E-2: sends no refresh token of the earlier revision to default endpoints after %s',
     async (_what, answer) => {
       const { rig, restarted, authorizationServer } = await earlier();
       await rig.ask();
@@ -314,7 +320,7 @@ describe('metadata that is gone at a sign-in', () => {
   });
 
   it.each(['with', 'without'])(
-    'a server leads to no default endpoints if a grant was signed in by metadata, %s metadata of the protected server',
+    'E-2: a server leads to no default endpoints if a grant was signed in by metadata, %s metadata of the protected server',
     async (which) => {
       const { rig, authorizationServer, protectedServer } = await ground({ oneOrigin: true });
       await rig.login();
@@ -348,7 +354,7 @@ describe('after a restart, a grant of the earlier revision', () => {
     ['from metadata', {}],
     ['from the default endpoints', withoutMetadata],
   ])(
-    'after a restart a grant of the earlier revision %s refreshes where it was signed in',
+    'B-3: after a restart a grant of the earlier revision %s refreshes where it was signed in',
     async (_what, options) => {
       const { rig, restarted, authorizationServer } = await earlier(options);
       const first = await rig.ask();
@@ -361,7 +367,7 @@ describe('after a restart, a grant of the earlier revision', () => {
     },
   );
 
-  it('after a restart a grant of the earlier revision is revoked at the endpoint that its metadata names', async () => {
+  it('B-3 X-7: after a restart a grant of the earlier revision is revoked at the endpoint that its metadata names', async () => {
     const { rig, restarted, authorizationServer } = await earlier();
     await rig.ask();
     const again = await restarted();
@@ -369,7 +375,7 @@ describe('after a restart, a grant of the earlier revision', () => {
     expect(authorizationServer.counts.revocations).toBeGreaterThan(0);
   });
 
-  it('after a restart a grant from the default endpoints has nowhere to be revoked', async () => {
+  it('X-7: after a restart a grant from the default endpoints has nowhere to be revoked', async () => {
     const { rig, restarted, authorizationServer } = await earlier(withoutMetadata);
     await rig.ask();
     const again = await restarted();
@@ -377,7 +383,7 @@ describe('after a restart, a grant of the earlier revision', () => {
     expect(authorizationServer.server.asked('/revoke', 'POST')).toEqual([]);
   });
 
-  it('after a restart a grant of the earlier revision is not moved to default endpoints when its metadata is gone for a moment', async () => {
+  it('B-3: after a restart a grant of the earlier revision is not moved to default endpoints when its metadata is gone for a moment', async () => {
     const { rig, restarted, authorizationServer } = await earlier();
     await rig.ask();
     authorizationServer.server.on('GET', places[0], { status: 503 });
@@ -391,25 +397,25 @@ describe('after a restart, a grant of the earlier revision', () => {
 describe('the scopes of a sign-in', () => {
   const offered = { scopesSupported: ['from-server', 'other'] } as const;
 
-  it('in the earlier revision a sign-in asks for the authorization server’s scopes_supported if no challenge and no caller names scopes', async () => {
+  it('E-8: in the earlier revision a sign-in asks for the authorization server’s scopes_supported if no challenge and no caller names scopes', async () => {
     const { rig } = await earlier({ authorization: offered, protection: { scopes: [] } });
     await rig.ask();
     expect(scopeOf(rig.pages[0])).toEqual(['from-server', 'other']);
   });
 
-  it('a sign-in of the earlier revision takes its scopes from the challenge first too', async () => {
+  it('E-8: a sign-in of the earlier revision takes its scopes from the challenge first too', async () => {
     const { rig } = await earlier({ authorization: offered, protection: { scopes: ['challenged'] } });
     await rig.ask();
     expect(scopeOf(rig.pages[0])).toEqual(['challenged']);
   });
 
-  it('a sign-in of the current revision never takes its scopes from the authorization server’s scopes_supported', async () => {
+  it('E-8 S-1 S-2: a sign-in of the current revision never takes its scopes from the authorization server’s scopes_supported', async () => {
     const { rig } = await ground({ authorization: offered, protection: { scopes: [] } });
     await rig.ask();
     expect(scopeOf(rig.pages[0])).toBeUndefined();
   });
 
-  it('a sign-in of the current revision takes its scopes from the protected server’s scopes_supported', async () => {
+  it('S-1 S-2: a sign-in of the current revision takes its scopes from the protected server’s scopes_supported', async () => {
     const { rig } = await ground({
       authorization: offered,
       protection: { scopes: [], scopesSupported: ['from-resource'] },

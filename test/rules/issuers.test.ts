@@ -14,7 +14,7 @@ async function two(): Promise<Ground & { readonly second: BentAuthorizationServe
 }
 
 describe('of several authorization servers', () => {
-  it('takes the first of several authorization servers if all are alike', async () => {
+  it('D-5: takes the first of several authorization servers if all are alike', async () => {
     const { rig, authorizationServer, second } = await two();
     expect((await rig.ask()).issuer).toBe(authorizationServer.issuer);
     expect(second.server.requests).toEqual([]);
@@ -37,14 +37,14 @@ describe('of several authorization servers', () => {
       'can’t be reached',
       (server: BentAuthorizationServer) => void server.server.on('*', '*', () => 'destroy' as const),
     ],
-  ])('passes over one of several authorization servers that %s', async (_what, spoil) => {
+  ])('D-5: passes over one of several authorization servers that %s', async (_what, spoil) => {
     const { rig, authorizationServer, second } = await two();
     spoil(authorizationServer);
     expect((await rig.ask()).issuer).toBe(second.issuer);
     expect(authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('passes over an authorization server that registered us before if it can’t be used any more', async () => {
+  it('D-5: passes over an authorization server that registered us before if it can’t be used any more', async () => {
     const { rig, authorizationServer, second } = await two();
     authorizationServer.bend.authorizeError = () => ({ error: 'access_denied' });
     await refused(rig.login());
@@ -53,7 +53,7 @@ describe('of several authorization servers', () => {
     expect((await rig.login()).issuer).toBe(second.issuer);
   });
 
-  it('passes over entries of authorization_servers that name no server', async () => {
+  it('D-5: passes over entries of authorization_servers that name no server', async () => {
     const { rig, protectedServer, second } = await two();
     const odd = ['', 'not a URL', null, 7, {}, 'https://issuer.example/?query', second.issuer];
     protectedServer.bend.metadata = (document) => ({ ...document, authorization_servers: odd });
@@ -71,19 +71,19 @@ describe('of several authorization servers', () => {
     expect(authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('takes the authorization server that has a registration of ours', async () => {
+  it('D-5: takes the authorization server that has a registration of ours', async () => {
     const { rig, second } = await two();
     await enter(rig, second);
     expect((await rig.ask()).issuer).toBe(second.issuer);
   });
 
-  it('takes the authorization server that gave the grant again', async () => {
+  it('D-5: takes the authorization server that gave the grant again', async () => {
     const { rig, second } = await two();
     await rig.login({ issuer: second.issuer });
     expect((await rig.login()).issuer).toBe(second.issuer);
   });
 
-  it('reports that the authorization server of the grant fails, and doesn’t replace it by another', async () => {
+  it('D-5: reports that the authorization server of the grant fails, and doesn’t replace it by another', async () => {
     const { rig, authorizationServer, second } = await two();
     await rig.login({ issuer: second.issuer });
     second.settings.metadataAt = [];
@@ -91,12 +91,12 @@ describe('of several authorization servers', () => {
     expect(authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('takes the authorization server that the user names', async () => {
+  it('D-5: takes the authorization server that the user names', async () => {
     const { rig, second } = await two();
     expect((await rig.login({ issuer: second.issuer })).issuer).toBe(second.issuer);
   });
 
-  it('takes no authorization server that the protected server does not name, even if the user asks for it', async () => {
+  it('D-5: takes no authorization server that the protected server does not name, even if the user asks for it', async () => {
     const { rig, world } = await two();
     const third = await world.openAuthorizationServer();
     expect(await refused(rig.login({ issuer: third.issuer }))).toMatchObject({ reason: 'issuer_mismatch' });
@@ -114,7 +114,7 @@ describe('more authorization servers than are tried in one search', () => {
     return { ...all, stranger, names };
   }
 
-  it('tries a bounded number of authorization servers in one search, and the refusal says that others were left out', async () => {
+  it('D-5: tries a bounded number of authorization servers in one search, and the refusal says that others were left out', async () => {
     const { rig, stranger } = await many();
     const error = await refused(rig.login());
     expect(error).toMatchObject({ reason: 'metadata_invalid' });
@@ -132,7 +132,7 @@ describe('more authorization servers than are tried in one search', () => {
     expect(error.hint).toContain('5 of the 400');
   });
 
-  it('reaches an authorization server beyond the bound if the user names it or has a grant there', async () => {
+  it('D-5: reaches an authorization server beyond the bound if the user names it or has a grant there', async () => {
     const { rig, names, authorizationServer, protectedServer } = await many();
     protectedServer.bend.metadata = (document) => ({
       ...document,
@@ -144,7 +144,7 @@ describe('more authorization servers than are tried in one search', () => {
 });
 
 describe('an authorization server without a page to sign in at', () => {
-  it('refuses an authorization server without a page to sign in at before anything is registered there', async () => {
+  it('X-2: refuses an authorization server without a page to sign in at before anything is registered there', async () => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.metadata = ({ authorization_endpoint: _left, ...rest }) => rest;
     expect(await refused(rig.login())).toMatchObject({
@@ -172,7 +172,7 @@ describe('an authorization server without a page and without a word about PKCE',
     ['lists none', [], undefined],
     ['lists only the plain one', ['plain'], undefined],
   ])(
-    'refuses a code on another device at an authorization server without a page that %s',
+    'X-2: refuses a code on another device at an authorization server without a page that %s',
     async (_what, methods, override) => {
       const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
       authorizationServer.bend.metadata = ({ authorization_endpoint: _left, ...rest }) => ({
@@ -200,7 +200,7 @@ async function moved(): Promise<
 }
 
 describe('a protected server that names another authorization server', () => {
-  it('notices after a refused token that a protected server names another issuer, and the sign-in names both', async () => {
+  it('N-5: notices after a refused token that a protected server names another issuer, and the sign-in names both', async () => {
     const { rig, world, authorizationServer, second, tokenId } = await moved();
     reject(rig, { tokenId });
     rig.person.isThere = false;
@@ -215,7 +215,7 @@ describe('a protected server that names another authorization server', () => {
     expect((await asked).issuer).toBe(second.issuer);
   });
 
-  it('a new issuer of a protected server gets no registration and no token of the old one', async () => {
+  it('N-5 PROMISE-4: a new issuer of a protected server gets no registration and no token of the old one', async () => {
     const { rig, authorizationServer, second, tokenId } = await moved();
     const old = rig.grant();
     const before = authorizationServer.counts.refreshes;
@@ -236,7 +236,7 @@ describe('a protected server that names another authorization server', () => {
     expect(rig.parts.grants.byId(old.id)?.registrationId).toBe(old.registrationId);
   });
 
-  it('leaves the old issuer’s grant in its place, marked, until the user has signed in at the new issuer', async () => {
+  it('N-5: leaves the old issuer’s grant in its place, marked, until the user has signed in at the new issuer', async () => {
     const { rig, tokenId } = await moved();
     const old = rig.grant();
     reject(rig, { tokenId });
@@ -250,7 +250,7 @@ describe('a protected server that names another authorization server', () => {
     expect(await rig.vault.read(`grant.${old.id}`)).toContain('refreshToken');
   });
 
-  it('a protected server with a new issuer gets no token of the old one, even while the new one can’t be used', async () => {
+  it('A-5 N-5: a protected server with a new issuer gets no token of the old one, even while the new one can’t be used', async () => {
     const { rig, second, authorizationServer, tokenId } = await moved();
     second.settings.metadataAt = [];
     const before = authorizationServer.counts.refreshes;
@@ -259,7 +259,7 @@ describe('a protected server that names another authorization server', () => {
     expect(authorizationServer.counts.refreshes).toBe(before);
   });
 
-  it('believes no move to another issuer while the protected server can’t be asked', async () => {
+  it('N-5: believes no move to another issuer while the protected server can’t be asked', async () => {
     const { rig, protectedServer, authorizationServer, tokenId } = await moved();
     protectedServer.always({ status: 503 });
     reject(rig, { tokenId });
@@ -273,7 +273,7 @@ describe('a protected server that names another authorization server', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('a client that the user entered for the old issuer leads to a request for one at the new issuer', async () => {
+  it('N-4: a client that the user entered for the old issuer leads to a request for one at the new issuer', async () => {
     const { rig, world, protectedServer, authorizationServer } = await ground();
     // Also where the new one would register anybody: the user chose a client, so the user chooses again.
     const second = await world.openAuthorizationServer();

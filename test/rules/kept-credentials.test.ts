@@ -58,7 +58,7 @@ async function goesOn({ rig }: Ground): Promise<void> {
 
 describe('the refresh token', () => {
   it.each([...troubles, ...refusals])(
-    'the refresh token survives a new sign-in whose code gets %s',
+    'T-3: the refresh token survives a new sign-in whose code gets %s',
     async (_what, answer) => {
       const all = await ground();
       await all.rig.ask();
@@ -73,7 +73,7 @@ describe('the refresh token', () => {
   );
 
   it.each(troubles)(
-    'the refresh token survives a refresh that gets %s, byte for byte',
+    'T-3: the refresh token survives a refresh that gets %s, byte for byte',
     async (_what, answer) => {
       const all = await ground();
       await all.rig.ask();

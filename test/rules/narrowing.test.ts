@@ -28,7 +28,7 @@ const stored = async ({ vault, grant }: Rig): Promise<Record<string, unknown>> =
   JSON.parse(await vault.read(`grant.${grant().id}`));
 
 describe('a refresh token that a narrower refresh narrowed for good', () => {
-  it('reports a refresh token that a narrower refresh narrowed for good, and one sign-in brings its scopes back', async () => {
+  it('W-9: reports a refresh token that a narrower refresh narrowed for good, and one sign-in brings its scopes back', async () => {
     const all = await narrowed();
     const { rig } = all;
     const error = await refused(rig.ask({ scope: ['admin'], ...never }));
@@ -74,7 +74,7 @@ describe('a refresh token that a narrower refresh narrowed for good', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('notices and remembers over restarts that a refresh token was narrowed for good, and not by the index alone', async () => {
+  it('W-9: notices and remembers over restarts that a refresh token was narrowed for good, and not by the index alone', async () => {
     const { rig, restarted } = await narrowed();
     const second = await restarted();
     second.clock.advance(anHour);
@@ -90,7 +90,7 @@ describe('a refresh token that a narrower refresh narrowed for good', () => {
 });
 
 describe('an issuer that was seen to narrow for good', () => {
-  it('asks an issuer that narrowed for good for no narrower token any more: the program gets a refusal, and no other loses a scope', async () => {
+  it('W-9: asks an issuer that narrowed for good for no narrower token any more: the program gets a refusal, and no other loses a scope', async () => {
     const all = await narrowed();
     const { rig } = all;
     await rig.ask();

@@ -19,7 +19,7 @@ async function pasting(options: GroundOptions = {}) {
 }
 
 describe('an address that is pasted back', () => {
-  it('an address that is pasted back finishes the sign-in, and no browser is opened', async () => {
+  it('B-8: an address that is pasted back finishes the sign-in, and no browser is opened', async () => {
     const { rig, login, callback, paste } = await pasting();
     await paste(`  ${callback.href}\n`);
     expect((await login).state).toEqual({ kind: 'active' });
@@ -34,7 +34,7 @@ describe('an address that is pasted back', () => {
     ['of another host', (url: URL) => (url.hostname = 'evil.example'), 'invalid_request'],
     ['of another path', (url: URL) => (url.pathname = '/elsewhere'), 'invalid_request'],
   ])(
-    'a pasted address %s is refused, sends no code, and the sign-in goes on',
+    'B-8: a pasted address %s is refused, sends no code, and the sign-in goes on',
     async (_what, change, reason) => {
       const { login, callback, paste, authorizationServer } = await pasting();
       const wrong = new URL(callback);
@@ -48,7 +48,7 @@ describe('an address that is pasted back', () => {
     },
   );
 
-  it('a pasted address from another issuer ends the sign-in, and no code is sent', async () => {
+  it('B-8 B-26: a pasted address from another issuer ends the sign-in, and no code is sent', async () => {
     const { login, callback, paste, authorizationServer } = await pasting();
     callback.searchParams.set('iss', 'https://issuer.example');
     await paste(callback.href);
@@ -56,7 +56,7 @@ describe('an address that is pasted back', () => {
     expect(tokenRequests(authorizationServer)).toEqual([]);
   });
 
-  it('a pasted address counts once, and a browser that comes with the same one is refused', async () => {
+  it('B-8: a pasted address counts once, and a browser that comes with the same one is refused', async () => {
     const { world, login, callback, paste, authorizationServer } = await pasting();
     const late: number[] = [];
     authorizationServer.bend.tokenRequest = async () => {
@@ -106,7 +106,7 @@ async function atTheDevice(options: GroundOptions = {}): Promise<AtTheDevice> {
 }
 
 describe('a code on another device', () => {
-  it('a code on another device finishes the sign-in once the person has approved it', async () => {
+  it('P-6: a code on another device finishes the sign-in once the person has approved it', async () => {
     const { rig, login, userCode, poll, authorizationServer, protectedServer } = await atTheDevice();
     await poll(1);
     authorizationServer.approveDevice(userCode);
@@ -118,7 +118,7 @@ describe('a code on another device', () => {
     expect(tokenRequests(authorizationServer).every(({ form }) => form.has('resource'))).toBe(true);
   });
 
-  it('polls for a code on another device every five seconds less often after slow_down', async () => {
+  it('P-6: polls for a code on another device every five seconds less often after slow_down', async () => {
     const { rig, login, userCode, poll, authorizationServer } = await atTheDevice();
     authorizationServer.slowDown(1);
     await poll(1);
@@ -143,7 +143,7 @@ describe('a code on another device', () => {
     ['denied', 'denyDevice', 'access_denied'],
     ['too old', 'expireDevice', 'login_failed'],
   ] as const)(
-    'a code on another device that is %s ends the sign-in, and nothing is kept',
+    'P-6: a code on another device that is %s ends the sign-in, and nothing is kept',
     async (_what, end, reason) => {
       const { rig, login, userCode, poll, authorizationServer } = await atTheDevice();
       authorizationServer[end](userCode);
@@ -160,7 +160,7 @@ describe('a code on another device', () => {
     expect(await refused(login)).toMatchObject({ reason: 'login_failed' });
   });
 
-  it('a code on another device never reaches a local client, a file or the audit log', async () => {
+  it('P-6: a code on another device never reaches a local client, a file or the audit log', async () => {
     const { rig, userCode } = await atTheDevice();
     const call = asClient(rig);
     const told = await refused(rig.ask({ interaction: 'never' }));
@@ -173,7 +173,7 @@ describe('a code on another device', () => {
     expect(JSON.stringify(await asOwner(rig)('interaction.list'))).toContain(userCode);
   });
 
-  it('only the user starts a sign-in by a code on another device, never a request of a local client', async () => {
+  it('P-6: only the user starts a sign-in by a code on another device, never a request of a local client', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
     await rig.ask();
     expect(authorizationServer.server.asked('/device_authorization', 'POST')).toEqual([]);

@@ -56,13 +56,13 @@ async function erring(
 }
 
 describe.each(names)('the override %s', (name) => {
-  it('an override is off by default: the server is refused', async () => {
+  it('O-1 O-2 O-3 O-4: an override is off by default: the server is refused', async () => {
     const { rig } = await erring(name);
     expect(await refused(rig.login())).toMatchObject({ reason: errs[name].reason });
     expect(rig.parts.grants.all()).toEqual([]);
   });
 
-  it('an override lets this server pass once the owner has set it, with PKCE as ever', async () => {
+  it('O-1 O-2 O-3 O-4: an override lets this server pass once the owner has set it, with PKCE as ever', async () => {
     const { rig, set, authorizationServer } = await erring(name);
     await set(true);
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
@@ -96,21 +96,21 @@ describe.each(names)('the override %s', (name) => {
     }
   });
 
-  it('an override counts for no other server', async () => {
+  it('O-1 O-2 O-3 O-4: an override counts for no other server', async () => {
     const { world, rig, set, authorizationServer } = await erring(name);
     const other = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
     await set(true);
     expect(await refused(rig.login({ resource: other.url }))).toMatchObject({ reason: errs[name].reason });
   });
 
-  it('only the owner sets an override', async () => {
+  it('O-1 O-2 O-3 O-4: only the owner sets an override', async () => {
     const { rig, protectedServer } = await erring(name);
     const params = { server: protectedServer.url, name, on: true };
     expect(await refused(asClient(rig)('override.set', params))).toMatchObject({ reason: 'not_permitted' });
     expect(rig.parts.overrides.shown()).toEqual([]);
   });
 
-  it('an override is shown beside the grant, and a row of the audit log says that it was set', async () => {
+  it('O-1 O-2 O-3 O-4 X-10: an override is shown beside the grant, and a row of the audit log says that it was set', async () => {
     const { rig, set } = await erring(name);
     await set(true);
     await rig.ask();
@@ -120,7 +120,7 @@ describe.each(names)('the override %s', (name) => {
     expect(rig.texts().join('')).toContain(`"outcome":"${name} on"`);
   });
 
-  it('an override ends when it is switched off: the next sign-in is refused again', async () => {
+  it('O-1 O-2 O-3 O-4: an override ends when it is switched off: the next sign-in is refused again', async () => {
     const { rig, set } = await erring(name);
     await set(true);
     await rig.login();
@@ -132,7 +132,7 @@ describe.each(names)('the override %s', (name) => {
 });
 
 describe('an override', () => {
-  it('an override about the issuer lets the document’s own count from then on, for iss too', async () => {
+  it('O-1: an override about the issuer lets the document’s own count from then on, for iss too', async () => {
     const { rig, set, authorizationServer } = await erring('issuer-mismatch');
     await set(true);
     expect((await rig.ask()).issuer).toBe(foreign);
@@ -141,7 +141,7 @@ describe('an override', () => {
     expect(await refused(rig.login())).toMatchObject({ reason: 'issuer_mismatch' });
   });
 
-  it('an override about PKCE metadata still refuses a list that lacks S256', async () => {
+  it('O-3: an override about PKCE metadata still refuses a list that lacks S256', async () => {
     const { rig, set, authorizationServer } = await erring('no-pkce-metadata');
     await set(true);
     authorizationServer.bend.metadata = (document) => ({
@@ -151,7 +151,7 @@ describe('an override', () => {
     expect(await refused(rig.login())).toMatchObject({ reason: 'pkce_unsupported' });
   });
 
-  it('an override about resource leaves it out of the requests for authorization, code and refresh', async () => {
+  it('O-2: an override about resource leaves it out of the requests for authorization, code and refresh', async () => {
     const { rig, world, set, authorizationServer, protectedServer } = await erring('no-resource');
     await set(true);
     await rig.ask();
@@ -164,7 +164,7 @@ describe('an override', () => {
     ]);
   });
 
-  it('an override about resource still refuses a token that names another audience', async () => {
+  it('O-2: an override about resource still refuses a token that names another audience', async () => {
     const { rig, set, authorizationServer } = await erring('no-resource');
     authorizationServer.settings.accessTokenFormat = 'jwt';
     authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
@@ -175,7 +175,7 @@ describe('an override', () => {
     });
   });
 
-  it('an override about the audience may be set by the resource, as the refusal names it, and the grant says so', async () => {
+  it('O-4: an override about the audience may be set by the resource, as the refusal names it, and the grant says so', async () => {
     const { rig, protectedServer } = await erring('audience');
     const { origin } = new URL(protectedServer.url);
     protectedServer.settings.resource = origin;

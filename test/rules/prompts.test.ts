@@ -28,7 +28,7 @@ async function wrongAccount({ rig, authorizationServer }: Ground): Promise<void>
 }
 
 describe('a page to choose the account', () => {
-  it('asks for a page to choose the account after another account signed in, and not before', async () => {
+  it('B-7: asks for a page to choose the account after another account signed in, and not before', async () => {
     const all = await advertising(['none', 'select_account']);
     const { rig } = all;
     await rig.login({ scope: openid, account: 'alice' });
@@ -61,7 +61,7 @@ describe('a page to choose the account', () => {
     expect(prompts(all)).toEqual([undefined, undefined, undefined]);
   });
 
-  it('the next sign-in leaves out a page to choose the account that the server answered with an error page', async () => {
+  it('B-7: the next sign-in leaves out a page to choose the account that the server answered with an error page', async () => {
     const all = await advertising(['select_account'], { authorization: { failsOnPrompts: 'page' } });
     const { rig } = all;
     await rig.login({ scope: openid, account: 'alice' });
@@ -82,7 +82,7 @@ describe('a page for consent', () => {
     refreshTokens: 'afterConsent',
   } as const;
 
-  it('asks for a page for consent once no refresh token came without it, and from then on at that issuer', async () => {
+  it('N-8: asks for a page for consent once no refresh token came without it, and from then on at that issuer', async () => {
     const all = await ground({ authorization: provider });
     const { rig } = all;
     await rig.ask();
@@ -97,7 +97,7 @@ describe('a page for consent', () => {
     expect(prompts(all)).toEqual([undefined, 'consent', 'consent']);
   });
 
-  it('asks for a page for consent after a restart too', async () => {
+  it('B-24: asks for a page for consent after a restart too', async () => {
     const all = await ground({ authorization: provider });
     await all.rig.ask();
     const after = await all.restarted();
@@ -105,7 +105,7 @@ describe('a page for consent', () => {
     expect(parameter(after.pages[0], 'prompt')).toBe('consent');
   });
 
-  it('asks for a page for consent once in vain if the server gives no refresh tokens at all', async () => {
+  it('N-8: asks for a page for consent once in vain if the server gives no refresh tokens at all', async () => {
     const all = await ground({ authorization: { ...provider, refreshTokens: 'never' } });
     for (let n = 0; n < 4; n += 1) {
       await all.rig.ask();
@@ -114,7 +114,7 @@ describe('a page for consent', () => {
     expect(prompts(all)).toEqual([undefined, 'consent', undefined, undefined]);
   });
 
-  it('asks for no page for consent if a refresh token came without it, or none was asked for', async () => {
+  it('N-8: asks for no page for consent if a refresh token came without it, or none was asked for', async () => {
     const offering = { ...provider, refreshTokens: 'offline_access' } as const;
     const giving = await ground({ authorization: offering });
     const unasked = await ground({ authorization: { refreshTokens: 'never' } });

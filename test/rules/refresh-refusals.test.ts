@@ -67,7 +67,7 @@ describe('a refresh that the server refuses', () => {
   });
 
   it.each(errors)(
-    'a refresh that is refused with %s is tried three times, and then a person signs in',
+    'W-8: a refresh that is refused with %s is tried three times, and then a person signs in',
     async (code, reason) => {
       const all = await refusing(json({ error: code }, 400));
       const { rig, authorizationServer, restarted } = all;
@@ -118,7 +118,7 @@ describe('a refresh that the server refuses', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('a refresh is tried three times if the server can’t fetch the client’s document', async () => {
+  it('W-8: a refresh is tried three times if the server can’t fetch the client’s document', async () => {
     const all = await refusing(json({ error: 'invalid_client' }, 401), {
       authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
       rig: { clientMetadataUrl: 'https://keyturn.example/client.json' },
@@ -138,7 +138,7 @@ describe('a refresh that the server refuses', () => {
     expect(authorizationServer.counts.refreshes).toBe(0);
   });
 
-  it('if a refused refresh is followed by one that calls the token dead, the refusal says both', async () => {
+  it('W-5: if a refused refresh is followed by one that calls the token dead, the refusal says both', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     authorizationServer.bend.tokenRequest = (request) => {
@@ -180,7 +180,7 @@ describe('a refresh that the server refuses', () => {
     },
   );
 
-  it('a refresh for which the server wants the person goes on by itself where the server takes it again', async () => {
+  it('W-8: a refresh for which the server wants the person goes on by itself where the server takes it again', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     for (const code of ['interaction_required', 'login_required']) {
@@ -241,7 +241,7 @@ describe('a scope set that the server doesn’t narrow to', () => {
     ['401 invalid_request', json({ error: 'invalid_request' }, 401), 'login_failed'],
     ['an empty 400', { status: 400 }, 'scope_insufficient'],
   ])(
-    'a scope set that the server refuses to narrow to with %s, by which others say that a token is dead, ends nothing',
+    'T-2: a scope set that the server refuses to narrow to with %s, by which others say that a token is dead, ends nothing',
     async (_what, answer, reason) => {
       const { rig, authorizationServer } = await ground();
       await rig.login({ scope: ['read', 'admin'] });
@@ -280,7 +280,7 @@ describe('a scope set that the server doesn’t narrow to', () => {
     expect(rig.grant().state).toMatchObject({ kind: 'loginRequired' });
   });
 
-  it('a refused scope set pauses by itself, and ends nothing for programs that need no narrower token', async () => {
+  it('W-8: a refused scope set pauses by itself, and ends nothing for programs that need no narrower token', async () => {
     const all = await ground();
     const { rig, authorizationServer } = all;
     await rig.login({ scope: ['read', 'write'] });

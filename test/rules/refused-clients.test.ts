@@ -18,7 +18,7 @@ const inPlace = ({ parts }: Rig, { issuer }: { readonly issuer: string }): strin
   parts.registrations.for(issuer, 0)?.registration.clientId;
 
 describe('a registration that the server has forgotten', () => {
-  it('a registration that the token endpoint has forgotten is dropped and made anew once, with a second page', async () => {
+  it('B-4: a registration that the token endpoint has forgotten is dropped and made anew once, with a second page', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login();
     const forgotten = parameter(rig.pages[0], 'client_id');
@@ -31,7 +31,7 @@ describe('a registration that the server has forgotten', () => {
     expect(parameter(rig.pages[3], 'client_id')).toBe(parameter(rig.pages[2], 'client_id'));
   });
 
-  it('a forgotten registration is made anew only once: then the user gets a refusal', async () => {
+  it('B-4: a forgotten registration is made anew only once: then the user gets a refusal', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login();
     authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_client' }, 401);
@@ -40,7 +40,7 @@ describe('a registration that the server has forgotten', () => {
     expect(authorizationServer.counts.registrations).toBe(2);
   });
 
-  it('a refresh notices a forgotten registration: the grant needs a new sign-in, which registers anew', async () => {
+  it('B-4: a refresh notices a forgotten registration: the grant needs a new sign-in, which registers anew', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     const forgotten = parameter(rig.pages[0], 'client_id');
@@ -54,7 +54,7 @@ describe('a registration that the server has forgotten', () => {
     expect(rig.pages).toHaveLength(2);
   });
 
-  it('a forgotten registration is made anew for a device code too', async () => {
+  it('B-4: a forgotten registration is made anew for a device code too', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { deviceAuthorization: true } });
     await rig.login();
     authorizationServer.clients.clear();
@@ -78,7 +78,7 @@ describe('a client that the server refuses in the redirect', () => {
   }
 
   it.each(['invalid_client', 'unauthorized_client', 'invalid_request'] as const)(
-    'a client that the server refuses in the redirect by %s is made anew, with a second page, and used from then on',
+    'Y-1 Y-2: a client that the server refuses in the redirect by %s is made anew, with a second page, and used from then on',
     async (error) => {
       const { rig, authorizationServer } = await forgotten(error);
       expect((await rig.login()).state).toEqual({ kind: 'active' });
@@ -90,7 +90,7 @@ describe('a client that the server refuses in the redirect', () => {
     },
   );
 
-  it('a client that is refused in the redirect keeps its place until a sign-in with the new one, used again then, has succeeded', async () => {
+  it('Y-1: a client that is refused in the redirect keeps its place until a sign-in with the new one, used again then, has succeeded', async () => {
     const { rig, authorizationServer } = await forgotten('invalid_client');
     const old = parameter(rig.pages[0], 'client_id');
     authorizationServer.bend.authorizeError = () => ({ error: 'access_denied' });
@@ -102,7 +102,7 @@ describe('a client that the server refuses in the redirect', () => {
     expect(inPlace(rig, authorizationServer)).toBe(parameter(rig.pages[2], 'client_id'));
   });
 
-  it('a client that is refused in the redirect is made anew once in a sign-in: then the user learns how to enter one', async () => {
+  it('Y-1: a client that is refused in the redirect is made anew once in a sign-in: then the user learns how to enter one', async () => {
     const { rig, authorizationServer } = await forgotten('invalid_client');
     authorizationServer.bend.authorizeError = () => ({ error: 'invalid_client' });
     expect(await refused(rig.login())).toMatchObject({
@@ -113,7 +113,7 @@ describe('a client that the server refuses in the redirect', () => {
     expect(authorizationServer.counts.registrations).toBe(2);
   });
 
-  it('a client stays if the redirect that refuses it names another issuer', async () => {
+  it('Y-1: a client stays if the redirect that refuses it names another issuer', async () => {
     const { rig, authorizationServer } = await forgotten('invalid_client');
     authorizationServer.bend.authorizeResponse = (parameters) =>
       parameters.set('iss', 'https://issuer.example');
@@ -122,7 +122,7 @@ describe('a client that the server refuses in the redirect', () => {
     expect(authorizationServer.counts.registrations).toBe(1);
   });
 
-  it('a client stays if invalid_request in the redirect has another explanation', async () => {
+  it('Y-2: a client stays if invalid_request in the redirect has another explanation', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login();
     authorizationServer.bend.authorizeError = () => ({
@@ -148,7 +148,7 @@ describe('a client that the server refuses in the redirect', () => {
     },
   );
 
-  it('a client that the user entered and the redirect refuses is never replaced', async () => {
+  it('Y-1: a client that the user entered and the redirect refuses is never replaced', async () => {
     const { rig, authorizationServer } = await ground();
     await enter(rig, authorizationServer);
     authorizationServer.bend.authorizeError = () => ({ error: 'invalid_client' });
@@ -181,7 +181,7 @@ describe('a client whose page shows an error, since the server has forgotten it'
     return all;
   }
 
-  it('a client whose page shows an error is made anew if the person says so, and stays until a sign-in with the new one succeeded', async () => {
+  it('Y-5: a client whose page shows an error is made anew if the person says so, and stays until a sign-in with the new one succeeded', async () => {
     const { rig, world, authorizationServer } = await forgotten();
     const login = rig.login();
     const first = await shownPage(rig, 2);
@@ -202,7 +202,7 @@ describe('a client whose page shows an error, since the server has forgotten it'
     expect(rig.parts.registrations.all().map(({ isRejected }) => isRejected)).toEqual([undefined, undefined]);
   });
 
-  it('a client whose page shows an error is made anew once: a second error ends the sign-in, with the command that enters a client', async () => {
+  it('Y-5: a client whose page shows an error is made anew once: a second error ends the sign-in, with the command that enters a client', async () => {
     const { rig, authorizationServer } = await forgotten();
     const login = refused(rig.login());
     rig.person.isThere = false;
@@ -223,7 +223,7 @@ describe('a client whose page shows an error, since the server has forgotten it'
     expect(inPlace(rig, authorizationServer)).toBe(parameter(rig.pages[1], 'client_id'));
   });
 
-  it('a client whose page shows an error is made anew for a waiting sign-in when a second one asks for that', async () => {
+  it('Y-5: a client whose page shows an error is made anew for a waiting sign-in when a second one asks for that', async () => {
     const { rig, authorizationServer } = await forgotten();
     const first = rig.login();
     await shownPage(rig, 2);
@@ -244,7 +244,7 @@ describe('a client whose page shows an error, since the server has forgotten it'
     expect(authorizationServer.counts.registrations).toBe(2);
   });
 
-  it('an entered client whose page shows an error stays: the sign-in ends with the command that enters another', async () => {
+  it('Y-5: an entered client whose page shows an error stays: the sign-in ends with the command that enters another', async () => {
     const { rig, authorizationServer } = await ground();
     await enter(rig, authorizationServer);
     rig.person.isThere = false;
@@ -357,7 +357,7 @@ describe('a client ID metadata document that the server refuses', () => {
   } as const;
 
   it.each(['invalid_client', 'invalid_request'] as const)(
-    'a metadata document that the server refuses by %s in the redirect gives way to dynamic registration, once and for good',
+    'Y-3: a metadata document that the server refuses by %s in the redirect gives way to dynamic registration, once and for good',
     async (unknownClients) => {
       const { rig, authorizationServer } = await ground({
         ...refusing,
@@ -371,7 +371,7 @@ describe('a client ID metadata document that the server refuses', () => {
     },
   );
 
-  it('a metadata document that the token endpoint refuses gives way to dynamic registration', async () => {
+  it('Y-3: a metadata document that the token endpoint refuses gives way to dynamic registration', async () => {
     const { rig, authorizationServer } = await ground(takesDocuments);
     authorizationServer.bend.tokenRequest = ({ form }) =>
       form.get('client_id') === clientMetadataUrl ? json({ error: 'invalid_client' }, 401) : undefined;
@@ -380,7 +380,7 @@ describe('a client ID metadata document that the server refuses', () => {
     expect(authorizationServer.counts.registrations).toBe(1);
   });
 
-  it('a metadata document that is refused for a device code gives way to dynamic registration', async () => {
+  it('Y-3: a metadata document that is refused for a device code gives way to dynamic registration', async () => {
     const { rig, authorizationServer } = await ground({
       ...refusing,
       authorization: { ...refusing.authorization, deviceAuthorization: true },
@@ -393,7 +393,7 @@ describe('a client ID metadata document that the server refuses', () => {
     expect(authorizationServer.counts.registrations).toBe(1);
   });
 
-  it('a metadata document whose page shows an error gives way to dynamic registration when the person says so', async () => {
+  it('Y-3: a metadata document whose page shows an error gives way to dynamic registration when the person says so', async () => {
     const { rig, authorizationServer } = await ground(refusing);
     const asked = rig.ask();
     (await shownPage(rig, 1)).showsError();
@@ -401,7 +401,7 @@ describe('a client ID metadata document that the server refuses', () => {
     expect(authorizationServer.counts.registrations).toBe(1);
   });
 
-  it('refuses a metadata document’s client, with the command that enters a client, if the server registers nobody', async () => {
+  it('Y-3: refuses a metadata document’s client, with the command that enters a client, if the server registers nobody', async () => {
     const { rig, authorizationServer } = await ground({
       ...refusing,
       authorization: {

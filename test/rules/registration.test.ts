@@ -16,7 +16,7 @@ const takesDocuments = {
 } as const;
 
 describe('of the mechanisms', () => {
-  it('of the mechanisms of registration a client that the user entered comes first', async () => {
+  it('R-1: of the mechanisms of registration a client that the user entered comes first', async () => {
     const { rig, authorizationServer } = await ground(takesDocuments);
     const { clientId, redirectUri } = await enter(rig, authorizationServer);
     await rig.ask();
@@ -25,7 +25,7 @@ describe('of the mechanisms', () => {
     expect(authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('a client ID metadata document comes before dynamic registration', async () => {
+  it('R-1 R-2: a client ID metadata document comes before dynamic registration', async () => {
     const { rig, authorizationServer } = await ground(takesDocuments);
     await rig.ask();
     expect(parameter(rig.pages[0], 'client_id')).toBe(clientMetadataUrl);
@@ -35,7 +35,7 @@ describe('of the mechanisms', () => {
     expect(exchange?.form.has('client_secret')).toBe(false);
   });
 
-  it('a client ID metadata document is used only where the server says that it takes one', async () => {
+  it('R-2: a client ID metadata document is used only where the server says that it takes one', async () => {
     const { rig, authorizationServer } = await ground({ rig: { clientMetadataUrl } });
     await rig.ask();
     expect(parameter(rig.pages[0], 'client_id')).not.toBe(clientMetadataUrl);
@@ -43,7 +43,7 @@ describe('of the mechanisms', () => {
   });
 
   it.each([undefined, null, false, 'true', 1, [true]])(
-    'a client ID metadata document is not used where the metadata says %j instead of true',
+    'R-2: a client ID metadata document is not used where the metadata says %j instead of true',
     async (value) => {
       const { rig, authorizationServer } = await ground({ rig: { clientMetadataUrl } });
       authorizationServer.bend.metadata = (document) => ({
@@ -55,13 +55,13 @@ describe('of the mechanisms', () => {
     },
   );
 
-  it('dynamic registration comes where we have no document', async () => {
+  it('R-1: dynamic registration comes where we have no document', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { clientIdMetadataDocuments: true } });
     await rig.ask();
     expect(authorizationServer.counts.registrations).toBe(1);
   });
 
-  it('the last mechanism of registration is to ask the user, by the command that enters a client', async () => {
+  it('R-1: the last mechanism of registration is to ask the user, by the command that enters a client', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { registration: 'absent' } });
     expect(await refused(rig.ask())).toMatchObject({
       reason: 'registration_required',
@@ -87,7 +87,7 @@ describe('a client ID metadata document', () => {
     expect(parameter(rig.pages[0], 'redirect_uri')).toMatch(/^http:\/\/127\.0\.0\.1:(?!61417)\d+\/callback$/);
   });
 
-  it('a client ID metadata document is used with the other port that it names, before any other, if its own is taken', async () => {
+  it('R-2: a client ID metadata document is used with the other port that it names, before any other, if its own is taken', async () => {
     const { rig } = await ground(takesDocuments);
     const asked: string[] = [];
     const taken = new KeyturnError('redirect_port_taken', 'It is taken.', {});
@@ -104,7 +104,7 @@ describe('a client ID metadata document', () => {
     await login;
   });
 
-  it('a client ID metadata document goes to each issuer that takes one, as it is', async () => {
+  it('N-4: a client ID metadata document goes to each issuer that takes one, as it is', async () => {
     const { rig, world } = await ground(takesDocuments);
     await rig.ask();
     const second = await world.openAuthorizationServer(takesDocuments.authorization);
@@ -129,7 +129,7 @@ describe('a client ID metadata document', () => {
 });
 
 describe('a dynamic registration', () => {
-  it('a dynamic registration is for a native public client with one concrete loopback port', async () => {
+  it('N-6 R-6 R-7 R-8: a dynamic registration is for a native public client with one concrete loopback port', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     const [request] = authorizationServer.server.asked('/register', 'POST');
@@ -143,7 +143,7 @@ describe('a dynamic registration', () => {
     expect(request?.json).toMatchObject({ redirect_uris: [parameter(rig.pages[0], 'redirect_uri')] });
   });
 
-  it('a dynamic registration is kept and used again, with its port, after a restart', async () => {
+  it('N-6 R-6: a dynamic registration is kept and used again, with its port, after a restart', async () => {
     const { rig, restarted, authorizationServer } = await ground();
     await rig.login();
     const again = await restarted();
@@ -154,7 +154,7 @@ describe('a dynamic registration', () => {
     }
   });
 
-  it('a dynamic registration is made anew when its port is taken', async () => {
+  it('R-7 R-8: a dynamic registration is made anew when its port is taken', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login();
     await occupy(parameter(rig.pages[0], 'redirect_uri'));
@@ -163,12 +163,12 @@ describe('a dynamic registration', () => {
     expect(parameter(rig.pages[1], 'redirect_uri')).not.toBe(parameter(rig.pages[0], 'redirect_uri'));
   });
 
-  it('a dynamic registration that the server answers with 200 counts like one with 201', async () => {
+  it('N-6 R-6: a dynamic registration that the server answers with 200 counts like one with 201', async () => {
     const { rig } = await ground({ authorization: { registrationStatus: 200 } });
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
   });
 
-  it('a dynamic registration tries localhost if 127.0.0.1 is refused, and uses what was accepted', async () => {
+  it('N-7: a dynamic registration tries localhost if 127.0.0.1 is refused, and uses what was accepted', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: { acceptsRedirect: (uri) => uri.startsWith('http://localhost:') },
     });
@@ -177,7 +177,7 @@ describe('a dynamic registration', () => {
     expect(authorizationServer.server.asked('/register', 'POST')).toHaveLength(2);
   });
 
-  it('a dynamic registration tries a fixed port, at a path of its own, if no other is allowed', async () => {
+  it('N-7: a dynamic registration tries a fixed port, at a path of its own, if no other is allowed', async () => {
     const first: { port?: string } = {};
     const { rig, authorizationServer } = await ground({
       authorization: {
@@ -204,7 +204,7 @@ describe('a dynamic registration', () => {
     expect(await refused(rig.login())).toMatchObject({ reason: 'registration_failed' });
   });
 
-  it('reports a dynamic registration whose redirect URIs are all refused', async () => {
+  it('N-7: reports a dynamic registration whose redirect URIs are all refused', async () => {
     const { rig } = await ground({ authorization: { acceptsRedirect: () => false } });
     const error = await refused(rig.ask());
     expect(error.reason).toBe('registration_failed');
@@ -214,7 +214,7 @@ describe('a dynamic registration', () => {
     expect(rig.pages).toEqual([]);
   });
 
-  it('a dynamic registration names the scopes of permission and metadata, so that a later step-up is granted', async () => {
+  it('R-6: a dynamic registration names the scopes of permission and metadata, so that a later step-up is granted', async () => {
     const { rig, protectedServer } = await ground({ authorization: { scopesByClient: true } });
     protectedServer.settings.scopesSupported = ['read', 'write'];
     expect((await rig.ask()).scope).toEqual(['read']);
@@ -257,7 +257,7 @@ describe('a dynamic registration', () => {
     expect(last?.json).not.toHaveProperty('scope');
   });
 
-  it('a dynamic registration asks for fewer grants if they are refused', async () => {
+  it('R-6: a dynamic registration asks for fewer grants if they are refused', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: {
         deviceAuthorization: true,
@@ -282,7 +282,7 @@ describe('a dynamic registration', () => {
     expect(authorizationServer.counts.registrations).toBe(2);
   });
 
-  it('a dynamic registration follows no redirect', async () => {
+  it('X-8: a dynamic registration follows no redirect', async () => {
     const { rig, world, authorizationServer } = await ground();
     const other = await world.openServer();
     authorizationServer.server.on('POST', '/register', {
@@ -314,7 +314,7 @@ describe('a dynamic registration', () => {
 });
 
 describe('a client that the user entered', () => {
-  it('an entered client whose port is taken is reported, and nothing is registered in its place', async () => {
+  it('R-7 R-8: an entered client whose port is taken is reported, and nothing is registered in its place', async () => {
     const { rig, authorizationServer } = await ground();
     const { redirectUri } = await enter(rig, authorizationServer);
     await occupy(redirectUri);
@@ -337,7 +337,7 @@ describe('a client that the user entered', () => {
     expect((await login).state).toEqual({ kind: 'active' });
   });
 
-  it('an entered client is never replaced: the refusal says how to enter another', async () => {
+  it('B-4: an entered client is never replaced: the refusal says how to enter another', async () => {
     const { rig, authorizationServer } = await ground();
     await enter(rig, authorizationServer);
     authorizationServer.bend.tokenRequest = () => json({ error: 'invalid_client' }, 401);
@@ -360,7 +360,7 @@ describe('at the token endpoint', () => {
   }
 
   it.each(['none', 'client_secret_basic', 'client_secret_post'] as const)(
-    'obeys the method %s that a registration answered, also at refresh',
+    'F-4 R-5 R-9: obeys the method %s that a registration answered, also at refresh',
     async (method) => {
       const { rig, authorizationServer } = await ground({ authorization: { registeredAuthMethod: method } });
       await rig.ask();
@@ -371,7 +371,7 @@ describe('at the token endpoint', () => {
     },
   );
 
-  it('a client with a key signs its assertions at the token endpoint, also at refresh', async () => {
+  it('F-4 R-5 R-9: a client with a key signs its assertions at the token endpoint, also at refresh', async () => {
     const { rig, authorizationServer } = await ground();
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
@@ -391,7 +391,7 @@ describe('at the token endpoint', () => {
     expect(authorizationServer.counts.refusals).toBe(0);
   });
 
-  it('a method at the token endpoint that nobody named gives way to the one that the server offers', async () => {
+  it('F-4 R-5 R-9: a method at the token endpoint that nobody named gives way to the one that the server offers', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: { authMethods: ['client_secret_post'] },
     });
@@ -400,7 +400,7 @@ describe('at the token endpoint', () => {
     expect(tokenRequests(authorizationServer).map(usedMethod)).toEqual(['client_secret_post']);
   });
 
-  it('a client secret is kept in the vault, and is in no file and no URL', async () => {
+  it('X-4: a client secret is kept in the vault, and is in no file and no URL', async () => {
     const { rig, authorizationServer } = await ground({
       authorization: { registeredAuthMethod: 'client_secret_post' },
     });
@@ -415,7 +415,7 @@ describe('at the token endpoint', () => {
 });
 
 describe('at another issuer', () => {
-  it('nothing of a registration is used or shown at another issuer', async () => {
+  it('N-4: nothing of a registration is used or shown at another issuer', async () => {
     const { rig, world, authorizationServer } = await ground({
       authorization: { registeredAuthMethod: 'client_secret_basic' },
     });

@@ -42,7 +42,7 @@ const steps: Readonly<Record<string, Step>> = {
 
 describe.each(Object.entries(steps))('%s that answers 503 or 429', (_what, { reason, lay, asked }) => {
   it.each([503, 429])(
-    'asks a resting server with Retry-After (%i) once in that time, and the refusal says when',
+    'M-8: asks a resting server with Retry-After (%i) once in that time, and the refusal says when',
     async (status) => {
       const all = await ground();
       const { rig } = all;
@@ -76,7 +76,7 @@ describe.each(Object.entries(steps))('%s that answers 503 or 429', (_what, { rea
     end();
   });
 
-  it('a person’s own sign-in asks a resting server once more, and not again and again', async () => {
+  it('M-8: a person’s own sign-in asks a resting server once more, and not again and again', async () => {
     const all = await ground();
     const { rig } = all;
     const end = lay(all, busy(503));
@@ -111,7 +111,7 @@ describe.each(Object.entries(steps))('%s that answers 503 or 429', (_what, { rea
 });
 
 describe('registration that one endpoint found resting', () => {
-  it('registration that one endpoint found resting is left alone by the sign-ins of all endpoints of that issuer', async () => {
+  it('M-8: registration that one endpoint found resting is left alone by the sign-ins of all endpoints of that issuer', async () => {
     const { rig, world, authorizationServer } = await ground();
     authorizationServer.server.on('POST', '/register', busy(429));
     const other = await world.openProtectedServer({ authorizationServers: [authorizationServer] });
@@ -124,7 +124,7 @@ describe('registration that one endpoint found resting', () => {
 });
 
 describe('a protected server that asks to be left alone', () => {
-  it('a protected server that asks to be left alone keeps no program from signing in at another one of its origin', async () => {
+  it('M-8: a protected server that asks to be left alone keeps no program from signing in at another one of its origin', async () => {
     const { rig, world, authorizationServer, protectedServer } = await ground();
     const { server } = protectedServer;
     const other = await world.openProtectedServer({

@@ -24,14 +24,17 @@ describe('a token answer', () => {
     ['that is over before it begins', { expires_in: -1 }, 'token_invalid'],
     ['whose lifetime is no number', { expires_in: 'soon' }, 'token_invalid'],
     ['whose scopes would make every list unreadable', { scope: 's'.repeat(4097) }, 'token_invalid'],
-  ])('a token answer %s is refused, and nothing of it is kept', async (_what, fields, reason) => {
-    const { rig, authorizationServer } = await answering(fields);
-    const error = await refused(rig.ask());
-    expect(error.reason).toBe(reason);
-    expect(rig.parts.grants.all()).toEqual([]);
-    expect(rig.vault.done.filter((call) => call.startsWith('write grant.'))).toEqual([]);
-    for (const { token } of authorizationServer.accessTokens) expect(words(error)).not.toContain(token);
-  });
+  ])(
+    'A-3 A-4 P-5: a token answer %s is refused, and nothing of it is kept',
+    async (_what, fields, reason) => {
+      const { rig, authorizationServer } = await answering(fields);
+      const error = await refused(rig.ask());
+      expect(error.reason).toBe(reason);
+      expect(rig.parts.grants.all()).toEqual([]);
+      expect(rig.vault.done.filter((call) => call.startsWith('write grant.'))).toEqual([]);
+      for (const { token } of authorizationServer.accessTokens) expect(words(error)).not.toContain(token);
+    },
+  );
 
   it.each([
     ['no lifetime', undefined, 3600],
@@ -39,12 +42,12 @@ describe('a token answer', () => {
     ['a lifetime as text', '120', 120],
     ['a lifetime beyond all measure', 1e300, 365 * 24 * 3600],
     ['a broken second', 59.9, 59],
-  ])('a token answer with %s lives as long as is sensible', async (_what, expiresIn, seconds) => {
+  ])('A-4: a token answer with %s lives as long as is sensible', async (_what, expiresIn, seconds) => {
     const { rig } = await answering({ expires_in: expiresIn });
     expect((await rig.ask()).expiresAt).toBe(rig.clock.now() + seconds * 1000);
   });
 
-  it('a token answer with commas between its scopes grants several, to a permission that names them too', async () => {
+  it('W-4: a token answer with commas between its scopes grants several, to a permission that names them too', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { scopeSeparator: ',' } });
     await rig.allow('editor', ['mcp:read', 'mcp:write']);
     expect((await rig.ask({ scope: ['mcp:read', 'mcp:write'] })).scope).toEqual(['mcp:read', 'mcp:write']);
@@ -67,7 +70,7 @@ describe('a token answer', () => {
       (secret) => ({ access_token: undefined, error: 'invalid_request', error_description: `no ${secret}` }),
     ],
   ])(
-    'a token answer with status 200 that repeats a secret of the request in %s leaves it in no message',
+    'X-9: a token answer with status 200 that repeats a secret of the request in %s leaves it in no message',
     async (_what, change) => {
       const { rig, authorizationServer } = await ground();
       const plain = 'rt-k3v9x0q2m5z7w1p8t4r6y0u2i9o3a5s7';
@@ -89,7 +92,7 @@ describe('a token answer', () => {
     },
   );
 
-  it('a token answer that is over at once opens no second page for the same request', async () => {
+  it('A-4: a token answer that is over at once opens no second page for the same request', async () => {
     const { rig } = await answering({ expires_in: 0, refresh_token: undefined });
     expect(await refused(rig.ask())).toMatchObject({ reason: 'token_invalid' });
     expect(rig.pages).toHaveLength(1);
@@ -100,7 +103,7 @@ describe('a token answer', () => {
     ['another path', (url: string) => `${url}-two`],
     ['another server among names of its own', () => ['account', 'https://one.example']],
     ['a list without us', () => ['https://one.example', 'https://two.example']],
-  ])('a token answer for the audience of %s is refused', async (_what, audience) => {
+  ])('A-5: a token answer for the audience of %s is refused', async (_what, audience) => {
     const { rig, authorizationServer, protectedServer } = await ground({
       authorization: { accessTokenFormat: 'jwt' },
     });
@@ -117,7 +120,7 @@ describe('a token answer', () => {
     ['a name of its own', () => 'account'],
     ['a urn', () => ['urn:example:api']],
   ])(
-    'a token answer for the audience of %s is taken, and shown as bound to no server',
+    'A-5: a token answer for the audience of %s is taken, and shown as bound to no server',
     async (_what, audience) => {
       const { rig, authorizationServer, restarted } = await ground({
         authorization: { accessTokenFormat: 'jwt' },
@@ -154,7 +157,7 @@ describe('a token answer', () => {
     expect((await rig.ask()).resource).toBe(protectedServer.url);
   });
 
-  it('an answer to a refresh for another audience is never handed out, and its refresh token is not lost', async () => {
+  it('T-4: an answer to a refresh for another audience is never handed out, and its refresh token is not lost', async () => {
     const { rig, authorizationServer } = await ground({ authorization: { accessTokenFormat: 'jwt' } });
     await rig.ask();
     authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
@@ -171,7 +174,7 @@ describe('a clock', () => {
   it.each([
     ['an hour ahead', 3_600_000],
     ['an hour behind', -3_600_000],
-  ])('a clock %s of the server’s changes no lifetime and refuses no ID token', async (_what, skew) => {
+  ])('A-4: a clock %s of the server’s changes no lifetime and refuses no ID token', async (_what, skew) => {
     const { rig, authorizationServer } = await ground();
     rig.clock.advance(skew);
     const token = await rig.ask({ scope: ['openid', 'read'] });

@@ -36,7 +36,7 @@ async function obedient(all: Ground, most = 20): Promise<{ rounds: number; reaso
 }
 
 describe('a protected server that answers 403 without end', () => {
-  it('a server that answers 403 with another scope each time gets three more sign-ins, then nothing until the user signs in', async () => {
+  it('U-3: a server that answers 403 with another scope each time gets three more sign-ins, then nothing until the user signs in', async () => {
     const all = await ground();
     const { rig, protectedServer, authorizationServer } = all;
     let wanted = 0;
@@ -51,7 +51,7 @@ describe('a protected server that answers 403 without end', () => {
     expect((await rig.ask(stepUp('more'))).scope).toContain('more');
   });
 
-  it('a server that answers 403 to several operations gets three more sign-ins for each, and nine in all', async () => {
+  it('U-3: a server that answers 403 to several operations gets three more sign-ins for each, and nine in all', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login({ scope: ['read'] });
     let scopes = 0;
@@ -83,7 +83,7 @@ describe('a protected server that answers 403 without end', () => {
     expect(authorizationServer.counts).toMatchObject({ authorizations: 1, refreshes: 0 });
   });
 
-  it('a server that answers 403 for a scope that is never granted gets one sign-in, and the next request none', async () => {
+  it('U-3: a server that answers 403 for a scope that is never granted gets one sign-in, and the next request none', async () => {
     const all = await ground();
     const { rig, protectedServer, authorizationServer } = all;
     authorizationServer.bend.grantedScopes = () => ['read'];
@@ -96,7 +96,7 @@ describe('a protected server that answers 403 without end', () => {
 });
 
 describe('a protected server that answers 401 without end', () => {
-  it('a server that answers 401 without end gets three fresh tokens, then none for a while or until the user signs in', async () => {
+  it('B-22: a server that answers 401 without end gets three fresh tokens, then none for a while or until the user signs in', async () => {
     const all = await ground();
     const { rig, protectedServer, authorizationServer } = all;
     protectedServer.always({ status: 401, error: 'invalid_token', scope: 'read' });
@@ -111,7 +111,7 @@ describe('a protected server that answers 401 without end', () => {
     expect((await use(all, (await rig.ask()).accessToken)).status).toBe(200);
   });
 
-  it('a server that answers 401 to one of several operations gets fresh tokens for the others all the same', async () => {
+  it('B-22: a server that answers 401 to one of several operations gets fresh tokens for the others all the same', async () => {
     const { rig, authorizationServer } = await ground();
     const refusedIn = async (tool: string): Promise<boolean> => {
       const { tokenId } = await rig.ask();
@@ -126,7 +126,7 @@ describe('a protected server that answers 401 without end', () => {
     expect(authorizationServer.counts).toMatchObject({ refreshes: 4, authorizations: 1 });
   });
 
-  it('a server that answers 401 and gives no refresh tokens gets a bounded number of sign-ins', async () => {
+  it('B-22: a server that answers 401 and gives no refresh tokens gets a bounded number of sign-ins', async () => {
     const all = await ground({ authorization: { refreshTokens: 'never' } });
     all.protectedServer.always({ status: 401, error: 'invalid_token', scope: 'read' });
     expect(await obedient(all)).toMatchObject({ reason: 'token_refused' });
@@ -135,7 +135,7 @@ describe('a protected server that answers 401 without end', () => {
 });
 
 describe('scopes', () => {
-  it('the scopes of a step-up are those of before with those that are needed now', async () => {
+  it('N-9 U-1 U-2: the scopes of a step-up are those of before with those that are needed now', async () => {
     const { rig } = await ground();
     await rig.login({ scope: ['read', 'list'] });
     const token = await rig.ask(stepUp('write'));
@@ -147,13 +147,16 @@ describe('scopes', () => {
     ['fewer', ['read']],
     ['others', ['basic', 'read']],
     ['more', ['read', 'write', 'admin']],
-  ])('scopes are recorded as granted when the server grants %s than asked for', async (_what, granted) => {
-    const { rig, authorizationServer } = await ground();
-    authorizationServer.bend.grantedScopes = () => granted;
-    const token = await rig.ask({ scope: ['read'] });
-    expect(token.scope).toEqual(granted);
-    expect(rig.grant().scope).toEqual(granted);
-  });
+  ])(
+    'B-5: scopes are recorded as granted when the server grants %s than asked for',
+    async (_what, granted) => {
+      const { rig, authorizationServer } = await ground();
+      authorizationServer.bend.grantedScopes = () => granted;
+      const token = await rig.ask({ scope: ['read'] });
+      expect(token.scope).toEqual(granted);
+      expect(rig.grant().scope).toEqual(granted);
+    },
+  );
 
   it.each([
     ['the same as', ['read', 'list'], ['read', 'list']],
@@ -161,7 +164,7 @@ describe('scopes', () => {
     ['more than', ['read', 'list'], ['read']],
     ['others than', ['list'], ['read', 'admin']],
   ])(
-    'scopes of a challenge are asked for as they are if they are %s scopes_supported',
+    'S-3: scopes of a challenge are asked for as they are if they are %s scopes_supported',
     async (_relation, scopes, scopesSupported) => {
       const { rig } = await ground({ protection: { scopes, scopesSupported } });
       await rig.ask();
@@ -169,7 +172,7 @@ describe('scopes', () => {
     },
   );
 
-  it('scopes that were asked for and not granted are not asked for twice', async () => {
+  it('B-5: scopes that were asked for and not granted are not asked for twice', async () => {
     const { rig, authorizationServer } = await ground();
     authorizationServer.bend.grantedScopes = () => ['read'];
     for (let n = 0; n < 3; n += 1) {
@@ -180,7 +183,7 @@ describe('scopes', () => {
     expect(authorizationServer.counts.authorizations).toBe(1);
   });
 
-  it('the scopes of a refresh are never wider than the grant', async () => {
+  it('N-9 U-1 U-2: the scopes of a refresh are never wider than the grant', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login({ scope: ['read', 'list'] });
     await rig.allow('reader', ['read']);
@@ -194,7 +197,7 @@ describe('scopes', () => {
     expect(refreshes.map(({ form }) => form.get('scope'))).toEqual([null, 'read']);
   });
 
-  it('the scopes of a refresh that grants less are recorded as granted', async () => {
+  it('B-5: the scopes of a refresh that grants less are recorded as granted', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.login({ scope: ['read', 'write'] });
     authorizationServer.bend.tokenAnswer = ({ body }) => json({ ...body, scope: 'read' });
@@ -203,7 +206,7 @@ describe('scopes', () => {
     expect(rig.grant().scope).toEqual(['read']);
   });
 
-  it('asks for offline_access if the authorization server lists it', async () => {
+  it('N-8: asks for offline_access if the authorization server lists it', async () => {
     const options = { scopesSupported: ['read', 'offline_access'], refreshTokens: 'offline_access' } as const;
     const { rig } = await ground({ authorization: options });
     await rig.ask();
@@ -215,13 +218,13 @@ describe('scopes', () => {
   it.each([
     ['lists other scopes', ['read']],
     ['lists none', undefined],
-  ])('asks for no offline_access if the authorization server %s', async (_what, scopesSupported) => {
+  ])('N-8: asks for no offline_access if the authorization server %s', async (_what, scopesSupported) => {
     const { rig } = await ground({ authorization: { scopesSupported } });
     await rig.ask();
     expect(scopeOf(rig.pages[0])).toEqual(['read']);
   });
 
-  it('asks for no offline_access if scopes are left out: it would replace the server’s defaults', async () => {
+  it('N-8: asks for no offline_access if scopes are left out: it would replace the server’s defaults', async () => {
     const { rig } = await ground({
       authorization: { scopesSupported: ['offline_access'] },
       protection: { scopes: [] },
@@ -230,7 +233,7 @@ describe('scopes', () => {
     expect(scopeOf(rig.pages[0])).toBeUndefined();
   });
 
-  it('scopes never force a page for consent', async () => {
+  it('N-8: scopes never force a page for consent', async () => {
     const { rig } = await ground({ authorization: { scopesSupported: ['read', 'offline_access'] } });
     await rig.login();
     await rig.ask();
@@ -265,7 +268,7 @@ function formType(): { readonly 'content-type': string } {
 
 describe('a refresh token that is dead', () => {
   it.each(deadShapes)(
-    'a refresh token that is dead, reported as %s, starts the full flow again',
+    'T-2: a refresh token that is dead, reported as %s, starts the full flow again',
     async (_what, answer) => {
       const { rig, authorizationServer } = await ground();
       await rig.ask();
@@ -298,7 +301,7 @@ const patience = 301_000;
 
 describe('a refresh that fails for a moment', () => {
   it.each(passing)(
-    'a refresh that fails for a moment by %s ends no grant, and the next one works',
+    'T-3 X-8: a refresh that fails for a moment by %s ends no grant, and the next one works',
     async (_what, answer) => {
       const { rig, authorizationServer } = await ground();
       await rig.ask();
@@ -313,7 +316,7 @@ describe('a refresh that fails for a moment', () => {
     },
   );
 
-  it('a refresh at a server that hangs ends no grant, and the next one works', async () => {
+  it('T-3: a refresh at a server that hangs ends no grant, and the next one works', async () => {
     const { deadline, hang } = handDeadline();
     const { rig, authorizationServer } = await ground({ rig: { deadline } });
     await rig.ask();
@@ -325,7 +328,7 @@ describe('a refresh that fails for a moment', () => {
     expect((await rig.ask({ interaction: 'never' })).accessToken).toBeTypeOf('string');
   });
 
-  it('a refresh that fails is not sent again before Retry-After says', async () => {
+  it('T-3: a refresh that fails is not sent again before Retry-After says', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     authorizationServer.server.next('POST', '/token', { status: 429, headers: { 'retry-after': '7' } });
@@ -338,7 +341,7 @@ describe('a refresh that fails for a moment', () => {
     expect((await rig.ask()).accessToken).toBeTypeOf('string');
   });
 
-  it('a refresh that fails withholds no token that still works', async () => {
+  it('T-3: a refresh that fails withholds no token that still works', async () => {
     const { rig, authorizationServer } = await ground();
     const first = await rig.ask();
     authorizationServer.bend.tokenRequest = () => ({ status: 503 });
@@ -346,7 +349,7 @@ describe('a refresh that fails for a moment', () => {
     expect((await rig.ask()).accessToken).toBe(first.accessToken);
   });
 
-  it('a refresh that fails because the resource is unknown there says so, and ends no grant', async () => {
+  it('W-5: a refresh that fails because the resource is unknown there says so, and ends no grant', async () => {
     const { rig, authorizationServer } = await ground();
     await rig.ask();
     authorizationServer.server.next('POST', '/token', json({ error: 'invalid_target' }, 400));

@@ -26,7 +26,7 @@ async function machine(
 }
 
 describe('client credentials', () => {
-  it('client credentials give a token with a secret, and no person is asked', async () => {
+  it('P-1: client credentials give a token with a secret, and no person is asked', async () => {
     const { rig, authorizationServer, protectedServer } = await machine();
     const token = await rig.ask(never);
     expect(token).toMatchObject({ resource: protectedServer.url, issuer: authorizationServer.issuer });
@@ -39,7 +39,7 @@ describe('client credentials', () => {
   });
 
   it.each(['PEM', 'JWK'])(
-    'client credentials give a token with a key as %s, signed for the issuer',
+    'P-1: client credentials give a token with a key as %s, signed for the issuer',
     async (form) => {
       const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
       const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
@@ -56,7 +56,7 @@ describe('client credentials', () => {
     },
   );
 
-  it('client credentials are off for a client that was entered for sign-ins', async () => {
+  it('F-6: client credentials are off for a client that was entered for sign-ins', async () => {
     const { rig, authorizationServer } = await machine({}, { grant: 'authorization_code', clientSecret });
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'login_required' });
     await rig.ask();
@@ -64,7 +64,7 @@ describe('client credentials', () => {
     expect(tokenRequests(authorizationServer, 'client_credentials')).toEqual([]);
   });
 
-  it('client credentials are used at their issuer and at no other', async () => {
+  it('F-6: client credentials are used at their issuer and at no other', async () => {
     const { rig, world, authorizationServer } = await machine();
     const second = await world.openAuthorizationServer();
     const other = await world.openProtectedServer({ authorizationServers: [second] });
@@ -76,7 +76,7 @@ describe('client credentials', () => {
     expect(tokenRequests(authorizationServer)).toEqual([]);
   });
 
-  it('client credentials leave a sign-in elsewhere as it is: its page opens for a program that may ask', async () => {
+  it('F-6: client credentials leave a sign-in elsewhere as it is: its page opens for a program that may ask', async () => {
     const { rig, world } = await machine();
     const second = await world.openAuthorizationServer();
     const other = await world.openProtectedServer({ authorizationServers: [second] });
@@ -90,7 +90,7 @@ describe('client credentials', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('client credentials need the user’s permission as every token does', async () => {
+  it('P-1: client credentials need the user’s permission as every token does', async () => {
     const { rig, authorizationServer } = await machine();
     expect(await refused(rig.ask({ ...never, clientId: 'stranger' }))).toMatchObject({
       reason: 'consent_required',
@@ -98,7 +98,7 @@ describe('client credentials', () => {
     expect(authorizationServer.server.requests).toEqual([]);
   });
 
-  it('client credentials renew by themselves when the token is over', async () => {
+  it('P-1: client credentials renew by themselves when the token is over', async () => {
     const { rig, authorizationServer } = await machine({ authorization: { accessTokenLifetime: 60 } });
     const first = await rig.ask(never);
     expect((await rig.ask(never)).tokenId).toBe(first.tokenId);
@@ -127,7 +127,7 @@ describe('client credentials', () => {
     expect(await rig.vault.read(`grant.${rig.grant().id}`)).not.toContain('unwanted');
   });
 
-  it('client credentials step up by themselves, a bounded number of times', async () => {
+  it('U-4: client credentials step up by themselves, a bounded number of times', async () => {
     const { rig, authorizationServer } = await machine();
     await rig.ask(never);
     for (const scope of ['s1', 's2', 's3']) {
@@ -153,14 +153,14 @@ describe('client credentials', () => {
     expect(words(error)).not.toContain(clientSecret);
   });
 
-  it('client credentials give no token for another audience', async () => {
+  it('P-1 PROMISE-4: client credentials give no token for another audience', async () => {
     const { rig, authorizationServer } = await machine({ authorization: { accessTokenFormat: 'jwt' } });
     authorizationServer.bend.accessTokenClaims = (claims) => ({ ...claims, aud: 'https://other.example' });
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'audience_mismatch' });
     expect(rig.parts.grants.all()).toEqual([]);
   });
 
-  it('client credentials work at a server that has no authorization endpoint', async () => {
+  it('X-2: client credentials work at a server that has no authorization endpoint', async () => {
     const { rig, authorizationServer } = await machine();
     authorizationServer.bend.metadata = ({
       authorization_endpoint: _none,
@@ -170,7 +170,7 @@ describe('client credentials', () => {
     expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
   });
 
-  it('client credentials are in the vault and in no file', async () => {
+  it('X-4: client credentials are in the vault and in no file', async () => {
     const { rig } = await machine();
     const { accessToken } = await rig.ask(never);
     await rig.parts.audit.flush();
@@ -202,7 +202,7 @@ async function company() {
 }
 
 describe('enterprise-managed authorization', () => {
-  it('an ID token becomes an assertion at the company and that becomes a token, and no person is asked', async () => {
+  it('P-2 P-3 P-4: an ID token becomes an assertion at the company and that becomes a token, and no person is asked', async () => {
     const { rig, provider, authorizationServer, protectedServer } = await company();
     const token = await rig.ask(never);
     expect(token).toMatchObject({ resource: protectedServer.url, issuer: authorizationServer.issuer });
@@ -218,7 +218,7 @@ describe('enterprise-managed authorization', () => {
     expect(redemption?.form.get('resource')).toBe(protectedServer.url);
   });
 
-  it('the ID token of the company goes only to the identity provider and is in no file of ours', async () => {
+  it('P-2 P-3 P-4: the ID token of the company goes only to the identity provider and is in no file of ours', async () => {
     const { rig, authorizationServer, protectedServer, idToken, idTokenFile } = await company();
     await rig.ask(never);
     await rig.parts.audit.flush();
@@ -228,7 +228,7 @@ describe('enterprise-managed authorization', () => {
     expect(JSON.stringify(await asOwner(rig)('grant.list'))).not.toContain(idTokenFile);
   });
 
-  it('enterprise-managed authorization renews by itself, with a new assertion each time', async () => {
+  it('P-2 P-3 P-4: enterprise-managed authorization renews by itself, with a new assertion each time', async () => {
     const { rig, provider, authorizationServer } = await company();
     const first = await rig.ask(never);
     rig.clock.advance(3_600_000);
@@ -238,7 +238,7 @@ describe('enterprise-managed authorization', () => {
     expect(authorizationServer.counts.jwtBearers).toBe(2);
   });
 
-  it('refuses an authorization server that lists its profiles without this one, before the ID token is used', async () => {
+  it('P-2 P-3 P-4: refuses an authorization server that lists its profiles without this one, before the ID token is used', async () => {
     const { rig, provider, authorizationServer } = await company();
     authorizationServer.bend.metadata = (document) => ({
       ...document,
@@ -252,7 +252,7 @@ describe('enterprise-managed authorization', () => {
     ['is missing', undefined],
     ['is empty', ''],
     ['holds something else', 'a password, say'],
-  ])('says so when the file of the ID token %s, and sends nothing', async (_what, content) => {
+  ])('P-2 P-3 P-4: says so when the file of the ID token %s, and sends nothing', async (_what, content) => {
     const { rig, provider, idTokenFile } = await company();
     if (content === undefined) unlinkSync(idTokenFile);
     else writeFileSync(idTokenFile, content);
@@ -289,7 +289,7 @@ describe('enterprise-managed authorization', () => {
     ['for another resource', (claims) => ({ ...claims, resource: 'https://other.example/mcp' })],
     ['of another provider', (claims) => ({ ...claims, iss: 'https://other.example' })],
     ['that has expired', (claims) => ({ ...claims, exp: 1 })],
-  ])('sends the authorization server no assertion of the company %s', async (_what, claims) => {
+  ])('P-12: sends the authorization server no assertion of the company %s', async (_what, claims) => {
     const { rig, provider, authorizationServer } = await company();
     provider.bend.idJagClaims = claims;
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'token_invalid' });
@@ -297,14 +297,14 @@ describe('enterprise-managed authorization', () => {
     expect(rig.parts.grants.all()).toEqual([]);
   });
 
-  it('sends the authorization server no ID token as an assertion of the company', async () => {
+  it('P-12: sends the authorization server no ID token as an assertion of the company', async () => {
     const { rig, provider, authorizationServer, idToken } = await company();
     provider.bend.tokenAnswer = ({ body }) => json({ ...body, access_token: idToken });
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'token_invalid' });
     expect(tokenRequests(authorizationServer)).toEqual([]);
   });
 
-  it('a grant of the company stays with its person: tokens for another one are given back, and the program gets none', async () => {
+  it('P-12: a grant of the company stays with its person: tokens for another one are given back, and the program gets none', async () => {
     const { rig, provider, authorizationServer, idTokenFile } = await company();
     await rig.ask(never);
     const alice = 'alice@company.example';
@@ -350,7 +350,7 @@ describe('enterprise-managed authorization', () => {
     expect(tokenRequests(provider)).toEqual([]);
   });
 
-  it('believes no identity provider that calls itself otherwise', async () => {
+  it('N-3: believes no identity provider that calls itself otherwise', async () => {
     const { rig, provider } = await company();
     provider.bend.metadata = (document) => ({ ...document, issuer: 'https://issuer.example' });
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'issuer_mismatch' });

@@ -36,7 +36,7 @@ async function workload(source: (file: string) => string = (file) => `file:${fil
 }
 
 describe('workload identity', () => {
-  it('an assertion from a file becomes a token for its resource, and no person is asked', async () => {
+  it('P-10: an assertion from a file becomes a token for its resource, and no person is asked', async () => {
     const { rig, protectedServer, authorizationServer, laid, redemptions } = await workload();
     const token = await rig.ask(never);
     expect(token).toMatchObject({ resource: protectedServer.url, issuer: authorizationServer.issuer });
@@ -49,7 +49,7 @@ describe('workload identity', () => {
     });
   });
 
-  it('an assertion is read anew for each token, also where the platform replaces the file behind a link', async () => {
+  it('P-10: an assertion is read anew for each token, also where the platform replaces the file behind a link', async () => {
     const { rig, file, assertion, redemptions } = await workload();
     const folder = path.dirname(file);
     const mounted = (name: string): string => {
@@ -68,7 +68,7 @@ describe('workload identity', () => {
     expect(redemptions().map(({ form }) => form.get('assertion'))).toEqual([first, second]);
   });
 
-  it('an assertion is printed by a command without a shell, or lies in the environment', async () => {
+  it('P-10: an assertion is printed by a command without a shell, or lies in the environment', async () => {
     const byCommand = await workload((file) => `command:/bin/cat ${file}`);
     expect((await byCommand.rig.ask(never)).accessToken).toBeTypeOf('string');
     onTestFinished(() => void delete process.env['KEYTURN_TEST_ASSERTION']);
@@ -81,7 +81,7 @@ describe('workload identity', () => {
     expect((await byEnvironment.rig.ask(never)).accessToken).toBeTypeOf('string');
   });
 
-  it('an assertion is in no file of ours, no list and no audit row', async () => {
+  it('P-11: an assertion is in no file of ours, no list and no audit row', async () => {
     const { rig, laid } = await workload();
     await rig.ask(never);
     await rig.parts.audit.flush();
@@ -105,7 +105,7 @@ describe('workload identity', () => {
     ['names no audience', () => ({ aud: undefined }), 'no signed JWT with'],
     ['has no end', () => ({ exp: undefined }), 'no signed JWT with'],
     ['names no subject', () => ({ sub: undefined }), 'no signed JWT with'],
-  ])('sends no assertion that %s', async (_what, claims, said) => {
+  ])('P-11: sends no assertion that %s', async (_what, claims, said) => {
     const { rig, lay, assertion, authorizationServer, redemptions } = await workload();
     const bad = lay(assertion(claims(authorizationServer.issuer)));
     const error = await refused(rig.ask(never));
@@ -123,7 +123,7 @@ describe('workload identity', () => {
     expect((await refused(rig.ask(never))).message).toContain('longer than');
   });
 
-  it('sends no assertion without a signature', async () => {
+  it('P-11: sends no assertion without a signature', async () => {
     const { rig, lay, laid, redemptions } = await workload();
     lay(`${laid.split('.').slice(0, 2).join('.')}.`);
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'assertion_invalid' });
@@ -153,7 +153,7 @@ describe('workload identity', () => {
     expect((await refused(rig.ask(never))).message).toContain('not a plain file');
   });
 
-  it('sends an assertion that the server refused again only after a minute, unless it changed or the person asks', async () => {
+  it('P-10: sends an assertion that the server refused again only after a minute, unless it changed or the person asks', async () => {
     const { rig, authorizationServer, lay, assertion, redemptions } = await workload();
     authorizationServer.bend.tokenAnswer = () => json({ error: 'invalid_grant' }, 400);
     expect(await refused(rig.ask(never))).toMatchObject({ reason: 'assertion_invalid' });
@@ -173,7 +173,7 @@ describe('workload identity', () => {
     expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
   });
 
-  it('tries no other grant after the server refused the client or the scope', async () => {
+  it('P-10: tries no other grant after the server refused the client or the scope', async () => {
     for (const error of ['unauthorized_client', 'invalid_scope']) {
       const { rig, authorizationServer } = await workload();
       authorizationServer.bend.tokenAnswer = () => json({ error }, 400);

@@ -123,7 +123,7 @@ describe.each(kinds)('%s', (_kind, make) => {
       body: JSON.stringify(message),
     });
 
-  it('serves the metadata, refuses, and hands on what was checked without the token', async () => {
+  it('RS-15: serves the metadata, refuses, and hands on what was checked without the token', async () => {
     const { resource, server, token } = await listen(make);
     expect(await (await fetch(server.metadataUrl)).json()).toMatchObject({ resource });
     const refused = await post(resource, undefined);
@@ -140,7 +140,7 @@ describe.each(kinds)('%s', (_kind, make) => {
     expect(text).not.toMatch(/authorization|eyJ/i);
   });
 
-  it('sees a second Authorization header, which Node itself drops', async () => {
+  it('RS-12: sees a second Authorization header, which Node itself drops', async () => {
     const { resource, token } = await listen(make);
     const own = await token();
     const status = await new Promise((resolve, reject) => {
@@ -162,7 +162,7 @@ describe.each(kinds)('%s', (_kind, make) => {
     expect(status).toBe(400);
   });
 
-  it('answers nothing beside its path, in no spelling that a router may take for it', async () => {
+  it('RS-18: answers nothing beside its path, in no spelling that a router may take for it', async () => {
     const { resource, token } = await listen(make);
     const own = await token();
     const { origin } = new URL(resource);
@@ -171,7 +171,7 @@ describe.each(kinds)('%s', (_kind, make) => {
     }
   });
 
-  it('refuses a target that its handler may read as another path than the checks', async () => {
+  it('RS-19: refuses a target that its handler may read as another path than the checks', async () => {
     const { resource, token } = await listen(make);
     const { origin } = new URL(resource);
     const statusOf = async (target: string) => statusOfTarget(resource, target, await token());
@@ -210,7 +210,7 @@ describe.each(kinds)('%s', (_kind, make) => {
     }
   });
 
-  it('asks the scopes of a message in the body of GET, and takes one without a body', async () => {
+  it('RS-20: asks the scopes of a message in the body of GET, and takes one without a body', async () => {
     const { resource, token } = await listen(make);
     const statusOf = async (body: string | undefined, headers: Readonly<Record<string, string>> = {}) => {
       const more = { 'content-type': 'application/json', ...headers };
@@ -262,7 +262,7 @@ it('a stream is passed on as it comes, and ends in the handler when the client l
   await ended.promise;
 });
 
-it('the protocol’s SDK runs behind it, and its tools know who asks', async () => {
+it('RS-18: the protocol’s SDK runs behind it, and its tools know who asks', async () => {
   const mcp = createMcpHandler(() => {
     const notes = new McpServer({ name: 'notes', version: '1.0.0' });
     notes.registerTool('who', {}, ({ http }) => ({

@@ -14,7 +14,7 @@ const backup = { keys: [], files };
 const keysOf = (homeId: string, master = randomBytes(32)): BackupKeys =>
   new BackupKeys({ master: () => Promise.resolve(createSecretKey(master)), homeId });
 
-it('a backup of a configuration opens as it was, only whole, and only by the vault that sealed it', async () => {
+it('setup-N.sealed: a backup of a configuration opens as it was, only whole, and only by the vault that sealed it', async () => {
   const folder = temporaryFolder();
   const master = randomBytes(32);
   const keys = keysOf('home', master);

@@ -130,7 +130,7 @@ describe('a file that this home did not write', () => {
     await expectRefused(folder, /MAC is wrong|Invalid|before 0\.1\.0/);
   });
 
-  it('(another file of this home in its place) confers nothing', async () => {
+  it('overrides.json registrations.json: (another file of this home in its place) confers nothing', async () => {
     const { folder, file } = await savedFolder();
     const other = testAuthority(folder).records('others', schema);
     await other.change(() => [{ name: 'a' }]);
@@ -138,7 +138,7 @@ describe('a file that this home did not write', () => {
     await expectRefused(folder, 'MAC is wrong');
   });
 
-  it('(the same file of another home, or under another master secret) confers nothing', async () => {
+  it('home.json: (the same file of another home, or under another master secret) confers nothing', async () => {
     const { folder } = await savedFolder();
     for (const parts of [
       { homeId: 'B'.repeat(22) },
@@ -283,7 +283,7 @@ describe('a file that can’t be read', () => {
     expect(records.trouble?.why).not.toContain('hush');
   });
 
-  it('(a folder in its place) is reported, not taken for absent', async () => {
+  it('PROMISE-9: (a folder in its place) is reported, not taken for absent', async () => {
     const folder = temporaryFolder();
     mkdirSync(fileIn(folder));
     const { authority, records } = await opened(folder);

@@ -99,7 +99,7 @@ describe.each([
     expect(said).toEqual([]);
   });
 
-  it('a server of either era asks twice in the middle of a call, which runs once', async () => {
+  it('BR-12: a server of either era asks twice in the middle of a call, which runs once', async () => {
     const { client, asked, said } = await open();
     const result = await client.callTool({ name: 'ask' });
     expect(result).toMatchObject({ content: [{ text: '"two" {"asked":2}' }] });
@@ -119,7 +119,7 @@ describe.each([
     expect(heard).toEqual([1]);
   });
 
-  it('cancels a call in either era', async () => {
+  it('BR-9: cancels a call in either era', async () => {
     const { client, server, said } = await open();
     const cancel = new AbortController();
     const call = client.callTool({ name: 'wait' }, { signal: cancel.signal });
@@ -132,7 +132,7 @@ describe.each([
     expect(said).toEqual([]);
   });
 
-  it('never sends a broken call again in either era', async () => {
+  it('BR-7: never sends a broken call again in either era', async () => {
     const { client, server } = await open();
     server.mishap = ({ method }) => (method === 'tools/call' ? 'cut' : undefined);
     await expect(client.callTool({ name: 'echo', arguments: { text: 'hi' } })).rejects.toThrow(
@@ -155,7 +155,7 @@ function regionServer(header: unknown = 'Region'): McpServer {
 const deploy = { name: 'deploy', arguments: { region: 'süd' } };
 
 describe('a stateless server', () => {
-  it('a stateless server gets the headers that its revision wants', async () => {
+  it('BR-10: a stateless server gets the headers that its revision wants', async () => {
     const server = await statelessServer(() => regionServer());
     const { client } = await bridged(server.url);
     await client.listTools();
@@ -181,7 +181,7 @@ describe('a stateless server', () => {
     expect(said).toEqual([]);
   });
 
-  it('a stateless server is asked for its tools anew where it misses a header, and gets the call once more under another id', async () => {
+  it('BR-10: a stateless server is asked for its tools anew where it misses a header, and gets the call once more under another id', async () => {
     let header = 'Zone';
     const server = await statelessServer(() => regionServer(header));
     const { client, said } = await bridged(server.url);
@@ -217,7 +217,7 @@ describe('a stateless server', () => {
   });
 
   it.each([[''], ['a b'], [7]])(
-    'a stateless server loses a tool whose declaration is forbidden: %j',
+    'BR-11: a stateless server loses a tool whose declaration is forbidden: %j',
     async (header) => {
       const server = await statelessServer(() => regionServer(header));
       const { client, said } = await bridged(server.url);

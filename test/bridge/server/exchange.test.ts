@@ -48,7 +48,7 @@ it.each([
   if (!isTooLarge) expect(text).toBe(pieces.join(''));
 });
 
-it('reads no further piece before the client has taken the last', async () => {
+it('BR-16: reads no further piece before the client has taken the last', async () => {
   let waits = 0;
   const gates = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
   const reading = read(['1', '2', '3'], 'application/json', 8, async () => gates[waits++]?.promise);

@@ -60,7 +60,7 @@ it.each([
   },
 );
 
-it('the listening stream is not asked for again where the server has none', async () => {
+it('BR-8: the listening stream is not asked for again where the server has none', async () => {
   const { client, pauses, streams } = await open({ status: 405 }, 100);
   await expect.poll(streams).toBe(1);
   await client.callTool({ name: 'touch' });
@@ -85,7 +85,7 @@ it('the listening stream ends with its session', async () => {
   await expect.poll(() => server.received.at(-1)?.http).toBe('DELETE');
 });
 
-it('the listening stream begins with the first pause again after a stream that lasted, and keeps to the pause that the server names', async () => {
+it('BR-8: the listening stream begins with the first pause again after a stream that lasted, and keeps to the pause that the server names', async () => {
   let time = 0;
   const pauses: number[] = [];
   const endings: [number, Ending][] = [

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { olderServer } from '../../support/servers/older-server.ts';
 import { bridged } from '../rig.ts';
 
-it('uses the older transport where the newer is refused, with a token where the server wants its messages', async () => {
+it('BR-13: uses the older transport where the newer is refused, with a token where the server wants its messages', async () => {
   const server = await olderServer();
   const { client, said } = await bridged(server.url);
   expect(await client.callTool({ name: 'hello' })).toMatchObject({ content: [{ text: 'hello' }] });
@@ -52,7 +52,7 @@ it('has a stream again after a restart that takes its time, though the client as
   expect(said).toEqual([]);
 });
 
-it('begins a new session where the server has forgotten its own, and sends the call that it refused for that', async () => {
+it('BR-5: begins a new session where the server has forgotten its own, and sends the call that it refused for that', async () => {
   const server = await olderServer();
   const { client, said } = await bridged(server.url);
   await expect.poll(() => server.sessions.length).toBe(2);

@@ -59,7 +59,7 @@ function sinceRenewal({ received }: ProtocolServer): string[] {
     .flatMap(({ method, params }) => (method === undefined ? [] : [`${method} ${JSON.stringify(params)}`]));
 }
 
-it('repeats the last log level and the subscriptions that are still wanted, before the next request', async () => {
+it('BR-5: repeats the last log level and the subscriptions that are still wanted, before the next request', async () => {
   const { client, server, heard, said } = await open();
   await client.setLoggingLevel('debug');
   await client.setLoggingLevel('warning');

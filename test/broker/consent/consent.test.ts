@@ -33,7 +33,7 @@ async function decided({ broker, endpoint, clock }: Rig, changes: Partial<Permis
 }
 
 describe('a program without permission', () => {
-  it('a program without permission raises a question, and nothing is fetched before its answer', async () => {
+  it('PROMISE-6: a program without permission raises a question, and nothing is fetched before its answer', async () => {
     const { ask, question, fetched, parts, endpoint } = await rig();
     const asked = ask({ scope: ['notes:read'] });
     const card = await question('allow');
@@ -103,7 +103,7 @@ describe('a program without permission', () => {
 });
 
 describe('an answer', () => {
-  it('the answer "no" is remembered, and the question is not asked again', async () => {
+  it('PROMISE-6: the answer "no" is remembered, and the question is not asked again', async () => {
     const { ask, question, parts } = await rig();
     const first = ask();
     parts.interactions.answer((await question('allow')).id, 'no');
@@ -113,7 +113,7 @@ describe('an answer', () => {
     expect(parts.interactions.list()).toEqual([]);
   });
 
-  it('the answer "later" leaves no trace: the next request asks again', async () => {
+  it('PROMISE-6: the answer "later" leaves no trace: the next request asks again', async () => {
     const { ask, question, parts, clock } = await rig();
     const first = ask();
     parts.interactions.answer((await question('allow')).id, 'later');
@@ -273,7 +273,7 @@ describe('a permission', () => {
     expect(await refusal(r.ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_required' });
   });
 
-  it('a permission for another resource than the server now names gives no token', async () => {
+  it('PROMISE-4: a permission for another resource than the server now names gives no token', async () => {
     const r = await rig();
     await decided(r, { resource: 'https://moved.example/mcp' });
     expect(await refusal(r.ask())).toMatchObject({ reason: 'resource_mismatch' });

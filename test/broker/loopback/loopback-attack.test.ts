@@ -94,7 +94,7 @@ describe('a sign-in goes on', { timeout: patience }, () => {
     ],
   ];
 
-  it.each(attacks)('after %s, which gets nothing', async (_name, bytes) => {
+  it.each(attacks)('DOOR-4: after %s, which gets nothing', async (_name, bytes) => {
     const receiver = await opened();
     const awaited = receiver.receive('right', never);
     const answer = await say(receiver, bytes(receiver));
@@ -103,7 +103,7 @@ describe('a sign-in goes on', { timeout: patience }, () => {
     await expectRightReply(receiver, awaited);
   });
 
-  it('a sign-in goes on while a page asks a thousand times', async () => {
+  it('DOOR-4: a sign-in goes on while a page asks a thousand times', async () => {
     const receiver = await opened();
     const awaited = receiver.receive('right', never);
     let answered = 0;
@@ -123,7 +123,7 @@ describe('a sign-in goes on', { timeout: patience }, () => {
     expect(answered).toBe(1008);
   });
 
-  it('a sign-in goes on while slow requests hold three quarters of the places', async () => {
+  it('DOOR-4: a sign-in goes on while slow requests hold three quarters of the places', async () => {
     const receiver = await opened();
     const awaited = receiver.receive('right', never);
     const slow = Array.from({ length: 24 }, () => dial(receiver));
@@ -132,7 +132,7 @@ describe('a sign-in goes on', { timeout: patience }, () => {
     await expectRightReply(receiver, awaited);
   });
 
-  it('a sign-in goes on after a code of another session arrives: its state differs, and the other sign-in waits on', async () => {
+  it('DOOR-4: a sign-in goes on after a code of another session arrives: its state differs, and the other sign-in waits on', async () => {
     const loopback = new Loopback();
     const one = await opened(loopback);
     const other = await opened(loopback, one.redirectUri);

@@ -208,7 +208,7 @@ describe('a reply that is not a top-level page', () => {
     ['a plug-in', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'embed' }],
     ['a page that is loaded ahead', { 'sec-fetch-mode': 'navigate', 'sec-purpose': 'prefetch;prerender' }],
   ])(
-    'a reply that is no top-level page is refused: %s; the real page is accepted after it',
+    'X-5: a reply that is no top-level page is refused: %s; the real page is accepted after it',
     async (_what, headers) => {
       const receiver = await opened();
       const awaited = receiver.receive('right', never);

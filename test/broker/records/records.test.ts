@@ -50,7 +50,7 @@ describe('grants', () => {
     expect(heard).toEqual([read, newer].map((put) => JSON.stringify({ put })));
   });
 
-  it('grants refuse a writer whose knowledge is stale', async () => {
+  it('PROMISE-8: grants refuse a writer whose knowledge is stale', async () => {
     const grants = await open();
     const read = await grants.add(fields);
     const newer = await grants.change(read, { scope: ['read', 'write'] });
@@ -60,7 +60,7 @@ describe('grants', () => {
     expect(grants.byId(read.id)).toEqual(newer);
   });
 
-  it('grants refuse all but one of two writers at once', async () => {
+  it('PROMISE-8: grants refuse all but one of two writers at once', async () => {
     const grants = await open();
     const read = await grants.add(fields);
     const both = await Promise.allSettled([

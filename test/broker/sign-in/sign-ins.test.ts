@@ -73,7 +73,7 @@ it('a request that comes while the first sign-in stores its tokens joins it: one
 });
 
 describe('a sign-in page', () => {
-  it('a sign-in page that nobody answers is the last one until the user acts', async () => {
+  it('PROMISE-5: a sign-in page that nobody answers is the last one until the user acts', async () => {
     const rig = await allowed();
     rig.person.isThere = false;
     const asked = refusal(rig.ask({ timeout: 60 * minute }));
@@ -206,7 +206,7 @@ describe('two servers', () => {
     return { server, rig, answer: () => answered.resolve() };
   }
 
-  it('the sign-ins of two servers take turns: the second page opens when the first is done', async () => {
+  it('PROMISE-5: the sign-ins of two servers take turns: the second page opens when the first is done', async () => {
     const { server, rig, answer } = await pair();
     const first = rig.ask();
     await rig.question('login');
@@ -259,7 +259,7 @@ describe('two servers', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  it('no sign-in page opens once the permission has ended in the queue', async () => {
+  it('PROMISE-5: no sign-in page opens once the permission has ended in the queue', async () => {
     const { server, rig, answer } = await pair();
     const first = rig.ask();
     await rig.question('login');

@@ -50,7 +50,7 @@ function holdNextTokenRequest(): { readonly arrived: Promise<void>; release(): v
 }
 
 describe('a rotated refresh token', () => {
-  it('a rotated refresh token is in the vault before any caller has the new access token', async () => {
+  it('PROMISE-3: a rotated refresh token is in the vault before any caller has the new access token', async () => {
     const rig = await needingRefresh();
     const before = await storedToken(rig);
     const order: string[] = [];
@@ -104,7 +104,7 @@ describe('a rotated refresh token', () => {
     expect(await storedToken(rig)).not.toBe(before);
   });
 
-  it('a rotated refresh token that the vault refuses never overwrites the token of a newer sign-in', async () => {
+  it('PROMISE-3: a rotated refresh token that the vault refuses never overwrites the token of a newer sign-in', async () => {
     const rig = await needingRefresh();
     rig.vault.failing.add('write');
     await refusal(rig.ask());
@@ -147,7 +147,7 @@ describe('a rotated refresh token', () => {
 });
 
 describe('a slow refresh', () => {
-  it('a slow refresh writes nothing over a sign-in that came meanwhile', async () => {
+  it('PROMISE-3: a slow refresh writes nothing over a sign-in that came meanwhile', async () => {
     const rig = await needingRefresh();
     const held = holdNextTokenRequest();
     const asked = rig.ask();
@@ -187,7 +187,7 @@ describe('a slow refresh', () => {
     expect(counts().revocations).toBeGreaterThan(before);
   });
 
-  it('a slow refresh gives no token when the revocation comes during its last write', async () => {
+  it('PROMISE-8: a slow refresh gives no token when the revocation comes during its last write', async () => {
     const rig = await needingRefresh();
     const { grants, cache } = rig.parts;
     const revoked = Promise.withResolvers<unknown>();
@@ -236,7 +236,7 @@ describe('a refresh', () => {
     expect(await rig.vault.read(`grant.${rig.grant().id}`)).toBe('{"refreshToken":7}');
   });
 
-  it('a refresh of several scope sets takes turns: each uses the token that the one before left', async () => {
+  it('T-1 W-6: a refresh of several scope sets takes turns: each uses the token that the one before left', async () => {
     const server = oddServer(site);
     const rig = await brokerRig(server);
     await rig.login({ scope: ['a', 'b', 'c'] });

@@ -60,7 +60,7 @@ describe('a server that could not serve', () => {
     expect(tries()).toBe(others.length);
   });
 
-  it('a server that could not serve is asked at once after the machine woke up, unless it asked to wait', async () => {
+  it('M-8: a server that could not serve is asked at once after the machine woke up, unless it asked to wait', async () => {
     const { rests, fail, later, tries } = world();
     await fail('a');
     await fail('b', { error: down(30) });

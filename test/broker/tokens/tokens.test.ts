@@ -137,7 +137,7 @@ describe('a token that is still good', () => {
 });
 
 describe('a token that is over', () => {
-  it('a token that is over is refreshed once for fifty callers, who all get the same', async () => {
+  it('PROMISE-2 T-1 W-6: a token that is over is refreshed once for fifty callers, who all get the same', async () => {
     const rig = await signedIn();
     const first = await rig.ask();
     const before = counts();
@@ -167,7 +167,7 @@ describe('a token that is over', () => {
     places.world.authorizationServer.setTokenGate();
   });
 
-  it('a token that is over is refreshed without a page after a restart, from the refresh token in the vault', async () => {
+  it('T-1 W-6: a token that is over is refreshed without a page after a restart, from the refresh token in the vault', async () => {
     const rig = await signedIn();
     const before = counts();
     rig.parts.cache.dropGrant(rig.grant().id);
@@ -303,7 +303,7 @@ describe('a server that gives no refresh token', () => {
     expect((await rig.ask({ minimumValidity })).accessToken).toBe('access-2');
   });
 
-  it('a server without refresh tokens opens one page, not four, when its tokens are over at once', async () => {
+  it('PROMISE-5: a server without refresh tokens opens one page, not four, when its tokens are over at once', async () => {
     const rig = await withoutRefresh(0);
     expect(await refusal(rig.ask())).toMatchObject({ reason: 'token_invalid' });
     expect(rig.pages).toHaveLength(1);

@@ -46,7 +46,7 @@ describe('text of a server', () => {
   const hostile = 'https://evil.example/\u001b[2J\nkeyturn: all is well\u202e';
   const harmless = String.raw`https://evil.example/\u001b[2J\u000akeyturn: all is well\u202e`;
 
-  it('is shown with its control characters as escapes, wherever it is shown', () => {
+  it('B-38: is shown with its control characters as escapes, wherever it is shown', () => {
     say(hostile);
     expect(printed.stderr).toBe(`${harmless}\n`);
     print(hostile);

@@ -154,7 +154,7 @@ describe('the lock', () => {
     again();
   });
 
-  it('the lock is not held by a mere file that a crash left', async () => {
+  it('daemon.lock: the lock is not held by a mere file that a crash left', async () => {
     writeFileSync(path.join(paths.state, 'daemon.lock'), '');
     const unlock = await takeLock(paths.state);
     unlock();

@@ -72,7 +72,7 @@ describe('a new home', () => {
     expect(readFileSync(file, 'utf8')).toBe(newer);
   });
 
-  it('a new home takes the name and the value of the version header from the file', () => {
+  it('B-28: a new home takes the name and the value of the version header from the file', () => {
     const named = { protocolVersionHeader: 'X-Protocol-Version', protocolVersion: '2026-07-28' };
     writeFileSync(file, JSON.stringify(named), { mode: 0o600 });
     expect(read({}, false)).toMatchObject(named);
@@ -100,7 +100,7 @@ describe('a value that can’t be used', () => {
     ['KEYTURN_CLIENT_METADATA_URL', 'http://keyturn.example/client.json'],
     ['KEYTURN_CLIENT_METADATA_URL', 'https://keyturn.example/'],
     ['KEYTURN_CLIENT_METADATA_URL', 'https://keyturn.example/a/../client.json'],
-  ])('a value that can’t be used in the variable %s is named: %s', (name, value) => {
+  ])('B-16: a value that can’t be used in the variable %s is named: %s', (name, value) => {
     expect(() => read({ [name]: value }, true)).toThrow(
       expect.objectContaining({ reason: 'invalid_request', message: expect.stringContaining(name) }),
     );

@@ -38,7 +38,7 @@ const url = 'https://issuer.example/auth?state=a&scope=a%20b;$(touch x)`touch y`
 const env = { PATH: process.env['PATH'] };
 
 describe('a browser command', () => {
-  it('a browser command gets its own arguments and then the URL as one argument, whatever the URL holds', async () => {
+  it('N-11: a browser command gets its own arguments and then the URL as one argument, whatever the URL holds', async () => {
     await openBrowser(url, { command: `${scribe('browser')} --private  --new-window`, env });
     expect(await argumentsGiven()).toEqual(['--private', '--new-window', url]);
   });

@@ -81,7 +81,7 @@ describe('a log in a file', () => {
     expect(readFileSync(file, 'utf8')).toMatch(/ warn 2 lines could not be written\n.* info kept\n$/);
   });
 
-  it('a log in a file follows no symbolic link', () => {
+  it('daemon.log: a log in a file follows no symbolic link', () => {
     const elsewhere = path.join(folder, 'elsewhere');
     symlinkSync(elsewhere, file);
     const log = fileLog(file, then);

@@ -232,7 +232,7 @@ describe('the arguments of mcp-remote', () => {
   });
   afterAll(() => home.close());
 
-  it('the bridge takes the arguments of mcp-remote: it names unneeded ones on standard error, and leaves tools out', async () => {
+  it('BR-1: the bridge takes the arguments of mcp-remote: it names unneeded ones on standard error, and leaves tools out', async () => {
     const { resource } = there;
     await paired(there.home, 'a-moved-editor');
     await owner.allow(there.home, 'a-moved-editor', resource);

@@ -9,7 +9,7 @@ import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts'
 import { childOf } from '../../support/processes/process-table.ts';
 import { paired } from '../../support/processes/program.ts';
 
-it('the bridge lists and calls tools of a protected server, renews a refused token, steps up, and shows the client no token', async () => {
+it('BR-1: the bridge lists and calls tools of a protected server, renews a refused token, steps up, and shows the client no token', async () => {
   const { home, world, resource } = await homeInWorld();
   await home.ok(['list']);
   await paired(home, 'an-editor');
@@ -72,7 +72,7 @@ it.each([
   [', and it dies while the modules are loaded', slowLoading],
   [', and an older Node handed over to the one that runs it', oldNode],
 ])(
-  'the bridge ends with the process that started it, though another process holds its pipes%s',
+  'BR-2: the bridge ends with the process that started it, though another process holds its pipes%s',
   async (_how, flags) => {
     const { home, resource } = await homeInWorld();
     // A shell starts it in the background and dies; the pipes are the test's own and stay open.

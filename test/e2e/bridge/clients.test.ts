@@ -152,7 +152,7 @@ describe('unlike clients on one server', () => {
     expect(world.counts().authorizationServer).toMatchObject({ registrations: 1, codeExchanges: 2 });
   });
 
-  it('unlike clients make 300 calls, some at once, while tokens are refused: each runs once and has its answer', async () => {
+  it('DOOR-5: unlike clients make 300 calls, some at once, while tokens are refused: each runs once and has its answer', async () => {
     // Calls for two minutes: test/e2e/broker/short-tokens.test.ts in its long form.
     const keys = Array.from({ length: 300 }, (_, n) => `call ${n}`);
     const calls = client('sdk-2').ask<Outcome[]>('calls', keys, 8);
@@ -219,7 +219,7 @@ const restartServer = async (): Promise<void> => world.protectedServer.restart(a
 const restartBroker = async (): Promise<void> => void (await home.ok(['daemon', '--restart']));
 
 describe('a restart in the middle of calls', () => {
-  it('a restart of the server in the middle of calls doubles none and leaves none without an answer or a clear error', async () => {
+  it('DOOR-5: a restart of the server in the middle of calls doubles none and leaves none without an answer or a clear error', async () => {
     const key = 'cut off';
     const call = client('sdk-1').ask('call', 'wait', { key });
     const ended = expect(call).rejects.toThrow(
@@ -231,7 +231,7 @@ describe('a restart in the middle of calls', () => {
     expect(service.ran(key)).toBe(1);
   });
 
-  it('a restart of the broker in the middle of calls costs no call', async () => {
+  it('DOOR-5: a restart of the broker in the middle of calls costs no call', async () => {
     const key = 'kept';
     const call = client('sdk-1').ask('call', 'wait', { key });
     await until('the tool runs', () => service.ran(key) === 1);
@@ -241,7 +241,7 @@ describe('a restart in the middle of calls', () => {
     expect(service.ran(key)).toBe(1);
   });
 
-  it('a restart of both server and broker in the middle of calls doubles none and leaves none without an answer or a clear error', async () => {
+  it('DOOR-5: a restart of both server and broker in the middle of calls doubles none and leaves none without an answer or a clear error', async () => {
     await throughout('both', async () => {
       await Promise.all([restartServer(), restartBroker()]);
     });
@@ -250,7 +250,7 @@ describe('a restart in the middle of calls', () => {
   });
 });
 
-it('no client and no process below it holds or prints a token', async () => {
+it('DOOR-5: no client and no process below it holds or prints a token', async () => {
   clients.search();
   for (const name of programs) await client(name).close();
   const { processes, findings } = clients.found();

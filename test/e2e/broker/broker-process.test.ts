@@ -34,7 +34,7 @@ describe('in the foreground', () => {
     }
   });
 
-  it('a broker in the foreground is the only one: a second exits 8 and says why, and the first goes on', async () => {
+  it('PROMISE-2: a broker in the foreground is the only one: a second exits 8 and says why, and the first goes on', async () => {
     const home = newHome();
     const first = home.start(['daemon']);
     await first.says('the broker listens on');
@@ -61,7 +61,7 @@ describe('in the middle of something', () => {
 });
 
 describe('started by a command', () => {
-  it('commands start one broker, however many of them find none at the same moment', async () => {
+  it('PROMISE-2: commands start one broker, however many of them find none at the same moment', async () => {
     const home = newHome();
     const runs = await Promise.all(Array.from({ length: 10 }, () => home.keyturn(['list', '--json'])));
     for (const run of runs) expect(run).toMatchObject({ code: 0, stdout: '[]\n' });
@@ -78,7 +78,7 @@ describe('started by a command', () => {
     expect((await askBroker(home, 'status', {})).pid).not.toBe(killed);
   });
 
-  it('a new broker waits for one that is finishing a refresh, so that no rotated token is lost', async () => {
+  it('PROMISE-3: a new broker waits for one that is finishing a refresh, so that no rotated token is lost', async () => {
     const { home, world, resource, broker, asking, release } = await homeDuringRefresh();
     process.kill(broker, 'SIGTERM');
     await until('it refuses new requests', () => refusesNewRequests(home));

@@ -89,7 +89,7 @@ describe('a broker that is killed', () => {
     await there.world.close();
   });
 
-  it('a broker that is killed before the server served its request says so, and goes on with the token it has', async () => {
+  it('PROMISE-3: a broker that is killed before the server served its request says so, and goes on with the token it has', async () => {
     const { crash } = there;
     expect(await killedDuring(there, (gone) => gone.then(() => ({ status: 503 })))).toBe(true);
     await crash.start();
@@ -100,7 +100,7 @@ describe('a broker that is killed', () => {
     expect(timeline.map(({ event, outcome }) => `${event} ${outcome}`)).toContain('refresh recovered');
   });
 
-  it('a broker that is killed after its answer was kept has nothing to tell, and goes on with the new token', async () => {
+  it('PROMISE-3: a broker that is killed after its answer was kept has nothing to tell, and goes on with the new token', async () => {
     const { crash, world } = there;
     const { refreshes } = world.counts().authorizationServer;
     // The broker of the test before has no token of this account in memory.
@@ -114,7 +114,7 @@ describe('a broker that is killed', () => {
     expect(world.counts().authorizationServer).toMatchObject({ refreshes: refreshes + 2, refreshReuses: 0 });
   });
 
-  it('a broker that is killed while the answer is under way tells that it was lost, before and after it is refused', async () => {
+  it('PROMISE-3: a broker that is killed while the answer is under way tells that it was lost, before and after it is refused', async () => {
     const { crash } = there;
     expect(await killedDuring(there, (gone) => ({ answerAfter: gone }))).toBe(false);
     await crash.start();

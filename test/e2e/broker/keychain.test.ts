@@ -11,7 +11,7 @@ import { allow, signIn, startBroker, stopBroker, tokenAt, unlock } from '../../s
 import { verdictOn } from '../../support/servers/notebook.ts';
 
 describe('the keychain', () => {
-  it('the keychain keeps a grant over a restart: no second sign-in, one refresh, and the rotated token is kept again', async () => {
+  it('X-4: the keychain keeps a grant over a restart: no second sign-in, one refresh, and the rotated token is kept again', async () => {
     const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
     await startBroker(home);
     await allow(home, 'cli', resource);

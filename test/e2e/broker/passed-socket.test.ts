@@ -39,7 +39,7 @@ describe('a broker with a passed socket', () => {
     expect(existsSync(socket)).toBe(true);
   });
 
-  it('a broker with a passed socket refuses to serve where another socket lies at the path of the home', async () => {
+  it('DOOR-3: a broker with a passed socket refuses to serve where another socket lies at the path of the home', async () => {
     const { home, socket } = homeWithPassed('replaced');
     const refused = await home.keyturn(['daemon']);
     expect(refused).toMatchObject({ code: 8, stdout: '' });

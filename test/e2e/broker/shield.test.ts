@@ -58,7 +58,7 @@ async function brokerIn(home: TestHome): Promise<number> {
 }
 
 describe('the broker and its keychain worker', () => {
-  it('broker and keychain worker leave no core, and no other program of the user can read their memory or environment', async () => {
+  it('PROMISE-1: broker and keychain worker leave no core, and no other program of the user can read their memory or environment', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain', launcher: withoutPrivileges });
     await home.ok(['allow', 'cli', resource]);
     await signIn(home, resource);
@@ -109,7 +109,7 @@ describe('the broker and its keychain worker', () => {
   });
 
   it.each(['SIGABRT', 'SIGSEGV'] as const)(
-    'broker and keychain worker leave no core file and say no secret when %s ends them',
+    'PROMISE-1: broker and keychain worker leave no core file and say no secret when %s ends them',
     async (signal) => {
       const { home, resource } = await homeInWorld({ launcher: dumpingCore });
       const broker = home.start(['daemon']);
@@ -180,7 +180,7 @@ describe('a broker that would show its secrets', () => {
 });
 
 describe('arguments and environment', () => {
-  it('arguments and environment of broker, worker, command and browser hold no secret; the browser gets an address of ours', async () => {
+  it('PROMISE-1: arguments and environment of broker, worker, command and browser hold no secret; the browser gets an address of ours', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-told-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const file = path.join(folder, 'browser.json');

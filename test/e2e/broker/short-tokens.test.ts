@@ -22,38 +22,42 @@ const pause = isSoak ? 0 : 250;
 /** Milliseconds that a busy machine may need beside what the test itself takes. */
 const margin = 300_000;
 
-it('every call is answered once while one token after another expires', { timeout: margin }, async () => {
-  const service = workshop();
-  const { home, world, resource } = await homeInWorld({
-    issuing: { service, accessTokenLifetime: lifetime },
-  });
-  onTestFinished(() => service.forget());
-  const clients = new ForeignClients(home, resource);
-  onTestFinished(() => clients.close());
-  const counts = (): { refreshes: number; signIns: number } => world.counts().authorizationServer;
+it(
+  'DOOR-5: every call is answered once while one token after another expires',
+  { timeout: margin },
+  async () => {
+    const service = workshop();
+    const { home, world, resource } = await homeInWorld({
+      issuing: { service, accessTokenLifetime: lifetime },
+    });
+    onTestFinished(() => service.forget());
+    const clients = new ForeignClients(home, resource);
+    onTestFinished(() => clients.close());
+    const counts = (): { refreshes: number; signIns: number } => world.counts().authorizationServer;
 
-  await home.ok(['list']);
-  const lived = ['sdk-2', 'ai-sdk'] as const;
-  for (const name of lived) {
-    await paired(home, name);
-    await home.ok(['allow', name, resource]);
-  }
-  let calls = 0;
-  await Promise.all(
-    lived.map(async (name) => {
-      const client = await clients.start(name);
-      for (let round = 0; counts().refreshes < renewals; round += 1) {
-        const keys = Array.from({ length: 5 }, (_, n) => `${name} ${round}.${n}`);
-        const outcomes = await client.ask<Outcome[]>('calls', keys, 1);
-        expect(outcomes.filter(({ key, text }) => text !== key || service.ran(key) !== 1)).toEqual([]);
-        calls += keys.length;
-        await sleep(pause);
-      }
-      clients.search();
-      await client.close();
-    }),
-  );
-  expect(counts().signIns).toBe(1);
-  expect(told(clients.found().findings)).toBe('');
-  report('short-tokens', { calls, refreshes: counts().refreshes, doubled: service.doubled });
-});
+    await home.ok(['list']);
+    const lived = ['sdk-2', 'ai-sdk'] as const;
+    for (const name of lived) {
+      await paired(home, name);
+      await home.ok(['allow', name, resource]);
+    }
+    let calls = 0;
+    await Promise.all(
+      lived.map(async (name) => {
+        const client = await clients.start(name);
+        for (let round = 0; counts().refreshes < renewals; round += 1) {
+          const keys = Array.from({ length: 5 }, (_, n) => `${name} ${round}.${n}`);
+          const outcomes = await client.ask<Outcome[]>('calls', keys, 1);
+          expect(outcomes.filter(({ key, text }) => text !== key || service.ran(key) !== 1)).toEqual([]);
+          calls += keys.length;
+          await sleep(pause);
+        }
+        clients.search();
+        await client.close();
+      }),
+    );
+    expect(counts().signIns).toBe(1);
+    expect(told(clients.found().findings)).toBe('');
+    report('short-tokens', { calls, refreshes: counts().refreshes, doubled: service.doubled });
+  },
+);

@@ -85,7 +85,7 @@ describe('exit code 6', () => {
 });
 
 describe('exit code 8', () => {
-  it('exits 8 when the home is no place for a broker', async () => {
+  it('PROMISE-7: exits 8 when the home is no place for a broker', async () => {
     const home = newHome();
     mkdirSync(home.folder);
     writeFileSync(home.paths.state, 'a file where a folder should be');

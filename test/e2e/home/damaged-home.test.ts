@@ -44,7 +44,7 @@ describe('a file that can’t be read', () => {
     }
   }
 
-  it('an unreadable file of grants refuses what needs it, is shown by status, and hinders nothing else', async () => {
+  it('PROMISE-9: an unreadable file of grants refuses what needs it, is shown by status, and hinders nothing else', async () => {
     const home = await usedHome();
     const file = path.join(home.paths.state, 'grants.jsonl');
     writeFileSync(file, garbage, { mode: 0o600 });
@@ -134,14 +134,14 @@ describe('a file that can’t be read', () => {
     expect(run.stderr).toMatch(/hint: Keyturn left it as it is/);
   });
 
-  it('a refusal of settings with a value nobody knows names the setting', async () => {
+  it('PROMISE-7 settings.json: a refusal of settings with a value nobody knows names the setting', async () => {
     const file = path.join(stopped.paths.config, 'settings.json');
     const run = await refusalWith(file, '{"vault":"shoebox"}');
     expect(run).toMatchObject({ code: 8, stdout: '' });
     expect(run.stderr).toContain(`${file}: vault has a bad value: it takes keychain, sealed-file or memory.`);
   });
 
-  it('an owner’s key that others may read opens nothing until its mode is mended', async () => {
+  it('DOOR-3: an owner’s key that others may read opens nothing until its mode is mended', async () => {
     const home = stopped;
     const file = path.join(home.paths.config, 'owner.key');
     const key = readFileSync(file, 'utf8');

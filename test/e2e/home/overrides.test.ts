@@ -53,7 +53,7 @@ describe('override', () => {
   ];
 
   it.each(rules)(
-    'the override %s decides whether a server that errs is refused, and is shown while it is on',
+    'B-35: the override %s decides whether a server that errs is refused, and is shown while it is on',
     async (rule, reason, err) => {
       const there = await homeInBentWorld({ shared });
       const { home, url, authorizationServer } = there;
@@ -82,7 +82,7 @@ describe('override', () => {
     },
   );
 
-  it('an override counts for an issuer too, however its slash at the end is written, and ends for both', async () => {
+  it('B-35: an override counts for an issuer too, however its slash at the end is written, and ends for both', async () => {
     const there = await homeInBentWorld({ shared, authorization: { issuerPath: '/' } });
     const { home, url, authorizationServer } = there;
     authorizationServer.bend.metadata = withoutPkce;

@@ -99,7 +99,7 @@ describe('a program that pairs', () => {
     expect(clients.map(({ name }) => name)).not.toContain('stranger');
   });
 
-  it('a program loses its connections and its key file the moment it is unpaired, so that it can be paired anew', async () => {
+  it('clients/NAME.key: a program loses its connections and its key file the moment it is unpaired, so that it can be paired anew', async () => {
     const { home, resource } = there;
     await paired(home, 'former');
     await owner.allow(home, 'former', resource);

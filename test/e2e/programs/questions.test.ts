@@ -38,7 +38,7 @@ describe('a command’s request', () => {
     expect(world.counts().protectedServer.requests).toBe(0);
   });
 
-  it('refuses what was denied, without a question and without a request', async () => {
+  it('PROMISE-6: refuses what was denied, without a question and without a request', async () => {
     const { home, world, resource } = there;
     expect(await home.ok(['deny', 'cli', resource])).toBe('');
     const run = await home.keyturn(['token', resource]);
@@ -115,7 +115,7 @@ describe('a command’s request', () => {
     expect(run.stderr).toContain('reason: consent_required');
   });
 
-  it('keyturn end leaves no trace at the server: the next request asks anew', async () => {
+  it('B-39: keyturn end leaves no trace at the server: the next request asks anew', async () => {
     const { home, world, resource } = there;
     await ask('permission.set', { client: 'cli', resource, decision: 'allow' });
     const token = (await home.ok(['token', resource])).trim();
@@ -145,7 +145,7 @@ describe('a command’s request', () => {
     expect(await home.keyturn(['unpair', 'cli'])).toEqual({ code: 0, stdout: '', stderr: '' });
   });
 
-  it('keyturn end ends a denial too, and on a terminal one line says that nothing was revoked', async () => {
+  it('B-39: keyturn end ends a denial too, and on a terminal one line says that nothing was revoked', async () => {
     const { home } = there;
     // Nobody is signed in there.
     const resource = 'https://notes.example/mcp';

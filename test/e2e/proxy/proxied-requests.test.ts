@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => shared.close());
 
 describe('a request by a proxy', () => {
-  it('a proxied request reaches the server with the broker’s token and without the client’s credentials', async () => {
+  it('H-2 H-4: a proxied request reaches the server with the broker’s token and without the client’s credentials', async () => {
     const { protectedServer, proxy } = await allowedProxy({ shared });
     const credentials = {
       authorization: 'Bearer of-the-client',
@@ -44,7 +44,7 @@ describe('a request by a proxy', () => {
     expect(query?.get('q')).toBe('1');
   });
 
-  it('a proxied answer comes without cookies, challenges and leave for pages to read it', async () => {
+  it('H-3: a proxied answer comes without cookies, challenges and leave for pages to read it', async () => {
     const { protectedServer, proxy } = await allowedProxy({ shared });
     protectedServer.bend.answer = () => ({
       status: 202,
@@ -73,7 +73,7 @@ describe('a request by a proxy', () => {
       expect(names).not.toContain(name);
   });
 
-  it('a proxied request is sent again with a new token if the server refuses the one it got, and no more than that', async () => {
+  it('H-5: a proxied request is sent again with a new token if the server refuses the one it got, and no more than that', async () => {
     const { protectedServer, proxy } = await allowedProxy({ shared });
     protectedServer.next({ status: 401, error: 'invalid_token' });
     expect((await call(proxy.url)).status).toBe(200);
@@ -86,7 +86,7 @@ describe('a request by a proxy', () => {
     expect(tries).toHaveLength(3);
   });
 
-  it('a proxied request asks the person for more if the server wants more scopes, and goes on with a yes', async () => {
+  it('H-6: a proxied request asks the person for more if the server wants more scopes, and goes on with a yes', async () => {
     const { home, protectedServer, proxy } = await allowedProxy({ shared });
     protectedServer.bend.neededScopes = () => ['read', 'write'];
     const { card, got } = await answering(home, call(proxy.url), 'yes');
@@ -94,7 +94,7 @@ describe('a request by a proxy', () => {
     expect(got.status).toBe(200);
   });
 
-  it('a proxied request carries the API key of a server that takes one, in place of the client’s own header', async () => {
+  it('H-2: a proxied request carries the API key of a server that takes one, in place of the client’s own header', async () => {
     const { home, world } = await homeInBentWorld({ shared });
     const key = `ak_${randomBytes(18).toString('base64url')}`;
     const server = await openKeyServer(world, { header: 'x-api-key', value: key });
@@ -105,7 +105,7 @@ describe('a request by a proxy', () => {
     expect(server.served).toHaveLength(1);
   });
 
-  it('a proxied request follows no redirect out of what was approved', async () => {
+  it('H-1: a proxied request follows no redirect out of what was approved', async () => {
     const { protectedServer, proxy, world } = await allowedProxy({ shared });
     const elsewhere = `${world.authorizationServer.server.base}/mcp`;
     protectedServer.bend.answer = () => ({ status: 307, headers: { location: elsewhere } });
@@ -115,14 +115,14 @@ describe('a request by a proxy', () => {
     expect(world.authorizationServer.server.asked('/mcp')).toEqual([]);
   });
 
-  it('a proxied request is refused in the protocol’s form if the server breaks off', async () => {
+  it('H-13: a proxied request is refused in the protocol’s form if the server breaks off', async () => {
     const { protectedServer, proxy } = await allowedProxy({ shared });
     protectedServer.bend.answer = () => 'destroy';
     const answer = await call(proxy.url);
     expect(await refusalOf(answer)).toEqual({ status: 502, id: 7, reason: 'protected_server_unreachable' });
   });
 
-  it('a proxied request is refused with what to do while the vault is locked', async () => {
+  it('H-13: a proxied request is refused with what to do while the vault is locked', async () => {
     const { home, proxy } = await allowedProxy({ vault: 'keychain' });
     await askBroker(home, 'vault.lock', {});
     expect(await refusalOf(await call(proxy.url))).toEqual({ status: 503, id: 7, reason: 'locked' });
@@ -147,7 +147,7 @@ describe('a stream by a proxy', () => {
     return { ...there, second, next: async () => (await reader?.read())?.value };
   }
 
-  it('a proxied stream arrives event by event', async () => {
+  it('H-14: a proxied stream arrives event by event', async () => {
     const { second, next } = await streaming();
     expect(await next()).toBe('data: one\n\n');
     second.resolve();
@@ -165,7 +165,7 @@ describe('a stream by a proxy', () => {
       'without its proxy',
       async ({ home, proxy }: Allowed) => askBroker(home, 'proxy.remove', { proxy: proxy.name }),
     ],
-  ])('a proxied stream ends the moment its program is %s', async (_how, end) => {
+  ])('H-15: a proxied stream ends the moment its program is %s', async (_how, end) => {
     const { next, second, ...there } = await streaming();
     expect(await next()).toBe('data: one\n\n');
     await end(there);
@@ -228,7 +228,7 @@ describe('a client of the older transport', () => {
     ['an absolute URL', (base: string) => `${base}/messages?session=7`],
     ['a path', () => '/messages?session=7'],
   ])(
-    'a proxied client of the older transport works if the server names its address for messages as %s, and stays on the proxy',
+    'H-16: a proxied client of the older transport works if the server names its address for messages as %s, and stays on the proxy',
     async (_how, named) => {
       const { proxy, posted } = await olderServer(named);
       const client = new Client({ name: 'an-older-client', version: '1.0.0' });
@@ -242,14 +242,14 @@ describe('a client of the older transport', () => {
     },
   );
 
-  it('a proxied client loses its stream if the server names an address of another server, which gets nothing', async () => {
+  it('H-1: a proxied client loses its stream if the server names an address of another server, which gets nothing', async () => {
     const { proxy, elsewhere } = await olderServer((_base, other) => `${other}/messages`);
     const answer = await fetch(proxy.url, { headers: { accept: 'text/event-stream' } });
     await expect(answer.text()).rejects.toThrow('terminated');
     expect(elsewhere.asked('/messages')).toEqual([]);
   });
 
-  it('a proxied client’s request to an address for messages that is over, or was never given, is refused with that reason', async () => {
+  it('H-16: a proxied client’s request to an address for messages that is over, or was never given, is refused with that reason', async () => {
     const { proxy, posted } = await olderServer(() => '/messages');
     const stream = await fetch(proxy.url, { headers: { accept: 'text/event-stream' } });
     const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -265,7 +265,7 @@ describe('a client of the older transport', () => {
 });
 
 describe('the programs of a proxy', () => {
-  it('the programs of a proxy are asked about one by one, by their files, and an interpreter stands for all its scripts', async () => {
+  it('H-15: the programs of a proxy are asked about one by one, by their files, and an interpreter stands for all its scripts', async () => {
     const { home, proxy } = await proxied({ shared });
     const first = await answering(home, call(proxy.url), 'yes');
     expect(first.card).toMatchObject({
@@ -301,7 +301,7 @@ describe('the programs of a proxy', () => {
     ]);
   });
 
-  it('the programs of a proxy get nothing after a no, and are not asked about again', async () => {
+  it('H-15: the programs of a proxy get nothing after a no, and are not asked about again', async () => {
     const { home, proxy, protectedServer } = await proxied({ shared });
     const { got } = await answering(home, call(proxy.url), 'no');
     expect(await refusalOf(got)).toEqual({ status: 403, id: 7, reason: 'consent_denied' });
@@ -338,7 +338,7 @@ describe('the address of a proxy', () => {
     expect(clients.map(({ name }) => name)).not.toContain(client);
   });
 
-  it('the address of a proxy is in no log, no argument and no environment', async () => {
+  it('H-10: the address of a proxy is in no log, no argument and no environment', async () => {
     const { home, proxy } = await allowedProxy({ shared });
     const secret = new URL(proxy.url).pathname.split('/')[1] ?? '';
     expect(secret.length).toBeGreaterThanOrEqual(32);

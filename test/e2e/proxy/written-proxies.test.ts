@@ -32,7 +32,7 @@ const lists: readonly [Written, ...Written[]] = [
   ],
 ];
 
-it('a list that Keyturn can’t have written is refused whole: status says why, and no port is opened', async () => {
+it('proxies.json: a list that Keyturn can’t have written is refused whole: status says why, and no port is opened', async () => {
   const { home, proxy } = await allowedProxy({ vault: 'keychain' });
   const file = path.join(home.paths.state, 'proxies.json');
   await owner.stopBroker(home);

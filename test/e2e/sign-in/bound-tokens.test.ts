@@ -135,7 +135,7 @@ describe('a program for Python', () => {
 });
 
 describe('a stolen token', () => {
-  it('is refused by the protected server without a proof of its key, whether or not the thief reaches the socket', async () => {
+  it('P-7: is refused by the protected server without a proof of its key, whether or not the thief reaches the socket', async () => {
     const { home, world, resource } = await homeInWorld({ issuing });
     await startBroker(home);
     await allow(home, 'cli', resource);

@@ -52,7 +52,7 @@ describe('discovery', () => {
     ['at the root, named by the challenge', 'root', true],
     ['at the root, named by nobody', 'root', false],
     ['elsewhere, where only the challenge leads', 'elsewhere', true],
-  ] as const)('discovery finds the protected resource metadata %s', async (_where, place, isNamed) => {
+  ] as const)('B-9 B-14: finds the protected resource metadata %s', async (_where, place, isNamed) => {
     const there = await open({
       protection: { metadataAt: [place], ...(isNamed ? {} : { metadataUrl: undefined }) },
     });
@@ -70,7 +70,7 @@ describe('discovery', () => {
     ['OpenID Connect, tenant inserted', '/tenant1', 'oidc'],
     ['OpenID Connect, tenant first', '/tenant1', 'oidcAppended'],
   ] as const)(
-    'discovery finds the authorization server metadata (%s), in the order of the rule',
+    'B-11: discovery finds the authorization server metadata (%s), in the order of the rule',
     async (_form, issuerPath, place) => {
       const { program, authorizationServer } = await open({
         authorization: { issuerPath, metadataAt: [place] },
@@ -84,7 +84,7 @@ describe('discovery', () => {
     },
   );
 
-  it('discovery refuses metadata that is about another resource', async () => {
+  it('B-10: discovery refuses metadata that is about another resource', async () => {
     const { program, protectedServer, authorizationServer } = await open();
     protectedServer.bend.metadata = (document) => ({ ...document, resource: 'https://other.example/mcp' });
     const { run } = await program.call();
@@ -92,7 +92,7 @@ describe('discovery', () => {
     expect(authorizationServer.server.requests).toEqual([]);
   });
 
-  it('discovery refuses an authorization server that says nothing about PKCE', async () => {
+  it('B-12: discovery refuses an authorization server that says nothing about PKCE', async () => {
     const { program, authorizationServer } = await open();
     authorizationServer.bend.metadata = (document) => ({
       ...document,
@@ -102,7 +102,7 @@ describe('discovery', () => {
     expect(authorizationServer.counts.authorizations).toBe(0);
   });
 
-  it('discovery refuses metadata of another issuer', async () => {
+  it('B-13: discovery refuses metadata of another issuer', async () => {
     const { program, authorizationServer } = await open();
     authorizationServer.bend.metadata = (document) => ({ ...document, issuer: 'https://evil.example' });
     expectRefusal((await program.call()).run, 5, 'issuer_mismatch', 'rule: RFC 8414 §3.3');
@@ -110,7 +110,7 @@ describe('discovery', () => {
 });
 
 describe('registration', () => {
-  it('registration is a client ID metadata document if the server takes one, and registers nothing', async () => {
+  it('B-15: registration is a client ID metadata document if the server takes one, and registers nothing', async () => {
     const there = await open({
       authorization: {
         clientIdMetadataDocuments: true,
@@ -123,7 +123,7 @@ describe('registration', () => {
     expect(there.authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('registration is dynamic if the server takes no document, as a native client with a loopback redirect', async () => {
+  it('B-15: registration is dynamic if the server takes no document, as a native client with a loopback redirect', async () => {
     const { program, authorizationServer } = await open();
     expect((await program.call()).status).toBe(200);
     const [request] = authorizationServer.server.asked('/register');
@@ -135,7 +135,7 @@ describe('registration', () => {
     expect(authorizationServer.counts.registrations).toBe(1);
   });
 
-  it('registration prefers the client that the user entered to any other', async () => {
+  it('B-15: registration prefers the client that the user entered to any other', async () => {
     const there = await open({ authorization: { clientIdMetadataDocuments: true } });
     const { home, program, authorizationServer } = there;
     const { issuer } = authorizationServer;
@@ -146,7 +146,7 @@ describe('registration', () => {
     expect(authorizationServer.counts.registrations).toBe(0);
   });
 
-  it('asks the user for a client if the server offers no registration', async () => {
+  it('B-15: asks the user for a client if the server offers no registration', async () => {
     const { program, authorizationServer } = await open({ authorization: { registration: 'absent' } });
     const { issuer } = authorizationServer;
     expectRefusal(
@@ -158,7 +158,7 @@ describe('registration', () => {
   });
 
   it.each(['none', 'client_secret_basic', 'client_secret_post'] as const)(
-    'a client authenticates at the token endpoint by %s, as it was registered',
+    'B-18: a client authenticates at the token endpoint by %s, as it was registered',
     async (method) => {
       const { program, authorizationServer } = await open({
         authorization: { authMethods: [method], registeredAuthMethod: method },
@@ -174,7 +174,7 @@ describe('registration', () => {
 });
 
 describe('scopes', () => {
-  it('scopes are those of the challenge, though the metadata names others', async () => {
+  it('B-20: scopes are those of the challenge, though the metadata names others', async () => {
     const there = await open({
       protection: { scopes: ['notes:read'], scopesSupported: ['notes:read', 'notes:write'] },
     });
@@ -182,7 +182,7 @@ describe('scopes', () => {
     expect(lastVisit(there).get('scope')).toBe('notes:read');
   });
 
-  it('scopes are all of scopes_supported if the challenge names none', async () => {
+  it('B-20: scopes are all of scopes_supported if the challenge names none', async () => {
     const there = await open({
       protection: { scopes: ['a'], scopeInChallenge: false, scopesSupported: ['a', 'b'] },
     });
@@ -190,7 +190,7 @@ describe('scopes', () => {
     expect(lastVisit(there).get('scope')).toBe('a b');
   });
 
-  it('scopes are left out if no document names any, though the authorization server lists some', async () => {
+  it('B-20: scopes are left out if no document names any, though the authorization server lists some', async () => {
     const there = await open({
       authorization: { scopesSupported: ['read', 'admin'] },
       protection: { scopeInChallenge: false },
@@ -199,7 +199,7 @@ describe('scopes', () => {
     expect(lastVisit(there).has('scope')).toBe(false);
   });
 
-  it('scopes grow by a step-up to the union of what was asked before and what is wanted now', async () => {
+  it('B-21: scopes grow by a step-up to the union of what was asked before and what is wanted now', async () => {
     // The metadata names both scopes: one registration is for both.
     const there = await open({ protection: { scopes: ['read'], scopesSupported: ['read', 'write'] } });
     const { program, protectedServer, authorizationServer } = there;
@@ -211,7 +211,7 @@ describe('scopes', () => {
     expect(authorizationServer.counts).toMatchObject({ registrations: 1, codesRedeemed: 2, refreshes: 0 });
   });
 
-  it('scopes grow three times at most, then the user must act', async () => {
+  it('B-22: scopes grow three times at most, then the user must act', async () => {
     const { program, protectedServer, authorizationServer, home, url } = await open();
     let wanted = 0;
     expect((await program.call()).status).toBe(200);
@@ -232,7 +232,7 @@ describe('scopes', () => {
     expect((await program.call()).status).toBe(200);
   });
 
-  it('scopes are not asked for again if the server has granted less', async () => {
+  it('B-23: scopes are not asked for again if the server has granted less', async () => {
     const { program, protectedServer, authorizationServer } = await open();
     expect((await program.call()).status).toBe(200);
     authorizationServer.bend.grantedScopes = () => ['read'];
@@ -244,7 +244,7 @@ describe('scopes', () => {
     expect(authorizationServer.counts.authorizations).toBe(2);
   });
 
-  it('scopes get offline_access if the authorization server lists it, and prompt is never forced', async () => {
+  it('B-24: scopes get offline_access if the authorization server lists it, and prompt is never forced', async () => {
     const there = await open({
       authorization: { scopesSupported: ['read', 'offline_access'], refreshTokens: 'offline_access' },
     });
@@ -256,7 +256,7 @@ describe('scopes', () => {
     expect(there.authorizationServer.counts).toMatchObject({ refreshes: 1, authorizations: 1 });
   });
 
-  it('scopes get no offline_access if the authorization server does not list it', async () => {
+  it('B-24: scopes get no offline_access if the authorization server does not list it', async () => {
     const there = await open({
       authorization: { scopesSupported: ['read'], refreshTokens: 'offline_access' },
     });
@@ -274,7 +274,7 @@ describe('scopes', () => {
 });
 
 describe('refusals without end', () => {
-  it('endless refusals of fresh tokens by 401 stop the refreshes after a few', async () => {
+  it('B-22: endless refusals of fresh tokens by 401 stop the refreshes after a few', async () => {
     const { program, protectedServer, authorizationServer } = await open();
     expect((await program.call()).status).toBe(200);
     protectedServer.always({ status: 401, error: 'invalid_token' });
@@ -284,7 +284,7 @@ describe('refusals without end', () => {
     expect(authorizationServer.counts).toMatchObject({ authorizations: 1, refreshReuses: 0 });
   });
 
-  it('endless refusals by 403 for a scope that the token has set off no further sign-in', async () => {
+  it('B-22: endless refusals by 403 for a scope that the token has set off no further sign-in', async () => {
     const { program, protectedServer, authorizationServer } = await open();
     expect((await program.call()).status).toBe(200);
     protectedServer.always({ status: 403, error: 'insufficient_scope', scope: 'read' });
@@ -298,19 +298,22 @@ describe('the issuer in the answer (RFC 9207)', () => {
     ['is there and announced', true, undefined, 200],
     ['is neither there nor announced', false, undefined, 200],
     ['is there though not announced', false, 'right', 200],
-  ] as const)('the issuer in the answer is accepted if it %s', async (_how, issInResponse, iss, status) => {
-    const { program, authorizationServer } = await open({ authorization: { issInResponse } });
-    authorizationServer.bend.authorizeResponse = (parameters) => {
-      if (iss === 'right') parameters.set('iss', authorizationServer.issuer);
-    };
-    expect((await program.call()).status).toBe(status);
-  });
+  ] as const)(
+    'B-25: the issuer in the answer is accepted if it %s',
+    async (_how, issInResponse, iss, status) => {
+      const { program, authorizationServer } = await open({ authorization: { issInResponse } });
+      authorizationServer.bend.authorizeResponse = (parameters) => {
+        if (iss === 'right') parameters.set('iss', authorizationServer.issuer);
+      };
+      expect((await program.call()).status).toBe(status);
+    },
+  );
 
   it.each<[string, boolean, (issuer: string) => string | undefined]>([
     ['is missing though announced', true, () => undefined],
     ['is another', true, () => 'https://evil.example'],
   ])(
-    'the issuer in the answer is refused if it %s, and the code goes nowhere',
+    'B-25: the issuer in the answer is refused if it %s, and the code goes nowhere',
     async (_how, issInResponse, wrong) => {
       const { program, authorizationServer } = await open({ authorization: { issInResponse } });
       authorizationServer.bend.authorizeResponse = (parameters) => {
@@ -330,7 +333,7 @@ describe('the issuer in the answer (RFC 9207)', () => {
 describe('the earlier revision', () => {
   const noMetadata = { oneOrigin: true, protection: { metadataAt: [], metadataUrl: undefined } } as const;
 
-  it('a server of the earlier revision has its metadata at its own origin, and gets the protocol version', async () => {
+  it('B-28: a server of the earlier revision has its metadata at its own origin, and gets the protocol version', async () => {
     const there = await open(noMetadata);
     expect((await there.program.call()).status).toBe(200);
     const [request] = there.authorizationServer.server.asked('/.well-known/oauth-authorization-server');
@@ -342,7 +345,7 @@ describe('the earlier revision', () => {
     ]);
   });
 
-  it('a server of the earlier revision has the default endpoints if there is no metadata at all, with PKCE all the same', async () => {
+  it('B-29: a server of the earlier revision has the default endpoints if there is no metadata at all, with PKCE all the same', async () => {
     const there = await open({ ...noMetadata, authorization: { metadataAt: [], issInResponse: false } });
     expect((await there.program.call()).status).toBe(200);
     expect(lastVisit(there).get('code_challenge_method')).toBe('S256');
@@ -352,7 +355,7 @@ describe('the earlier revision', () => {
     expect(there.authorizationServer.counts).toMatchObject({ refreshes: 1, authorizations: 1 });
   });
 
-  it('the earlier revision is not assumed if the metadata can’t be had only at the moment', async () => {
+  it('B-29: the earlier revision is not assumed if the metadata can’t be had only at the moment', async () => {
     const { program, authorizationServer } = await open(noMetadata);
     authorizationServer.server.on('GET', '/.well-known/oauth-authorization-server', { status: 503 });
     expectRefusal((await program.call()).run, 6, 'authorization_server_unreachable');
@@ -361,7 +364,7 @@ describe('the earlier revision', () => {
 });
 
 describe('a protected server that moves to another authorization server', () => {
-  it('a server that moves to another issuer gets a new registration and a sign-in that names both, and nothing of the old one', async () => {
+  it('B-30: a server that moves to another issuer gets a new registration and a sign-in that names both, and nothing of the old one', async () => {
     const { home, world, program, protectedServer, authorizationServer: old, url } = await openAlone();
     expect((await program.call()).status).toBe(200);
     const next = await world.openAuthorizationServer({ plain: true });
@@ -390,7 +393,7 @@ describe('a protected server that moves to another authorization server', () => 
     ]);
   });
 
-  it('a server that moves to another issuer has no use for a client that was entered for the old one, and the refusal says so', async () => {
+  it('B-30: a server that moves to another issuer has no use for a client that was entered for the old one, and the refusal says so', async () => {
     const { home, world, program, protectedServer, authorizationServer: old } = await open();
     const redirectUri = await enter(home, { issuer: old.issuer, clientId: 'by-hand' });
     old.addClient({ clientId: 'by-hand', redirectUris: [redirectUri] });
@@ -404,7 +407,7 @@ describe('a protected server that moves to another authorization server', () => 
 });
 
 describe('the extensions', () => {
-  it('client credentials with a secret: a token without a browser', async () => {
+  it('B-33: client credentials with a secret: a token without a browser', async () => {
     const { home, program, authorizationServer: server, url } = await open();
     server.addClient({ clientId: 'bot', authMethod: 'client_secret_basic', secret: 'hush' });
     const entry = { clientId: 'bot', clientSecret: 'hush', grant: 'client_credentials' } as const;
@@ -415,7 +418,7 @@ describe('the extensions', () => {
     expect(server.counts).toMatchObject({ clientCredentials: 1, authorizations: 0, registrations: 0 });
   });
 
-  it('client credentials with a private key: the assertion is for the issuer', async () => {
+  it('B-33: client credentials with a private key: the assertion is for the issuer', async () => {
     const { home, program, authorizationServer: server } = await open();
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     mkdirSync(home.folder, { recursive: true, mode: 0o700 });
@@ -429,7 +432,7 @@ describe('the extensions', () => {
     expect(server.counts).toMatchObject({ clientCredentials: 1, authorizations: 0 });
   });
 
-  it('enterprise-managed authorization: the ID token becomes an assertion, and that a token', async () => {
+  it('B-34: enterprise-managed authorization: the ID token becomes an assertion, and that a token', async () => {
     const { home, world, program, authorizationServer: server, url } = await open();
     const provider = await world.openAuthorizationServer({ plain: true });
     server.settings.identityProviders = [provider];

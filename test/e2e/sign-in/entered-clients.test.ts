@@ -46,7 +46,7 @@ describe('register', () => {
   const secret = 'a secret/with+signs&more=';
 
   it.each(['client_secret_basic', 'client_secret_post'] as const)(
-    'keyturn register enters a client that authenticates by %s, and keeps its secret out of sight',
+    'B-17 B-19: keyturn register enters a client that authenticates by %s, and keeps its secret out of sight',
     async (authMethod) => {
       const { home, authorizationServer, url } = await open();
       const redirectUri = await freeRedirect();
@@ -89,7 +89,7 @@ describe('register', () => {
     expect(authorizationServer.server.asked('/token')[0]?.form.get('client_secret')).toBe(secret);
   });
 
-  it('keyturn register enters a client with a private key, which signs each token request and stays in the vault', async () => {
+  it('B-18: keyturn register enters a client with a private key, which signs each token request and stays in the vault', async () => {
     const { home, authorizationServer, url } = await open();
     const { pem, jwk } = newKey();
     const redirectUri = await freeRedirect();
@@ -147,7 +147,7 @@ describe('register', () => {
     ['a key file that is not there', '--client-id=a', '--private-key=/nonexistent/key.pem'],
   ];
 
-  it('keyturn register refuses what is incomplete or contradicts itself, and points to its help', async () => {
+  it('B-17: keyturn register refuses what is incomplete or contradicts itself, and points to its help', async () => {
     const { home } = shared;
     for (const [what, ...args] of contradictions) {
       const run = await home.keyturn(['register', 'https://login.example', ...args]);
@@ -174,7 +174,7 @@ describe('register', () => {
     });
   });
 
-  it('keyturn register refuses a key that can’t sign at once, and repeats nothing of it', async () => {
+  it('B-19: keyturn register refuses a key that can’t sign at once, and repeats nothing of it', async () => {
     const { home } = shared;
     const file = fileIn(home, 'client.pem', 'not a key at all');
     const args = ['register', 'https://login.example', '--client-id', 'a', '--private-key', file];
@@ -218,7 +218,7 @@ describe('a client that needs no person', () => {
     expectHidden(home, 's3cret-of-bot');
   });
 
-  it('a client that needs no person needs a permission like any other', async () => {
+  it('B-33: a client that needs no person needs a permission like any other', async () => {
     const { home, authorizationServer, url } = await open();
     authorizationServer.addClient({ clientId: 'bot', authMethod: 'client_secret_basic', secret: 'hush' });
     const args = ['register', authorizationServer.issuer, '--client-id', 'bot', '--client-secret-stdin'];
@@ -227,7 +227,7 @@ describe('a client that needs no person', () => {
     expect(authorizationServer.counts.tokenRequests).toBe(0);
   });
 
-  it('a client that needs no person gets tokens by an identity assertion, from an ID token read from its file at each use', async () => {
+  it('B-34: a client that needs no person gets tokens by an identity assertion, from an ID token read from its file at each use', async () => {
     const { home, world, program, authorizationServer, url } = await openProgram();
     const provider = await world.openAuthorizationServer();
     authorizationServer.settings.identityProviders = [provider];
@@ -271,7 +271,7 @@ describe('a client that needs no person', () => {
     expect(await program.call()).toMatchObject({ status: 200 });
   });
 
-  it('a client that needs no person gets tokens of two servers by one sign-in of the person at the company', async () => {
+  it('P-13: a client that needs no person gets tokens of two servers by one sign-in of the person at the company', async () => {
     const { home, world, program, authorizationServer, url } = await openProgram();
     const provider = await world.openAuthorizationServer({ issuerPath: '/company', resourceRequired: false });
     const second = await world.openAuthorizationServer();

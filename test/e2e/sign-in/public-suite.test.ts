@@ -47,7 +47,7 @@ it.each([
     ],
   ],
   ['auth/dpop-nonce', ['sep-1932-client-as-nonce', 'sep-1932-client-rs-nonce']],
-])('passes the public suite’s scenario %s', async (scenario, checks) => {
+])('P-5 P-8: passes the public suite’s scenario %s', async (scenario, checks) => {
   const { code, said } = await run(scenario);
   for (const check of checks) expect(said).toMatch(new RegExp(`"id": "${check}",[^{}]*"status": "SUCCESS"`));
   expect(said).toContain(', 0 failed, 0 warnings');
@@ -55,7 +55,7 @@ it.each([
 });
 
 // The suite offers three assertions. The program gives Keyturn each; the server gets the valid one, once.
-it('passes the public suite’s scenario auth/wif-jwt-bearer, and sends no assertion that is expired or for another server', async () => {
+it('P-10: passes the public suite’s scenario auth/wif-jwt-bearer, and sends no assertion that is expired or for another server', async () => {
   const { code, said } = await run('auth/wif-jwt-bearer', 'workload-program.ts');
   expect(said).toMatch(/"id": "wif-assertion-verified",[^{}]*"status": "SUCCESS"/);
   expect(said).not.toMatch(/"id": "wif-(?!assertion-verified)/);

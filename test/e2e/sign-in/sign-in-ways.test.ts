@@ -18,7 +18,7 @@ async function onlyQuestion(home: TestHome, kind: string) {
 describe('login --device', () => {
   const device = { authorization: { deviceAuthorization: true } } as const;
 
-  it('login --device signs in by a code that the person enters elsewhere, and only the person sees the code', async () => {
+  it('B-27: login --device signs in by a code that the person enters elsewhere, and only the person sees the code', async () => {
     const { home, authorizationServer, url } = await homeInBentWorld(device);
     await startBroker(home);
     await allow(home, 'cli', url);
@@ -67,7 +67,7 @@ describe('login --device', () => {
     expect(run.stderr).toContain('reason: login_pending');
   });
 
-  it('login --device is refused if the server does not offer it, with the other way in the hint', async () => {
+  it('B-27: login --device is refused if the server does not offer it, with the other way in the hint', async () => {
     const { home, url } = await homeInBentWorld();
     const run = await home.keyturn(['login', url, '--device']);
     expect(run).toMatchObject({ code: 5, stdout: '' });
@@ -78,7 +78,7 @@ describe('login --device', () => {
 });
 
 describe('login --new-client', () => {
-  it('login --new-client signs in at a server that has forgotten Keyturn, also while another sign-in waits there', async () => {
+  it('Y-5: login --new-client signs in at a server that has forgotten Keyturn, also while another sign-in waits there', async () => {
     const { home, authorizationServer, url } = await homeInBentWorld();
     await startBroker(home);
     await signIn(home, url);
@@ -130,7 +130,7 @@ describe('login --paste', () => {
     return { signingIn, address };
   }
 
-  it('login --paste takes the address that a browser elsewhere ended at, refuses wrong ones before it, and shows none', async () => {
+  it('B-26: login --paste takes the address that a browser elsewhere ended at, refuses wrong ones before it, and shows none', async () => {
     const there = await homeInBentWorld();
     const { home, url, authorizationServer } = there;
     const { signingIn, address } = await waiting(there);
@@ -195,7 +195,7 @@ describe('login --paste', () => {
 });
 
 describe('login --issuer and --account', () => {
-  it('login --issuer chooses among several authorization servers, and refuses one that the server does not name', async () => {
+  it('B-31: login --issuer chooses among several authorization servers, and refuses one that the server does not name', async () => {
     const { home, world, authorizationServer: first, protectedServer, url } = await homeInBentWorld();
     const second = await world.openAuthorizationServer();
     protectedServer.settings.authorizationServers = [first, second];
@@ -209,7 +209,7 @@ describe('login --issuer and --account', () => {
     expect(run.stderr).toContain(`It names "${first.issuer}", "${second.issuer}"`);
   });
 
-  it('login --account keeps two accounts at one server apart, with a token of its own for each', async () => {
+  it('B-32: login --account keeps two accounts at one server apart, with a token of its own for each', async () => {
     const { home, authorizationServer, url } = await homeInBentWorld();
     await startBroker(home);
     await allow(home, 'cli', url);
@@ -238,7 +238,7 @@ describe('login --issuer and --account', () => {
 describe('client-metadata', () => {
   const clientUrl = 'https://keyturn.example/client.json';
 
-  it('client-metadata prints a document by the rules, by which a server then knows Keyturn without registration', async () => {
+  it('B-16: client-metadata prints a document by the rules, by which a server then knows Keyturn without registration', async () => {
     const { home, program, authorizationServer, url } = await programInBentWorld({
       authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
       env: { KEYTURN_CLIENT_METADATA_URL: clientUrl },

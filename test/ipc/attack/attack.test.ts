@@ -38,7 +38,7 @@ async function deserted(rig: Rig): Promise<void> {
 }
 
 describe('a crowd of connections', { timeout: patience }, () => {
-  test('a crowd of 1,024 connections of one client is held, served, and leaves nothing behind', async () => {
+  test('DOOR-2: a crowd of 1,024 connections of one client is held, served, and leaves nothing behind', async () => {
     const rig = await startRig();
     const before = openDescriptors();
     const crowded = rig.enrol();
@@ -61,7 +61,7 @@ describe('a crowd of connections', { timeout: patience }, () => {
     expect(rig.server.callers()).toHaveLength(1);
   });
 
-  onLinux('a crowd of silent connections of one process keeps no other out', async () => {
+  onLinux('DOOR-2: a crowd of silent connections of one process keeps no other out', async () => {
     const rig = await startRig();
     const before = openDescriptors();
     const attacker = await attack('silence', rig.socket, '2000');
@@ -77,27 +77,30 @@ describe('a crowd of connections', { timeout: patience }, () => {
 });
 
 describe('wrong proofs at speed', { timeout: patience }, () => {
-  onLinux('wrong proofs at speed slow their own process, not the client whose id they claim', async () => {
-    const rig = await startRig();
-    const victim = rig.enrol();
-    const attacker = await attack('wrong-proofs', rig.socket, rig.server.endpoint, victim.clientId);
-    await rig.seen(({ event }) => event === 'unusual');
-    for (let visit = 0; visit < 100; visit += 1) {
-      const client = await admitted(rig, victim);
-      client.send(request(visit, 'status'));
-      expect(await client.next()).toMatchObject({ id: visit, result: {} });
-      client.socket.destroy();
-    }
-    await honestVisits(rig, 100);
-    const counts = await attacker.stop();
-    // The clock stands still: fifty, and those that were under way when the last of them failed.
-    expect(counts['handshake_failed']).toBeGreaterThanOrEqual(50);
-    expect(counts['handshake_failed']).toBeLessThan(50 + 64);
-    expect(counts['rate_limited']).toBeGreaterThan(0);
-    expect(unusual(rig)).toMatchObject([{ what: 'handshakes', count: 20, peer: { pid: attacker.pid } }]);
-    // Connections that were refused at once do not flood the log either.
-    expect(rig.events.filter(({ event }) => event === 'refused').length).toBeLessThan(50 + 64);
-  });
+  onLinux(
+    'DOOR-2: wrong proofs at speed slow their own process, not the client whose id they claim',
+    async () => {
+      const rig = await startRig();
+      const victim = rig.enrol();
+      const attacker = await attack('wrong-proofs', rig.socket, rig.server.endpoint, victim.clientId);
+      await rig.seen(({ event }) => event === 'unusual');
+      for (let visit = 0; visit < 100; visit += 1) {
+        const client = await admitted(rig, victim);
+        client.send(request(visit, 'status'));
+        expect(await client.next()).toMatchObject({ id: visit, result: {} });
+        client.socket.destroy();
+      }
+      await honestVisits(rig, 100);
+      const counts = await attacker.stop();
+      // The clock stands still: fifty, and those that were under way when the last of them failed.
+      expect(counts['handshake_failed']).toBeGreaterThanOrEqual(50);
+      expect(counts['handshake_failed']).toBeLessThan(50 + 64);
+      expect(counts['rate_limited']).toBeGreaterThan(0);
+      expect(unusual(rig)).toMatchObject([{ what: 'handshakes', count: 20, peer: { pid: attacker.pid } }]);
+      // Connections that were refused at once do not flood the log either.
+      expect(rig.events.filter(({ event }) => event === 'refused').length).toBeLessThan(50 + 64);
+    },
+  );
 
   test('wrong proofs at speed are admitted again, one a second, and one that succeeds is not counted', async () => {
     const peer = { kind: 'verified', uid: process.getuid?.() ?? 0, gid: 0, pid: 7 } as const;
@@ -153,7 +156,7 @@ describe('wrong proofs at speed', { timeout: patience }, () => {
 });
 
 describe('an admitted client', { timeout: patience }, () => {
-  test('an admitted client may ask for what is in memory as fast as it can', async () => {
+  test('DOOR-2: an admitted client may ask for what is in memory as fast as it can', async () => {
     const rig = await startRig();
     const client = await admitted(rig, rig.enrol());
     const asked = 5000;
@@ -187,7 +190,7 @@ describe('an admitted client', { timeout: patience }, () => {
     expect(work.done).toBe(2 * asked + 1);
   });
 
-  test('an admitted client that keeps asking for what it may not have is reported once a minute', async () => {
+  test('DOOR-2: an admitted client that keeps asking for what it may not have is reported once a minute', async () => {
     const rig = await startRig({
       dispatch: async () => {
         throw new KeyturnError('not_permitted', 'no');
@@ -209,7 +212,7 @@ describe('an admitted client', { timeout: patience }, () => {
     expect(unusual(rig)).toMatchObject([{ count: 20 }, { what: 'requests', count: 100 }]);
   });
 
-  test('an admitted client that never reads does not keep the broker from stopping', async () => {
+  test('DOOR-2: an admitted client that never reads does not keep the broker from stopping', async () => {
     const rig = await startRig();
     const client = await admitted(rig, rig.enrol());
     client.socket.pause();

@@ -157,7 +157,7 @@ describe('a message', () => {
 });
 
 describe('an error on the wire', () => {
-  test('an error on the wire comes back with its reason, hint, rule and pause', () => {
+  test('PROMISE-7: an error on the wire comes back with its reason, hint, rule and pause', () => {
     const error = new KeyturnError('rate_limited', 'too often', {
       hint: 'wait',
       rule: 'ours',

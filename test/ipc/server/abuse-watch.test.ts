@@ -21,7 +21,7 @@ function startWatch() {
   return { reports, clock, note };
 }
 
-test('twenty refusals of one kind within a minute are reported once, and then once a minute with their number', () => {
+test('X-10: twenty refusals of one kind within a minute are reported once, and then once a minute with their number', () => {
   const { reports, clock, note } = startWatch();
   note(19, peer(1, '/bin/a'));
   expect(reports).toEqual([]);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 
 import { RateLimit, RateLimits } from '../../../src/ipc/server/rate-limit.ts';
 
-test('an allowance is used up, and refills evenly to no more than its burst', () => {
+test('X-10: an allowance is used up, and refills evenly to no more than its burst', () => {
   let now = 0;
   const allowance = new RateLimit({ burst: 2, perSecond: 4 }, () => now);
   expect([allowance.wait, allowance.isFull]).toEqual([0, true]);

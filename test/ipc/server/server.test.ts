@@ -178,7 +178,7 @@ describe('the socket', () => {
     expect(statSync(rig.socket, { throwIfNoEntry: false })).toBeUndefined();
   });
 
-  test('the socket refuses another user before it reads a byte', async () => {
+  test('DOOR-1: the socket refuses another user before it reads a byte', async () => {
     const uid = (process.getuid?.() ?? 0) + 1;
     let asked = 0;
     const rig = await startRig({

@@ -43,7 +43,7 @@ describe('the handshake', () => {
     expect(new Set(answers).size).toBe(2);
   });
 
-  test('refuses a whole handshake replayed', async () => {
+  test('DOOR-1: refuses a whole handshake replayed', async () => {
     const rig = await startRig();
     const identity = rig.enrol();
     const first = new RawClient(rig.socket);
@@ -60,7 +60,7 @@ describe('the handshake', () => {
     expect(await thief.refusal()).toBe('handshake_failed');
   });
 
-  test("refuses the broker's own proof reflected", async () => {
+  test("DOOR-1: refuses the broker's own proof reflected", async () => {
     const rig = await startRig();
     const identity = rig.enrol();
     const client = new RawClient(rig.socket);
@@ -182,7 +182,7 @@ describe('before the handshake', () => {
     expect(dispatched).toBe(0);
   });
 
-  test('refuses a request between hello and prove', async () => {
+  test('DOOR-1: refuses a request between hello and prove', async () => {
     const rig = await startRig();
     const client = new RawClient(rig.socket);
     client.send(helloLine(rig.enrol(), rig.server.endpoint));
@@ -228,7 +228,7 @@ describe('before the handshake', () => {
     }
   });
 
-  test('does not answer a hello that is cut short anywhere, and forgets it', async () => {
+  test('DOOR-1: does not answer a hello that is cut short anywhere, and forgets it', async () => {
     const rig = await startRig();
     const line = helloLine(rig.enrol(), rig.server.endpoint);
     for (let length = 0; length <= line.length; length += 7) {
@@ -271,7 +271,7 @@ describe('before the handshake', () => {
     expect(await client.refusal()).toBe(reason);
   });
 
-  test('closes on a frame that grows beyond 16 KiB without an end', async () => {
+  test('DOOR-1: closes on a frame that grows beyond 16 KiB without an end', async () => {
     const rig = await startRig();
     const client = new RawClient(rig.socket);
     client.socket.write('x'.repeat(handshakeFrameLimit + 1));
@@ -286,7 +286,7 @@ describe('before the handshake', () => {
     expect(rig.events.map(({ event }) => event)).toEqual(['closed']);
   });
 
-  test('closes a handshake whose client takes longer than five seconds', async () => {
+  test('DOOR-1: closes a handshake whose client takes longer than five seconds', async () => {
     const rig = await startRig();
     const client = new RawClient(rig.socket);
     client.send(helloLine(rig.enrol(), rig.server.endpoint));

@@ -109,7 +109,7 @@ describe('the folder', () => {
     },
   );
 
-  test('the folder of the socket is refused as a symbolic link, by broker and client', async () => {
+  test('DOOR-3: the folder of the socket is refused as a symbolic link, by broker and client', async () => {
     const paths = temporaryHome();
     const elsewhere = temporaryFolder();
     mkdirSync(path.dirname(paths.run), { recursive: true });
@@ -192,7 +192,7 @@ describe('the socket', () => {
     expect(endpoint).toMatch(/^unix:\d+:\d+$/);
   });
 
-  test('the socket is refused by a client when others may write to it, and the hint mends it', async () => {
+  test('DOOR-3: the socket is refused by a client when others may write to it, and the hint mends it', async () => {
     const socket = prepareSocket(temporaryHome(), {});
     await listening(socket);
     chmodSync(socket, 0o666);
@@ -202,7 +202,7 @@ describe('the socket', () => {
     });
   });
 
-  test('the socket is refused as a symbolic link to a socket', async () => {
+  test('DOOR-3: the socket is refused as a symbolic link to a socket', async () => {
     const real = prepareSocket(temporaryHome(), {});
     await listening(real);
     const link = prepareSocket(temporaryHome(), {});

@@ -54,7 +54,7 @@ describe('how long an answer may be kept', () => {
     [{ expires: 'Tue, 01 Jan 2030 00:10:00 GMT', date: 'Tue, 01 Jan 2030 00:09:00 GMT' }, 60_000],
     [{ expires: 'Tue, 01 Jan 2030 00:10:00 GMT', date: 'Tue, 01 Jan 2030 01:00:00 GMT' }, 0],
     [{ expires: 'Fri, 01 Jan 2100 00:00:00 GMT' }, day],
-  ])('a response with the headers %j may be kept for %i ms', (fields, milliseconds) => {
+  ])('M-7: a response with the headers %j may be kept for %i ms', (fields, milliseconds) => {
     expect(kept(fields)).toBe(milliseconds);
   });
 });

@@ -25,7 +25,7 @@ const discover = (overrides: Overrides) => discoverAuthorizationServer(site.orig
 describe('issuer-mismatch', () => {
   const own = 'https://own.example';
 
-  it('issuer-mismatch lets the issuer that the document states count, for iss too', async () => {
+  it('O-1: issuer-mismatch lets the issuer that the document states count, for iss too', async () => {
     lay({ issuer: own, authorization_response_iss_parameter_supported: true });
     const server = await discover({ issuerMismatch: true });
     expect(server).toMatchObject({ issuer: own, discoveredAs: site.origin });
@@ -42,13 +42,13 @@ describe('issuer-mismatch', () => {
     expect((await refusalOf(() => answer(site.origin))).reason).toBe('issuer_mismatch');
   });
 
-  it('issuer-mismatch also counts for the earlier revision', async () => {
+  it('O-1: issuer-mismatch also counts for the earlier revision', async () => {
     lay({ issuer: own });
     const server = await discoverEarlierRevision(site.origin, site.http, { issuerMismatch: true });
     expect(server).toMatchObject({ issuer: own, discoveredAs: site.origin });
   });
 
-  it('issuer-mismatch accepts neither a document without an issuer nor an issuer that is no https URL', async () => {
+  it('O-1: issuer-mismatch accepts neither a document without an issuer nor an issuer that is no https URL', async () => {
     lay({ issuer: undefined });
     expect((await refusalOf(() => discover({ issuerMismatch: true }))).reason).toBe('issuer_mismatch');
     for (const issuer of ['javascript:alert(1)', 'http://own.example', 'own', '']) {
@@ -58,7 +58,7 @@ describe('issuer-mismatch', () => {
     }
   });
 
-  it('issuer-mismatch is off by default, and no other override replaces it', async () => {
+  it('O-1: issuer-mismatch is off by default, and no other override replaces it', async () => {
     lay({ issuer: own });
     for (const overrides of [{}, { issuerMismatch: false }, { noResource: true, noPkceMetadata: true }]) {
       expect((await refusalOf(() => discover(overrides))).reason).toBe('issuer_mismatch');
@@ -67,7 +67,7 @@ describe('issuer-mismatch', () => {
 });
 
 describe('no-pkce-metadata', () => {
-  it('no-pkce-metadata accepts metadata that does not mention PKCE, and S256 is still sent', async () => {
+  it('O-3: no-pkce-metadata accepts metadata that does not mention PKCE, and S256 is still sent', async () => {
     lay({ code_challenge_methods_supported: undefined });
     const server = await discover({ noPkceMetadata: true });
     expect(server).toMatchObject({ issuer: site.origin });
@@ -78,12 +78,12 @@ describe('no-pkce-metadata', () => {
     expect(searchParams.get('code_challenge')).toMatch(/^[\w-]{43}$/);
   });
 
-  it.each([[], ['plain']])('refuses a list without S256: %j', async (...methods) => {
+  it.each([[], ['plain']])('O-3: refuses a list without S256: %j', async (...methods) => {
     lay({ code_challenge_methods_supported: methods });
     expect((await refusalOf(() => discover({ noPkceMetadata: true }))).reason).toBe('pkce_unsupported');
   });
 
-  it('no-pkce-metadata is off by default, and no other override replaces it', async () => {
+  it('O-3 X-2: no-pkce-metadata is off by default, and no other override replaces it', async () => {
     lay({ code_challenge_methods_supported: undefined });
     for (const overrides of [{}, { noPkceMetadata: false }, { issuerMismatch: true, noResource: true }]) {
       expect((await refusalOf(() => discover(overrides))).reason).toBe('pkce_unsupported');
@@ -107,13 +107,13 @@ describe('no-resource', () => {
     return [new URL(url).searchParams, sent(0), sent(1)];
   }
 
-  it('no-resource leaves the parameter out of the authorization, token and refresh requests', async () => {
+  it('O-2: no-resource leaves the parameter out of the authorization, token and refresh requests', async () => {
     for (const parameters of await signInAndRefresh({ noResource: true })) {
       expect(parameters.has('resource')).toBe(false);
     }
   });
 
-  it('no-resource is off by default, and no other override replaces it', async () => {
+  it('I-1 O-2: no-resource is off by default, and no other override replaces it', async () => {
     const others = { issuerMismatch: true, noPkceMetadata: true };
     for (const overrides of [undefined, {}, { noResource: false }, others]) {
       site.clear();
@@ -126,7 +126,7 @@ describe('no-resource', () => {
     }
   });
 
-  it('no-resource still refuses a token that names another audience', async () => {
+  it('O-2 O-4: no-resource still refuses a token that names another audience', async () => {
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const token = `${part({ alg: 'RS256' })}.${part({ aud: 'https://other.example' })}.c2ln`;
     site.lay('/token', { body: { access_token: token, token_type: 'Bearer' } });

@@ -17,7 +17,7 @@ describe('canonicalResource', () => {
     ['https://server.example/mcp//', 'https://server.example/mcp'],
     ['https://server.example/a/../b', 'https://server.example/b'],
     ['https://[2001:DB8::1]/x', 'https://[2001:db8::1]/x'],
-  ])('writes %s as %s', (input, canonical) => {
+  ])('I-3: writes %s as %s', (input, canonical) => {
     expect(canonicalResource(input, strict)).toBe(canonical);
   });
 
@@ -44,7 +44,7 @@ describe('canonicalResource', () => {
     'file:///usr/local/bin/server',
     '/usr/local/bin/server --stdio',
     'javascript://server.example/%0aalert(1)',
-  ])('refuses %j and says what to type', async (input) => {
+  ])('F-2 F-3 I-4: refuses %j and says what to type', async (input) => {
     const refusal = await refusalOf(() => canonicalResource(input, strict));
     expect(refusal.reason).toBe('invalid_resource');
     expect(refusal.hint).toBeTruthy();
@@ -66,7 +66,7 @@ describe('canonicalResource', () => {
     );
   });
 
-  it('the canonical form of a canonical resource is the same', () => {
+  it('I-2: the canonical form of a canonical resource is the same', () => {
     fc.assert(
       fc.property(fc.webUrl({ validSchemes: ['https'] }), (url) => {
         const once = canonicalResource(url, strict);
@@ -99,7 +99,7 @@ describe('resourceCovers', () => {
     ['https://server.example.evil.example', 'https://server.example/'],
     ['urn:server', 'urn:server'],
     ['nonsense', 'https://server.example'],
-  ])('%s does not cover %s', (resource, endpoint) => {
+  ])('N-10: %s does not cover %s', (resource, endpoint) => {
     expect(resourceCovers(resource, endpoint)).toBe(false);
   });
 });

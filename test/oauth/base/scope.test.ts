@@ -61,17 +61,17 @@ describe('a scope text', () => {
 });
 
 describe('the scopes to ask for', () => {
-  it('selects the scopes of the challenge with those of the caller', () => {
+  it('S-1: selects the scopes of the challenge with those of the caller', () => {
     expect(selectScope({ challenge: ['c'], requested: ['r'], scopesSupported: ['s'] })).toEqual(['c', 'r']);
   });
 
-  it("without a challenge, selects the caller's scopes, else the supported ones, else none", () => {
+  it("S-2: without a challenge, selects the caller's scopes, else the supported ones, else none", () => {
     expect(selectScope({ requested: ['r'], scopesSupported: ['s'] })).toEqual(['r']);
     expect(selectScope({ challenge: [], requested: [], scopesSupported: ['s'] })).toEqual(['s']);
     expect(selectScope({})).toBeUndefined();
   });
 
-  it('adds offline_access only if the authorization server lists it', () => {
+  it('N-8: adds offline_access only if the authorization server lists it', () => {
     const offered = ['openid', 'offline_access'];
     expect(selectScope({ requested: ['r'], authorizationServerScopes: offered })).toEqual([
       'r',
@@ -81,14 +81,14 @@ describe('the scopes to ask for', () => {
     expect(selectScope({ authorizationServerScopes: offered })).toBeUndefined();
   });
 
-  it('a step-up asks for all earlier scopes and all of the challenge', () => {
+  it('U-2: a step-up asks for all earlier scopes and all of the challenge', () => {
     expect(selectScope({ requested: ['a', 'b'], challenge: ['b', 'c'] })).toEqual(['b', 'c', 'a']);
     expect(
       selectScope({ requested: ['a'], challenge: ['c'], authorizationServerScopes: ['offline_access'] }),
     ).toEqual(['c', 'a', 'offline_access']);
   });
 
-  it('a step-up loses no scope, for any two sets', () => {
+  it('N-9: a step-up loses no scope, for any two sets', () => {
     fc.assert(
       fc.property(scopes, scopes, fc.option(scopes, { nil: undefined }), (before, challenge, offered) => {
         const servers = offered === undefined ? {} : { authorizationServerScopes: offered };
@@ -101,7 +101,7 @@ describe('the scopes to ask for', () => {
     );
   });
 
-  it('never adds scopes_supported to those of a challenge, for any two sets', () => {
+  it('S-3: never adds scopes_supported to those of a challenge, for any two sets', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1 }),
@@ -113,7 +113,7 @@ describe('the scopes to ask for', () => {
     );
   });
 
-  it('uses the scopes_supported of the authorization server for the earlier revision only', () => {
+  it('E-8: uses the scopes_supported of the authorization server for the earlier revision only', () => {
     const sources = { scopesSupported: ['s'], authorizationServerScopes: ['x', 'y'] };
     expect(selectScope(sources)).toEqual(['s']);
     expect(selectScope({ authorizationServerScopes: ['x', 'y'] })).toBeUndefined();
@@ -122,13 +122,13 @@ describe('the scopes to ask for', () => {
     expect(selectScope({ earlierRevision: true })).toBeUndefined();
   });
 
-  it("for the earlier revision, selects the challenge's scopes first, then the caller's", () => {
+  it("E-8: for the earlier revision, selects the challenge's scopes first, then the caller's", () => {
     const sources = { authorizationServerScopes: ['x'], earlierRevision: true };
     expect(selectScope({ ...sources, challenge: ['c'], requested: ['r'] })).toEqual(['c', 'r']);
     expect(selectScope({ ...sources, requested: ['r'] })).toEqual(['r']);
   });
 
-  it('keeps an offline_access that the challenge or the caller named, and adds none', () => {
+  it('N-8: keeps an offline_access that the challenge or the caller named, and adds none', () => {
     expect(selectScope({ challenge: ['a', 'offline_access'] })).toEqual(['a', 'offline_access']);
     const stepUp = { requested: ['a'], challenge: ['b'] };
     expect(selectScope({ ...stepUp, authorizationServerScopes: ['openid'] })).toEqual(['b', 'a']);

@@ -26,7 +26,7 @@ describe('requireSecureUrl', () => {
     ' https://server.example/',
     'https://server.example/\u202e',
     'https://sérver.example/',
-  ])('refuses the URL %j even if http on loopback is allowed', async (url) => {
+  ])('X-3: refuses the URL %j even if http on loopback is allowed', async (url) => {
     const refusal = await refusalOf(() => requireSecureUrl(url, 'the token endpoint', lenient));
     expect(refusal.reason).toBe('insecure_url');
   });

@@ -58,7 +58,7 @@ describe('client_secret_basic', () => {
     return Buffer.from(header.replace(/^Basic /, ''), 'base64').toString();
   };
 
-  it('client_secret_basic escapes only the characters that a decoder would change, and the colon', async () => {
+  it('W-7: client_secret_basic escapes only the characters that a decoder would change, and the colon', async () => {
     const plain = 'aZ09-._~/=!*()$&,;@?#[]{}|^"<>\\`\'';
     expect(await basic('urn:client/1', plain)).toBe(`urn%3Aclient/1:${plain}`);
     expect(await basic('c', 'a%b+c:d e\u00e9\n')).toBe('c:a%25b%2Bc%3Ad%20e%C3%A9%0A');
@@ -80,7 +80,7 @@ describe('private_key_jwt', () => {
     ['PS256', rsa, pssSalt, 'sha256'],
     ['EdDSA', ed, {}, null],
   ])(
-    'private_key_jwt signs with %s, for the issuer and for a minute',
+    'P-1 R-5: private_key_jwt signs with %s, for the issuer and for a minute',
     async (signingAlg, pair, options, hash) => {
       await request({ signingAlg }, pem(pair.privateKey));
       const { header, claims, signed, signature } = assertion();
@@ -133,7 +133,7 @@ describe('private_key_jwt', () => {
     ['a broken JWK', 'ES256', '{"kty":"EC","d":"s3cretpart"}'],
     ['something else', 'ES256', 's3cretpart'],
     ['no key', 'ES256', undefined],
-  ] as const)('private_key_jwt refuses %s before anything is sent', async (_what, signingAlg, key) => {
+  ] as const)('R-5: private_key_jwt refuses %s before anything is sent', async (_what, signingAlg, key) => {
     const refusal = await refusalOf(() => request(signingAlg === undefined ? {} : { signingAlg }, key));
     expect(refusal.reason).toBe('client_rejected');
     expect(everyWordOf(refusal)).not.toMatch(/s3cretpart|BEGIN|bm90aGluZ3M/);

@@ -38,7 +38,7 @@ describe('the URL', () => {
     ['with an uppercase host', 'https://KEYTURN.example/client.json'],
     ['with a default port', 'https://keyturn.example:443/client.json'],
     ['with a line break', 'https://keyturn.example/cl\nient.json'],
-  ])('refuses a client_id %s', async (_what, text) => {
+  ])('R-3: refuses a client_id %s', async (_what, text) => {
     const refusal = await refusalOf(() => requireClientMetadataUrl(text));
     expect(refusal.reason).toBe('invalid_request');
     expect(everyWordOf(refusal)).not.toContain('pa55word');
@@ -46,7 +46,7 @@ describe('the URL', () => {
 });
 
 describe('the document', () => {
-  it('the client metadata document has the fields of the specification, with client_id equal to its URL', () => {
+  it('R-3 R-4: the client metadata document has the fields of the specification, with client_id equal to its URL', () => {
     const document = clientMetadataDocument(url, [redirectUri, 'https://keyturn.example/callback']);
     expect(document).toEqual({
       client_id: url,
@@ -59,7 +59,7 @@ describe('the document', () => {
     });
   });
 
-  it('the client metadata document names a page about the client only if there is one', () => {
+  it('R-4: the client metadata document names a page about the client only if there is one', () => {
     const clientUri = 'https://keyturn.example';
     expect(clientMetadataDocument(url, [redirectUri], { clientUri })).toMatchObject({
       client_uri: clientUri,
@@ -72,13 +72,13 @@ describe('the document', () => {
     'javascript:alert(1)',
     `${redirectUri}#x`,
     'x',
-  ])('refuses the redirect URI %s', async (wrong) => {
+  ])('R-8: refuses the redirect URI %s', async (wrong) => {
     expect((await refusalOf(() => clientMetadataDocument(url, [wrong]))).reason).toBe('invalid_request');
   });
 });
 
 describe('its registration', () => {
-  it('the registration for a document is a public client whose id is the URL, bound to the issuer', () => {
+  it('N-4 R-3: the registration for a document is a public client whose id is the URL, bound to the issuer', () => {
     const registration = registrationFromMetadataUrl(serverAt('https://issuer.example'), url, redirectUri, 7);
     expect(registration).toEqual({
       issuer: 'https://issuer.example',

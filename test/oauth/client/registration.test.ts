@@ -19,7 +19,7 @@ const sent = (index = 0): unknown => JSON.parse(site.asked[index]?.body ?? '');
 
 describe('registerDynamically', () => {
   it.each([200, 201])(
-    'accepts status %i for a registration, and registers a native public client',
+    'N-6 R-6: accepts status %i for a registration, and registers a native public client',
     async (status) => {
       site.lay('/register', { status, body: { client_id: 'c1' } });
       const { registration, ...secrets } = await register();
@@ -56,7 +56,7 @@ describe('registerDynamically', () => {
     expect(sent(1)).toMatchObject({ grant_types: ['authorization_code', device, 'refresh_token'] });
   });
 
-  it('registers with scopes, then without scopes, then without the refresh token, while the server refuses', async () => {
+  it('R-6: registers with scopes, then without scopes, then without the refresh token, while the server refuses', async () => {
     site.lay('/register', ({ body }) =>
       body.includes('refresh_token') || body.includes('scope')
         ? { status: 400, body: { error: 'invalid_client_metadata' } }
@@ -102,7 +102,7 @@ describe('registerDynamically', () => {
     ],
     ['nothing', [], used],
     ['what is no list', 'http://127.0.0.1', used],
-  ])('uses the registered redirect URI in the response: %s', async (_what, uris, expected) => {
+  ])('R-7: uses the registered redirect URI in the response: %s', async (_what, uris, expected) => {
     site.lay('/register', { status: 201, body: { client_id: 'c1', redirect_uris: uris } });
     expect((await register([used])).registration.redirectUri).toBe(expected);
   });
@@ -114,7 +114,7 @@ describe('registerDynamically', () => {
     'http://localhost:3999/p4th/callback',
     'http://10.0.0.1/p4th/callback',
     'custom:/p4th',
-  ])('refuses a registration whose only redirect URI is %s', async (uri) => {
+  ])('R-7: refuses a registration whose only redirect URI is %s', async (uri) => {
     site.lay('/register', { status: 201, body: { client_id: 'c1', redirect_uris: [uri] } });
     const refusal = await refusalOf(() => register([used]));
     expect(refusal).toMatchObject({
@@ -123,7 +123,7 @@ describe('registerDynamically', () => {
     });
   });
 
-  it('uses the authentication method that the server states, and keeps secrets out of the registration', async () => {
+  it('R-9: uses the authentication method that the server states, and keeps secrets out of the registration', async () => {
     site.lay('/register', {
       status: 201,
       body: {
@@ -144,7 +144,7 @@ describe('registerDynamically', () => {
     expect(JSON.stringify(registration)).not.toMatch(/s3cret|managet0ken/);
   });
 
-  it('a secret without a method means client_secret_basic, and null means none', async () => {
+  it('R-9: a secret without a method means client_secret_basic, and null means none', async () => {
     site.lay('/register', {
       status: 201,
       body: { client_id: 'c1', client_secret: 's', client_secret_expires_at: 0 },
@@ -163,7 +163,7 @@ describe('registerDynamically', () => {
   it.each([
     { error: 'invalid_redirect_uri' },
     { error: 'invalid_client_metadata', error_description: 'redirect_uris[0]' },
-  ])('tries the next redirect URI after %j', async (error) => {
+  ])('N-7: tries the next redirect URI after %j', async (error) => {
     site.lay('/register', ({ body }) =>
       body.includes('localhost') ? { status: 201, body: { client_id: 'c1' } } : { status: 400, body: error },
     );
@@ -171,7 +171,7 @@ describe('registerDynamically', () => {
     expect(registration.redirectUri).toBe('http://localhost/callback');
   });
 
-  it('names the redirect URIs if the server accepts none of them', async () => {
+  it('N-7: names the redirect URIs if the server accepts none of them', async () => {
     site.lay('/register', { status: 400, body: { error: 'invalid_redirect_uri' } });
     const refusal = await refusalOf(() => register([loopback, 'http://localhost/callback']));
     expect(refusal).toMatchObject({
@@ -201,7 +201,7 @@ describe('registerDynamically', () => {
       { status: 201, body: { client_id: 'c', token_endpoint_auth_method: 'client_secret_basic' } },
     ],
   ])(
-    'a registration fails on %s after one request, with a hint about manual registration',
+    'R-6 X-8: a registration fails on %s after one request, with a hint about manual registration',
     async (_what, page) => {
       site.lay('/register', page);
       const refusal = await refusalOf(() => register([loopback, 'http://localhost/callback']));
@@ -230,7 +230,7 @@ describe('registerDynamically', () => {
     expect(everyWordOf(refusal)).not.toMatch(/s3cret|managet0ken/);
   });
 
-  it('does not try another redirect URI after any other error', async () => {
+  it('N-7: does not try another redirect URI after any other error', async () => {
     site.lay('/register', {
       status: 400,
       body: { error: 'invalid_client_metadata', error_description: 'name' },
@@ -239,7 +239,7 @@ describe('registerDynamically', () => {
     expect(site.asked.map(({ body }) => body.includes('localhost'))).toEqual([false, false]);
   });
 
-  it('sends every redirect URI unchanged, even one with a fixed port', async () => {
+  it('R-7: sends every redirect URI unchanged, even one with a fixed port', async () => {
     const fixed = 'http://127.0.0.1:53123/callback';
     site.lay('/register', ({ body }) =>
       body.includes(':53123')
@@ -255,7 +255,7 @@ describe('registerDynamically', () => {
     ]);
   });
 
-  it('refuses a registration for private_key_jwt, since it registered no key', async () => {
+  it('R-9: refuses a registration for private_key_jwt, since it registered no key', async () => {
     site.lay('/register', {
       status: 201,
       body: { client_id: 'c', token_endpoint_auth_method: 'private_key_jwt' },
@@ -276,14 +276,14 @@ describe('registerDynamically', () => {
     expect(everyWordOf(await refusalOf(() => register()))).not.toContain('s3cret');
   });
 
-  it('a registration endpoint that fails counts as unreachable, not as a refusal', async () => {
+  it('R-6: a registration endpoint that fails counts as unreachable, not as a refusal', async () => {
     site.lay('/register', { status: 503, headers: { 'retry-after': '30' } });
     const error = await refusalOf(() => register());
     expect(error).toBeInstanceOf(Unreachable);
     expect(error.retryAfter).toBe(30);
   });
 
-  it('asks for manual registration if there is no registration endpoint', async () => {
+  it('R-1: asks for manual registration if there is no registration endpoint', async () => {
     const { registrationEndpoint: _none, ...server } = serverAt(site.origin);
     const refusal = await refusalOf(() =>
       registerDynamically(server, { redirectUris: [loopback], clientName: 'Keyturn' }, site.http),
@@ -299,7 +299,7 @@ describe('chooseRegistration', () => {
   const existing = registrationAt(issuer);
   const metadataUrl = 'https://keyturn.example/client.json';
 
-  it('chooses a registration in the order of the specification', () => {
+  it('R-1: chooses a registration in the order of the specification', () => {
     expect(chooseRegistration(everything, { preregistered, existing, metadataUrl }).mechanism).toBe(
       'preregistered',
     );
@@ -312,7 +312,7 @@ describe('chooseRegistration', () => {
     expect(chooseRegistration(serverAt(issuer), { metadataUrl }).mechanism).toBe('dynamic');
   });
 
-  it('never reuses a registration at another issuer, and tells a user who entered one', async () => {
+  it('N-4 N-5: never reuses a registration at another issuer, and tells a user who entered one', async () => {
     const elsewhere = registrationAt('https://issuer.example/');
     expect(chooseRegistration(everything, { existing: elsewhere }).mechanism).toBe('dynamic');
     const refusal = await refusalOf(() => chooseRegistration(everything, { preregistered: elsewhere }));
@@ -325,7 +325,7 @@ describe('chooseRegistration', () => {
     expect(chooseRegistration(everything, { existing: expired, now: 999 }).mechanism).toBe('existing');
   });
 
-  it('asks the user to register if no way to register is left', async () => {
+  it('R-1: asks the user to register if no way to register is left', async () => {
     const { registrationEndpoint: _none, ...server } = serverAt(issuer);
     const refusal = await refusalOf(() => chooseRegistration(server, {}));
     expect(refusal.reason).toBe('registration_required');

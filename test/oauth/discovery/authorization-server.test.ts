@@ -26,12 +26,15 @@ describe('the locations', () => {
     ['https://a.example/', [oauthLocation, oidcLocation]],
     ['https://a.example/t', [`${oauthLocation}/t`, `${oidcLocation}/t`, `/t${oidcLocation}`]],
     ['https://a.example/t/', [`${oauthLocation}/t`, `${oidcLocation}/t`, `/t${oidcLocation}`]],
-  ])('the metadata locations of %s are those of the specification, in its order', (issuer, paths) => {
-    const expected = paths.map((path) => `https://a.example${path}`);
-    expect(authorizationServerLocations(new URL(issuer))).toEqual(expected);
-  });
+  ])(
+    'M-2 M-3: the metadata locations of %s are those of the specification, in its order',
+    (issuer, paths) => {
+      const expected = paths.map((path) => `https://a.example${path}`);
+      expect(authorizationServerLocations(new URL(issuer))).toEqual(expected);
+    },
+  );
 
-  it('tries the metadata locations until one has the document', async () => {
+  it('M-1 M-2: tries the metadata locations until one has the document', async () => {
     const issuer = `${site.origin}/t`;
     site.lay(`${oauthLocation}/t`, { status: 401 });
     site.lay(`/t${oidcLocation}`, document({ issuer }));
@@ -67,7 +70,7 @@ describe('a document', () => {
     expect(JSON.parse(JSON.stringify(server))).toEqual(server);
   });
 
-  it('reads the further offers of a server, and until when the document may be kept', async () => {
+  it('M-7: reads the further offers of a server, and until when the document may be kept', async () => {
     site.lay(oauthLocation, {
       ...document({
         device_authorization_endpoint: `${site.origin}/device`,
@@ -84,7 +87,7 @@ describe('a document', () => {
     });
   });
 
-  it('a field that is null counts as absent', async () => {
+  it('W-1: a field that is null counts as absent', async () => {
     const empty = {
       registration_endpoint: null,
       revocation_endpoint: null,
@@ -117,34 +120,34 @@ describe('a document', () => {
     });
   });
 
-  it('requests metadata without the header of the earlier revision', async () => {
+  it('E-5: requests metadata without the header of the earlier revision', async () => {
     site.lay(oauthLocation, document());
     const protocolVersion = { header: 'CTX-Protocol-Version', value: '2025-03-26' };
     await discoverAuthorizationServer(site.origin, { ...site.http, protocolVersion });
     expect(site.asked[0]?.headers).not.toHaveProperty('ctx-protocol-version');
   });
 
-  it('refuses a document of another issuer, on the same host or another', async () => {
+  it('N-3: refuses a document of another issuer, on the same host or another', async () => {
     for (const issuer of [`${site.origin}/other`, 'https://evil.example', site.origin.toUpperCase()]) {
       site.lay(oauthLocation, document({ issuer }));
       expect((await refusalOf(() => discover())).reason).toBe('issuer_mismatch');
     }
   });
 
-  it('refuses a document whose issuer differs in a single slash', async () => {
+  it('N-3: refuses a document whose issuer differs in a single slash', async () => {
     site.lay(oauthLocation, document({ issuer: `${site.origin}/` }));
     const refusal = await refusalOf(() => discover());
     expect(refusal).toBeInstanceOf(RuleRefusal);
     expect(refusal).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 8414 §3.3' });
   });
 
-  it('accepts a document whose issuer ends in a slash if the expected one does', async () => {
+  it('N-3: accepts a document whose issuer ends in a slash if the expected one does', async () => {
     site.lay(oauthLocation, document({ issuer: `${site.origin}/` }));
     expect(await discover(`${site.origin}/`)).toMatchObject({ issuer: `${site.origin}/` });
   });
 
   it.each([[undefined], [[]], [['plain']], [['s256']]])(
-    'refuses a server with the PKCE methods %j',
+    'X-2: refuses a server with the PKCE methods %j',
     async (methods) => {
       site.lay(oidcLocation, document({ code_challenge_methods_supported: methods }));
       const refusal = await refusalOf(() => discover());
@@ -159,7 +162,7 @@ describe('a document', () => {
     'registration_endpoint',
     'revocation_endpoint',
     'device_authorization_endpoint',
-  ])('refuses a document whose %s is not https', async (field) => {
+  ])('M-5: refuses a document whose %s is not https', async (field) => {
     for (const url of ['http://server.example/x', 'javascript:alert(1)', '/relative']) {
       site.lay(oauthLocation, document({ [field]: url }));
       expect((await refusalOf(() => discover())).reason).toBe('insecure_url');

@@ -60,11 +60,11 @@ describe('parseChallenges', () => {
     expect(parsed(header)).toEqual(challenges);
   });
 
-  it('ignores a header longer than 16 KiB', () => {
+  it('D-1: ignores a header longer than 16 KiB', () => {
     expect(parseChallenges(`Bearer realm="${'x'.repeat(16 * 1024)}"`)).toEqual([]);
   });
 
-  it('never throws, for any header', () => {
+  it('D-1: never throws, for any header', () => {
     const pieces = fc.constantFrom(
       'Bearer',
       ' ',
@@ -134,7 +134,7 @@ const challengeModel = fc
   }));
 
 describe('a list of challenges', () => {
-  it('reads a list of challenges in every spelling', () => {
+  it('D-1: reads a list of challenges in every spelling', () => {
     fc.assert(
       fc.property(
         fc.array(challengeModel, { maxLength: 4 }),
@@ -152,7 +152,7 @@ describe('a list of challenges', () => {
     );
   });
 
-  it('a malformed piece costs no challenge before it, and none after the next comma', () => {
+  it('D-1: a malformed piece costs no challenge before it, and none after the next comma', () => {
     const broken = fc.constantFrom('scope=a b', '=x', '(', 'a="x" y', '@', 'a=b=c', 'x=');
     fc.assert(
       fc.property(challengeModel, broken, challengeModel, (one, piece, other) => {
@@ -175,7 +175,7 @@ describe('a list of challenges', () => {
 });
 
 describe('bearerChallenge', () => {
-  it('reads the parameters of RFC 6750 and RFC 9728', () => {
+  it('U-1: reads the parameters of RFC 6750 and RFC 9728', () => {
     const header =
       'Bearer error="insufficient_scope", error_description="More is needed", scope="a b a", resource_metadata="https://server.example/m"';
     expect(bearerChallenge(header)).toEqual({
@@ -202,7 +202,7 @@ describe('bearerChallenge', () => {
     ],
     ['a comma after the scheme', `Bearer, scope="a", resource_metadata="${metadata}"`],
     ['no comma before the next scheme', `Basic realm="x" Bearer scope="a", resource_metadata="${metadata}"`],
-  ])('reads metadata and scope with %s', (_what, header) => {
+  ])('D-1: reads metadata and scope with %s', (_what, header) => {
     expect(bearerChallenge(header)).toMatchObject({ resourceMetadata: metadata, scope: ['a'] });
   });
 
@@ -221,7 +221,7 @@ describe('bearerChallenge', () => {
     ['JSON', `Bearer {"resource_metadata":"${metadata}"}`],
     ['the name in quotes', `Bearer "resource_metadata"="${metadata}"`],
     ['no scheme', `resource_metadata="${metadata}"`],
-  ])('says that metadata is named and can’t be read: %s', (_what, header) => {
+  ])('D-1: says that metadata is named and can’t be read: %s', (_what, header) => {
     expect(bearerChallenge(header)).toMatchObject({ isUnreadable: true });
     expect(bearerChallenge(header)).not.toHaveProperty('resourceMetadata');
   });
@@ -269,7 +269,7 @@ describe('bearerChallenge', () => {
     });
   });
 
-  it('drops malformed scopes of a challenge, and an empty list of scopes', () => {
+  it('U-1: drops malformed scopes of a challenge, and an empty list of scopes', () => {
     expect(bearerChallenge('Bearer scope="read caf\u00e9"')).toEqual({ scope: ['read'] });
     expect(bearerChallenge('Bearer scope=""')).toEqual({});
   });

@@ -17,7 +17,7 @@ const discover = async () => discoverResource(endpoint, await probe(endpoint, si
 const document = { authorization_servers: ['https://issuer.example'] };
 
 describe('a protected server', () => {
-  it.each([401, 403])('a server whose %i names metadata is protected', async (status) => {
+  it.each([401, 403])('E-6 F-5: a server whose %i names metadata is protected', async (status) => {
     const challenge = `Bearer resource_metadata="${site.origin}/named"`;
     site.lay('/mcp', { status, headers: { 'www-authenticate': challenge } });
     site.lay('/named', { body: document });
@@ -34,7 +34,7 @@ describe('a protected server', () => {
   });
 
   it.each([[401], [403]])(
-    'a server without metadata follows the earlier revision after a %i',
+    'E-6: a server without metadata follows the earlier revision after a %i',
     async (status) => {
       site.lay('/mcp', { status });
       expect(await discover()).toEqual({
@@ -50,13 +50,13 @@ describe('a protected server', () => {
     ['has an empty list of them', { body: { authorization_servers: [] } }],
     ['is broken JSON', { headers: { 'content-type': 'application/json' }, body: '{' }],
     ['answers 400', { status: 400 }],
-  ])('a server is not of the earlier revision if its metadata %s', async (_what, page) => {
+  ])('D-4: a server is not of the earlier revision if its metadata %s', async (_what, page) => {
     site.lay('/mcp', { status: 401 });
     site.lay(pathSpecific, page);
     expect((await refusalOf(discover)).reason).toBe('metadata_invalid');
   });
 
-  it('a server is not of the earlier revision if its metadata is unreachable', async () => {
+  it('E-6: a server is not of the earlier revision if its metadata is unreachable', async () => {
     site.lay('/mcp', { status: 401 });
     site.lay(pathSpecific, { status: 503 });
     expect(await refusalOf(discover)).toBeInstanceOf(Unreachable);
@@ -71,12 +71,12 @@ describe('a protected server', () => {
 });
 
 describe('a server that asks for no token', () => {
-  it('a server that answers without a token and has no metadata needs no authorization', async () => {
+  it('F-1: a server that answers without a token and has no metadata needs no authorization', async () => {
     site.lay('/mcp', { status: 200, body: {} });
     expect((await refusalOf(discover)).reason).toBe('authorization_not_required');
   });
 
-  it.each([404, 302, 400])('refuses an endpoint that answers %i and has no metadata', async (status) => {
+  it.each([404, 302, 400])('F-1: refuses an endpoint that answers %i and has no metadata', async (status) => {
     site.lay('/mcp', { status });
     const refusal = await refusalOf(discover);
     expect(refusal).toMatchObject({ reason: 'metadata_invalid', hint: expect.stringContaining('URL') });

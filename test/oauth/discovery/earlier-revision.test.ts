@@ -36,13 +36,13 @@ describe('the authorization base URL', () => {
     ['https://server.example/mcp', 'https://server.example'],
     ['https://server.example:8443/a/b?c', 'https://server.example:8443'],
     ['https://server.example', 'https://server.example'],
-  ])('the authorization base URL of %s is %s', (endpoint, base) => {
+  ])('E-1: the authorization base URL of %s is %s', (endpoint, base) => {
     expect(authorizationBaseUrl(endpoint)).toBe(base);
   });
 });
 
 describe('metadata at the base URL', () => {
-  it('asks at two locations, and names the version in each request and redirect', async () => {
+  it('E-5 M-4: asks at two locations, and names the version in each request and redirect', async () => {
     site.lay(oidcLocation, { status: 302, headers: { location: '/moved' } });
     site.lay('/moved', document());
     expect(await discover()).toMatchObject({ issuer: site.origin, tokenEndpoint: `${site.origin}/t` });
@@ -50,13 +50,13 @@ describe('metadata at the base URL', () => {
     for (const { headers } of site.asked) expect(headers['ctx-protocol-version']).toBe('2025-03-26');
   });
 
-  it('names no version if none is set', async () => {
+  it('E-5: names no version if none is set', async () => {
     await discoverEarlierRevision(site.origin, site.http);
     expect(site.asked).toHaveLength(2);
     for (const { headers } of site.asked) expect(headers).not.toHaveProperty('ctx-protocol-version');
   });
 
-  it('accepts the issuer of the base URL with or without one final slash, and records it as stated', async () => {
+  it('E-7: accepts the issuer of the base URL with or without one final slash, and records it as stated', async () => {
     for (const issuer of [site.origin, `${site.origin}/`]) {
       site.lay(oauthLocation, document({ issuer }));
       const server = await discover();
@@ -67,20 +67,20 @@ describe('metadata at the base URL', () => {
   });
 
   it.each(['//', '/mcp', '/?', '#'])(
-    'refuses metadata whose issuer is the base URL with %j at its end',
+    'E-7: refuses metadata whose issuer is the base URL with %j at its end',
     async (end) => {
       site.lay(oauthLocation, document({ issuer: site.origin + end }));
       expect((await refusalOf(discover)).reason).toBe('issuer_mismatch');
     },
   );
 
-  it('refuses metadata at the base URL that states another server as its issuer', async () => {
+  it('E-7: refuses metadata at the base URL that states another server as its issuer', async () => {
     site.lay(oauthLocation, document({ issuer: 'https://other.example' }));
     expect((await refusalOf(discover)).reason).toBe('issuer_mismatch');
   });
 
   it.each([[undefined], [[]], [['plain']]])(
-    'refuses metadata with the PKCE methods %j instead of using the defaults',
+    'E-9: refuses metadata with the PKCE methods %j instead of using the defaults',
     async (methods) => {
       site.lay(oauthLocation, document({ code_challenge_methods_supported: methods }));
       expect((await refusalOf(discover)).reason).toBe('pkce_unsupported');
@@ -89,23 +89,26 @@ describe('metadata at the base URL', () => {
 });
 
 describe('the default endpoints', () => {
-  it.each([401, 403, 404])('uses the default endpoints if every location answers %i', async (status) => {
-    site.lay(oauthLocation, { status });
-    site.lay(oidcLocation, { status });
-    expect(await discover()).toEqual({
-      issuer: site.origin,
-      authorizationEndpoint: `${site.origin}/authorize`,
-      tokenEndpoint: `${site.origin}/token`,
-      registrationEndpoint: `${site.origin}/register`,
-      issParameterSupported: false,
-      clientIdMetadataDocumentSupported: false,
-      metadata: {},
-      isDefault: true,
-      freshUntil: now + 3_600_000,
-    });
-  });
+  it.each([401, 403, 404])(
+    'E-2 M-4: uses the default endpoints if every location answers %i',
+    async (status) => {
+      site.lay(oauthLocation, { status });
+      site.lay(oidcLocation, { status });
+      expect(await discover()).toEqual({
+        issuer: site.origin,
+        authorizationEndpoint: `${site.origin}/authorize`,
+        tokenEndpoint: `${site.origin}/token`,
+        registrationEndpoint: `${site.origin}/register`,
+        issParameterSupported: false,
+        clientIdMetadataDocumentSupported: false,
+        metadata: {},
+        isDefault: true,
+        freshUntil: now + 3_600_000,
+      });
+    },
+  );
 
-  it('with the default endpoints, S256, state and resource are still sent', async () => {
+  it('E-4: with the default endpoints, S256, state and resource are still sent', async () => {
     const server = await discover();
     const request = { server, registration: registrationAt(site.origin), resource: `${site.origin}/mcp` };
     const { url } = await buildAuthorizationRequest(request);
@@ -116,7 +119,7 @@ describe('the default endpoints', () => {
     expect(searchParams.get('state')).toBeTruthy();
   });
 
-  it('sends a token request to the default token endpoint', async () => {
+  it('E-2: sends a token request to the default token endpoint', async () => {
     const server = await discover();
     site.lay('/token', { body: { access_token: 't', token_type: 'Bearer' } });
     const registration = registrationAt(site.origin);
@@ -133,7 +136,7 @@ describe('the default endpoints', () => {
     ['an empty 204', { status: 204 }],
     ['a document that is none', { body: [] }],
     ['a redirect to another origin', { status: 302, headers: { location: 'https://other.example/' } }],
-  ])('never uses the default endpoints after %s at any location', async (_what, page) => {
+  ])('E-3: never uses the default endpoints after %s at any location', async (_what, page) => {
     for (const location of [oauthLocation, oidcLocation]) {
       site.clear();
       site.lay(location, page);
@@ -142,7 +145,7 @@ describe('the default endpoints', () => {
     }
   });
 
-  it('never uses the default endpoints after a time-out', async () => {
+  it('E-3: never uses the default endpoints after a time-out', async () => {
     site.lay(oauthLocation, { headers: { 'content-type': 'application/json' }, body: '{', hangs: true });
     const ended = new AbortController();
     const waiting = refusalOf(() =>

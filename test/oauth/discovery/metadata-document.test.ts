@@ -30,7 +30,7 @@ describe('a metadata document', () => {
     expect(await get()).toMatchObject({ kind: 'found', url: `${site.origin}/four`, json: { a: 1 } });
   });
 
-  it.each([401, 403, 404])('a document is absent if the server answers %i', async (status) => {
+  it.each([401, 403, 404])('N-12: a document is absent if the server answers %i', async (status) => {
     site.lay('/doc', { status, body: { error: 'x' } });
     expect(await get()).toEqual({ kind: 'absent', status });
   });
@@ -43,20 +43,20 @@ describe('a metadata document', () => {
     },
   );
 
-  it('a document may be kept as long as its HTTP headers say', async () => {
+  it('M-7: a document may be kept as long as its HTTP headers say', async () => {
     site.lay('/doc', { headers: { 'cache-control': 'max-age=120' }, body: {} });
     expect(await get()).toMatchObject({ freshUntil: now + 120_000 });
     site.lay('/doc', { headers: { 'cache-control': 'no-store' }, body: {} });
     expect(await get()).toMatchObject({ freshUntil: now });
   });
 
-  it('stops reading a document at the limit of its size, even if it never ends', async () => {
+  it('M-6: stops reading a document at the limit of its size, even if it never ends', async () => {
     const headers = { 'content-type': 'application/json' };
     site.lay('/doc', { headers, body: `"${'x'.repeat(300 * 1024)}`, hangs: true });
     expect(await refusalOf(() => get())).toMatchObject({ reason: 'metadata_invalid' });
   });
 
-  it('the limit of a document counts its unpacked size', async () => {
+  it('M-6: the limit of a document counts its unpacked size', async () => {
     const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
     site.lay('/doc', { headers, body: gzipSync(JSON.stringify({ a: 'x'.repeat(10_000_000) })) });
     expect(await refusalOf(() => get())).toMatchObject({ reason: 'metadata_invalid' });
@@ -90,7 +90,7 @@ describe('a metadata document', () => {
     ['a redirect to another origin', { status: 302, headers: { location: 'https://localhost:1/doc' } }],
     ['a redirect to http', { status: 302, headers: { location: 'http://127.0.0.1/doc' } }],
     ['a redirect to itself', { status: 302, headers: { location: '/doc' } }],
-  ])('refuses a document that is %s', async (_what, page) => {
+  ])('M-6: refuses a document that is %s', async (_what, page) => {
     site.lay('/doc', page);
     const refusal = await refusalOf(() => get());
     expect(refusal).toBeInstanceOf(RuleRefusal);
@@ -102,7 +102,7 @@ describe('a metadata document', () => {
     expect((await get()).kind).toBe('found');
   });
 
-  it('follows three redirects and no fourth', async () => {
+  it('M-6: follows three redirects and no fourth', async () => {
     site.lay('/doc', { status: 302, headers: { location: '/doc' } });
     await refusalOf(() => get());
     expect(site.asked).toHaveLength(4);
@@ -118,7 +118,7 @@ describe('a metadata document', () => {
     },
   );
 
-  it('a document is unreachable after a time-out in the middle of it', async () => {
+  it('M-6: a document is unreachable after a time-out in the middle of it', async () => {
     site.lay('/doc', { headers: { 'content-type': 'application/json' }, body: '{', hangs: true });
     const ended = new AbortController();
     const http = { ...site.http, deadline: () => ended.signal };
@@ -181,7 +181,7 @@ describe('a metadata document', () => {
     expect(error.hint).not.toMatch(/certificate/i);
   });
 
-  it('never fetches a document over plain http', async () => {
+  it('M-5: never fetches a document over plain http', async () => {
     expect((await refusalOf(() => fetchMetadata('http://127.0.0.1:1/', site.http, reason))).reason).toBe(
       'insecure_url',
     );
@@ -219,7 +219,7 @@ describe('a list of locations', () => {
       { headers: { 'content-type': 'text/html' }, body: 'x'.repeat(300_000) },
     ],
     ['plain words', { headers: { 'content-type': 'text/plain' }, body: 'ok' }],
-  ])('finds no document if each location has %s', async (_what, page) => {
+  ])('E-3: finds no document if each location has %s', async (_what, page) => {
     site.lay('/one', page);
     site.lay('/two', page);
     expect(await first('/one', '/two')).toBeUndefined();
@@ -227,7 +227,7 @@ describe('a list of locations', () => {
     expect(await first('/one', '/two')).toMatchObject({ json: { a: 1 } });
   });
 
-  it('after an unclear answer a later document counts, but a later absence does not', async () => {
+  it('E-3: after an unclear answer a later document counts, but a later absence does not', async () => {
     site.lay('/one', { status: 400 });
     const refusal = await refusalOf(() => first('/one', '/two'));
     expect(refusal).toMatchObject({ reason: 'metadata_invalid', message: expect.stringContaining('400') });

@@ -11,7 +11,7 @@ const endpoint = `${site.origin}/mcp`;
 describe('probe', () => {
   const challenge = { 'www-authenticate': 'Bearer scope="a"' };
 
-  it('finds the challenge by GET, without a body and without authorization', async () => {
+  it('F-5: finds the challenge by GET, without a body and without authorization', async () => {
     site.lay('/mcp', { status: 401, headers: challenge });
     expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
     expect(site.asked).toMatchObject([{ method: 'GET', body: '' }]);
@@ -25,7 +25,7 @@ describe('probe', () => {
     expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
   });
 
-  it('reads the challenge of a 403 too', async () => {
+  it('E-6: reads the challenge of a 403 too', async () => {
     site.lay('/mcp', { status: 403, headers: challenge });
     expect(await probe(endpoint, site.http)).toMatchObject({ status: 403, challenge: {} });
   });

@@ -28,7 +28,7 @@ const discover = (resourceMetadata?: string) =>
   );
 
 describe('discoverProtectedResource', () => {
-  it('asks for metadata at the path-specific location, then at the root', async () => {
+  it('D-3: asks for metadata at the path-specific location, then at the root', async () => {
     site.lay(root, document({ scopes_supported: ['a', 'b'] }));
     expect(await discover()).toEqual({
       resource: endpoint,
@@ -40,7 +40,7 @@ describe('discoverProtectedResource', () => {
     expect(site.asked.map(({ path }) => path)).toEqual([pathSpecific, root]);
   });
 
-  it('asks at one location for an endpoint without a path', () => {
+  it('D-3: asks at one location for an endpoint without a path', () => {
     expect(protectedResourceLocations('https://server.example/a/b')).toEqual([
       'https://server.example/.well-known/oauth-protected-resource/a/b',
       'https://server.example/.well-known/oauth-protected-resource',
@@ -48,7 +48,7 @@ describe('discoverProtectedResource', () => {
     expect(protectedResourceLocations('https://server.example')).toHaveLength(1);
   });
 
-  it('uses the document that the challenge names, and no other', async () => {
+  it('D-2: uses the document that the challenge names, and no other', async () => {
     site.lay('/named', document());
     site.lay(pathSpecific, document({ authorization_servers: ['https://other.example'] }));
     expect(await discover(`${site.origin}/named`)).toMatchObject({
@@ -63,7 +63,7 @@ describe('discoverProtectedResource', () => {
     expect(refusal).toMatchObject({ reason: 'metadata_invalid', message: expect.stringContaining('/named') });
   });
 
-  it('refuses by name if a web page is where the challenge names the document, even if another document exists', async () => {
+  it('E-3: refuses by name if a web page is where the challenge names the document, even if another document exists', async () => {
     site.lay(pathSpecific, document());
     site.lay('/named', { headers: { 'content-type': 'text/html' }, body: '<html>' });
     expect(await refusalOf(() => discover(`${site.origin}/named`))).toMatchObject({
@@ -73,13 +73,13 @@ describe('discoverProtectedResource', () => {
   });
 
   it.each(['javascript:alert(1)', 'http://server.example/m', 'file:///m'])(
-    'refuses a challenge whose metadata is at %s',
+    'D-2: refuses a challenge whose metadata is at %s',
     async (url) => {
       expect((await refusalOf(() => discover(url))).reason).toBe('insecure_url');
     },
   );
 
-  it('accepts the named document from another origin if it is about this server', async () => {
+  it('D-2: accepts the named document from another origin if it is about this server', async () => {
     const elsewhere = await openSite();
     try {
       elsewhere.lay('/m', document());
@@ -102,7 +102,7 @@ describe('discoverProtectedResource', () => {
   });
 
   it.each([401, 403, 404, 405])(
-    'refuses by name if the document that the challenge names answers %i',
+    'D-2: refuses by name if the document that the challenge names answers %i',
     async (status) => {
       site.lay('/named', { status });
       site.lay(pathSpecific, document());
@@ -115,7 +115,7 @@ describe('discoverProtectedResource', () => {
     },
   );
 
-  it('asks at the root if the path-specific location answers 401, 403 or 404', async () => {
+  it('D-3 N-12: asks at the root if the path-specific location answers 401, 403 or 404', async () => {
     site.lay(root, document());
     for (const status of [401, 403, 404]) {
       site.lay(pathSpecific, { status });
@@ -132,7 +132,7 @@ describe('discoverProtectedResource', () => {
   });
 
   it.each(['https://other.example/mcp', 'https://127.0.0.1/mcp', 'nonsense', '/mcp'])(
-    'refuses metadata whose resource is %s',
+    'D-6: refuses metadata whose resource is %s',
     async (resource) => {
       site.lay(pathSpecific, document({ resource }));
       const refusal = await refusalOf(() => discover());
@@ -141,20 +141,23 @@ describe('discoverProtectedResource', () => {
     },
   );
 
-  it('refuses metadata for another part of the server', async () => {
+  it('D-6 N-10: refuses metadata for another part of the server', async () => {
     for (const resource of [`${endpoint}/deeper`, `${site.origin}/mc`, `${endpoint}#part`]) {
       site.lay(pathSpecific, document({ resource }));
       expect((await refusalOf(() => discover())).reason).toBe('resource_mismatch');
     }
   });
 
-  it.each(['/mcp/', '/', '', '/mcp?tenant=1'])('keeps a resource that ends in %j unchanged', async (end) => {
-    const resource = site.origin.replace('https', 'HTTPS') + end;
-    site.lay(pathSpecific, document({ resource }));
-    expect(await discover()).toMatchObject({ resource });
-  });
+  it.each(['/mcp/', '/', '', '/mcp?tenant=1'])(
+    'I-3 N-10: keeps a resource that ends in %j unchanged',
+    async (end) => {
+      const resource = site.origin.replace('https', 'HTTPS') + end;
+      site.lay(pathSpecific, document({ resource }));
+      expect(await discover()).toMatchObject({ resource });
+    },
+  );
 
-  it('uses the canonical endpoint if the metadata names no resource', async () => {
+  it('I-2: uses the canonical endpoint if the metadata names no resource', async () => {
     site.lay(pathSpecific, { body: { authorization_servers: ['https://issuer.example'] } });
     expect(await discover()).toMatchObject({ resource: endpoint });
   });
@@ -184,7 +187,7 @@ describe('discoverProtectedResource', () => {
     { authorization_servers: [7] },
     { resource: 7 },
     { scopes_supported: 'a b' },
-  ])('refuses a document with %j', async (changes) => {
+  ])('D-4: refuses a document with %j', async (changes) => {
     site.lay(pathSpecific, document(changes));
     expect((await refusalOf(() => discover())).reason).toBe('metadata_invalid');
   });

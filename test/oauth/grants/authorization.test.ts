@@ -21,7 +21,7 @@ const build = (changes: object = {}) =>
   buildAuthorizationRequest({ server, registration, resource, ...changes });
 
 describe('buildAuthorizationRequest', () => {
-  it('sends the parameters of the specification, and no others', async () => {
+  it('F-6 I-1 X-1: sends the parameters of the specification, and no others', async () => {
     const { url, started } = await build({ scope: ['a', 'b'] });
     const parameters = Object.fromEntries(new URL(url).searchParams);
     expect(parameters).toEqual({
@@ -43,14 +43,14 @@ describe('buildAuthorizationRequest', () => {
     expect(url).not.toContain(started.codeVerifier);
   });
 
-  it('each sign-in has a new state and verifier of 256 bits', async () => {
+  it('X-1: each sign-in has a new state and verifier of 256 bits', async () => {
     const attempts = await Promise.all([build(), build()]);
     const secrets = attempts.flatMap(({ started }) => [started.state, started.codeVerifier]);
     expect(new Set(secrets).size).toBe(4);
     for (const secret of secrets) expect(Buffer.from(secret, 'base64url')).toHaveLength(32);
   });
 
-  it('leaves out a scope that is empty, and sends a nonce only for an ID token', async () => {
+  it('S-2: leaves out a scope that is empty, and sends a nonce only for an ID token', async () => {
     expect(new URL((await build({ scope: [] })).url).searchParams.has('scope')).toBe(false);
     expect((await build({ scope: ['a'] })).started.nonce).toBeUndefined();
     const { url, started } = await build({ scope: ['openid'] });
@@ -75,12 +75,12 @@ describe('buildAuthorizationRequest', () => {
     }
   });
 
-  it('asks for offline_access without forcing a consent page', async () => {
+  it('N-8: asks for offline_access without forcing a consent page', async () => {
     const { url } = await build({ scope: ['a', 'offline_access'] });
     expect(new URL(url).searchParams.has('prompt')).toBe(false);
   });
 
-  it('lets a loopback redirect differ in its port and in nothing else', async () => {
+  it('R-7: lets a loopback redirect differ in its port and in nothing else', async () => {
     const { started } = await build({ redirectUri: 'http://127.0.0.1:9/callback' });
     expect(started.redirectUri).toBe('http://127.0.0.1:9/callback');
     for (const redirectUri of [
@@ -93,7 +93,7 @@ describe('buildAuthorizationRequest', () => {
     }
   });
 
-  it('gives the browser no URL but https or http on loopback', async () => {
+  it('N-11: gives the browser no URL but https or http on loopback', async () => {
     for (const authorizationEndpoint of [
       'javascript:alert(1)',
       'file:///etc/passwd',
@@ -109,7 +109,7 @@ describe('buildAuthorizationRequest', () => {
     expect((await refusalOf(() => build({ server: machinesOnly }))).reason).toBe('metadata_invalid');
   });
 
-  it('refuses a registration of another issuer', async () => {
+  it('N-4: refuses a registration of another issuer', async () => {
     const other = { registration: registrationAt('https://other.example') };
     expect((await refusalOf(() => build(other))).reason).toBe('issuer_mismatch');
   });
@@ -146,7 +146,7 @@ describe('processAuthorizationResponse', () => {
     'code=c0de&state=st4tex',
     'code=c0de&state=st4te&state=st4te',
     'state=ST4TE',
-  ])('refuses the state in %s', async (query) => {
+  ])('X-5: refuses the state in %s', async (query) => {
     expect((await refusalOf(() => answer(query))).reason).toBe('state_mismatch');
   });
 
@@ -159,7 +159,7 @@ describe('processAuthorizationResponse', () => {
       serverAt('https://evil.example'),
       `iss=${issuer}`,
     ],
-  ])('refuses an answer whose issuer is %s', async (_what, at, query) => {
+  ])('B-25 N-2: refuses an answer whose issuer is %s', async (_what, at, query) => {
     const refusal = await refusalOf(() => answer(`code=c0de&state=st4te&${query}`, at));
     expect(refusal).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 9207 §2.4' });
   });
@@ -173,7 +173,7 @@ describe('processAuthorizationResponse', () => {
     [false, 'https://evil.example', false],
     [false, undefined, true],
   ])(
-    'a response with iss advertised: %s, iss: %s, is accepted: %s, as a code and as an error',
+    'B-25 N-1: a response with iss advertised: %s, iss: %s, is accepted: %s, as a code and as an error',
     async (advertised, iss, accepted) => {
       const at = advertised ? names : server;
       const part = iss === undefined ? '' : `&iss=${encodeURIComponent(iss)}`;
@@ -194,7 +194,7 @@ describe('processAuthorizationResponse', () => {
     ['https://issuer%2eexample', 'an escape'],
     ['https://issuer.example\u0000', 'a NUL'],
     [' https://issuer.example', 'a space'],
-  ])('compares the issuer %j as a plain string (%s)', async (iss) => {
+  ])('N-2: compares the issuer %j as a plain string (%s)', async (iss) => {
     const query = `code=c0de&state=st4te&iss=${encodeURIComponent(iss)}`;
     expect((await refusalOf(() => answer(query))).reason).toBe('issuer_mismatch');
   });
@@ -207,11 +207,11 @@ describe('processAuthorizationResponse', () => {
       `code=c0de&state=st4te&iss=${issuer}&iss=https://evil.example`,
       'issuer_mismatch',
     ],
-  ])('refuses %s', async (_what, query, reason) => {
+  ])('X-6: refuses %s', async (_what, query, reason) => {
     expect((await refusalOf(() => answer(query))).reason).toBe(reason);
   });
 
-  it('neither acts on nor shows an error from a wrong issuer', async () => {
+  it('N-2: neither acts on nor shows an error from a wrong issuer', async () => {
     const query =
       'error=access_denied&error_description=phishing&error_uri=https://evil.example&state=st4te&iss=https://evil.example';
     const refusal = await refusalOf(() => answer(query));
@@ -223,7 +223,7 @@ describe('processAuthorizationResponse', () => {
     expect((await refusalOf(() => answer('code=c&iss=https://evil.example'))).reason).toBe('state_mismatch');
   });
 
-  it("distinguishes a denial from a failure, and quotes the server's text", async () => {
+  it("X-9: distinguishes a denial from a failure, and quotes the server's text", async () => {
     const denial = await refusalOf(() => answer('error=access_denied&state=st4te'));
     expect(denial.reason).toBe('access_denied');
     const failure = await refusalOf(() =>
@@ -278,7 +278,7 @@ describe('processAuthorizationResponse', () => {
       'login_failed',
     ],
     ['invalid_scope', 'of a document', { source: 'metadata_document' }, undefined, 'login_failed'],
-  ] as const)('finds the cause of %s, %s', async (error, _what, client, description, reason) => {
+  ] as const)('Y-1 Y-2: finds the cause of %s, %s', async (error, _what, client, description, reason) => {
     const { source, isNew, prompt } = {
       source: 'preregistered' as const,
       isNew: false,
@@ -332,7 +332,7 @@ describe('processAuthorizationResponse', () => {
     },
   );
 
-  it('repeats no secret of a sign-in in a refusal', async () => {
+  it('X-9: repeats no secret of a sign-in in a refusal', async () => {
     for (const query of ['code=c0de', 'code=c0de&state=other', 'code=c0de&code=c0de&state=st4te']) {
       expect(everyWordOf(await refusalOf(() => answer(query)))).not.toMatch(/c0de|st4te|verif1er/);
     }

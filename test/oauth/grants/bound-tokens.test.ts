@@ -62,7 +62,7 @@ function jwtWith(claims: object): string {
 }
 
 describe('a proof', () => {
-  it('names method, URL and time of its request, and holds no private key', async () => {
+  it('P-7: names method, URL and time of its request, and holds no private key', async () => {
     site.lay('/token', { body: good });
     expect(await refreshed({ proofKey })).toMatchObject({ tokenType: 'DPoP', proofKey });
     const { header, claims } = read(site.asked[0]?.headers['dpop']);
@@ -76,7 +76,7 @@ describe('a proof', () => {
     });
   });
 
-  it('for a protected server names the token, the nonce and the URL without its query', async () => {
+  it('P-7: for a protected server names the token, the nonce and the URL without its query', async () => {
     const url = new URL('https://server.example/mcp?q=1#x');
     const proof = proofKey.proof({
       method: 'GET',
@@ -94,7 +94,7 @@ describe('a proof', () => {
     });
   });
 
-  it('has the time of the server where the clocks differ', async () => {
+  it('P-7: has the time of the server where the clocks differ', async () => {
     const serverClocks = new ServerClocks();
     const date = new Date(now - 3_600_000).toUTCString();
     serverClocks.note(site.origin, { get: (name) => (name === 'date' ? date : null) }, now);
@@ -103,7 +103,7 @@ describe('a proof', () => {
     expect(proofs()[0]).toMatchObject({ iat: now / 1000 - 3600 });
   });
 
-  it('is another one for the second form of a client secret', async () => {
+  it('P-7: is another one for the second form of a client secret', async () => {
     site.lay('/token', ({ headers }) =>
       headers['authorization'] === `Basic ${Buffer.from('client-1.a_b:s+cret').toString('base64')}`
         ? { body: good }
@@ -120,7 +120,7 @@ describe('a proof', () => {
     expect(new ProofKey(jwk).thumbprint).toBe(proofKey.thumbprint);
   });
 
-  it('is announced in the authorization request by the thumbprint of its key', async () => {
+  it('P-5: is announced in the authorization request by the thumbprint of its key', async () => {
     const server = serverAt(site.origin);
     const registration = registrationAt(site.origin);
     const { url } = await buildAuthorizationRequest({ server, registration, resource, proofKey });
@@ -129,7 +129,7 @@ describe('a proof', () => {
 });
 
 describe('the nonce of an authorization server', () => {
-  it('is used in one more request, and kept for the next one', async () => {
+  it('P-8: is used in one more request, and kept for the next one', async () => {
     site.lay('/token', (asked) =>
       read(asked.headers['dpop']).claims['nonce'] === undefined
         ? wantsNonce('n1')
@@ -146,14 +146,17 @@ describe('the nonce of an authorization server', () => {
     ['the same one each time', () => wantsNonce('n'), 2],
     ['one that no header may hold', () => wantsNonce('a b'), 1],
     ['none', (): Page => ({ status: 400, body: { error: 'use_dpop_nonce' } }), 1],
-  ])('ends nothing where the server asks for %s, and sets off no loop', async (_what, answer, requests) => {
-    let count = 0;
-    site.lay('/token', () => answer((count += 1)));
-    expect(await refusalOf(() => refreshed({ proofKey }))).toBeInstanceOf(Unreachable);
-    expect(site.asked).toHaveLength(requests);
-  });
+  ])(
+    'P-8: ends nothing where the server asks for %s, and sets off no loop',
+    async (_what, answer, requests) => {
+      let count = 0;
+      site.lay('/token', () => answer((count += 1)));
+      expect(await refusalOf(() => refreshed({ proofKey }))).toBeInstanceOf(Unreachable);
+      expect(site.asked).toHaveLength(requests);
+    },
+  );
 
-  it('comes with a new assertion of the client, since a server takes each once', async () => {
+  it('P-8: comes with a new assertion of the client, since a server takes each once', async () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const clientSecret = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     const registration = registrationAt(site.origin, { tokenEndpointAuthMethod: 'private_key_jwt' });
@@ -169,7 +172,7 @@ describe('an answer to a proof', () => {
   it.each([
     ['a Bearer token', { ...good, token_type: 'Bearer' }],
     ['a token of another key', { ...good, access_token: jwtWith({ cnf: { jkt: 'A'.repeat(43) } }) }],
-  ])('is refused if it has %s, and a rotated refresh token is kept', async (_what, body) => {
+  ])('P-9: is refused if it has %s, and a rotated refresh token is kept', async (_what, body) => {
     site.lay('/token', { body: { ...body, refresh_token: 'n3xt' } });
     const kept: string[] = [];
     const refusal = await refusalOf(() =>

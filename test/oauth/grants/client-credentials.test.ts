@@ -37,7 +37,7 @@ function ask(
 const sent = () => Object.fromEntries(new URLSearchParams(site.asked[0]?.body));
 
 describe('client credentials', () => {
-  it('sends client credentials with the resource by client_secret_basic', async () => {
+  it('P-1: sends client credentials with the resource by client_secret_basic', async () => {
     site.lay('/token', { body: good });
     expect(await ask('client_secret_basic')).toMatchObject({
       accessToken: 'acc3ss',
@@ -49,7 +49,7 @@ describe('client credentials', () => {
     expect(site.asked[0]?.headers['authorization']).toBe(`Basic ${credentials}`);
   });
 
-  it('sends client credentials with the resource by client_secret_post', async () => {
+  it('P-1: sends client credentials with the resource by client_secret_post', async () => {
     site.lay('/token', { body: good });
     await ask('client_secret_post', { scope: [] });
     expect(sent()).toEqual({
@@ -60,7 +60,7 @@ describe('client credentials', () => {
     });
   });
 
-  it('sends client credentials with the resource by private_key_jwt', async () => {
+  it('P-1: sends client credentials with the resource by private_key_jwt', async () => {
     site.lay('/token', { body: good });
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     await ask('private_key_jwt', {
@@ -75,7 +75,7 @@ describe('client credentials', () => {
     expect(JSON.stringify(await ask('client_secret_basic'))).not.toContain('unw4nted');
   });
 
-  it('refuses client credentials for a client without a secret', async () => {
+  it('P-1: refuses client credentials for a client without a secret', async () => {
     expect((await refusalOf(() => ask('none'))).reason).toBe('client_rejected');
     expect(site.asked).toEqual([]);
   });

@@ -34,7 +34,7 @@ const start = (changes: Partial<DeviceRequest> = {}) => startDeviceAuthorization
 const sent = () => Object.fromEntries(new URLSearchParams(site.asked[0]?.body));
 
 describe('the start', () => {
-  it('sends client, scope and resource, and gets a code for the person', async () => {
+  it('P-6: sends client, scope and resource, and gets a code for the person', async () => {
     site.lay('/device', {
       body: { ...good(), verification_uri_complete: `${site.origin}/code?c=WDJB-MJHT` },
     });
@@ -74,7 +74,7 @@ describe('the start', () => {
   });
 
   it.each(['javascript:alert(1)', 'http://server.example/code', 'file:///code', 'data:text/html,x', '/code'])(
-    'refuses the page %s',
+    'P-6: refuses the page %s',
     async (page) => {
       for (const field of ['verification_uri', 'verification_uri_complete']) {
         site.lay('/device', { body: { ...good(), [field]: page } });
@@ -161,7 +161,7 @@ describe('a step', () => {
     expect(await step({}, 7)).toEqual({ kind: 'waiting', interval: 7 });
   });
 
-  it('waits five seconds longer after slow_down', async () => {
+  it('P-6: waits five seconds longer after slow_down', async () => {
     site.lay('/token', error('slow_down'));
     expect(await step({}, 7)).toEqual({ kind: 'waiting', interval: 12 });
   });
@@ -171,7 +171,7 @@ describe('a step', () => {
     ['a 503 that names a time', { status: 503, headers: { 'retry-after': '60' } }, 60],
     ['a 429 with an error', { status: 429, body: { error: 'access_denied' } }, 10],
     ['a web page', { headers: { 'content-type': 'text/html' }, body: '<html>' }, 10],
-  ])('waits longer and goes on after %s', async (_what, page, interval) => {
+  ])('P-6: waits longer and goes on after %s', async (_what, page, interval) => {
     site.lay('/token', page);
     expect(await step()).toMatchObject({ kind: 'waiting', interval, trouble: expect.any(Unreachable) });
   });
@@ -187,7 +187,7 @@ describe('a step', () => {
     ['invalid_grant', 'login_failed'],
     ['invalid_client', 'client_rejected'],
     ['something_new', 'login_failed'],
-  ])('a device sign-in ends after %s', async (code, reason) => {
+  ])('P-6: a device sign-in ends after %s', async (code, reason) => {
     site.lay('/token', error(code));
     const refusal = await refusalOf(step);
     expect(refusal.reason).toBe(reason);

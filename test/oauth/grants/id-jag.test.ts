@@ -55,7 +55,7 @@ function exchange(server = serverAt(issuer), scope: string[] = ['a']) {
 }
 
 describe('the exchange at the identity provider', () => {
-  it('exchanges the ID token for an assertion for this server and resource', async () => {
+  it('P-2: exchanges the ID token for an assertion for this server and resource', async () => {
     site.lay('/token', { body: good });
     expect(await exchange()).toEqual({
       assertion: idJagOf(),
@@ -87,7 +87,7 @@ describe('the exchange at the identity provider', () => {
     { token_type: 'Bearer' },
     { token_type: null },
     { expires_in: -1 },
-  ])('refuses an answer with %j', async (changes) => {
+  ])('P-2: refuses an answer with %j', async (changes) => {
     site.lay('/token', { body: { ...good, ...changes } });
     const refusal = await refusalOf(exchange);
     expect(refusal).toBeInstanceOf(RuleRefusal);
@@ -108,7 +108,7 @@ describe('the exchange at the identity provider', () => {
     ['that has expired', idJagOf({ exp: later - 600 })],
     ['of the type of an ID token', idJagOf({}, 'JWT')],
     ['without a signature', idJagOf().replace('.ass3rtion', '.')],
-  ])('refuses an assertion %s', async (_what, assertion) => {
+  ])('P-12: refuses an assertion %s', async (_what, assertion) => {
     site.lay('/token', { body: { ...good, access_token: assertion } });
     const refusal = await refusalOf(exchange);
     expect(refusal.reason).toBe('token_invalid');
@@ -132,14 +132,14 @@ describe('the exchange at the identity provider', () => {
     expect(await refusalOf(exchange)).toBeInstanceOf(Unreachable);
   });
 
-  it('requests an assertion if the server accepts such assertions, or does not say', async () => {
+  it('P-4: requests an assertion if the server accepts such assertions, or does not say', async () => {
     site.lay('/token', { body: good });
     await exchange(serverAt(issuer, { grantProfilesSupported: ['x', profile] }));
     await exchange(serverAt(issuer));
     expect(site.asked).toHaveLength(2);
   });
 
-  it('requests no assertion if the server lists its profiles without this one', async () => {
+  it('P-4: requests no assertion if the server lists its profiles without this one', async () => {
     for (const grantProfilesSupported of [[], ['x']]) {
       const refusal = await refusalOf(() => exchange(serverAt(issuer, { grantProfilesSupported })));
       expect(refusal.reason).toBe('metadata_invalid');
@@ -167,7 +167,7 @@ describe('the redemption at the authorization server', () => {
       site.http,
     );
 
-  it('sends the assertion with client and resource', async () => {
+  it('P-3: sends the assertion with client and resource', async () => {
     site.lay('/token', { body: { access_token: 'acc3ss', token_type: 'Bearer', refresh_token: 'unw4nted' } });
     const answer = await redeem();
     expect(answer).toMatchObject({
@@ -191,7 +191,7 @@ describe('the redemption at the authorization server', () => {
     expect(sent()).toMatchObject({ client_id: 'client-1.a_b', client_secret: 's3cret' });
   });
 
-  it('sends an assertion to no server but the one it was asked for', async () => {
+  it('P-3: sends an assertion to no server but the one it was asked for', async () => {
     expect((await refusalOf(() => redeem('https://other.example'))).reason).toBe('issuer_mismatch');
     expect(site.asked).toEqual([]);
   });

@@ -16,7 +16,7 @@ function revoke(changes: Partial<RevocationRequest> = {}) {
 }
 
 describe('revokeToken', () => {
-  it('a revocation is confirmed if the server confirms it', async () => {
+  it('X-7: a revocation is confirmed if the server confirms it', async () => {
     site.lay('/revoke', {});
     expect(await revoke()).toBe('confirmed');
     expect(Object.fromEntries(new URLSearchParams(site.asked[0]?.body))).toEqual({
@@ -36,7 +36,7 @@ describe('revokeToken', () => {
     [400, 'unsupported_token_type'],
     [400, 'invalid_request'],
     [401, 'invalid_client'],
-  ])('a revocation is not offered to a public client that gets %i %s', async (status, error) => {
+  ])('W-3: a revocation is not offered to a public client that gets %i %s', async (status, error) => {
     site.lay('/revoke', { status, body: { error } });
     expect(await revoke()).toBe('not_offered');
   });
@@ -57,7 +57,7 @@ describe('revokeToken', () => {
     expect(error.hint).toContain('sign-in page of a network');
   });
 
-  it.each([302, 429, 500, 503])('the result of a revocation is unknown after %i', async (status) => {
+  it.each([302, 429, 500, 503])('X-7 X-8: the result of a revocation is unknown after %i', async (status) => {
     site.lay('/revoke', { status, headers: { location: '/elsewhere', 'retry-after': '3' } });
     const error = await refusalOf(() => revoke());
     expect(error).toBeInstanceOf(Unreachable);

@@ -22,7 +22,7 @@ describe('the token type', () => {
     { token_type: '' },
     { token_type: undefined },
     { token_type: 7 },
-  ])('refuses the token type in %j, and keeps a rotated refresh token', async (changes) => {
+  ])('A-3 T-4: refuses the token type in %j, and keeps a rotated refresh token', async (changes) => {
     site.lay('/token', { body: { ...good, refresh_token: 'n3xt', ...changes } });
     const kept: string[] = [];
     const refusal = await refusalOf(() => refreshed({ onRotation: (token) => void kept.push(token) }));
@@ -33,7 +33,7 @@ describe('the token type', () => {
 
 describe('the access token', () => {
   it.each([{ access_token: undefined }, { access_token: '' }, { access_token: null }, { access_token: 7 }])(
-    'an access token in the form %j is no token response, and the grant stays',
+    'A-3: an access token in the form %j is no token response, and the grant stays',
     async (changes) => {
       site.lay('/token', { body: { ...good, ...changes } });
       expect(await refusalOf(() => refreshed())).toBeInstanceOf(Unreachable);
@@ -52,7 +52,7 @@ describe('the lifetime', () => {
     [undefined, defaultLifetime],
     [null, defaultLifetime],
     ['', defaultLifetime],
-  ])('a lifetime of %j is %i seconds by our own clock', async (stated, seconds) => {
+  ])('A-4: a lifetime of %j is %i seconds by our own clock', async (stated, seconds) => {
     site.lay('/token', { body: { ...good, expires_in: stated } });
     expect(await refreshed()).toMatchObject({ expiresIn: seconds, expiresAt: now + seconds * 1000 });
   });
@@ -64,7 +64,7 @@ describe('the lifetime', () => {
   });
 
   it.each([-1, '-1', 'NaN', 'Infinity', '0x10', '1e3', 'soon', true, [], {}, [60]])(
-    'refuses the lifetime %j, and keeps a rotated refresh token',
+    'A-4: refuses the lifetime %j, and keeps a rotated refresh token',
     async (stated) => {
       site.lay('/token', { body: { ...good, refresh_token: 'n3xt', expires_in: stated } });
       const kept: string[] = [];
@@ -74,14 +74,14 @@ describe('the lifetime', () => {
     },
   );
 
-  it("a lifetime doesn't depend on the server's clock, an hour ahead or behind", async () => {
+  it("A-4: a lifetime doesn't depend on the server's clock, an hour ahead or behind", async () => {
     for (const skew of [-3_600_000, 3_600_000]) {
       site.lay('/token', { headers: { date: new Date(now + skew).toUTCString() }, body: good });
       expect(await refreshed()).toMatchObject({ issuedAt: now, expiresAt: now + 60_000 });
     }
   });
 
-  it('accepts an ID token with a clock that is wrong by an hour, and not by a day', async () => {
+  it('A-4: accepts an ID token with a clock that is wrong by an hour, and not by a day', async () => {
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const lay = (skew: number) => {
       const at = (now + skew) / 1000;
@@ -121,7 +121,7 @@ describe('the scope', () => {
     ['a b more', ['a', 'b', 'more'], true],
     ['more', ['more'], true],
     ['a caf\u00e9 "x"', ['a'], true],
-  ])('a scope stated as %j is recorded as %j', async (scope, recorded, scopeStated) => {
+  ])('W-4: a scope stated as %j is recorded as %j', async (scope, recorded, scopeStated) => {
     site.lay('/token', { body: { ...good, scope } });
     expect(await exchanged({ scope: ['a', 'b'] })).toMatchObject({ scope: recorded, scopeStated });
   });
@@ -146,7 +146,7 @@ describe('the audience of a JWT', () => {
     }
   });
 
-  it('refuses a JWT for another resource, and the refusal names the override', async () => {
+  it('A-5: refuses a JWT for another resource, and the refusal names the override', async () => {
     lay(['https://other.example', 7]);
     expect(await refusalOf(() => refreshed())).toMatchObject({
       reason: 'audience_mismatch',
@@ -168,7 +168,7 @@ describe('an answer that means nothing now', () => {
     ['an empty object', { body: {} }],
     ['nothing at all', { status: 200 }],
     ['a 204', { status: 204 }],
-  ])('a refresh fails only for now after %s', async (_what, page) => {
+  ])('T-3: a refresh fails only for now after %s', async (_what, page) => {
     site.lay('/token', page);
     for (const error of [await refusalOf(() => refreshed()), await refusalOf(() => exchanged())]) {
       expect(error).toBeInstanceOf(Unreachable);
@@ -176,7 +176,7 @@ describe('an answer that means nothing now', () => {
     }
   });
 
-  it.each([429, 503])('a refusal says when to try again after a %i', async (status) => {
+  it.each([429, 503])('T-3: a refusal says when to try again after a %i', async (status) => {
     const headers = { 'retry-after': '17' };
     site.lay('/token', { status, headers, body: { error: 'invalid_grant' } });
     for (const error of [await refusalOf(() => refreshed()), await refusalOf(() => exchanged())]) {
@@ -187,7 +187,7 @@ describe('an answer that means nothing now', () => {
 });
 
 describe('what a server says in an error', () => {
-  it('an error text of a server with markup and control characters is quoted and shortened', async () => {
+  it('X-9: an error text of a server with markup and control characters is quoted and shortened', async () => {
     const description = `<script>alert(1)</script>\u0000\u001b[31m\r\n\u202e\u2028${'x'.repeat(5000)}`;
     site.lay('/token', { status: 400, body: { error: 'invalid_grant', error_description: description } });
     for (const error of [await refusalOf(() => refreshed()), await refusalOf(() => exchanged())]) {
@@ -206,7 +206,7 @@ describe('what a server says in an error', () => {
 
 describe('a redirect of a token request', () => {
   it.each([301, 302, 303, 307, 308])(
-    'follows no redirect of a token request, not even on the same origin: %i',
+    'X-8: follows no redirect of a token request, not even on the same origin: %i',
     async (status) => {
       site.lay('/token', { status, headers: { location: '/elsewhere' } });
       site.lay('/elsewhere', { body: good });

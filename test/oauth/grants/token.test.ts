@@ -26,7 +26,7 @@ function jwt(claims: object, header: object = { alg: 'RS256' }): string {
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
 describe('the requests', () => {
-  it('exchanges the code with verifier, redirect URI, client and resource', async () => {
+  it('I-1 T-6: exchanges the code with verifier, redirect URI, client and resource', async () => {
     site.lay('/token', { body: { ...good, scope: 'a', refresh_token: 'refr3sh' } });
     expect(await exchanged({ scope: ['a', 'b'] })).toEqual({
       accessToken: 'acc3ss',
@@ -49,7 +49,7 @@ describe('the requests', () => {
     });
   });
 
-  it('refreshes with client and resource, and with a scope only to narrow', async () => {
+  it('I-1 N-9 T-6: refreshes with client and resource, and with a scope only to narrow', async () => {
     site.lay('/token', { body: good });
     expect(await refreshed()).toMatchObject({ scope: ['a', 'b'], scopeStated: false });
     expect(sent()).toEqual({
@@ -64,7 +64,7 @@ describe('the requests', () => {
     expect(sent()).toMatchObject({ scope: 'a' });
   });
 
-  it('authenticates a confidential client by the method of its registration', async () => {
+  it('F-4 R-9: authenticates a confidential client by the method of its registration', async () => {
     site.lay('/token', { body: good });
     const basic = registrationAt(site.origin, { tokenEndpointAuthMethod: 'client_secret_basic' });
     await refreshed({ registration: basic, clientSecret: 's:c r-t' });
@@ -78,7 +78,7 @@ describe('the requests', () => {
     expect(site.asked[0]?.headers).not.toHaveProperty('authorization');
   });
 
-  it('makes no token request with a registration of another issuer, or without its secret', async () => {
+  it('N-4: makes no token request with a registration of another issuer, or without its secret', async () => {
     const elsewhere = registrationAt('https://other.example');
     expect((await refusalOf(() => refreshed({ registration: elsewhere }))).reason).toBe('issuer_mismatch');
     const basic = registrationAt(site.origin, { tokenEndpointAuthMethod: 'client_secret_basic' });
@@ -86,7 +86,7 @@ describe('the requests', () => {
     expect(site.asked).toEqual([]);
   });
 
-  it('exchanges no code if the authorization response is wrong', async () => {
+  it('X-5: exchanges no code if the authorization response is wrong', async () => {
     const started = {
       state: 'other',
       codeVerifier: 'v',
@@ -124,7 +124,7 @@ describe('an answer', () => {
     ['an endless lifetime', { expires_in: 1e300 }, { expiresIn: 31_536_000 }],
     ['scopes that were not asked for', { scope: 'a z' }, { scope: ['a', 'z'] }],
     ['a new refresh token', { refresh_token: 'n3xt' }, { refreshToken: 'n3xt' }],
-  ])('accepts a token response with %s', async (_what, changes, expected) => {
+  ])('W-1: accepts a token response with %s', async (_what, changes, expected) => {
     site.lay('/token', { body: { ...good, ...changes } });
     expect(await refreshed()).toMatchObject(expected);
   });
@@ -134,7 +134,7 @@ describe('an answer', () => {
     ['a negative lifetime', { expires_in: -1 }],
     ['a lifetime that is no number', { expires_in: 'soon' }],
     ['a token with a line break', { access_token: 'acc3ss\r\nx: y' }],
-  ])('refuses a token response with %s, without repeating it', async (_what, changes) => {
+  ])('A-3 P-5: refuses a token response with %s, without repeating it', async (_what, changes) => {
     site.lay('/token', { body: { ...good, ...changes } });
     const refusal = await refusalOf(() => refreshed());
     expect(refusal).toBeInstanceOf(RuleRefusal);
@@ -142,7 +142,7 @@ describe('an answer', () => {
     expect(everyWordOf(refusal)).not.toMatch(/acc3ss|refr3sh/);
   });
 
-  it('accepts a token response as a form, as some servers send it', async () => {
+  it('W-1: accepts a token response as a form, as some servers send it', async () => {
     site.lay('/token', {
       headers: form,
       body: 'access_token=acc3ss&token_type=bearer&expires_in=60&scope=a',
@@ -179,7 +179,7 @@ describe('a JWT access token', () => {
     expect(await refreshed()).toMatchObject({ audience: 'unbound' });
   });
 
-  it('a JWT for the issuer, its userinfo endpoint or our client counts as unbound', async () => {
+  it('A-5: a JWT for the issuer, its userinfo endpoint or our client counts as unbound', async () => {
     for (const aud of [site.origin, `${site.origin}/`, `${site.origin}/userinfo`, 'client-1.a_b']) {
       site.lay('/token', { body: { ...good, access_token: jwt({ aud: [aud, 'account'] }) } });
       const metadata = { userinfo_endpoint: `${site.origin}/userinfo` };
@@ -199,7 +199,7 @@ describe('a JWT access token', () => {
     'https://server.example/mcpx',
     'HTTP://other.example',
     ['account', 'https://other.example', 7],
-  ])('refuses a JWT for the audience %j', async (aud) => {
+  ])('A-5: refuses a JWT for the audience %j', async (aud) => {
     const token = jwt({ aud });
     site.lay('/token', { body: { ...good, access_token: token, refresh_token: 'n3xt' } });
     const kept: string[] = [];
@@ -251,7 +251,7 @@ describe('an ID token', () => {
     expect((await refusalOf(() => exchanged({ nonce: 'n' }))).reason).toBe('token_invalid');
   });
 
-  it('a wrong ID token in a refresh loses no rotated refresh token', async () => {
+  it('T-4: a wrong ID token in a refresh loses no rotated refresh token', async () => {
     lay({ iss: 'https://evil.example' });
     const kept: string[] = [];
     const refusal = await refusalOf(() => refreshed({ onRotation: (next) => void kept.push(next) }));
@@ -275,7 +275,7 @@ describe('an error that repeats the request', () => {
     ],
     ['a client secret', () => refreshedAs('client_secret_post'), ['s:cr-t']],
     ['the credentials of a header', () => refreshedAs('client_secret_basic'), [basic, 's:cr-t', 's%3Acr-t']],
-  ] as const)('shows an error that repeats the request without %s', async (_what, asked, secrets) => {
+  ] as const)('X-9: shows an error that repeats the request without %s', async (_what, asked, secrets) => {
     const body = { error: 'invalid_request', error_description: `bad: ${secrets.join(', ')}.` };
     site.lay('/token', { status: 400, body });
     const refusal = await refusalOf(asked);
@@ -313,7 +313,7 @@ describe('a refresh that is refused', () => {
     ['an empty 400', { status: 400 }],
     ['401 invalid_request', { status: 401, body: { error: 'invalid_request' } }],
     ['200 with an error', { status: 200, body: { error: 'bad_refresh_token' } }],
-  ])('a refresh needs a new sign-in after %s', async (_what, page) => {
+  ])('T-2 W-1 W-2: a refresh needs a new sign-in after %s', async (_what, page) => {
     site.lay('/token', page);
     const error = await refusalOf(() => refreshed());
     expect(error.reason).toBe('login_required');
@@ -332,7 +332,7 @@ describe('a refresh that is refused', () => {
     ['an answer without a token', { body: { token_type: 'Bearer' } }],
     ['an answer that is too long', { body: { ...good, more: 'x'.repeat(256 * 1024) } }],
     ['a redirect', { status: 307, headers: { location: '/elsewhere' } }],
-  ])('a refresh keeps the grant after %s', async (_what, page) => {
+  ])('T-3: a refresh keeps the grant after %s', async (_what, page) => {
     site.lay('/token', page);
     site.lay('/elsewhere', { body: good });
     const error = await refusalOf(() => refreshed());
@@ -363,7 +363,7 @@ describe('a refresh that is refused', () => {
     ['invalid_scope', 400, 'scope_insufficient'],
     ['invalid_target', 400, 'resource_mismatch'],
     ['invalid_request', 400, 'login_failed'],
-  ])('distinguishes %s from an invalid refresh token', async (error, status, reason) => {
+  ])('W-5: distinguishes %s from an invalid refresh token', async (error, status, reason) => {
     site.lay('/token', { status, body: { error, error_description: 'why\u202e' } });
     const refusal = await refusalOf(() => refreshed({ scope: ['a'] }));
     expect(refusal.reason).toBe(reason);
@@ -385,7 +385,7 @@ describe('a code that is refused', () => {
     ],
     ['a redirect', { status: 302, headers: { location: '/elsewhere' } }, 'authorization_server_unreachable'],
     ['a web page', { body: '<html>' }, 'authorization_server_unreachable'],
-  ])('a refused code says why after %s, without code or verifier', async (_what, page, reason) => {
+  ])('W-2: a refused code says why after %s, without code or verifier', async (_what, page, reason) => {
     site.lay('/token', page);
     const error = await refusalOf(() => exchanged());
     expect(error.reason).toBe(reason);

@@ -75,7 +75,7 @@ const redeem = async (signed: string, more: Record<string, string> = {}) =>
   tokenRequest(rig, { grant_type: grant, assertion: signed, client_id: editor, ...more });
 
 describe('an identity assertion', () => {
-  it('an identity assertion gives a token of its subject for its resource, and no refresh token', async () => {
+  it('AS-21: an identity assertion gives a token of its subject for its resource, and no refresh token', async () => {
     const { status, body } = await redeem(await assertion());
     expect(status).toBe(200);
     expect(body).not.toHaveProperty('refresh_token');
@@ -105,7 +105,7 @@ describe('an identity assertion', () => {
     expect(claimsOf(body['access_token'])['scope']).toBe('notes:read');
   });
 
-  it('an identity assertion is used once', async () => {
+  it('AS-21: an identity assertion is used once', async () => {
     const signed = await assertion();
     const answers = await Promise.all([redeem(signed), redeem(signed), redeem(signed)]);
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -122,7 +122,7 @@ describe('an identity assertion', () => {
     ['an end in the past', { exp: 1_700_000_000 }, 'invalid_grant'],
     ['a beginning long ago', { iat: 1_700_000_000 }, 'invalid_grant'],
     ['no id', { jti: undefined }, 'invalid_grant'],
-  ])('an identity assertion that names %s is refused', async (_what, changes, error) => {
+  ])('AS-21: an identity assertion that names %s is refused', async (_what, changes, error) => {
     const changed = Array.isArray(changes['aud']) ? { aud: ['https://other.example', rig.issuer] } : changes;
     expect((await redeem(await assertion(changed))).body['error']).toBe(error);
   });

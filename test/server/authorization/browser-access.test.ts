@@ -23,24 +23,24 @@ describe('the limit of registrations', () => {
     return found;
   };
 
-  it('the limit of registrations counts each client of a trusted proxy, by the address that the proxy wrote', async () => {
+  it('AS-30: the limit of registrations counts each client of a trusted proxy, by the address that the proxy wrote', async () => {
     const senders = ['192.0.2.1', '192.0.2.2', '192.0.2.1', '9.9.9.9, 192.0.2.1', '192.0.2.2', '192.0.2.2'];
     expect(await statuses(['127.0.0.0/8'], senders)).toEqual([201, 201, 201, 429, 201, 429]);
   });
 
-  it('the limit of registrations counts addresses of one IPv6 network together', async () => {
+  it('AS-30: the limit of registrations counts addresses of one IPv6 network together', async () => {
     const senders = ['2001:db8::1', '2001:db8::2', '2001:db8::3'];
     expect(await statuses(['127.0.0.1'], senders)).toEqual([201, 201, 429]);
   });
 
-  it('the limit of registrations is sixteen times as high for the networks of one IPv6 site together', async () => {
+  it('AS-30: the limit of registrations is sixteen times as high for the networks of one IPv6 site together', async () => {
     const networks = Array.from({ length: 33 }, (_, number) => `2001:db8:1:${number.toString(16)}::1`);
     const answers = await statuses(['127.0.0.1'], [...networks, '2001:db8:2::1']);
     expect(answers.slice(0, 32)).toEqual(networks.slice(0, 32).map(() => 201));
     expect(answers.slice(32)).toEqual([429, 201]);
   });
 
-  it('the limit of registrations ignores what anybody else says of addresses', async () => {
+  it('AS-30: the limit of registrations ignores what anybody else says of addresses', async () => {
     expect(await statuses([], ['192.0.2.1', '192.0.2.2', '192.0.2.3'])).toEqual([201, 201, 429]);
   });
 });
@@ -51,31 +51,34 @@ describe('the limit of requests', () => {
     ['for revocations', 'POST', '/token/revocation'],
     ['for the change of a registration', 'PUT', '/reg/somebody'],
     ['for what a registration says', 'GET', '/reg/somebody'],
-  ])('the limit of requests %s ends by itself, for one address and no other', async (_what, method, path) => {
-    let now = Date.now();
-    const rig = await startServer({
-      requestLimit: { requests: 3, seconds: 60 },
-      trustedProxies: ['127.0.0.1'],
-      now: () => now,
-    });
-    const ask = async (sender: string) => {
-      const body = method === 'GET' ? {} : { body: new URLSearchParams({ token: 'guessed' }) };
-      return rig.request(path, { method, headers: { 'x-forwarded-for': sender }, ...body });
-    };
-    const answered = [];
-    for (let sent = 0; sent < 3; sent += 1) answered.push((await ask('192.0.2.1')).status);
-    expect(answered).not.toContain(429);
-    const refused = await ask('192.0.2.1');
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '20']);
-    expect((await ask('192.0.2.2')).status).not.toBe(429);
-    const metadata = await rig.request('/.well-known/oauth-authorization-server', {
-      headers: { 'x-forwarded-for': '192.0.2.1' },
-    });
-    expect(metadata.status).toBe(200);
-    now += 20_000;
-    expect([(await ask('192.0.2.1')).status, (await ask('192.0.2.1')).status]).toEqual([answered[0], 429]);
-    await rig.close();
-  });
+  ])(
+    'AS-30: the limit of requests %s ends by itself, for one address and no other',
+    async (_what, method, path) => {
+      let now = Date.now();
+      const rig = await startServer({
+        requestLimit: { requests: 3, seconds: 60 },
+        trustedProxies: ['127.0.0.1'],
+        now: () => now,
+      });
+      const ask = async (sender: string) => {
+        const body = method === 'GET' ? {} : { body: new URLSearchParams({ token: 'guessed' }) };
+        return rig.request(path, { method, headers: { 'x-forwarded-for': sender }, ...body });
+      };
+      const answered = [];
+      for (let sent = 0; sent < 3; sent += 1) answered.push((await ask('192.0.2.1')).status);
+      expect(answered).not.toContain(429);
+      const refused = await ask('192.0.2.1');
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '20']);
+      expect((await ask('192.0.2.2')).status).not.toBe(429);
+      const metadata = await rig.request('/.well-known/oauth-authorization-server', {
+        headers: { 'x-forwarded-for': '192.0.2.1' },
+      });
+      expect(metadata.status).toBe(200);
+      now += 20_000;
+      expect([(await ask('192.0.2.1')).status, (await ask('192.0.2.1')).status]).toEqual([answered[0], 429]);
+      await rig.close();
+    },
+  );
 
   it('the limit of requests counts no question of a browser beforehand', async () => {
     const rig = await startServer({ clients: [web], requestLimit: { requests: 1, seconds: 60 } });
@@ -113,7 +116,7 @@ describe('a page of another origin', () => {
       expect(await readers(path, 'https://any.example')).not.toBeNull();
   });
 
-  it('a page of another origin reads an answer of the token endpoint if it is of the client’s own origin, and not otherwise', async () => {
+  it('AS-31: a page of another origin reads an answer of the token endpoint if it is of the client’s own origin, and not otherwise', async () => {
     const body = new URLSearchParams({
       grant_type: 'authorization_code',
       code: 'x',
@@ -124,7 +127,7 @@ describe('a page of another origin', () => {
     expect(await readers('/token', 'null', body)).toBeNull();
   });
 
-  it('a page of another origin registers a client, after its browser asked', async () => {
+  it('AS-31: a page of another origin registers a client, after its browser asked', async () => {
     const origin = 'https://any.example';
     const asked = await rig.request('/reg', {
       method: 'OPTIONS',
@@ -142,7 +145,7 @@ describe('a page of another origin', () => {
     expect([status, headers.get('access-control-allow-origin')]).toEqual([201, '*']);
   });
 
-  it('a page of another origin reads no page of a sign-in', async () => {
+  it('AS-31: a page of another origin reads no page of a sign-in', async () => {
     const { headers } = await rig.request('/interaction/any', { headers: { origin: 'https://app.example' } });
     expect(headers.get('access-control-allow-origin')).toBeNull();
     const auth = await rig.request('/auth?client_id=web-app', { headers: { origin: 'https://app.example' } });

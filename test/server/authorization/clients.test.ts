@@ -74,14 +74,14 @@ const register = async (to: Rig, body: unknown, headers: Record<string, string> 
 };
 
 describe('a client ID metadata document', () => {
-  it('a client ID metadata document makes its client known, with any port of a loopback redirect that names none', async () => {
+  it('AS-11: a client ID metadata document makes its client known, with any port of a loopback redirect that names none', async () => {
     const clientId = publish('/good.json');
     const { status, body } = await signIn(rig, { client_id: clientId });
     expect(status).toBe(200);
     expect(claimsOf(body['access_token'])).toMatchObject({ client_id: clientId, aud: notes });
   });
 
-  it('a client ID metadata document is fetched once while its cache headers let it be kept', async () => {
+  it('AS-11: a client ID metadata document is fetched once while its cache headers let it be kept', async () => {
     const clientId = publish('/kept.json', {}, { 'cache-control': 'max-age=600' });
     const { url } = authorizationOf(rig, { client_id: clientId });
     await rig.request(url);
@@ -102,7 +102,7 @@ describe('a client ID metadata document', () => {
     ['holds a secret', '/secret.json', { client_secret: 'x'.repeat(43) }],
     ['wants a shared secret', '/method.json', { token_endpoint_auth_method: 'client_secret_basic' }],
   ])(
-    'a client ID metadata document that %s is refused on a page, with no redirect',
+    'AS-12 AS-13: a client ID metadata document that %s is refused on a page, with no redirect',
     async (_what, path, changes) => {
       const clientId = publish(path, changes);
       const answer = await rig.request(authorizationOf(rig, { client_id: clientId }).url);
@@ -147,7 +147,7 @@ describe('a client ID metadata document', () => {
       (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('{}'),
     ],
     ['is missing', '/missing.json', (response) => response.writeHead(404).end()],
-  ])('a client ID metadata document that %s is refused', async (_what, path, answer) => {
+  ])('AS-13 AS-15: a client ID metadata document that %s is refused', async (_what, path, answer) => {
     documents.set(path, answer);
     const refused = await rig.request(authorizationOf(rig, { client_id: origin + path }).url);
     expect(refused.status).toBe(400);
@@ -155,13 +155,13 @@ describe('a client ID metadata document', () => {
     expect(fetched).not.toContain('/target.json');
   });
 
-  it('a client ID metadata document that never comes ends the wait by itself', async () => {
+  it('AS-15: a client ID metadata document that never comes ends the wait by itself', async () => {
     documents.set('/slow.json', () => undefined);
     const refused = await rig.request(authorizationOf(rig, { client_id: `${origin}/slow.json` }).url);
     expect(refused.status).toBe(400);
   });
 
-  it('a client ID metadata document must list the redirect URI of the request', async () => {
+  it('AS-14: a client ID metadata document must list the redirect URI of the request', async () => {
     const clientId = publish('/narrow.json', { redirect_uris: ['https://app.example/callback'] });
     const answer = await rig.request(authorizationOf(rig, { client_id: clientId }).url);
     expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
@@ -174,7 +174,7 @@ describe('a client ID metadata document', () => {
     'https://10.0.0.1/client.json',
     'https://169.254.169.254/latest/client.json',
     'https://[fd00::1]/client.json',
-  ])('a client ID metadata document at the inner address %s is never asked for', async (clientId) => {
+  ])('AS-15: a client ID metadata document at the inner address %s is never asked for', async (clientId) => {
     const answer = await rig.request(authorizationOf(rig, { client_id: clientId }).url);
     expect(answer.status).toBe(400);
     expect(await answer.text()).toContain('address');
@@ -184,7 +184,7 @@ describe('a client ID metadata document', () => {
     ['none', 'none' as const],
     ['other hosts only', ['apps.example'] as const],
   ])(
-    'a client ID metadata document is not fetched where the operator trusts %s',
+    'AS-16: a client ID metadata document is not fetched where the operator trusts %s',
     async (_what, clientDocuments) => {
       const strict = await startServer({ clientDocuments, authorities });
       try {
@@ -200,7 +200,7 @@ describe('a client ID metadata document', () => {
 });
 
 describe('dynamic registration', () => {
-  it('dynamic registration gives a public client an id and no secret, and a client that names no method a secret', async () => {
+  it('AS-19: dynamic registration gives a public client an id and no secret, and a client that names no method a secret', async () => {
     const asked = { redirect_uris: [redirectUri], client_name: 'Registered' };
     const { status, body } = await register(rig, { ...asked, token_endpoint_auth_method: 'none' });
     expect(status).toBe(201);
@@ -232,7 +232,7 @@ describe('dynamic registration', () => {
     ['dot segments', { redirect_uris: ['https://app.example/x/../callback'] }, 'invalid_redirect_uri'],
     ['no redirect', {}, 'invalid_redirect_uri'],
     ['something that is not JSON', '{', 'invalid_request'],
-  ])('dynamic registration refuses %s', async (_what, body, error) => {
+  ])('AS-7: dynamic registration refuses %s', async (_what, body, error) => {
     const answer = await register(rig, body);
     expect({ status: answer.status, error: answer.body['error'] }).toEqual({ status: 400, error });
   });
@@ -245,7 +245,7 @@ describe('dynamic registration', () => {
     ['of a curve that it does not know', { kty: 'EC', crv: 'P-999', x: 'eA', y: 'eQ', d: held }],
     ['of a kind that it does not know', { kty: 'NEW', x: 'eA', d: held }],
     ['that is symmetric', { kty: 'oct', k: held }],
-  ])('dynamic registration refuses a registration with a private key %s', async (_what, key) => {
+  ])('AS-19: dynamic registration refuses a registration with a private key %s', async (_what, key) => {
     const { status, body } = await register(rig, {
       redirect_uris: [redirectUri],
       token_endpoint_auth_method: 'private_key_jwt',
@@ -255,7 +255,7 @@ describe('dynamic registration', () => {
     expect(JSON.stringify(body)).not.toContain(held);
   });
 
-  it('dynamic registration lets a client read, change and remove its own registration, with its own token only', async () => {
+  it('AS-19: dynamic registration lets a client read, change and remove its own registration, with its own token only', async () => {
     const mine = (await register(rig, { redirect_uris: [redirectUri], client_name: 'Mine' })).body;
     const other = (await register(rig, { redirect_uris: [redirectUri], client_name: 'Other' })).body;
     const at = String(mine['registration_client_uri']);
@@ -269,7 +269,7 @@ describe('dynamic registration', () => {
     expect(gone.status).toBe(400);
   });
 
-  it('dynamic registration stops a flood with 429 and says when to come back', async () => {
+  it('AS-19: dynamic registration stops a flood with 429 and says when to come back', async () => {
     const strict = await startServer({ registrationLimit: { requests: 2, seconds: 60 } });
     try {
       const ask = async () => register(strict, { redirect_uris: [redirectUri] });
@@ -343,7 +343,7 @@ describe('a machine client', () => {
     });
   }
 
-  it('a machine client gets a token by private_key_jwt, and none by another key, or by an assertion that was used or names another server', async () => {
+  it('AS-20: a machine client gets a token by private_key_jwt, and none by another key, or by an assertion that was used or names another server', async () => {
     const foreign = await generateKeyPair('ES256');
     const { issuer } = machines;
     const good = await assertionBy(own.privateKey);

@@ -47,7 +47,7 @@ describe('a remembered consent', () => {
     ],
     ['a client that has a redirect less now', { redirectUris: ['https://app.example/a'] }],
     ['a client that calls itself otherwise now', { clientName: 'Bank' }],
-  ])('a remembered consent is not enough for %s', async (_what, changes) => {
+  ])('AS-29: a remembered consent is not enough for %s', async (_what, changes) => {
     const consents = rememberedAt(() => 0);
     await consents.remember('alice', asked);
     expect(await consents.covers('alice', { ...asked, ...changes })).toBe(false);
@@ -68,7 +68,7 @@ describe('a remembered consent', () => {
     expect(await consents.list('alice')).toEqual([]);
   });
 
-  it('a remembered consent is never one for a redirect to the person’s own machine', async () => {
+  it('AS-29: a remembered consent is never one for a redirect to the person’s own machine', async () => {
     const consents = rememberedAt(() => 0);
     const local = { ...asked, redirectUri: 'http://127.0.0.1:5000/callback' };
     await consents.remember('alice', local);
@@ -138,7 +138,7 @@ describe('an app that a person has allowed', () => {
     });
   }
 
-  it('an app that a person has allowed is not asked for again, unless it asks for more, or for the question', async () => {
+  it('AS-29: an app that a person has allowed is not asked for again, unless it asks for more, or for the question', async () => {
     const jar = new CookieJar();
     expect((await authorize(jar)).consents).toBe(1);
     const again = await authorize(jar);
@@ -158,7 +158,7 @@ describe('an app that a person has allowed', () => {
     expect([again.consents, typeof (await tokensOf(again)).body['refresh_token']]).toEqual([0, 'string']);
   });
 
-  it('an app that a person has allowed is asked for each time where it runs on the person’s machine', async () => {
+  it('AS-29: an app that a person has allowed is asked for each time where it runs on the person’s machine', async () => {
     const jar = new CookieJar();
     const local = { client_id: editor, redirect_uri: 'http://127.0.0.1:5000/callback' };
     expect((await authorize(jar, local)).consents).toBe(1);
@@ -173,7 +173,7 @@ describe('an app that a person has allowed', () => {
     expect((await authorize(jar)).consents).toBe(1);
   });
 
-  it('an app that a person has allowed loses its refresh token when the consent is withdrawn, and is asked for again', async () => {
+  it('AS-29: an app that a person has allowed loses its refresh token when the consent is withdrawn, and is asked for again', async () => {
     const jar = new CookieJar();
     const refresh = async (clientId: string, { body }: Awaited<ReturnType<typeof tokensOf>>) =>
       tokenRequest(rig, {

@@ -53,7 +53,7 @@ describe('a registration', () => {
     return (await rig.request(authorizationOf(rig, { client_id: clientId }).url)).status === 303;
   };
 
-  it('a registration ends after a day without a token, and a year after the last one', async () => {
+  it('AS-19: a registration ends after a day without a token, and a year after the last one', async () => {
     const day = 24 * 60 * 60;
     const { client_id: unused } = await register();
     const { client_id: used, ...management } = await register();

@@ -23,7 +23,7 @@ const folder = mkdtempSync(path.join(tmpdir(), 'keyturn-storage-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a server with a database', () => {
-  it('a server with a database goes on after a restart, and its file holds no refresh token', async () => {
+  it('AS-25: a server with a database goes on after a restart, and its file holds no refresh token', async () => {
     const file = path.join(folder, 'server.db');
     const storage = sqliteStorage(file);
     const rig = await startServer({ storage });
@@ -46,7 +46,7 @@ describe('a server with a database', () => {
     await again.close();
   });
 
-  it('a server with a database keeps neither a signing key nor a client’s secret readable where the storage is sealed, and goes on under a new key', async () => {
+  it('AS-26: a server with a database keeps neither a signing key nor a client’s secret readable where the storage is sealed, and goes on under a new key', async () => {
     const file = path.join(folder, 'sealed.db');
     const [older, newer] = ['older', 'newer'].map((id) => ({ id, key: new Uint8Array(randomBytes(32)) }));
     if (!older || !newer) throw new Error('two keys');
@@ -151,7 +151,7 @@ describe('a client assertion in the storage', () => {
 });
 
 describe('a signing key', () => {
-  it('a signing key is published before it signs, and until the last token that it signed has ended', async () => {
+  it('AS-24: a signing key is published before it signs, and until the last token that it signed has ended', async () => {
     const storage = memoryStorage();
     let now = 0;
     const keysAt = async (seconds: number) => {
@@ -179,7 +179,7 @@ describe('a signing key', () => {
     expect(await signingKeys(storage, times)).toEqual(first);
   });
 
-  it('a signing key is replaced while the server runs', async () => {
+  it('AS-24: a signing key is replaced while the server runs', async () => {
     let now = Date.now();
     const rig = await startServer({ keyRotation: 3600, now: () => now });
     try {
@@ -271,9 +271,12 @@ describe('an authorization server', () => {
     ],
     ['a host of documents that is a URL', 'clientDocuments', { clientDocuments: ['https://app.example'] }],
     ['a host of documents in capitals', 'clientDocuments', { clientDocuments: ['App.example'] }],
-  ])('an authorization server does not start with %s, and names the option', async (_what, name, changes) => {
-    await expect(authorizationServer({ ...good, ...changes })).rejects.toThrow(
-      `The option ${name} of authorizationServer`,
-    );
-  });
+  ])(
+    'AS-22 AS-26: an authorization server does not start with %s, and names the option',
+    async (_what, name, changes) => {
+      await expect(authorizationServer({ ...good, ...changes })).rejects.toThrow(
+        `The option ${name} of authorizationServer`,
+      );
+    },
+  );
 });

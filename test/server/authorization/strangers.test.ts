@@ -44,7 +44,7 @@ describe('a client that registers itself', () => {
     ],
     ['under a name that fills the page', { client_name: 'n'.repeat(101) }],
   ])(
-    'a client that registers itself is refused if it asks %s, though a machine was entered',
+    'AS-2 AS-19: a client that registers itself is refused if it asks %s, though a machine was entered',
     async (_what, asked) => {
       expect((await register({ redirect_uris: [redirectUri], ...asked })).status).toBe(400);
     },
@@ -72,7 +72,7 @@ describe('a client that registers itself', () => {
     ['an access token', 'token'],
     ['a code and an ID token', 'code id_token'],
   ])(
-    'a client that registers itself can’t have its errors sent on without a person, by asking for %s: a page names where they would go',
+    'AS-8: a client that registers itself can’t have its errors sent on without a person, by asking for %s: a page names where they would go',
     async (_what, response_type) => {
       const uri = 'https://phish.example/callback';
       const { status, clientId } = await register({
@@ -99,7 +99,7 @@ describe('a client that registers itself', () => {
     },
   );
 
-  it('a client that the operator entered gets its errors at its redirect URI', async () => {
+  it('AS-8: a client that the operator entered gets its errors at its redirect URI', async () => {
     const answer = await rig.request(authorizationOf(rig, { response_type: 'x' }).url);
     const target = new URL(answer.headers.get('location') ?? '');
     expect([target.origin, target.searchParams.get('error')]).toEqual([
@@ -114,7 +114,7 @@ describe('an authorization request', () => {
     ['asks for two protected servers', `&resource=${encodeURIComponent('https://files.example/mcp')}`],
     ['wants its answer in a form', '&response_mode=form_post'],
     ['wants its answer in the fragment', '&response_mode=fragment'],
-  ])('an authorization request that %s gets a page, before anybody signs in', async (_what, more) => {
+  ])('AS-3: an authorization request that %s gets a page, before anybody signs in', async (_what, more) => {
     for (const method of ['GET', 'HEAD']) {
       const answer = await rig.request(authorizationOf(rig).url + more, { method });
       expect([method, answer.status, answer.headers.get('location')]).toEqual([method, 400, null]);
@@ -159,7 +159,7 @@ describe('an authorization request', () => {
 });
 
 it.each(['/REG', '/reg/', '/Reg?a', '/AUTH', '/token/', '/.WELL-known/openid-configuration'])(
-  'an address in another spelling leads nowhere, so that no rule is missed by it: %s',
+  'AS-19: an address in another spelling leads nowhere, so that no rule is missed by it: %s',
   async (path) => {
     expect((await rig.request(path, { method: 'POST', body: '{}' })).status).toBe(404);
   },

@@ -30,7 +30,7 @@ const refreshOf = (token: unknown, more: Record<string, string> = {}): Record<st
 
 describe('the metadata of an authorization server', () => {
   it.each(['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'])(
-    'the metadata of an authorization server names its issuer, S256 and metadata documents at %s',
+    'AS-1: the metadata of an authorization server names its issuer, S256 and metadata documents at %s',
     async (path) => {
       const metadata = (await (await rig.request(path)).json()) as Record<string, unknown>;
       expect(metadata).toMatchObject({
@@ -43,14 +43,14 @@ describe('the metadata of an authorization server', () => {
     },
   );
 
-  it('the metadata of an authorization server names the issuer’s endpoints, whatever host a request names', async () => {
+  it('AS-1: the metadata of an authorization server names the issuer’s endpoints, whatever host a request names', async () => {
     const answer = await rig.request('/.well-known/oauth-authorization-server', {
       headers: { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' },
     });
     expect(await answer.text()).not.toContain('evil.example');
   });
 
-  it('the metadata of an authorization server is found at all three places of an issuer with a path', async () => {
+  it('AS-1: the metadata of an authorization server is found at all three places of an issuer with a path', async () => {
     const tenant = await startServer({}, '/tenant');
     try {
       const found = await Promise.all(
@@ -77,7 +77,7 @@ describe('the metadata of an authorization server', () => {
 });
 
 describe('a sign-in at the authorization server', () => {
-  it('a sign-in at the authorization server gives a short-lived signed token for the resource only, with the issuer in the answer', async () => {
+  it('AS-3 AS-4: a sign-in at the authorization server gives a short-lived signed token for the resource only, with the issuer in the answer', async () => {
     const authorization = authorizationOf(rig);
     const { code, iss, state } = await walk(rig, authorization);
     expect({ iss, state }).toEqual({ iss: rig.issuer, state: 'the-state' });
@@ -118,7 +118,7 @@ describe('a sign-in at the authorization server', () => {
     ['a resource that is not known', { resource: 'https://other.example/mcp' }, 'invalid_target'],
     ['a resource in another spelling', { resource: `${notes}/` }, 'invalid_target'],
   ])(
-    'a sign-in at the authorization server refuses a request with %s at the redirect URI',
+    'AS-2 AS-3: a sign-in at the authorization server refuses a request with %s at the redirect URI',
     async (_what, asked, error) => {
       const answer = await rig.request(authorizationOf(rig, asked).url);
       const location = new URL(answer.headers.get('location') ?? '');
@@ -128,7 +128,7 @@ describe('a sign-in at the authorization server', () => {
     },
   );
 
-  it('a sign-in at the authorization server refuses a request without a resource where there are several protected servers', async () => {
+  it('AS-3: a sign-in at the authorization server refuses a request without a resource where there are several protected servers', async () => {
     const answer = await rig.request(authorizationOf(rig, { resource: undefined }).url);
     expect(new URL(answer.headers.get('location') ?? '').searchParams.get('error')).toBe('invalid_target');
   });
@@ -149,7 +149,7 @@ describe('a redirect URI', () => {
     ['another scheme', `https://${at}/callback`],
     ['a script', 'javascript:alert(1)'],
     ['an address without a scheme', '//evil.example/callback'],
-  ])('a redirect URI that differs by %s gets a page and never a redirect', async (_what, uri) => {
+  ])('AS-6 AS-8: a redirect URI that differs by %s gets a page and never a redirect', async (_what, uri) => {
     const answer = await rig.request(authorizationOf(rig, { redirect_uri: uri }).url);
     expect(answer.status).toBe(400);
     expect(answer.headers.get('location')).toBeNull();
@@ -157,14 +157,14 @@ describe('a redirect URI', () => {
     expect(answer.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
   });
 
-  it('a redirect URI may have any port on the loopback address', async () => {
+  it('AS-6: a redirect URI may have any port on the loopback address', async () => {
     const answer = await rig.request(
       authorizationOf(rig, { redirect_uri: 'http://127.0.0.1:5822/callback' }).url,
     );
     expect(answer.headers.get('location')).toContain('/interaction/');
   });
 
-  it('a redirect URI of an unknown client gets a page and never a redirect', async () => {
+  it('AS-8: a redirect URI of an unknown client gets a page and never a redirect', async () => {
     const answer = await rig.request(authorizationOf(rig, { client_id: 'nobody' }).url);
     expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
       status: 400,
@@ -194,7 +194,7 @@ describe('a code', () => {
     ['another redirect URI', { redirect_uri: 'http://127.0.0.1:1/callback' }, 'invalid_grant'],
     ['another resource', { resource: files }, 'invalid_target'],
     ['an unknown client', { client_id: 'nobody' }, 'invalid_client'],
-  ])('a code is refused with %s', async (_what, changes, error) => {
+  ])('AS-2 AS-3: a code is refused with %s', async (_what, changes, error) => {
     const { answer } = await exchange(changes);
     expect(answer.body['error']).toBe(error);
   });
@@ -203,7 +203,7 @@ describe('a code', () => {
     ['another resource', [files]],
     ['a resource that is not known', ['https://other.example/mcp']],
     ['two resources', [notes, files]],
-  ])('a code that is shown for %s is refused, and still good for its own', async (_what, asked) => {
+  ])('AS-9: a code that is shown for %s is refused, and still good for its own', async (_what, asked) => {
     const { form, answer } = await exchange({ code_verifier: 'v'.repeat(43) });
     const other = await tokenRequest(rig, { ...form, redirect_uri: 'http://127.0.0.1:1/callback' });
     expect([answer.body['error'], other.body['error']]).toEqual(['invalid_grant', 'invalid_grant']);
@@ -215,7 +215,7 @@ describe('a code', () => {
     expect([right.status, claimsOf(right.body['access_token'])['aud']]).toEqual([200, notes]);
   });
 
-  it('a code that is used twice ends the tokens of its first use', async () => {
+  it('AS-9: a code that is used twice ends the tokens of its first use', async () => {
     const { form, answer } = await exchange({});
     expect((await tokenRequest(rig, form)).body['error']).toBe('invalid_grant');
     expect((await tokenRequest(rig, refreshOf(answer.body['refresh_token']))).body['error']).toBe(
@@ -223,7 +223,7 @@ describe('a code', () => {
     );
   });
 
-  it('a code that two requests bring at once gives at most one token', async () => {
+  it('AS-9: a code that two requests bring at once gives at most one token', async () => {
     const authorization = authorizationOf(rig);
     const { code } = await walk(rig, authorization);
     const form = {
@@ -240,7 +240,7 @@ describe('a code', () => {
 });
 
 describe('a refresh token', () => {
-  it('a refresh token is replaced at each use', async () => {
+  it('AS-5: a refresh token is replaced at each use', async () => {
     const first = await signIn(rig);
     const second = await tokenRequest(rig, refreshOf(first.body['refresh_token']));
     expect(second.status).toBe(200);
@@ -248,7 +248,7 @@ describe('a refresh token', () => {
     expect(claimsOf(second.body['access_token'])['aud']).toBe(notes);
   });
 
-  it('a refresh token that is used twice ends the one that replaced it', async () => {
+  it('AS-5: a refresh token that is used twice ends the one that replaced it', async () => {
     const first = await signIn(rig);
     const second = await tokenRequest(rig, refreshOf(first.body['refresh_token']));
     expect((await tokenRequest(rig, refreshOf(first.body['refresh_token']))).body['error']).toBe(
@@ -259,7 +259,7 @@ describe('a refresh token', () => {
     );
   });
 
-  it('a refresh token gives no more than was granted, and nothing for another resource', async () => {
+  it('AS-5: a refresh token gives no more than was granted, and nothing for another resource', async () => {
     const { body } = await signIn(rig);
     const wider = await tokenRequest(
       rig,
@@ -277,17 +277,20 @@ describe('a refresh token', () => {
     ['another resource', [files]],
     ['a resource that is not known', ['https://other.example/mcp']],
     ['two resources', [notes, files]],
-  ])('a refresh token that is shown for %s is refused, and still good for its own', async (_what, asked) => {
-    const { body } = await signIn(rig);
-    const form = new URLSearchParams(refreshOf(body['refresh_token']));
-    for (const resource of asked) form.append('resource', resource);
-    const refused = await rig.request('/token', { method: 'POST', body: form });
-    expect([refused.status, await refused.json()]).toMatchObject([400, { error: 'invalid_target' }]);
-    const answer = await tokenRequest(rig, refreshOf(body['refresh_token'], { resource: notes }));
-    expect([answer.status, claimsOf(answer.body['access_token'])['aud']]).toEqual([200, notes]);
-  });
+  ])(
+    'AS-5: a refresh token that is shown for %s is refused, and still good for its own',
+    async (_what, asked) => {
+      const { body } = await signIn(rig);
+      const form = new URLSearchParams(refreshOf(body['refresh_token']));
+      for (const resource of asked) form.append('resource', resource);
+      const refused = await rig.request('/token', { method: 'POST', body: form });
+      expect([refused.status, await refused.json()]).toMatchObject([400, { error: 'invalid_target' }]);
+      const answer = await tokenRequest(rig, refreshOf(body['refresh_token'], { resource: notes }));
+      expect([answer.status, claimsOf(answer.body['access_token'])['aud']]).toEqual([200, notes]);
+    },
+  );
 
-  it('a refresh token of one client is refused from another', async () => {
+  it('AS-5: a refresh token of one client is refused from another', async () => {
     const { body } = await signIn(rig);
     const registered = (await (
       await rig.request('/reg', {
@@ -307,7 +310,7 @@ describe('a refresh token', () => {
     expect(answer.body['error']).toBe('invalid_grant');
   });
 
-  it('a refresh token ends when its client revokes it, and the grant’s other tokens with it', async () => {
+  it('AS-10: a refresh token ends when its client revokes it, and the grant’s other tokens with it', async () => {
     const { body } = await signIn(rig);
     const revoked = await rig.request('/token/revocation', {
       method: 'POST',

@@ -42,7 +42,7 @@ describe('an account at a real OpenID provider', () => {
     await upstream.close();
   });
 
-  it('an account at a real OpenID provider is the issuer and the subject there, in a token that is refreshed', async () => {
+  it('AS-28: an account at a real OpenID provider is the issuer and the subject there, in a token that is refreshed', async () => {
     const { body } = await signIn(rig);
     expect(claimsOf(body['access_token'])['sub']).toBe(`${upstream.issuer}#alice`);
     const refreshed = await tokenRequest(rig, {
@@ -165,7 +165,7 @@ describe('an answer of a provider', () => {
     await walk(rig, authorizationOf(rig));
   }
 
-  it('an answer of a provider that is right signs in, by PKCE, with an exact redirect URI', async () => {
+  it('AS-28: an answer of a provider that is right signs in, by PKCE, with an exact redirect URI', async () => {
     await signInWith({});
     expect(asked.get('redirect_uri')).toBe(`${rig.issuer}/login/callback`);
     expect(asked.get('code_challenge_method')).toBe('S256');
@@ -201,7 +201,7 @@ describe('an answer of a provider', () => {
     ['a subject of 256 characters', { claims: { sub: 'a'.repeat(256) } }],
     ['an error with a script', { redirect: { error: '<script>', error_description: '<script>x</script>' } }],
   ])(
-    'an answer of a provider with %s signs nobody in, and the person gets a page of ours',
+    'AS-28: an answer of a provider with %s signs nobody in, and the person gets a page of ours',
     async (_what, next) => {
       const before = rig.events.filter(({ kind }) => kind === 'signed_in').length;
       const refused = signInWith(next);
@@ -211,7 +211,7 @@ describe('an answer of a provider', () => {
     },
   );
 
-  it('an answer of a provider counts in the browser that was sent there only, and once', async () => {
+  it('AS-28: an answer of a provider counts in the browser that was sent there only, and once', async () => {
     bend = {};
     const owner = new Browser();
     await owner.open(authorizationOf(rig).url, '/authorize');
@@ -224,7 +224,7 @@ describe('an answer of a provider', () => {
     expect((await owner.open(callback)).status).toBe(400);
   });
 
-  it('an answer of a provider can’t be brought a second time after it was refused', async () => {
+  it('AS-28: an answer of a provider can’t be brought a second time after it was refused', async () => {
     const owner = new Browser();
     await owner.open(authorizationOf(rig).url, '/authorize');
     asked = new URL(owner.sentTo).searchParams;

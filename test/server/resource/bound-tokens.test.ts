@@ -36,7 +36,7 @@ function dpopChallenge(answer: Response) {
 }
 
 describe('a bound token', () => {
-  it('a bound token passes with a proof of its key, and gives the handler neither', async () => {
+  it('RS-17: a bound token passes with a proof of its key, and gives the handler neither', async () => {
     const { call, handled } = rig(new Issuer(key));
     const proof = await proofOf(device, bound);
     expect((await call(bound, { scheme, headers: { dpop: proof } })).status).toBe(200);
@@ -51,7 +51,7 @@ describe('a bound token', () => {
     );
   });
 
-  it('a bound token is refused in the Bearer scheme, with a proof or without one', async () => {
+  it('RS-17: a bound token is refused in the Bearer scheme, with a proof or without one', async () => {
     const { call } = rig(new Issuer(key));
     const proof = await proofOf(device, bound);
     for (const headers of [{}, { dpop: proof }]) {
@@ -119,7 +119,7 @@ describe('a bound token', () => {
     ],
   ];
 
-  it.each(wrong)('a bound token is refused with a proof %s', async (_what, problem, make) => {
+  it.each(wrong)('RS-17: a bound token is refused with a proof %s', async (_what, problem, make) => {
     const { call, handled } = rig(new Issuer(key));
     const answer = await call(bound, { scheme, headers: { dpop: await make() } });
     expect(answer.status).toBe(401);
@@ -132,7 +132,7 @@ describe('a bound token', () => {
     expect((await rig(new Issuer(key)).call(bound, { scheme })).status).toBe(401);
   });
 
-  it('a bound token passes once with one proof, also where two requests come at once', async () => {
+  it('RS-17: a bound token passes once with one proof, also where two requests come at once', async () => {
     const { call, pass } = rig(new Issuer(key));
     const headers = { dpop: await proofOf(device, bound) };
     const statuses = await Promise.all(
@@ -145,7 +145,7 @@ describe('a bound token', () => {
     expect(await (await call(bound, { scheme, headers })).text()).toContain('too old');
   });
 
-  it('a bound token passes once with a proof whose clock is ahead, to the last moment at which it counts', async () => {
+  it('RS-17: a bound token passes once with a proof whose clock is ahead, to the last moment at which it counts', async () => {
     const { call, pass } = rig(new Issuer(key));
     const headers = { dpop: await proofOf(device, bound, { iat: now + 5 }) };
     const send = async () => (await call(bound, { scheme, headers })).text();
@@ -156,7 +156,7 @@ describe('a bound token', () => {
     expect(await send()).toContain('too old');
   });
 
-  it('a bound token needs a nonce of this server where one is wanted, and the server gives it', async () => {
+  it('RS-17: a bound token needs a nonce of this server where one is wanted, and the server gives it', async () => {
     const { call, pass } = rig(new Issuer(key), { dpop: { nonceSeconds: 30 } });
     const send = async (nonce?: string) =>
       call(bound, { scheme, headers: { dpop: await proofOf(device, bound, { nonce }) } });

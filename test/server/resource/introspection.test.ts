@@ -31,7 +31,7 @@ const asking = (from: Issuer, options: Partial<IntrospectionOptions> = {}, more 
 const questions = (from: Issuer): number => from.asked.filter((path) => path === '/introspect').length;
 
 describe('a token', () => {
-  it('an introspected token passes if its issuer says that it is active and for this server', async () => {
+  it('RS-9: an introspected token passes if its issuer says that it is active and for this server', async () => {
     const { call, handled } = asking(issuerThatSays({ ...active, jti: 'opaque-1' }));
     expect((await call('opaque-1')).status).toBe(200);
     expect(handled[0]?.access).toMatchObject({
@@ -56,7 +56,7 @@ describe('a token', () => {
     ['of another type', { ...active, token_type: 'refresh_token' }, 'not an access token'],
     ['of nobody', { ...active, client_id: undefined }, 'lacks a claim'],
     ['bound to a certificate', { ...active, cnf: { 'x5t#S256': 'a' } }, 'bound to a key'],
-  ])('an introspected token is refused %s', async (_what, answer, problem) => {
+  ])('RS-6 RS-9: an introspected token is refused %s', async (_what, answer, problem) => {
     const { call, handled } = asking(issuerThatSays(answer));
     const refused = await call('opaque');
     expect([refused.status, await refused.text()]).toEqual([401, expect.stringContaining(problem)]);
@@ -75,7 +75,7 @@ describe('a token', () => {
 });
 
 describe('an answer', () => {
-  it('an answer of introspection is kept for thirty seconds, and asked for once by requests that come together', async () => {
+  it('RS-9: an answer of introspection is kept for thirty seconds, and asked for once by requests that come together', async () => {
     const from = issuerThatSays(active);
     const { call, pass } = asking(from);
     from.introspect = async () => {
@@ -92,7 +92,7 @@ describe('an answer', () => {
     expect((await call('opaque')).status).toBe(401);
   });
 
-  it('an answer of introspection is not kept past the expiry of its token', async () => {
+  it('RS-7: an answer of introspection is not kept past the expiry of its token', async () => {
     const from = issuerThatSays({ ...active, exp: now + 10 });
     const { call, pass } = asking(from);
     await call('opaque');
@@ -144,7 +144,7 @@ describe('an answer', () => {
       'without an endpoint in the metadata',
       (from: Issuer) => void delete from.metadata['introspection_endpoint'],
     ],
-  ])('an answer of introspection that says nothing lets nothing pass: %s', async (_what, bend) => {
+  ])('RS-9: an answer of introspection that says nothing lets nothing pass: %s', async (_what, bend) => {
     const from = issuerThatSays(active);
     bend(from);
     const { call, handled, events } = asking(from);
@@ -155,7 +155,7 @@ describe('an answer', () => {
     expect(JSON.stringify(events)).not.toContain('opaque');
   });
 
-  it('an answer of introspection that takes too long lets nothing pass', async () => {
+  it('RS-9: an answer of introspection that takes too long lets nothing pass', async () => {
     const from = issuerThatSays(active);
     const hanging: typeof fetch = async (input, init) => {
       const request = new Request(input, init);
@@ -173,7 +173,7 @@ describe('the metadata of the issuer', () => {
   const documents = (from: Issuer): number =>
     from.asked.filter((path) => path.startsWith('/.well-known')).length;
 
-  it('the metadata of the issuer is fetched once for many tokens that come at once, and once a minute whatever its headers say', async () => {
+  it('RS-9: the metadata of the issuer is fetched once for many tokens that come at once, and once a minute whatever its headers say', async () => {
     const from = issuerThatSays({ active: false });
     const uncached: typeof fetch = async (input, init) => {
       const answer = await from.fetch(input, init);
@@ -224,7 +224,7 @@ describe('the question', () => {
     return first;
   }
 
-  it('a request for introspection carries id and secret, each encoded, in the header', async () => {
+  it('RS-9: a request for introspection carries id and secret, each encoded, in the header', async () => {
     const question = await asked(client);
     const [, encoded = ''] = question?.headers.get('authorization')?.split(' ') ?? [];
     expect(Buffer.from(encoded, 'base64').toString()).toBe('notes%20server:a%3Ab%25c');
@@ -236,7 +236,7 @@ describe('the question', () => {
     expect(question?.headers.has('authorization')).toBe(false);
   });
 
-  it('a request for introspection carries an assertion for this issuer, signed by the key', async () => {
+  it('RS-9: a request for introspection carries an assertion for this issuer, signed by the key', async () => {
     const jwk = { ...(await exportJWK(own.privateKey)), alg: 'ES256', kid: 'k1' };
     const question = await asked({ id: client.id, privateKey: jwk });
     const keys = createLocalJWKSet({ keys: [own.jwk] });

@@ -18,7 +18,7 @@ const challengeOf = (answer: Response) => bearerChallenge(answer.headers.get('ww
 describe('the metadata', () => {
   const places = [metadataUrl, 'https://notes.example/.well-known/oauth-protected-resource'];
 
-  it.each(places)('the metadata is at %s, for any page and any cache', async (url) => {
+  it.each(places)('RS-2 RS-3: the metadata is at %s, for any page and any cache', async (url) => {
     const { send, handled } = rig(new Issuer(key), { name: 'Notes' });
     const answer = await send(new Request(url));
     expect(answer.status).toBe(200);
@@ -38,7 +38,7 @@ describe('the metadata', () => {
     expect(handled).toEqual([]);
   });
 
-  it('the metadata answers HEAD without a body, a preflight of a page, and no other method', async () => {
+  it('RS-2: the metadata answers HEAD without a body, a preflight of a page, and no other method', async () => {
     const { send } = rig(new Issuer(key));
     const head = await send(new Request(metadataUrl, { method: 'HEAD' }));
     expect([head.status, await head.text()]).toEqual([200, '']);
@@ -49,7 +49,7 @@ describe('the metadata', () => {
     expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
   });
 
-  it('the metadata gives the resource byte for byte, with a slash at its end too', async () => {
+  it('RS-2: the metadata gives the resource byte for byte, with a slash at its end too', async () => {
     const { send } = rig(new Issuer(key), { resource: `${resource}/` });
     expect(await (await send(new Request(`${metadataUrl}/`))).json()).toMatchObject({
       resource: `${resource}/`,
@@ -58,7 +58,7 @@ describe('the metadata', () => {
 });
 
 describe('a request without a token', () => {
-  it('a request without a token gets a challenge with metadata and scope, and no error', async () => {
+  it('RS-3 RS-4: a request without a token gets a challenge with metadata and scope, and no error', async () => {
     const answer = await rig(new Issuer(key)).call(undefined);
     expect(answer.status).toBe(401);
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -68,17 +68,17 @@ describe('a request without a token', () => {
     expect(challenges[1]?.parameters.get('algs')).toContain('ES256');
   });
 
-  it('a request without a token gets a challenge without a scope if none is needed', async () => {
+  it('RS-4: a request without a token gets a challenge without a scope if none is needed', async () => {
     const answer = await rig(new Issuer(key), { scopes: {} }).call(undefined);
     expect(challengeOf(answer)).toEqual({ resourceMetadata: metadataUrl });
   });
 
-  it('a request in a scheme that this server doesn’t know gets the challenge of one without a token', async () => {
+  it('RS-4: a request in a scheme that this server doesn’t know gets the challenge of one without a token', async () => {
     const answer = await rig(new Issuer(key)).call('YWxpY2U6c2VjcmV0', { scheme: 'Basic' });
     expect([answer.status, challengeOf(answer)?.error]).toEqual([401, undefined]);
   });
 
-  it('a request without a token gets a challenge that names scopes with every character a scope may have', async () => {
+  it('RS-4: a request without a token gets a challenge that names scopes with every character a scope may have', async () => {
     const scope = "!#$%&'()*+,-./:;<=>?@[]^_`{|}~";
     const answer = await rig(new Issuer(key), { scopes: { required: [scope] } }).call(undefined);
     expect(challengeOf(answer)?.scope).toEqual([scope]);
@@ -117,7 +117,7 @@ describe('a malformed request', () => {
     ['a path with an escape of half a letter', (t: string) => ({ url: `${resource}/%61%ff`, t })],
     ['a path that leads up behind an escaped slash', (t: string) => ({ url: `${resource}/x%2f..%2Fy`, t })],
     ['an https server asked over plain http', (t: string) => ({ url: 'http://notes.example/mcp', t })],
-  ])('a malformed request is refused with 400: %s', async (_what, make) => {
+  ])('RS-12 RS-14 RS-19: a malformed request is refused with 400: %s', async (_what, make) => {
     const { call, handled, events } = rig(new Issuer(key));
     const { t, ...changes } = { t: undefined, ...make(token) };
     const answer = await call(t, changes);
@@ -128,7 +128,7 @@ describe('a malformed request', () => {
   });
 
   it.each(['Bearer', 'Other'])(
-    'a malformed request with a long %s header takes time by its length, and no more',
+    'RS-12: a malformed request with a long %s header takes time by its length, and no more',
     async (scheme) => {
       const { call, handled } = rig(new Issuer(key));
       // By the square of the length it would take minutes.
@@ -138,7 +138,7 @@ describe('a malformed request', () => {
     },
   );
 
-  it('a form without a token in the header gets a challenge, and no byte of the form is read', async () => {
+  it('RS-12: a form without a token in the header gets a challenge, and no byte of the form is read', async () => {
     const { send, handled } = rig(new Issuer(key));
     let isRead = false;
     const body = new ReadableStream(
@@ -175,7 +175,7 @@ describe('a malformed request', () => {
 });
 
 describe('a handler', () => {
-  it('a handler gets who asks, and neither the token nor a proof of it', async () => {
+  it('RS-15: a handler gets who asks, and neither the token nor a proof of it', async () => {
     const { call, handled } = rig(new Issuer(key));
     const answer = await call(token, { headers: { dpop: 'x', 'x-other': '1' }, body: 'body' });
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -196,7 +196,7 @@ describe('a handler', () => {
         return { from, tokens: introspection({ client: { id: 'notes', secret: 's' } }) };
       },
     ],
-  ])('a handler can’t give a later request more than its token has: %s', async (_what, make) => {
+  ])('RS-10: a handler can’t give a later request more than its token has: %s', async (_what, make) => {
     const { from, tokens } = make(new Issuer(key));
     const { call, handled } = rig(from, { tokens, operations: { tools: { '*': ['notes:admin'] } } });
     const own = await tokenOf(key, { roles: [{ name: 'reader' }] });
@@ -275,7 +275,7 @@ describe('over a proxy', () => {
     ],
     ['anybody says https', '192.0.2.9', headers('https', '192.0.2.7'), 400, undefined],
   ])(
-    'a proxy says how a request came, and by whom, only if it is trusted: %s',
+    'RS-14: a proxy says how a request came, and by whom, only if it is trusted: %s',
     async (_how, address, forwarded, status, client) => {
       const { call, events } = rig(new Issuer(key), { trustedProxies });
       expect((await call(token, { url, headers: forwarded, address })).status).toBe(status);
@@ -295,7 +295,7 @@ describe('over a proxy', () => {
 describe('a server on this machine, under development', () => {
   const local = { resource: 'http://127.0.0.1:8080/mcp' };
 
-  it('a server on this machine, under development answers over plain http, and to this machine alone', async () => {
+  it('RS-14: a server on this machine, under development answers over plain http, and to this machine alone', async () => {
     const { call } = rig(new Issuer(key), local);
     const own = await tokenOf(key, { aud: local.resource });
     expect((await call(own, { address: '127.0.0.1' })).status).toBe(200);
@@ -305,7 +305,7 @@ describe('a server on this machine, under development', () => {
 });
 
 describe('events', () => {
-  it('events say who was let in, and why somebody was not, without tokens, queries and bodies', async () => {
+  it('RS-16: events say who was let in, and why somebody was not, without tokens, queries and bodies', async () => {
     const { call, events } = rig(new Issuer(key), { operations: {} });
     const body = JSON.stringify({ method: 'resources/read', params: { uri: 'notes://a?key=secret' } });
     await call(token, { url: `${resource}?secret=1`, body, address: '192.0.2.7' });

@@ -31,7 +31,7 @@ describe('a signed token', () => {
     ['with the long form of its type', {}, { typ: 'application/at+jwt' }],
     ['with its type in capital letters', {}, { typ: 'AT+JWT' }],
     ['whose clock is a few seconds ahead', { iat: now + 4, nbf: now + 4 }, {}],
-  ])('a signed token passes %s', async (_how, changes, header) => {
+  ])('RS-1: a signed token passes %s', async (_how, changes, header) => {
     const { call, handled } = rig(new Issuer(key));
     expect((await call(await tokenOf(key, changes, header))).status).toBe(200);
     expect(handled[0]?.access).toMatchObject({
@@ -148,7 +148,7 @@ describe('a signed token', () => {
     ['bound to a certificate', 'bound to a key', () => tokenOf(key, { cnf: { 'x5t#S256': 'abc' } })],
   ];
 
-  it.each(hostile)('a signed token is refused %s', async (_what, problem, make) => {
+  it.each(hostile)('RS-5 RS-6: a signed token is refused %s', async (_what, problem, make) => {
     const from = new Issuer(key);
     const { call, handled, events } = rig(from);
     const token = await make();
@@ -186,7 +186,7 @@ describe('a signed token', () => {
     expect((await rig(from).call(await tokenOf(key))).status).toBe(401);
   });
 
-  it('a signed token counts no longer than its exp, though it passed a moment before', async () => {
+  it('RS-7: a signed token counts no longer than its exp, though it passed a moment before', async () => {
     const { call, pass } = rig(new Issuer(key));
     const token = await tokenOf(key, { exp: now + 10 });
     expect((await call(token)).status).toBe(200);
@@ -196,7 +196,7 @@ describe('a signed token', () => {
     expect(await (await call(token)).text()).toContain('expired');
   });
 
-  it('a signed token is checked by the keys of the issuer that it names, of several', async () => {
+  it('RS-8: a signed token is checked by the keys of the issuer that it names, of several', async () => {
     const other = 'https://other-login.example';
     const otherKey = await newKey();
     const [first, second] = [new Issuer(key), new Issuer(otherKey)];
@@ -225,7 +225,7 @@ describe('the keys of an issuer', () => {
     expect(from.asked).toEqual(['/.well-known/oauth-authorization-server', '/keys']);
   });
 
-  it('the keys of an issuer are fetched again for an unknown one, and so a new key counts', async () => {
+  it('RS-8: the keys of an issuer are fetched again for an unknown one, and so a new key counts', async () => {
     const from = new Issuer(key);
     const { call, pass } = rig(from);
     await call(await tokenOf(key));
@@ -235,7 +235,7 @@ describe('the keys of an issuer', () => {
     expect((await call(await tokenOf(next))).status).toBe(200);
   });
 
-  it('the keys of an issuer are fetched at most once in thirty seconds, whatever keys strangers name', async () => {
+  it('RS-8: the keys of an issuer are fetched at most once in thirty seconds, whatever keys strangers name', async () => {
     const from = new Issuer(key);
     const { call, pass } = rig(from);
     for (let n = 0; n < 20; n += 1) await call(await tokenOf(stranger, {}, { kid: `x${n}` }));
@@ -245,7 +245,7 @@ describe('the keys of an issuer', () => {
     expect(from.asked.filter((path) => path === '/keys')).toHaveLength(2);
   });
 
-  it('the keys of an issuer count no longer once the issuer withdrew them', async () => {
+  it('RS-8: the keys of an issuer count no longer once the issuer withdrew them', async () => {
     const from = new Issuer(key);
     const { call, pass } = rig(from);
     const token = await tokenOf(key, { exp: now + 10_000 });
@@ -255,7 +255,7 @@ describe('the keys of an issuer', () => {
     expect(await (await call(token)).text()).toContain('unknown key');
   });
 
-  it('the keys of an issuer serve on through an outage, for an hour, and then nothing passes', async () => {
+  it('RS-8: the keys of an issuer serve on through an outage, for an hour, and then nothing passes', async () => {
     const from = new Issuer(key);
     const { call, pass, events } = rig(from);
     const token = await tokenOf(key, { exp: now + 100_000 });
@@ -286,7 +286,7 @@ describe('the keys of an issuer', () => {
       'has a key set of another form',
       (from: Issuer) => void (from.metadata['jwks_uri'] = `${issuer}/introspect`),
     ],
-  ])('the keys of an issuer are missing, and nothing passes, if the issuer %s', async (_what, bend) => {
+  ])('RS-8: the keys of an issuer are missing, and nothing passes, if the issuer %s', async (_what, bend) => {
     const from = new Issuer(key);
     bend(from);
     const { call, handled, events } = rig(from);

@@ -57,7 +57,7 @@ it.each([
     async () => tokenOf(key, { aud: 'https://third.example' }),
     /another audience/,
   ],
-])('requests to an upstream server are refused with %s', async (_what, make, problem) => {
+])('RS-15: requests to an upstream server are refused with %s', async (_what, make, problem) => {
   await expect(upstreamFetch(access, { resource: upstream, token: await make() })).rejects.toThrow(problem);
 });
 

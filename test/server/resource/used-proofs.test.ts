@@ -92,7 +92,7 @@ describe('a flood of proofs', () => {
     };
   }
 
-  it('a flood of proofs by one client, with a key for each, stops no other account and no other client', async () => {
+  it('RS-17: a flood of proofs by one client, with a key for each, stops no other account and no other client', async () => {
     const [one, two, three] = keys as [Key, Key, Key];
     const send = sender();
     expect([await send(one), await send(two)]).toEqual(['passed', 'passed']);

@@ -126,7 +126,7 @@ const shared: [string, string][] = [
 ];
 
 describe.each(shared)('two processes on one storage in %s', (kind, place) => {
-  it('two processes on one storage use up each item once, though both try at the same time', async () => {
+  it('AS-27: two processes on one storage use up each item once, though both try at the same time', async () => {
     const count = 60;
     const storage = kind === 'SQLite' ? sqliteStorage(place) : await postgresStorage(place);
     const ids = Array.from({ length: count }, (_, n) => String(n));
@@ -175,7 +175,7 @@ describe.each(shared)('sessions of the third-party flow, sealed in %s', (kind, p
 });
 
 describe.runIf(postgres)('two authorization servers on one PostgreSQL database', () => {
-  it('two authorization servers on one PostgreSQL database take a code and a refresh token once, whichever of them is asked', async () => {
+  it('AS-27: two authorization servers on one PostgreSQL database take a code and a refresh token once, whichever of them is asked', async () => {
     // The database was sealed by the test before.
     const storages = await Promise.all(
       [1, 2].map(async () => sealedStorage(await postgresStorage(postgres?.url ?? ''), keys)),

@@ -29,7 +29,7 @@ const endings = (session: string) =>
   flow.events.filter((each) => each.session === session && each.kind === 'session_ended');
 
 describe('a session', () => {
-  it('a session whose upstream ended refuses its tokens at the next look, and gives no new ones', async () => {
+  it('TP-2: a session whose upstream ended refuses its tokens at the next look, and gives no new ones', async () => {
     const { access, refresh, session } = await signIn(flow);
     expect(await flow.call(access)).toBe(200);
     bend({ introspection: { active: false }, refusesRenewal: true });
@@ -40,7 +40,7 @@ describe('a session', () => {
     expect(await flow.post('/token', form)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
   });
 
-  it('a session asks the upstream once a minute at most', async () => {
+  it('TP-2: a session asks the upstream once a minute at most', async () => {
     const { access } = await signIn(flow);
     const before = requestsTo('/introspect').length;
     flow.clock.ahead = 59;
@@ -51,7 +51,7 @@ describe('a session', () => {
     expect(requestsTo('/introspect')).toHaveLength(before + 1);
   });
 
-  it('a session renews its upstream token by one request, though two requests and two processes need it', async () => {
+  it('TP-4: a session renews its upstream token by one request, though two requests and two processes need it', async () => {
     const { access, session } = await signIn(flow);
     const second = await thirdPartyServer(flow.options);
     flow.upstream.state.requests.length = 0;
@@ -77,7 +77,7 @@ describe('a session', () => {
     await second.close();
   });
 
-  it('a session goes on for the stated time while the upstream can’t be asked, and not longer', async () => {
+  it('TP-2: a session goes on for the stated time while the upstream can’t be asked, and not longer', async () => {
     const { access, refresh } = await signIn(flow);
     bend({ fault: { path: '/introspect', status: 500 } });
     flow.clock.ahead = 61;
@@ -91,7 +91,7 @@ describe('a session', () => {
     expect((await flow.post('/token', form)).status).toBe(200);
   });
 
-  it('a session whose upstream token expired is refused while the upstream can’t renew it', async () => {
+  it('TP-4: a session whose upstream token expired is refused while the upstream can’t renew it', async () => {
     const { access } = await signIn(flow);
     bend({ fault: { path: '/token', status: 500 } });
     flow.clock.ahead = 600;
@@ -134,7 +134,7 @@ describe('a session', () => {
     ]);
   });
 
-  it('a session ends where a renewal brings fewer scopes', async () => {
+  it('TP-8: a session ends where a renewal brings fewer scopes', async () => {
     const { access, session } = await signIn(flow, { scope: 'notes:write' });
     bend({ token: { scope: 'openid offline_access read' } });
     flow.clock.ahead = 620;
@@ -145,7 +145,7 @@ describe('a session', () => {
   it.each<[string, number, string]>([
     ['an hour without a request', 3601, 'idle'],
     ['two hours, whatever happened in it', 7201, 'too_old'],
-  ])('a session ends after %s', async (_what, seconds, why) => {
+  ])('TP-7: a session ends after %s', async (_what, seconds, why) => {
     const { access, session } = await signIn(flow);
     if (why === 'too_old') {
       flow.clock.ahead = 3000;
@@ -160,7 +160,7 @@ describe('a session', () => {
     expect(await flow.server.receipt(session)).toBe('confirmed');
   });
 
-  it('a session takes no token of another client or person under its name', async () => {
+  it('TP-1: a session takes no token of another client or person under its name', async () => {
     const { session, claims } = await signIn(flow);
     const token = {
       issuer: flow.issuer,
@@ -183,7 +183,7 @@ describe('a session', () => {
 });
 
 describe('a revocation', () => {
-  it('a revocation by the client ends the session here at once, and both tokens upstream, with a receipt', async () => {
+  it('TP-3: a revocation by the client ends the session here at once, and both tokens upstream, with a receipt', async () => {
     const { access, refresh, session } = await signIn(flow);
     await flow.post('/token/revocation', { token: refresh, client_id: 'editor' });
     // Before anybody uses the token again.
@@ -255,7 +255,7 @@ describe('a revocation', () => {
       await flow.below.remove(kind, id);
   });
 
-  it('a refresh token that is shown twice ends the session here and revokes both tokens upstream', async () => {
+  it('TP-3: a refresh token that is shown twice ends the session here and revokes both tokens upstream', async () => {
     const { refresh, session } = await signIn(flow);
     const form = { grant_type: 'refresh_token', refresh_token: refresh, client_id: 'editor' };
     const { body } = await flow.post('/token', form);
@@ -264,7 +264,7 @@ describe('a revocation', () => {
     expect(await flow.call(body['access_token'])).toBe(401);
   });
 
-  it('a revocation that the upstream does not confirm is pending, tried again, and abandoned after the tenth try', async () => {
+  it('TP-3: a revocation that the upstream does not confirm is pending, tried again, and abandoned after the tenth try', async () => {
     const { access, session } = await signIn(flow);
     const token = `upstream-refresh-${flow.upstream.state.count}`;
     const tried = () => requestsTo('/revoke').filter(({ form }) => form.get('token') === token);
@@ -285,7 +285,7 @@ describe('a revocation', () => {
 });
 
 describe('an upstream with neither introspection nor revocation', () => {
-  it('an upstream with neither introspection nor revocation decides by a renewal every five minutes, and the receipt says that no revocation is offered', async () => {
+  it('TP-2: an upstream with neither introspection nor revocation decides by a renewal every five minutes, and the receipt says that no revocation is offered', async () => {
     const plain = await startFlow();
     Object.assign(plain.upstream.state.offers, { introspection: false, revocation: false });
     try {
@@ -355,7 +355,7 @@ describe('thirdPartyServer', () => {
       'upstream',
       ({ upstream }) => ({ upstream: { ...upstream, surprise: true } }),
     ],
-  ])('thirdPartyServer refuses %s, and names the option', async (_what, name, changes) => {
+  ])('TP-6: thirdPartyServer refuses %s, and names the option', async (_what, name, changes) => {
     await expect(thirdPartyServer({ ...flow.options, ...changes(flow.options) })).rejects.toThrow(
       `The option ${name}`,
     );

@@ -20,7 +20,7 @@ const bend = (next: Bend): void => void (flow.upstream.state.bend = next);
 const requestsTo = (path: string) => flow.upstream.state.requests.filter((each) => each.path === path);
 
 describe('a sign-in by way of an upstream', () => {
-  it('a sign-in by way of an upstream gives a token of ours that calls the upstream by the upstream’s token', async () => {
+  it('TP-8: a sign-in by way of an upstream gives a token of ours that calls the upstream by the upstream’s token', async () => {
     const { access, claims } = await signIn(flow);
     expect(claims).toMatchObject({
       iss: flow.issuer,
@@ -35,7 +35,7 @@ describe('a sign-in by way of an upstream', () => {
     expect(Number(claims['exp']) - Number(claims['iat'])).toBe(300);
   });
 
-  it('a sign-in by way of an upstream asks upstream with PKCE, one exact redirect URI, the upstream’s scopes and its resource', async () => {
+  it('TP-5: a sign-in by way of an upstream asks upstream with PKCE, one exact redirect URI, the upstream’s scopes and its resource', async () => {
     await signIn(flow, { scope: 'notes:write' });
     const { asked } = flow.upstream.state;
     expect(asked.get('redirect_uri')).toBe(`${flow.issuer}/login/callback`);
@@ -47,7 +47,7 @@ describe('a sign-in by way of an upstream', () => {
     expect(exchange?.form.get('code_verifier')).toMatch(/^[\w-]{43,}$/);
   });
 
-  it('a sign-in by way of an upstream gives a client no scope that the upstream did not grant', async () => {
+  it('TP-8: a sign-in by way of an upstream gives a client no scope that the upstream did not grant', async () => {
     bend({ token: { scope: 'openid offline_access read' } });
     const { claims } = await signIn(flow, { scope: 'notes:read notes:write' });
     expect(claims['scope']).toBe('notes:read');
@@ -86,7 +86,7 @@ describe('a sign-in by way of an upstream', () => {
     ]);
   });
 
-  it('a sign-in by way of an upstream is readable nowhere in the storage below the seal', async () => {
+  it('TP-1 TP-6: a sign-in by way of an upstream is readable nowhere in the storage below the seal', async () => {
     await signIn(flow);
     const text = JSON.stringify(await flow.below.scan());
     expect(text).toContain('UpstreamSession');
@@ -125,7 +125,7 @@ describe('a sign-in by way of an upstream that issues no ID token', () => {
   });
 
   it.each([[['plain']], [undefined]])(
-    'no sign-in starts if the upstream names %j as its methods for PKCE',
+    'TP-11: no sign-in starts if the upstream names %j as its methods for PKCE',
     async (methods) => {
       const old = await startFlow();
       old.upstream.state.offers.challengeMethods = methods;
@@ -140,7 +140,7 @@ describe('a sign-in by way of an upstream that issues no ID token', () => {
 });
 
 describe('consent, before anything is forwarded', () => {
-  it('the consent before anything is forwarded is asked of each client anew, on a page that no frame may show, by a __Host- cookie', async () => {
+  it('TP-10: the consent before anything is forwarded is asked of each client anew, on a page that no frame may show, by a __Host- cookie', async () => {
     const browser = flow.browser();
     await authorize(flow, {}, browser);
     flow.upstream.state.asked = new URLSearchParams();
@@ -192,7 +192,7 @@ describe('consent, before anything is forwarded', () => {
       'an answer of the upstream before the yes',
       async ({ page, owner }) => (await owner.open(`${page.url}?code=c&state=x`)).status,
     ],
-  ])('the consent before anything is forwarded does not count by %s', async (_what, attempt) => {
+  ])('TP-10: the consent before anything is forwarded does not count by %s', async (_what, attempt) => {
     const owner = flow.browser();
     const page = await owner.open(authorizationUrl(flow, newVerifier()));
     const other = flow.browser();
@@ -204,7 +204,7 @@ describe('consent, before anything is forwarded', () => {
     expect(requestsTo('/token')).toHaveLength(0);
   });
 
-  it('the consent is asked for again if the browser’s cookie is that of another authorization, as with two tabs opened at once', async () => {
+  it('TP-10: the consent is asked for again if the browser’s cookie is that of another authorization, as with two tabs opened at once', async () => {
     const tabs = [flow.browser(), flow.browser()] as const;
     const pages = await Promise.all(tabs.map((tab) => tab.open(authorizationUrl(flow, newVerifier()))));
     const [page, secondPage] = [pages[0], pages[1]];
@@ -222,7 +222,7 @@ describe('consent, before anything is forwarded', () => {
     expect(new URL(tabs[0].sentTo).searchParams.has('code')).toBe(true);
   });
 
-  it('the consent of one browser serves no other, though that one was given the link', async () => {
+  it('TP-10: the consent of one browser serves no other, though that one was given the link', async () => {
     const thief = flow.browser();
     const page = await thief.open(authorizationUrl(flow, newVerifier()));
     await thief.decide(page, 'allow', '/authorize');
@@ -304,7 +304,7 @@ describe('an upstream that fails', () => {
     ['grants none of the scopes', { token: { scope: 'openid' } }, 'access_denied'],
     ['answers 500', { fault: { path: '/token', status: 500 } }, 'server_error'],
     ['redirects the exchange', { fault: { path: '/token', status: 'redirects' } }, 'server_error'],
-  ])('the client is told in our words that the upstream %s', async (_what, next, error) => {
+  ])('TP-9: the client is told in our words that the upstream %s', async (_what, next, error) => {
     bend(next);
     const started = flow.events.filter(({ kind }) => kind === 'session_started').length;
     const { back } = await authorize(flow);
@@ -319,7 +319,7 @@ describe('an upstream that fails', () => {
     expect(requestsTo('/elsewhere')).toHaveLength(0);
   });
 
-  it('an upstream’s answer with another state gets a page, and the client hears nothing', async () => {
+  it('TP-9: an upstream’s answer with another state gets a page, and the client hears nothing', async () => {
     const browser = flow.browser();
     const page = await browser.open(authorizationUrl(flow, newVerifier()));
     await browser.decide(page, 'allow', '/authorize');
@@ -331,7 +331,7 @@ describe('an upstream that fails', () => {
     expect(requestsTo('/token')).toHaveLength(0);
   });
 
-  it('an upstream that hangs is given up, and the client is told', async () => {
+  it('TP-9: an upstream that hangs is given up, and the client is told', async () => {
     bend({ fault: { path: '/token', status: 'hangs' } });
     const { back } = await authorize(flow);
     expect(back.get('error')).toBe('server_error');

@@ -82,7 +82,7 @@ describe('two slots', () => {
       expect((await items.get(account))?.length).toBeLessThanOrEqual(1280);
   });
 
-  test('a crash between the chunks and the head keeps the old value, and the next write clears up', async () => {
+  test('PROMISE-3: a crash between the chunks and the head keeps the old value, and the next write clears up', async () => {
     await vault.write('grant', old);
     for (const n of [0, 1, 2]) await items.set(`grant/b/${n}`, 'bmV3');
     expect(await vault.read('grant')).toBe(old);
@@ -175,7 +175,7 @@ describe('a locked keyring', () => {
     await session.restartUnlocked();
   });
 
-  test('a locked keyring never counts as empty: every call is locked or unreadable', async () => {
+  test('PROMISE-9: a locked keyring never counts as empty: every call is locked or unreadable', async () => {
     const vault = closedLater(keychainVault({ service: freshService(), spawnWorker }));
     await vault.write('grant', 'kept');
     await session.lock();
