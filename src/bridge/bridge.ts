@@ -11,7 +11,7 @@ import { untilAborted } from '../base/abort.ts';
 import { KeyturnError } from '../base/errors.ts';
 import type { Connection } from '../client/connection.ts';
 import { ClientSide } from './client-side.ts';
-import { Eras } from './eras/eras.ts';
+import { Eras, type TransportChoice } from './eras/eras.ts';
 import { duplicateId, personLine, rpcErrorOf, tooManyRequests } from './base/errors.ts';
 import { lastWords, maxRequests, slowBytes } from './base/limits.ts';
 import {
@@ -50,6 +50,8 @@ export interface BridgeOptions {
   readonly signal: AbortSignal;
   /** What sends the requests, as this broker's settings say. */
   readonly fetchFor: (broker: Connection) => Promise<typeof globalThis.fetch>;
+  /** `http-first` unless given. */
+  readonly transport?: TransportChoice;
   /** Leaves tools out. */
   readonly tools?: ToolFilter;
   /** Waits between two tries. Milliseconds. */
@@ -78,8 +80,11 @@ class Bridge {
   readonly #underWay = new Map<RequestId, UnderWay>();
   readonly #ended = Promise.withResolvers<void>();
   #bytes = 0;
-  /** `notifications/initialized` has reached the server: strict servers refuse what comes before it. */
-  #inOrder: Promise<void> = Promise.resolve();
+  /**
+   * The handshake is over, up to `notifications/initialized`: strict servers refuse what comes before, and a client may
+   * write it all without waiting.
+   */
+  #inOrder: Promise<unknown> = Promise.resolve();
 
   constructor(options: BridgeOptions) {
     this.#options = options;
@@ -105,6 +110,7 @@ class Bridge {
     this.#eras = new Eras({
       server: this.#upstream,
       toClient: (message) => this.#pages.heard(message),
+      ...(options.transport && { transport: options.transport }),
       wait,
       now,
     });
@@ -128,7 +134,7 @@ class Bridge {
     const end = (): void => this.#ended.resolve();
     signal.addEventListener('abort', end, { once: true });
     if (signal.aborted) end();
-    await this.#client.start();
+    this.#client.start();
     await this.#ended.promise;
     signal.removeEventListener('abort', end);
     for (const { abort } of this.#underWay.values()) abort.abort(new Cancelled('the client is gone'));
@@ -138,21 +144,29 @@ class Bridge {
       this.#upstream.end(this.#broker?.isOpen !== false),
       sleep(lastWords, undefined, { ref: false }),
     ]);
-    await this.#client.close();
+    this.#client.close();
   }
 
   #fromClient(message: JSONRPCMessage, size: number): void {
     if (isRequest(message)) return void this.#take(message, size);
     if (!isNotification(message)) return void this.#pass(this.#pages.send(message));
     const cancelled = cancelledId(message);
-    if (cancelled === undefined) return this.#notify(message);
+    if (cancelled === undefined) return void this.#notify(message, size);
     const { reason } = message.params ?? {};
     this.#underWay.get(cancelled)?.abort.abort(new Cancelled(typeof reason === 'string' ? reason : ''));
   }
 
-  #notify(message: JSONRPCNotification): void {
-    const sent = this.#pass(this.#pages.send(message));
+  async #notify(message: JSONRPCNotification, size: number): Promise<void> {
+    const before = this.#inOrder;
+    const send = async (): Promise<void> => {
+      await before;
+      await this.#pass(this.#pages.send(message));
+    };
+    this.#count(size);
+    const sent = send();
     if (message.method === 'notifications/initialized') this.#inOrder = sent;
+    await sent;
+    this.#count(-size);
   }
 
   async #take(request: JSONRPCRequest, size: number): Promise<void> {
@@ -165,17 +179,24 @@ class Bridge {
     const abort = new AbortController();
     this.#underWay.set(request.id, { abort, size });
     this.#count(size);
-    const answer = await this.#answerTo(request, abort.signal);
+    const answering = this.#answerTo(request, abort.signal, this.#inOrder);
+    if (request.method === 'initialize') this.#inOrder = answering;
+    const answer = await answering;
     // Before the client has the answer: then the id is free again.
     this.#underWay.delete(request.id);
     this.#count(-size);
     if (answer) await this.#client.send(answer);
+    else this.#client.settle(request.id);
   }
 
   /** Undefined where the client waits for none: it has cancelled the request. */
-  async #answerTo(request: JSONRPCRequest, signal: AbortSignal): Promise<Answer | undefined> {
+  async #answerTo(
+    request: JSONRPCRequest,
+    signal: AbortSignal,
+    before: Promise<unknown>,
+  ): Promise<Answer | undefined> {
     try {
-      await untilAborted(this.#inOrder, signal);
+      await untilAborted(before, signal);
       const answer = await this.#pages.request(request, signal);
       return this.#options.tools?.filtered(request, answer) ?? answer;
     } catch (error) {

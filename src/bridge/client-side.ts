@@ -1,23 +1,26 @@
 /**
- * The client's end of the bridge: the SDK's stdio transport, with whole lines in and a pace out.
+ * The client's end of the bridge: messages a line in, messages a line out, at a pace.
  *
  * Invariant: nothing but messages goes to standard output; a line that is none is answered with an error of JSON-RPC.
  * Memory is bounded, though the client writes and never reads.
  */
-import { serializeMessage } from '@modelcontextprotocol/client';
-import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import type { Readable, Writable } from 'node:stream';
 import { invalidParams, invalidRequest, parseError, tooDeep, tooLongRequest } from './base/errors.ts';
-import { fieldsOf } from './base/envelope.ts';
-import { heldBytes, maxMessage } from './base/limits.ts';
+import { fieldsOf } from './base/fields.ts';
+import { idOf, parsed } from './base/json.ts';
+import { heldBytes } from './base/limits.ts';
 import { Lines } from './lines.ts';
 import {
+  type Answer,
   errorAnswer,
   isAnswer,
+  isNothing,
+  isRequest,
   type JSONRPCMessage,
-  listen,
+  messageOf,
   type RequestId,
   type RpcError,
+  withOwnId,
 } from './base/messages.ts';
 
 export interface ClientSideOptions {
@@ -28,46 +31,42 @@ export interface ClientSideOptions {
   readonly onEnd: () => void;
 }
 
+/** Several requests on one line (revision 2025-03-26): their answers go out together. */
+interface Batch {
+  readonly open: Set<RequestId>;
+  readonly answers: object[];
+}
+
 export class ClientSide {
-  readonly #transport: StdioServerTransport;
+  readonly #options: ClientSideOptions;
   readonly #lines: Lines;
   readonly #stdout: Writable;
+  readonly #batches = new Set<Batch>();
+  #isFirst = true;
   /** One for all who wait. */
   #drained: Promise<void> | undefined;
 
-  constructor({ stdin, stdout, onMessage, onEnd }: ClientSideOptions) {
+  constructor(options: ClientSideOptions) {
+    const { stdin, stdout, onEnd } = options;
+    this.#options = options;
     this.#stdout = stdout;
     this.#lines = new Lines(stdin, {
+      onLine: (line) => this.#read(line),
       tooLong: () => this.#complain(tooLongRequest),
-      noJson: () => this.#complain(parseError),
-    });
-    // Lines.ts holds the bound; the transport gets whole lines.
-    this.#transport = new StdioServerTransport(this.#lines, stdout, { maxBufferSize: maxMessage + 1 });
-    listen(this.#transport, {
-      onmessage: (message) => {
-        this.#lines.heard();
-        onMessage(message, this.#lines.size);
-      },
-      onerror: () => {
-        const { line } = this.#lines;
-        // Not about a line: the output broke, and the transport closes by itself.
-        if (line === '') return;
-        this.#lines.heard();
-        const { id, isCall } = callIn(line);
-        this.#complain(isCall ? invalidParams : invalidRequest, id);
-      },
-      onclose: onEnd,
+      onEnd,
     });
   }
 
-  async start(): Promise<void> {
-    await this.#transport.start();
+  start(): void {
+    // Nobody reads any more.
+    for (const event of ['error', 'close']) this.#stdout.once(event, () => this.#lines.end());
     this.#lines.begin();
   }
 
   /** Resolves when it was written. A client that is gone gets nothing more. */
   async send(message: JSONRPCMessage): Promise<void> {
-    this.#write(messageLine(message));
+    if (!isAnswer(message)) this.#write(message);
+    else if (message.id !== undefined && !this.settle(message.id, message)) this.#write(withOwnId(message));
     await this.ready();
   }
 
@@ -88,40 +87,101 @@ export class ClientSide {
     this.#lines.slow(isSlow);
   }
 
-  async close(): Promise<void> {
-    await this.#transport.close();
+  close(): void {
+    this.#lines.end();
+  }
+
+  /** True if the request came in a batch. Without an answer the client has cancelled it. */
+  settle(id: RequestId, answer?: Answer): boolean {
+    for (const batch of this.#batches) {
+      if (!batch.open.delete(id)) continue;
+      if (answer) batch.answers.push(withOwnId(answer));
+      this.#finish(batch);
+      return true;
+    }
+    return false;
+  }
+
+  #finish(batch: Batch): void {
+    if (batch.open.size > 0) return;
+    this.#batches.delete(batch);
+    if (batch.answers.length > 0) this.#write(batch.answers);
+  }
+
+  #read(line: Buffer): void {
+    const text = line.toString();
+    let value: unknown;
+    try {
+      // Some shells and editors begin with a byte order mark.
+      value = parsed(this.#isFirst ? text.replace(/^\uFEFF/, '') : text);
+    } catch {
+      return this.#complain(parseError);
+    } finally {
+      this.#isFirst = false;
+    }
+    if (!Array.isArray(value)) return this.#take(value, line.length, (problem) => this.#write(problem));
+    if (value.length === 0) return this.#complain(invalidRequest);
+    this.#takeAll(value, line.length);
+  }
+
+  #takeAll(values: readonly unknown[], size: number): void {
+    const batch: Batch = { open: new Set(), answers: [] };
+    const requests = values.flatMap((value) => messageOf(value) ?? []).filter(isRequest);
+    for (const { id } of requests) batch.open.add(id);
+    if (batch.open.size > 0) this.#batches.add(batch);
+    for (const value of values)
+      this.#take(value, Math.ceil(size / values.length), (problem, id) => {
+        batch.answers.push(problem);
+        if (id !== null) batch.open.delete(id);
+      });
+    this.#finish(batch);
+  }
+
+  #take(value: unknown, size: number, refuse: (problem: object, id: RequestId | null) => void): void {
+    const problem = problemOf(value);
+    const message = problem ? undefined : messageOf(value);
+    if (message) return this.#options.onMessage(message, size);
+    const id = requestIdOf(value);
+    const error = problem ?? invalidRequest;
+    refuse(id === null ? { jsonrpc: '2.0', id, error } : withOwnId(errorAnswer(id, error)), id);
   }
 
   /** JSON-RPC 2.0, §5: the id is null where the request's is unknown. */
-  #complain(error: RpcError, id: RequestId | null = null): void {
-    this.#write(`${JSON.stringify({ jsonrpc: '2.0', id, error })}\n`);
+  #complain(error: RpcError): void {
+    this.#write({ jsonrpc: '2.0', id: null, error });
   }
 
-  #write(line: string | undefined): void {
-    if (line === undefined || !this.#stdout.writable) return;
+  #write(message: object): void {
+    if (!this.#stdout.writable) return;
+    const line = lineOf(message);
+    if (line === undefined) return;
     this.#stdout.write(line);
     if (this.#stdout.writableLength > heldBytes) this.#lines.hold(this.ready());
   }
 }
 
-/**
- * What is known of a line that is JSON and no message. `isCall`: it names version, method and id, so its parameters
- * are wrong.
- */
-function callIn(line: string): { readonly id: RequestId | null; readonly isCall: boolean } {
-  const { jsonrpc, id, method } = fieldsOf(JSON.parse(line));
-  const isKnown = (typeof id === 'string' || Number.isSafeInteger(id)) && typeof method === 'string';
-  return { id: isKnown ? (id as RequestId) : null, isCall: isKnown && jsonrpc === '2.0' };
+/** What is wrong with a value that isn't a message in a form that servers take. */
+function problemOf(value: unknown): RpcError | undefined {
+  const { jsonrpc, id, method, params } = fieldsOf(value);
+  if (jsonrpc !== '2.0') return invalidRequest;
+  if (typeof method !== 'string') return method === undefined ? undefined : invalidRequest;
+  if (!isNothing(params) && (typeof params !== 'object' || Array.isArray(params)))
+    return id === undefined ? invalidRequest : invalidParams;
+  return id === undefined || idOf(id) !== undefined ? undefined : invalidRequest;
+}
+
+function requestIdOf(value: unknown): RequestId | null {
+  const { id, method } = fieldsOf(value);
+  return typeof method === 'string' ? (idOf(id) ?? null) : null;
 }
 
 /** Undefined: it can't be written, and nobody waits for it. */
-function messageLine(message: JSONRPCMessage): string | undefined {
+function lineOf(message: object): string | undefined {
   try {
-    return serializeMessage(message);
+    return `${JSON.stringify(message)}\n`;
   } catch {
     // JSON.parse reads what JSON.stringify finds too deep.
-    return isAnswer(message) && message.id !== undefined
-      ? serializeMessage(errorAnswer(message.id, tooDeep))
-      : undefined;
+    const id = 'method' in message ? undefined : idOf(fieldsOf(message)['id']);
+    return id === undefined ? undefined : `${JSON.stringify(withOwnId(errorAnswer(id, tooDeep)))}\n`;
   }
 }

@@ -1,63 +1,46 @@
 /**
- * The client's input as whole lines: what the SDK's stdio transport reads in place of standard input.
+ * The client's input as whole lines.
  *
- * Invariant: memory is bounded by one message. A line that is too long or no JSON is reported and left out, and
- * the next one is read.
+ * Invariant: memory is bounded by one message. A line that is too long is reported and left out, and the next one is
+ * read.
  */
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { maxMessage, slowPiece } from './base/limits.ts';
 
-export interface LineProblems {
+export interface LineHooks {
+  /** Takes each line that isn't empty. */
+  onLine(line: Buffer): void;
   /** A line is longer than the limit. The rest of it is skipped. */
   tooLong(): void;
-  /** The reader said nothing of a line (`heard`): it was no JSON. */
-  noJson(): void;
+  onEnd(): void;
 }
 
 const newline = 0x0a;
 const space = 0x20;
 
-/** A stream that emits one line a `data` event, synchronously, so that its reader's verdict is known at once. */
-export class Lines extends Readable {
+export class Lines {
   readonly #source: Readable;
-  readonly #problems: LineProblems;
+  readonly #hooks: LineHooks;
   readonly #limit: number;
   #pieces: Buffer[] = [];
   #length = 0;
   #isSkipping = false;
-  #wasHeard = false;
-  /** Bytes of the present line. */
-  size = 0;
-  #present: Buffer = Buffer.alloc(0);
   #isSlow = false;
   #isHeld = false;
+  #isOver = false;
   #nextPiece: NodeJS.Timeout | undefined;
 
-  constructor(source: Readable, problems: LineProblems, limit = maxMessage) {
-    super({ read: () => undefined });
+  constructor(source: Readable, hooks: LineHooks, limit = maxMessage) {
     this.#source = source;
-    this.#problems = problems;
+    this.#hooks = hooks;
     this.#limit = limit;
   }
 
-  /** Begins to read. After the transport has started, so that no line is lost. */
   begin(): void {
     this.#source.on('data', (chunk: Buffer) => this.#read(chunk));
-    this.#source.once('end', () => this.#end());
-    this.#source.once('close', () => this.#end());
     // A broken pipe is an end like any other.
-    this.#source.once('error', () => this.#end());
-    if (this.#source.readableEnded || this.#source.destroyed) setImmediate(() => this.#end());
-  }
-
-  /** The present line, while its reader looks at it; '' at other times. */
-  get line(): string {
-    return this.#present.toString();
-  }
-
-  /** The reader took the present line for a message, or named what is wrong with it. */
-  heard(): void {
-    this.#wasHeard = true;
+    for (const event of ['end', 'close', 'error']) this.#source.once(event, () => this.end());
+    if (this.#source.readableEnded || this.#source.destroyed) setImmediate(() => this.end());
   }
 
   /** Reads a piece now and then, or as they come. Never stops altogether: then the end would not be seen. */
@@ -115,7 +98,7 @@ export class Lines extends Readable {
     if (this.#length <= this.#limit) return void this.#pieces.push(piece);
     this.#pieces = [];
     this.#isSkipping = true;
-    this.#problems.tooLong();
+    this.#hooks.tooLong();
   }
 
   #line(): void {
@@ -127,17 +110,16 @@ export class Lines extends Readable {
     if (!isWhole) return;
     const [first] = pieces;
     const line = first && pieces.length === 1 ? first : Buffer.concat(pieces);
-    if (!line.some((byte) => byte > space)) return;
-    this.#wasHeard = false;
-    this.size = line.length;
-    this.#present = line;
-    this.emit('data', line);
-    this.#present = Buffer.alloc(0);
-    if (!this.#wasHeard) this.#problems.noJson();
+    if (line.some((byte) => byte > space)) this.#hooks.onLine(line);
   }
 
-  #end(): void {
+  /** Reads nothing more. */
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
     clearTimeout(this.#nextPiece);
-    this.emit('end');
+    this.#source.removeAllListeners('data');
+    this.#source.pause();
+    this.#hooks.onEnd();
   }
 }

@@ -155,7 +155,7 @@ function readRemote(entry: Members, args: readonly string[], before: readonly st
       headers.push({ name, text, value: resolved(text, env) });
       at += 1;
     } else if (word === '--header-file') return left('headersElsewhere', 'its headers stand in another file');
-    else if (word === '--ignore-tool') {
+    else if (word === '--ignore-tool' || word === '--transport') {
       kept.push(word, value);
       at += 1;
     } else if (word.startsWith('-')) return left('arguments', 'it has an argument that Keyturn doesn’t know');

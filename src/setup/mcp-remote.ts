@@ -8,7 +8,7 @@
 import { KeyturnError, quoted } from '../base/errors.ts';
 
 /** What the bridge takes itself; with a value. */
-const own = new Set(['--as', '--header', '--header-file', '--ignore-tool']);
+const own = new Set(['--as', '--header', '--header-file', '--ignore-tool', '--transport']);
 const ownFlags = new Set(['--connect', '--in-background', '--json']);
 
 /** Not needed. With a value: 1. */
@@ -29,7 +29,10 @@ const ignored: Readonly<Record<string, { readonly values: 0 | 1; readonly why: s
     values: 0,
     why: 'trouble is told on standard error; keyturn settings logLevel debug says more',
   },
-  '--disable-cookies': { values: 0, why: 'the bridge keeps no cookies' },
+  '--disable-cookies': {
+    values: 0,
+    why: 'the bridge keeps cookies in memory only, and sends them to this server alone',
+  },
   '--enable-proxy': { values: 0, why: 'the bridge takes HTTPS_PROXY and NO_PROXY without it' },
   '--headers-timeout': { values: 1, why: 'the bridge waits as long as the server keeps the connection' },
   '--host': { values: 1, why: 'Keyturn chooses the host of its redirect' },
@@ -41,7 +44,6 @@ const ignored: Readonly<Record<string, { readonly values: 0 | 1; readonly why: s
   },
   '--protocol': { values: 1, why: 'the bridge finds out what the server speaks' },
   '--silent': { values: 0, why: 'nothing is told but trouble' },
-  '--transport': { values: 1, why: 'the bridge finds out what the server speaks' },
 };
 
 /** Whose sign-in it is, for which server, and with which secret: that is Keyturn's. */

@@ -49,9 +49,9 @@ describe('each flag', () => {
   });
 
   it('is read with its value behind an equals sign too, and the port behind the URL is left out', () => {
-    expect(translated([url, '9696', '--transport=sse-only', '--as=an-editor'])).toEqual({
+    expect(translated([url, '9696', '--protocol=auto', '--as=an-editor'])).toEqual({
       args: [url, '--as=an-editor'],
-      told: [expect.stringContaining('9696'), expect.stringContaining('--transport')],
+      told: [expect.stringContaining('9696'), expect.stringContaining('--protocol')],
     });
   });
 });

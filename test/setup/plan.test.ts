@@ -171,7 +171,11 @@ describe('keyturn setup', () => {
     const { command, args: before } = Object(bridge('claude-desktop-notes'));
     expect(JSON.parse(after)).toEqual({
       mcpServers: {
-        notes: { command, args: [...before, '--header', 'X-Team: ${TEAM}'], env: { TEAM: 'blue' } },
+        notes: {
+          command,
+          args: [...before, '--header', 'X-Team: ${TEAM}', '--transport', 'http-only'],
+          env: { TEAM: 'blue' },
+        },
       },
     });
     const shown = findings.flatMap((found) => (found.kind === 'switch' ? found.shown : [])).join('\n');

@@ -3,21 +3,23 @@
  *
  * Invariant: messages are copied, never changed; keys of others stay as they are.
  */
-import {
-  CLIENT_CAPABILITIES_META_KEY,
-  CLIENT_INFO_META_KEY,
-  LOG_LEVEL_META_KEY,
-  PROTOCOL_VERSION_META_KEY,
-} from '@modelcontextprotocol/client';
+import { fieldsOf, type Fields } from './fields.ts';
 import type { JSONRPCRequest } from './messages.ts';
+
+export { fieldsOf, type Fields } from './fields.ts';
+
+const PROTOCOL_VERSION_META_KEY = 'io.modelcontextprotocol/protocolVersion';
+const CLIENT_INFO_META_KEY = 'io.modelcontextprotocol/clientInfo';
+const CLIENT_CAPABILITIES_META_KEY = 'io.modelcontextprotocol/clientCapabilities';
+const LOG_LEVEL_META_KEY = 'io.modelcontextprotocol/logLevel';
+export const SERVER_INFO_META_KEY = 'io.modelcontextprotocol/serverInfo';
+export const SUBSCRIPTION_ID_META_KEY = 'io.modelcontextprotocol/subscriptionId';
 
 /** The stateless revision that the bridge speaks. */
 export const statelessRevision = '2026-07-28';
 
 /** The stateful revision that the bridge asks for. */
 export const statefulRevision = '2025-11-25';
-
-export type Fields = Readonly<Record<string, unknown>>;
 
 /** What a client says of itself. */
 export interface ClientWords {
@@ -26,18 +28,18 @@ export interface ClientWords {
   readonly logLevel?: unknown;
 }
 
-export function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
-}
-
 function metaOf({ params }: JSONRPCRequest): Fields {
   return fieldsOf(fieldsOf(params)['_meta']);
 }
 
-/** The request names a stateless revision. Revisions are dates. */
-export function isStateless(request: JSONRPCRequest): boolean {
+/** The revision that the request itself names, as those of the stateless revisions do. Revisions are dates. */
+export function namedRevision(request: JSONRPCRequest): string | undefined {
   const version = metaOf(request)[PROTOCOL_VERSION_META_KEY];
-  return typeof version === 'string' && version >= statelessRevision;
+  return typeof version === 'string' ? version : undefined;
+}
+
+export function isStateless(request: JSONRPCRequest): boolean {
+  return (namedRevision(request) ?? '') >= statelessRevision;
 }
 
 export function clientWordsOf(request: JSONRPCRequest): ClientWords {

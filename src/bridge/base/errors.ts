@@ -81,8 +81,13 @@ export class NoAnswer extends KeyturnError {
   /** Another try may go well: a server that restarts, a connection that broke. */
   readonly isPassing: boolean;
 
-  constructor(message: string, outcome: Outcome, hint: string, { isPassing = false } = {}) {
-    super('protected_server_unreachable', message, { hint });
+  constructor(
+    message: string,
+    outcome: Outcome,
+    hint: string,
+    { isPassing = false, retryAfter }: { readonly isPassing?: boolean; readonly retryAfter?: number } = {},
+  ) {
+    super('protected_server_unreachable', message, { hint, ...(retryAfter !== undefined && { retryAfter }) });
     this.outcome = outcome;
     this.isPassing = isPassing;
   }
@@ -102,13 +107,24 @@ export function brokenStream(method: string): NoAnswer {
   );
 }
 
-/** The server was asked by both transports. */
-export function noTransport(): NoAnswer {
+/** `words`: what the server says to a message of the protocol. */
+export function noTransport(words: string): NoAnswer {
   return new NoAnswer(
-    'The server speaks neither streamable HTTP at this URL nor the older transport.',
+    `The server speaks neither streamable HTTP at this URL nor the older transport.${words}`,
     'did not run',
     'Check the URL: it is that of the protocol’s endpoint, often with /mcp at its end, or /sse at an older server.',
   );
+}
+
+/** The URL gives no stream that names a URL for messages. */
+export class NotOlder extends NoAnswer {
+  constructor() {
+    super(
+      'The server does not speak the older transport (HTTP with SSE) at this URL.',
+      'did not run',
+      'Check the URL, which often ends with /sse, or leave out --transport.',
+    );
+  }
 }
 
 export function unreachable(origin: string, code: string): NoAnswer {

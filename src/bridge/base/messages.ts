@@ -3,23 +3,67 @@
  *
  * Invariant: looks only at the envelope. What a method means is known in `reissue.ts` and the files of the eras.
  */
-import type {
-  JSONRPCErrorResponse,
-  JSONRPCMessage,
-  JSONRPCNotification,
-  JSONRPCRequest,
-  JSONRPCResultResponse,
-  RequestId,
-  Transport,
-} from '@modelcontextprotocol/client';
+import { fieldsOf, type Fields } from './fields.ts';
+import { idOf, ownId } from './json.ts';
 
-export type Answer = JSONRPCResultResponse | JSONRPCErrorResponse;
-export type { JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, RequestId };
+export type RequestId = string | number;
+
+export interface JSONRPCRequest {
+  readonly jsonrpc: '2.0';
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params?: Fields | undefined;
+}
+
+export type JSONRPCNotification = Omit<JSONRPCRequest, 'id'>;
 
 export interface RpcError {
   readonly code: number;
   readonly message: string;
   readonly data?: unknown;
+}
+
+/** JSON-RPC 2.0, §5: without an id where the request's is unknown. */
+export type Answer =
+  | { readonly jsonrpc: '2.0'; readonly id?: RequestId; readonly result: Fields }
+  | { readonly jsonrpc: '2.0'; readonly id?: RequestId; readonly error: RpcError };
+
+export type JSONRPCMessage = JSONRPCRequest | JSONRPCNotification | Answer;
+
+/**
+ * The message that a value plainly is, in the form that strict readers take: `null` where there is nothing, a missing
+ * version, further members, and errors in other forms are common. Undefined: it is none.
+ */
+export function messageOf(value: unknown): JSONRPCMessage | undefined {
+  const { id: written, method, params, result, error } = fieldsOf(value);
+  const id = idOf(written);
+  const common = { jsonrpc: '2.0', ...(id === undefined ? {} : { id }) } as const;
+  if (typeof method === 'string')
+    return { ...common, method, ...(isNothing(params) ? {} : { params: params as Fields }) };
+  if (!isNothing(error)) return { ...common, error: errorOf(error) };
+  if (result === null) return { ...common, result: {} };
+  return typeof result === 'object' && !Array.isArray(result)
+    ? { ...common, result: result as Fields }
+    : undefined;
+}
+
+export const isNothing = (value: unknown): boolean => value === undefined || value === null;
+
+/** JSON-RPC's "internal error". */
+const internalError = -32_603;
+
+function errorOf(error: unknown): RpcError {
+  const { code, message, data } = fieldsOf(error);
+  const number = typeof code === 'string' && code.trim() !== '' ? Number(code) : code;
+  const isCode = typeof number === 'number' && Number.isSafeInteger(number);
+  const words = typeof message === 'string' ? message : typeof error === 'string' ? error : undefined;
+  // What has no place in the form is kept as data.
+  const isWhole = isCode && words !== undefined;
+  return {
+    code: isCode ? number : internalError,
+    message: words ?? JSON.stringify(error),
+    ...(data === undefined ? (isWhole || words === error ? {} : { data: error }) : { data }),
+  };
 }
 
 export function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {
@@ -34,24 +78,17 @@ export function isAnswer(message: JSONRPCMessage): message is Answer {
   return !('method' in message);
 }
 
-export function errorAnswer(id: RequestId, error: RpcError): JSONRPCErrorResponse {
+export function errorAnswer(id: RequestId, error: RpcError): Answer & { readonly error: RpcError } {
   return { jsonrpc: '2.0', id, error };
+}
+
+/** An answer for whoever sent the request: under the id as it was written. */
+export function withOwnId(answer: Answer): object {
+  return answer.id === undefined ? answer : { ...answer, id: ownId(answer.id) };
 }
 
 /** The request that a `notifications/cancelled` ends. */
 export function cancelledId(message: JSONRPCNotification): RequestId | undefined {
   if (message.method !== 'notifications/cancelled') return undefined;
-  const id = message.params?.['requestId'];
-  return typeof id === 'string' || typeof id === 'number' ? id : undefined;
-}
-
-export interface Listeners {
-  readonly onmessage: (message: JSONRPCMessage) => void;
-  readonly onerror: (error: Error) => void;
-  readonly onclose?: () => void;
-}
-
-/** The SDK's transports call functions that are set on them; they are no event targets. */
-export function listen(transport: Transport, listeners: Listeners): void {
-  Object.assign(transport, listeners);
+  return idOf(message.params?.['requestId']);
 }

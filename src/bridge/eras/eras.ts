@@ -23,7 +23,7 @@ import {
   type JSONRPCRequest,
   type RequestId,
 } from '../base/messages.ts';
-import { NoAnswer } from '../base/errors.ts';
+import { NoAnswer, NotOlder } from '../base/errors.ts';
 import { WrongTransport } from '../server/session.ts';
 import { StatefulClient } from './stateful-client.ts';
 import { StatelessClient } from './stateless-client.ts';
@@ -32,10 +32,14 @@ import type { TwoWays, Way } from '../base/way.ts';
 export interface ErasOptions {
   readonly server: TwoWays;
   readonly toClient: (message: JSONRPCMessage) => void;
+  readonly transport?: TransportChoice;
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Milliseconds on a clock that only goes forward. */
   readonly now: () => number;
 }
+
+/** Which transport is tried, and in which order: mcp-remote's words. The first is its default. */
+export type TransportChoice = 'http-first' | 'sse-first' | 'http-only' | 'sse-only';
 
 /** For the server's side of a stateless client. */
 interface Search {
@@ -111,19 +115,47 @@ export class Eras implements Way {
     this.#between = undefined;
     await this.#giveUp();
     const { server, toClient, wait, now } = this.#options;
+    const begun = await this.#initialize(request, signal, async (): Promise<Fields | undefined> =>
+      this.#discover(request, signal),
+    );
+    if ('jsonrpc' in begun) return begun;
+    const { discovered } = begun;
+    const between = new StatefulClient({ server, discovered, initialize: request, toClient, wait, now });
+    this.#between = between;
+    return between.welcome;
+  }
+
+  /**
+   * The server's answer by the transport that it speaks; or what it says of itself where it speaks the stateless
+   * revision, which `discover` asks.
+   */
+  async #initialize(
+    request: JSONRPCRequest,
+    signal: AbortSignal,
+    discover: () => Promise<Fields | undefined>,
+  ): Promise<Answer | { readonly discovered: Fields }> {
+    const { server, transport = 'http-first' } = this.#options;
+    const isOlderFirst = transport.startsWith('sse');
+    const byOlder = async (): Promise<Answer | undefined> =>
+      server.older(request, signal).catch((error: unknown) => {
+        if (error instanceof NotOlder && transport !== 'sse-only') return undefined;
+        throw error;
+      });
+    const first = isOlderFirst ? await byOlder() : undefined;
+    if (first) return first;
     const outcome = await server.request(request, signal).catch((error: unknown) => {
       if (error instanceof WrongTransport) return error;
       throw error;
     });
-    const isOther =
-      outcome instanceof WrongTransport || ('error' in outcome && otherEra.has(outcome.error.code));
-    const discovered = isOther ? await this.#discover(request, signal) : undefined;
-    if (!discovered) {
-      return outcome instanceof WrongTransport ? server.older(request, signal) : outcome;
-    }
-    const between = new StatefulClient({ server, discovered, initialize: request, toClient, wait, now });
-    this.#between = between;
-    return between.welcome;
+    const isWrong = outcome instanceof WrongTransport;
+    const discovered =
+      isWrong || ('error' in outcome && otherEra.has(outcome.error.code)) ? await discover() : undefined;
+    if (discovered) return { discovered };
+    if (!isWrong) return outcome;
+    const second = isOlderFirst || transport === 'http-only' ? undefined : await byOlder();
+    if (second) return second;
+    if (outcome.otherwise instanceof KeyturnError) throw outcome.otherwise;
+    return outcome.otherwise;
   }
 
   /** What the server says of itself, if it speaks the stateless revision. */
@@ -143,7 +175,7 @@ export class Eras implements Way {
       .request(enveloped(asking, words), signal)
       .catch((error: unknown) => {
         // Refusals of the broker and failures of the network say nothing of revisions.
-        if (error instanceof KeyturnError && !isRefusal(error)) throw error;
+        if (!isRefusal(error)) throw error;
         return undefined;
       });
     if (!answer || 'error' in answer) return undefined;
@@ -153,8 +185,8 @@ export class Eras implements Way {
 
   /** Who stands between a stateless client and this server: nobody, where that is stateless too. */
   async #find(request: JSONRPCRequest, signal: AbortSignal): Promise<Way> {
-    const { server, toClient } = this.#options;
-    if (await this.#discover(request, signal)) return server;
+    const { server, toClient, transport } = this.#options;
+    if (transport !== 'sse-only' && (await this.#discover(request, signal))) return server;
     const { info, capabilities } = clientWordsOf(request);
     const initialize = {
       jsonrpc: '2.0',
@@ -162,12 +194,9 @@ export class Eras implements Way {
       method: 'initialize',
       params: { protocolVersion: statefulRevision, clientInfo: info, capabilities },
     } as const;
-    const answer = await server.request(initialize, signal).catch(async (error: unknown) => {
-      if (error instanceof WrongTransport) return server.older(initialize, signal);
-      throw error;
-    });
+    const answer = await this.#initialize(initialize, signal, async () => undefined);
     // A server of neither: its own words about the client's request say more than ours.
-    if ('error' in answer) return server;
+    if (!('result' in answer)) return server;
     await server.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
     return new StatelessClient({ server, initialized: answer.result, toClient });
   }
@@ -188,6 +217,10 @@ function isAcknowledgement(message: JSONRPCMessage): boolean {
 }
 
 /** The server answered, and not in a form of the stateless revision. One that is down for now has said nothing. */
-function isRefusal(error: KeyturnError): boolean {
-  return error instanceof WrongTransport || (error instanceof NoAnswer && !error.isPassing);
+function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof WrongTransport ||
+    (error instanceof NoAnswer && !error.isPassing) ||
+    (error instanceof KeyturnError && error.reason === 'scope_insufficient')
+  );
 }

@@ -5,10 +5,16 @@
  * Invariant: a request goes on after the client's answers only, with the server's own `requestState`, a bounded number
  * of times.
  */
-import { SERVER_INFO_META_KEY, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/client';
 import { randomUUID } from 'node:crypto';
 import { untilAborted } from '../../base/abort.ts';
-import { type ClientWords, enveloped, fieldsOf, type Fields, statefulRevision } from '../base/envelope.ts';
+import {
+  type ClientWords,
+  enveloped,
+  fieldsOf,
+  type Fields,
+  SERVER_INFO_META_KEY,
+  statefulRevision,
+} from '../base/envelope.ts';
 import { tooManyQuestions, tooManySubscriptions, unasked } from '../base/errors.ts';
 import { maxQuestions, maxSubscriptions, maxUri } from '../base/limits.ts';
 import {
@@ -22,6 +28,8 @@ import {
 } from '../base/messages.ts';
 import type { Way } from '../base/way.ts';
 import { steady } from '../server/listening.ts';
+
+const statefulRevisions = [statefulRevision, '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
 
 /** Rounds of questions in one request: the SDK's client has the same bound. */
 const maxRounds = 10;
@@ -64,7 +72,7 @@ export class StatefulClient implements Way {
   get welcome(): Answer {
     const { discovered, initialize } = this.#options;
     const wanted = fieldsOf(initialize.params)['protocolVersion'];
-    const known = SUPPORTED_PROTOCOL_VERSIONS.find((version) => version === wanted);
+    const known = statefulRevisions.find((version) => version === wanted);
     const info = fieldsOf(discovered['_meta'])[SERVER_INFO_META_KEY];
     const { instructions, capabilities } = discovered;
     return {

@@ -5,9 +5,16 @@
  * Invariant: a request that waits for the client's answers goes on with the first request that names its state, once;
  * it waits for a bounded time, and so many at most wait.
  */
-import { isSpecType, SERVER_INFO_META_KEY, SUBSCRIPTION_ID_META_KEY } from '@modelcontextprotocol/client';
 import { untilAborted } from '../../base/abort.ts';
-import { bare, clientWordsOf, fieldsOf, type Fields, statelessRevision } from '../base/envelope.ts';
+import {
+  bare,
+  clientWordsOf,
+  fieldsOf,
+  type Fields,
+  SERVER_INFO_META_KEY,
+  statelessRevision,
+  SUBSCRIPTION_ID_META_KEY,
+} from '../base/envelope.ts';
 import { unknownState } from '../base/errors.ts';
 import { maxParked, parkedFor } from '../base/limits.ts';
 import {
@@ -109,7 +116,7 @@ export class StatelessClient implements Way {
       supportedVersions: [statelessRevision],
       capabilities: fieldsOf(capabilities),
       ...(instructions === undefined ? {} : { instructions }),
-      ...(isSpecType.Implementation(serverInfo) ? { _meta: { [SERVER_INFO_META_KEY]: serverInfo } } : {}),
+      ...(isImplementation(serverInfo) ? { _meta: { [SERVER_INFO_META_KEY]: serverInfo } } : {}),
     };
     return { jsonrpc: '2.0', id, result };
   }
@@ -253,6 +260,11 @@ export class StatelessClient implements Way {
     const id = `keyturn-own-${this.#states}`;
     await this.#options.server.request({ jsonrpc: '2.0', id, method, params }, signal).catch(() => undefined);
   }
+}
+
+function isImplementation(info: unknown): boolean {
+  const { name, version } = fieldsOf(info);
+  return typeof name === 'string' && typeof version === 'string';
 }
 
 /** Aborts `abort` as `signal` does, now or later. Returns what ends that. */

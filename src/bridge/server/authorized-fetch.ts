@@ -3,16 +3,27 @@
  *
  * Invariant: a token goes where `createFetch` lets it go, and nowhere else. A server that wants no token gets none.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { reasonOf } from '../../base/errors.ts';
 import type { Connection } from '../../client/connection.ts';
 import { createFetch } from '../../client/fetch.ts';
 import type { FetchOptions } from '../../client/fetch.ts';
 import { fetchWithin } from '../../client/redirects.ts';
 import { personWait } from '../base/limits.ts';
-import { exchanges, type Fetch } from './exchange.ts';
+import { withCookies } from './cookies.ts';
 
 /** Whose tokens the requests carry, and why. */
 export type NamedAccount = Pick<FetchOptions, 'account' | 'chosenBy'>;
+
+/** What one request is for. */
+export interface Purpose {
+  /** The listening stream: nobody waits for it, so it is no reason to ask the person. */
+  readonly isListening?: true;
+  /** The URL that a server of the older transport named for messages. */
+  readonly named?: string;
+}
+
+export type Fetch = (url: string | URL, init?: RequestInit, purpose?: Purpose) => Promise<Response>;
 
 interface Parts {
   readonly endpoint: URL;
@@ -25,6 +36,7 @@ interface Parts {
 
 /** A fetch that connects to the broker with its first request. */
 export function authorizedFetch({ endpoint, connection, account, fetchFor }: Parts): Fetch {
+  const purposes = new AsyncLocalStorage<Purpose>();
   let made: Promise<Fetch> | undefined;
   const make = async (): Promise<Fetch> => {
     const broker = await connection();
@@ -32,27 +44,27 @@ export function authorizedFetch({ endpoint, connection, account, fetchFor }: Par
       broker.close();
       throw error;
     });
+    const ours = withCookies(endpoint.origin, fetch);
     const options = {
       resource: endpoint.href,
       ...account,
-      fetch,
-      // Nobody waits for the listening stream: it is no reason to ask the person.
+      fetch: ours,
       get interaction() {
-        return exchanges.getStore()?.listening ? ('never' as const) : ('allow' as const);
+        return purposes.getStore()?.isListening ? ('never' as const) : ('allow' as const);
       },
       timeout: personWait,
       kinds: ['token', 'key'],
-      alsoAt: () => exchanges.getStore()?.named,
+      alsoAt: () => purposes.getStore()?.named,
     } as const;
-    return withoutNeed(createFetch(broker, options), fetchWithin(endpoint, fetch));
+    return withoutNeed(createFetch(broker, options), fetchWithin(endpoint, ours));
   };
-  return async (url, init) => {
+  return async (url, init, purpose = {}) => {
     const making = (made ??= make());
     let isMade = false;
     try {
       const authorized = await making;
       isMade = true;
-      return await authorized(url, init);
+      return await purposes.run(purpose, async () => authorized(url, init));
     } catch (error) {
       if (made === making && (!isMade || reasonOf(error) === 'unpaired')) made = undefined;
       throw error;

@@ -6,6 +6,7 @@
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { fieldsOf, type Fields } from '../base/envelope.ts';
+import { integerText } from '../base/json.ts';
 import { maxListPages, maxSchemaDepth, maxToolsWithHeaders } from '../base/limits.ts';
 import type { Answer, JSONRPCRequest } from '../base/messages.ts';
 
@@ -56,11 +57,11 @@ export class ParamHeaders {
   }
 
   /** The answer as the client gets it. */
-  learn({ method }: JSONRPCRequest, answer: Answer): Answer {
+  learn({ method, params }: JSONRPCRequest, answer: Answer): Answer {
     if (method !== 'tools/list' || !('result' in answer)) return answer;
     const { tools, nextCursor } = answer.result;
     if (!Array.isArray(tools)) return answer;
-    if (nextCursor === undefined) this.#isListed = true;
+    if (isLast(nextCursor) || nextCursor === params?.['cursor']) this.#isListed = true;
     const kept = tools.filter((tool: unknown) => this.#take(fieldsOf(tool)));
     return kept.length === tools.length ? answer : { ...answer, result: { ...answer.result, tools: kept } };
   }
@@ -95,11 +96,13 @@ export class ParamHeaders {
   }
 
   async #pages(send: (page: Fields) => Promise<Answer>): Promise<void> {
+    const seen = new Set<unknown>();
     let cursor: unknown;
-    for (let pages = 0; pages < maxListPages; pages += 1) {
+    while (seen.size < maxListPages) {
       const answer = await send(cursor === undefined ? {} : { cursor });
       cursor = 'result' in answer ? answer.result['nextCursor'] : undefined;
-      if (cursor === undefined) break;
+      if (isLast(cursor) || seen.has(cursor)) break;
+      seen.add(cursor);
     }
     // A server that lists no tools is not asked for them before each call.
     this.#isListed = true;
@@ -160,14 +163,17 @@ function declaredIn(schema: unknown): readonly Declared[] | undefined {
   return visit(schema, [], true, 0) ? [...found.values()] : undefined;
 }
 
+/** Servers end a list with an empty cursor in each of these ways. */
+const isLast = (cursor: unknown): boolean => cursor === undefined || cursor === null || cursor === '';
+
 function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean' || Number.isSafeInteger(value)) return String(value);
-  return undefined;
+  return integerText(value);
 }
 
 /** As it is where it is a plain field value; else in base64, marked as such. */
-function encoded(value: string): string {
+export function encoded(value: string): string {
   const isPlain =
     /^[\t\x20-\x7e]+$/.test(value) && value === value.trim() && !/^=\?base64\?.*\?=$/.test(value);
   return isPlain ? value : `=?base64?${Buffer.from(value).toString('base64')}?=`;

@@ -1,48 +1,63 @@
 /**
- * One connection to the server through one of the SDK's transports, from `initialize` to its end.
+ * One connection to the server through one of the transports, from `initialize` to its end.
  *
  * Invariant: each request ends once, with the server's answer or a KeyturnError that says whether it may have run.
  * Nothing is sent twice here.
  */
-import { InsufficientScopeError, SdkError, SdkHttpError, SseError } from '@modelcontextprotocol/client';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { wasNeverSent } from '../../base/system/connection-faults.ts';
 import { brokenStream, networkCode, NoAnswer, noTransport, unreachable } from '../base/errors.ts';
-import type { Carrier, CarrierHooks, MakeCarrier } from './carriers.ts';
-import { type Exchange, exchanges, type Fetch } from './exchange.ts';
+import { fieldsOf } from '../base/fields.ts';
+import { parsed } from '../base/json.ts';
 import {
   type Answer,
   isAnswer,
   type JSONRPCNotification,
   type JSONRPCRequest,
-  listen,
+  messageOf,
   type RequestId,
+  withOwnId,
 } from '../base/messages.ts';
 import type { Heard } from '../base/way.ts';
+import type { Carrier, CarrierOptions, MakeCarrier, Sent } from './carriers.ts';
+import { TooLarge } from './event-stream.ts';
+import { Refused, wordsOf } from './refused.ts';
+import { OlderStream, StreamLost } from './streamable.ts';
 
-/** The server doesn't know the session any more (404): it refused the request for that, and did not run it. */
+/** The server doesn't know the session any more: it refused the request for that, and did not run it. */
 export class SessionLost extends NoAnswer {
-  constructor() {
+  constructor(words: string) {
     super(
-      'The server has forgotten the session. The request did not run.',
+      `The server has forgotten the session.${words} The request did not run.`,
       'did not run',
       'Ask again: the next request begins a new session.',
     );
   }
 }
 
-/** The server speaks no streamable HTTP at this URL. */
-export class WrongTransport extends KeyturnError {}
+/** The server may speak no streamable HTTP at this URL. */
+export class WrongTransport extends Error {
+  /** What the client gets where the server doesn't speak the older transport either. */
+  readonly otherwise: KeyturnError | Answer;
 
-export interface SessionHooks extends CarrierHooks {
+  constructor(otherwise: KeyturnError | Answer) {
+    super('not streamable HTTP');
+    this.otherwise = otherwise;
+  }
+}
+
+export interface SessionHooks extends Omit<CarrierOptions, 'hear'> {
   /** The server's own requests and notifications. */
   readonly onMessage: Heard;
 }
 
 interface Pending {
-  readonly method: string;
+  readonly request: JSONRPCRequest;
+  readonly about: RequestId;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
+  /** What came in its answer and is no message. */
+  unread: string;
 }
 
 export interface RequestOptions {
@@ -52,9 +67,6 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Statuses by which a server of the older transport answers a POST to its stream's URL. */
-const otherTransport = new Set([400, 404, 405, 406, 415]);
-
 const methodNotFound = -32_601;
 
 /** What a proxy answers while the server behind it restarts. */
@@ -63,29 +75,23 @@ const passingStatuses = new Set([502, 503, 504]);
 export class Session {
   readonly #carrier: Carrier;
   readonly #origin: string;
+  readonly #onMessage: Heard;
   readonly #pending = new Map<RequestId, Pending>();
   #isStarted = false;
   #isRetired = false;
+  /** It answered something besides the handshake. */
+  wasUsed = false;
   /** Ends the listening stream. */
   readonly #over = new AbortController();
 
-  constructor(make: MakeCarrier, endpoint: URL, fetch: Fetch, { onMessage, ...hooks }: SessionHooks) {
-    this.#origin = endpoint.origin;
-    this.#carrier = make(endpoint, fetch, hooks);
-    listen(this.#carrier.transport, {
-      onmessage: (message) => {
-        if (isAnswer(message)) this.#settle(message);
-        else onMessage(message, exchanges.getStore()?.about);
-      },
-      onerror: (error) => {
-        // Else each failure reaches the request that it belongs to.
-        if (error instanceof SseError && this.#isStarted) hooks.onLost();
-      },
-    });
+  constructor(make: MakeCarrier, { onMessage, ...hooks }: SessionHooks) {
+    this.#origin = hooks.endpoint.origin;
+    this.#onMessage = onMessage;
+    this.#carrier = make({ ...hooks, hear: (text) => this.#hear(text, undefined) });
   }
 
   get hasId(): boolean {
-    return this.#carrier.sessionId() !== undefined;
+    return this.#carrier.sessionId !== undefined;
   }
 
   /** All answers come on one stream: none comes after it broke. */
@@ -93,61 +99,54 @@ export class Session {
     return this.#carrier.isOlder;
   }
 
+  /** Throws a KeyturnError. */
   async start(): Promise<void> {
-    await this.#carrier.start();
+    try {
+      await this.#carrier.start();
+    } catch (error) {
+      throw this.#failure(error, 'initialize');
+    }
     this.#isStarted = true;
   }
 
-  /** What the failure of `start` says. */
-  startFailure(error: unknown): KeyturnError {
-    if (error instanceof SseError) return noTransport();
-    return this.#failure(error, 'initialize', {});
-  }
-
-  /** The revision that the server chose: every later request names it. */
   speak(version: string): void {
-    this.#carrier.transport.setProtocolVersion?.(version);
+    this.#carrier.speak(version);
   }
 
   /** The server's answer. Rejects with a KeyturnError, or with the signal's reason once the client has cancelled. */
   async request(request: JSONRPCRequest, { signal, about, headers = {} }: RequestOptions): Promise<Answer> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    const exchange: Exchange = { about };
+    const pending: Pending = { request, about, resolve, reject, unread: '' };
     const abort = (): void => reject(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
-    this.#pending.set(request.id, { method: request.method, resolve, reject });
-    const broken = (): void => {
-      // Most streams end after their answer: an error for nobody would cost a stack.
-      if (this.#pending.has(request.id)) reject(this.#withoutAnswer(request.method, exchange));
-    };
-    exchanges
-      .run(exchange, async () =>
-        this.#carrier.transport.send(request, { requestSignal: signal, onRequestStreamEnd: broken, headers }),
-      )
-      // Without a stream nothing comes later; the answer, if there was one, came before.
-      .then(() => exchange.isStream || this.#carrier.isOlder || broken())
-      .catch((error: unknown) => {
-        const answer = answerIn(error, request.id);
-        if (answer && !this.#isLost(error, answer)) resolve(answer);
-        else reject(this.#failure(error, request.method, exchange));
-      });
+    this.#pending.set(request.id, pending);
+    const isOpen = (): boolean => this.#pending.get(request.id) === pending;
+    const hear = (text: string): void => this.#hear(text, pending);
+    this.#carrier
+      .send(request, { signal, headers, hear, isOpen })
+      // Most end after their answer: an error for nobody would cost a stack.
+      .then((sent) => isOpen() && !sent.isLater && this.#fail(pending, withoutAnswer(pending, sent)))
+      .catch((error: unknown) => isOpen() && this.#fail(pending, error));
     try {
-      return await promise;
+      const answer = await promise;
+      if (request.method !== 'initialize') this.wasUsed = true;
+      return answer;
     } finally {
       this.#pending.delete(request.id);
       signal.removeEventListener('abort', abort);
-      if (this.#isRetired && this.#pending.size === 0) await this.close();
+      if (this.#isRetired && this.#pending.size === 0) await this.end();
     }
   }
 
   /** A notification, or an answer to the server's own request. */
   async send(message: JSONRPCNotification | Answer): Promise<void> {
-    const exchange: Exchange = {};
+    const sent = isAnswer(message) ? (withOwnId(message) as Answer) : message;
+    const sending = { signal: this.#over.signal, hear: () => undefined, isOpen: () => false };
     try {
-      await exchanges.run(exchange, async () => this.#carrier.transport.send(message));
+      await this.#carrier.send(sent, sending);
     } catch (error) {
-      throw this.#failure(error, 'method' in message ? message.method : 'an answer', exchange);
+      throw this.#failure(error, 'method' in message ? message.method : 'an answer');
     }
     if (!('method' in message) || message.method !== 'notifications/initialized') return;
     void this.#carrier.listen(this.#over.signal).catch(() => undefined);
@@ -156,54 +155,84 @@ export class Session {
   /** Ends the session at the server too, where it has one. */
   async end(): Promise<void> {
     // A server may not let clients end sessions, and may be gone.
-    if (this.hasId) await this.#carrier.terminate().catch(() => undefined);
-    await this.close();
+    await this.#carrier.terminate().catch(() => undefined);
+    this.close();
   }
 
-  /** Closes once the requests under way have ended: one of them may still get its answer. */
+  /** Ends once the requests under way have ended: one of them may still get its answer. */
   async retire(): Promise<void> {
+    if (this.hasOneStream) return this.close();
     this.#isRetired = true;
     this.#over.abort();
-    if (this.#pending.size === 0) await this.close();
+    if (this.#pending.size === 0) await this.end();
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#over.abort();
-    // The transport says nothing of streams that it ends itself.
-    for (const { method, reject } of this.#pending.values()) reject(brokenStream(method));
-    await this.#carrier.transport.close();
+    for (const { request, reject } of this.#pending.values()) reject(brokenStream(request.method));
+    this.#carrier.close();
   }
 
-  #settle(answer: Answer): void {
-    if (answer.id !== undefined) this.#pending.get(answer.id)?.resolve(answer);
-  }
-
-  #withoutAnswer(method: string, { status, isTooLarge }: Exchange): KeyturnError {
-    if (isTooLarge) return tooLarge(method);
-    if (status === 202) {
-      return new NoAnswer(
-        `The server took ${quoted(method)} and gave no answer. The request may have run.`,
-        'may have run',
-        'Tell its operator: a request wants an answer.',
-      );
+  /** `asked`: the request in whose answer the text came. */
+  #hear(text: string, asked: Pending | undefined): void {
+    const value = valueOf(text);
+    for (const one of Array.isArray(value) ? value : [value]) {
+      const message = messageOf(one);
+      if (message && isAnswer(message)) this.#settle(message, asked, text);
+      else if (message) this.#onMessage(message, asked?.about);
+      else if (asked) this.#unread(asked, one, text);
     }
-    return brokenStream(method);
   }
 
-  #failure(error: unknown, method: string, exchange: Exchange): KeyturnError {
+  #settle(answer: Answer, asked: Pending | undefined, text: string): void {
+    const pending = this.#named(answer.id) ?? (answer.id === undefined ? (asked ?? this.#only()) : undefined);
+    if (pending) pending.resolve({ ...answer, id: pending.request.id });
+    // It names a request that nobody made. On the stream of this one nothing else will come.
+    else if (asked) this.#fail(asked, new NotTheProtocol(asked.request.method, text));
+  }
+
+  /** The request of this id: servers answer 1 for "1" and "1" for 1. */
+  #named(id: RequestId | undefined): Pending | undefined {
+    if (id === undefined) return undefined;
+    const exact = this.#pending.get(id);
+    if (exact) return exact;
+    for (const [known, pending] of this.#pending) if (String(known) === String(id)) return pending;
+    return undefined;
+  }
+
+  #only(): Pending | undefined {
+    const [only, second] = this.#pending.values();
+    return second ? undefined : only;
+  }
+
+  /** What is no message may be there to keep the stream open, or be the answer, spoilt: then no other one comes. */
+  #unread(asked: Pending, value: unknown, text: string): void {
+    asked.unread = text;
+    const isSpoilt = value === undefined ? /^\s*\{(?!.*"method")/s.test(text) : 'id' in fieldsOf(value);
+    if (isSpoilt) this.#fail(asked, new NotTheProtocol(asked.request.method, text));
+  }
+
+  #fail({ request, resolve, reject }: Pending, error: unknown): void {
+    const { method, id } = request;
+    const failure = this.#failure(error, method);
+    const isKept = failure instanceof SessionLost || !(error instanceof Refused);
+    const answer = isKept || error.status === 401 || error.status === 403 ? undefined : error.answer;
+    const outcome = answer ? { ...answer, id } : failure;
+    if (method === 'initialize' && !this.#carrier.isOlder && mayBeOlder(error))
+      return reject(new WrongTransport(outcome));
+    if (outcome instanceof KeyturnError) reject(outcome);
+    else resolve(outcome);
+  }
+
+  #failure(error: unknown, method: string): KeyturnError {
     if (error instanceof KeyturnError) return error;
-    if (exchange.isTooLarge) return tooLarge(method);
-    if (error instanceof InsufficientScopeError) return refusedFor(403);
-    if (error instanceof SdkHttpError) return this.#refusal(error.data.status, method, exchange);
-    if (error instanceof SdkError) return notTheProtocol(method);
-    // The SDK's older transport has only a sentence for it, and no code.
-    if (exchange.status !== undefined && exchange.status >= 300)
-      return this.#refusal(exchange.status, method, exchange);
+    if (error instanceof TooLarge) return tooLarge(method);
+    if (error instanceof Refused) return this.#refusal(error, method);
+    if (error instanceof OlderStream) return noTransport('');
     const code = networkCode(error);
-    if (exchange.status === undefined && wasNeverSent(code)) return unreachable(this.#origin, code);
-    if (exchange.status !== undefined && !exchange.isStream && isParseFailure(error))
-      return notTheProtocol(method);
-    return brokenStream(method);
+    return !(error instanceof StreamLost) && wasNeverSent(code)
+      ? unreachable(this.#origin, code)
+      : brokenStream(method);
   }
 
   /** There is a session that the server could forget: one of the older transport is named in the URL for messages. */
@@ -212,31 +241,42 @@ export class Session {
   }
 
   /** A 404 in a session says that the session is gone, unless its error says that the method is. */
-  #isLost(error: unknown, answer: Answer): boolean {
-    const isMissing = 'error' in answer && answer.error.code === methodNotFound;
-    return this.#mayBeLost && error instanceof SdkHttpError && error.data.status === 404 && !isMissing;
+  #isLost(refused: Refused): boolean {
+    const { answer, status, isAboutSession } = refused;
+    const isMissing = answer && 'error' in answer && answer.error.code === methodNotFound;
+    return this.#mayBeLost && !isMissing && (status === 404 || isAboutSession);
   }
 
-  #refusal(status: number, method: string, { redirectsTo }: Exchange): KeyturnError {
+  #refusal(refused: Refused, method: string): KeyturnError {
+    const { status, redirectsTo, retryAfter, text } = refused;
+    const words = wordsOf(text);
     if (redirectsTo !== undefined) return redirected(redirectsTo, this.#origin, method);
-    if (status === 404 && this.#mayBeLost && method !== 'initialize') return new SessionLost();
-    if (status === 401 || status === 403) return refusedFor(status);
-    if (method === 'initialize' && otherTransport.has(status)) {
-      return new WrongTransport(
-        'protected_server_unreachable',
-        `The server at this URL answers ${status} to a message of the protocol.`,
-        { hint: 'Check the URL: it is that of the protocol’s endpoint, often with /mcp at its end.' },
-      );
-    }
+    if (method !== 'initialize' && this.#isLost(refused)) return new SessionLost(words);
+    if (status === 401 || status === 403) return refusedFor(status, words);
+    if (method === 'initialize' && (status === 404 || status === 405)) return noTransport(words);
+    const isFault = status >= 500 && status !== 501;
     return new NoAnswer(
-      `The server answers ${status} to ${quoted(method)}${status >= 500 ? '. The request may have run.' : '. The request did not run.'}`,
-      status >= 500 ? 'may have run' : 'did not run',
-      status >= 500
-        ? 'Ask its operator, or try again later.'
-        : 'Check the URL, and ask the server’s operator.',
-      { isPassing: passingStatuses.has(status) },
+      `The server answers ${status} to ${quoted(method)}.${words} The request ${isFault ? 'may have run' : 'did not run'}.`,
+      isFault ? 'may have run' : 'did not run',
+      hintFor(status, retryAfter),
+      { isPassing: passingStatuses.has(status), ...(retryAfter !== undefined && { retryAfter }) },
     );
   }
+}
+
+/** The specification has a client try the older transport after a refusal; servers of that refuse in many ways. */
+function mayBeOlder(error: unknown): boolean {
+  if (!(error instanceof Refused)) return error instanceof OlderStream || error instanceof NotTheProtocol;
+  const { status, redirectsTo } = error;
+  return redirectsTo === undefined && status !== 401 && status !== 429 && !passingStatuses.has(status);
+}
+
+function hintFor(status: number, retryAfter: number | undefined): string {
+  if (retryAfter !== undefined) return `Try again in ${retryAfter} s.`;
+  if (status === 429) return 'Try again later.';
+  return status >= 500
+    ? 'Ask its operator, or try again later.'
+    : 'Check the URL, and ask the server’s operator.';
 }
 
 function redirected(to: string, from: string, method: string): NoAnswer {
@@ -250,18 +290,31 @@ function redirected(to: string, from: string, method: string): NoAnswer {
   );
 }
 
-function isParseFailure(error: unknown): boolean {
-  return error instanceof SyntaxError || (error instanceof Error && error.name === 'ZodError');
+function refusedFor(status: 401 | 403, words: string): KeyturnError {
+  return status === 401
+    ? new KeyturnError(
+        'token_refused',
+        `The server refuses every token that Keyturn has for it (401).${words}`,
+        { hint: 'keyturn explain says why; keyturn login signs in again.' },
+      )
+    : new KeyturnError(
+        'scope_insufficient',
+        `The server refuses this request to this account (403).${words}`,
+        {
+          hint: 'Ask the server’s operator what the account may do, or sign in as another one.',
+        },
+      );
 }
 
-function refusedFor(status: 401 | 403): KeyturnError {
-  return status === 401
-    ? new KeyturnError('token_refused', 'The server refuses every token that Keyturn has for it (401).', {
-        hint: 'keyturn explain says why; keyturn login signs in again.',
-      })
-    : new KeyturnError('scope_insufficient', 'The server refuses this request to this account (403).', {
-        hint: 'Ask the server’s operator what the account may do, or sign in as another one.',
-      });
+function withoutAnswer({ request: { method }, unread }: Pending, { status, isStream }: Sent): KeyturnError {
+  if (status === 202) {
+    return new NoAnswer(
+      `The server took ${quoted(method)} and gave no answer. The request may have run.`,
+      'may have run',
+      'Tell its operator: a request wants an answer.',
+    );
+  }
+  return isStream && unread === '' ? brokenStream(method) : new NotTheProtocol(method, unread);
 }
 
 function tooLarge(method: string): NoAnswer {
@@ -272,33 +325,20 @@ function tooLarge(method: string): NoAnswer {
   );
 }
 
-function notTheProtocol(method: string): NoAnswer {
-  return new NoAnswer(
-    `The server answers ${quoted(method)} with something that is no message of the protocol. The request may have run.`,
-    'may have run',
-    'Check the URL: it is that of the protocol’s endpoint, often with /mcp at its end.',
-  );
+/** What the server sends is no answer. */
+class NotTheProtocol extends NoAnswer {
+  constructor(method: string, text: string) {
+    super(
+      `The server answers ${quoted(method)} with something that is no message of the protocol.${wordsOf(text)} The request may have run.`,
+      'may have run',
+      'Check the URL: it is that of the protocol’s endpoint, often with /mcp at its end.',
+    );
+  }
 }
 
-/** Servers send a JSON-RPC error with an HTTP status that says the same: the client gets the error itself. */
-function answerIn(error: unknown, id: RequestId): Answer | undefined {
-  if (!(error instanceof SdkHttpError)) return undefined;
-  const { status, text } = error.data;
-  if (status === 401 || status === 403 || typeof text !== 'string') return undefined;
-  const body = jsonOf(text);
-  if (typeof body !== 'object' || body === null || !('error' in body) || !('id' in body) || body.id !== id)
-    return undefined;
-  const { error: found } = body;
-  if (typeof found !== 'object' || found === null || !('code' in found) || !('message' in found))
-    return undefined;
-  const { code, message } = found;
-  if (typeof code !== 'number' || typeof message !== 'string') return undefined;
-  return { jsonrpc: '2.0', id, error: { code, message, ...('data' in found ? { data: found.data } : {}) } };
-}
-
-function jsonOf(text: string): unknown {
+function valueOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parsed(text);
   } catch {
     return undefined;
   }

@@ -9,7 +9,7 @@ import { untilAborted } from '../../base/abort.ts';
 import type { KeyturnError } from '../../base/errors.ts';
 import { type Fields, isStateless } from '../base/envelope.ts';
 import { NoAnswer } from '../base/errors.ts';
-import type { Fetch } from './exchange.ts';
+import type { Fetch } from './authorized-fetch.ts';
 import {
   type Answer,
   type JSONRPCNotification,
@@ -17,13 +17,15 @@ import {
   type RequestId,
 } from '../base/messages.ts';
 import { mayReissue } from '../base/reissue.ts';
-import { type MakeCarrier, older, streamable } from './carriers.ts';
+import type { MakeCarrier } from './carriers.ts';
 import { ClientState, type Repeat } from './client-state.ts';
 import { renewal } from '../base/limits.ts';
 import { grown } from './listening.ts';
+import { older } from './older.ts';
 import { ParamHeaders } from './param-headers.ts';
 import { Questions } from './questions.ts';
 import { type RequestOptions, Session, SessionLost } from './session.ts';
+import { streamable } from './streamable.ts';
 import type { Heard, TwoWays } from '../base/way.ts';
 
 export interface UpstreamOptions {
@@ -45,6 +47,10 @@ export interface UpstreamOptions {
 /** Why a request's signal aborts: its client has cancelled it. */
 export class Cancelled extends Error {}
 
+/** Milliseconds between the beginnings of two sessions, while each is lost before it was of use. */
+const firstInterval = 1000;
+const lastInterval = 60_000;
+
 /** Milliseconds before each further try of a request that broke and changes nothing: a server that restarts. */
 const pauses = [250, 1000, 3000];
 
@@ -59,6 +65,8 @@ export class Upstream implements TwoWays {
   #firstHandshake: JSONRPCRequest | undefined;
   #isInitialized = false;
   #ids = 0;
+  #begun = -Infinity;
+  #interval = firstInterval;
   readonly #end = new AbortController();
 
   constructor(options: UpstreamOptions) {
@@ -191,6 +199,7 @@ export class Upstream implements TwoWays {
   async #reopenSession(): Promise<Session> {
     // A client that made no handshake: its request goes as it is, and gets the server's own answer.
     if (!this.#firstHandshake) return this.#startSession();
+    await this.#rest();
     const initialize = { ...this.#firstHandshake, id: this.#newId() };
     const signal = AbortSignal.timeout(renewal);
     const options = { signal, about: initialize.id };
@@ -198,14 +207,15 @@ export class Upstream implements TwoWays {
       throw error === signal.reason ? noSession(`within ${renewal / 1000} s`) : error;
     });
     if ('error' in answer) {
-      await session.close();
+      session.close();
       throw noSession();
     }
+    this.#interval = Math.min(2 * this.#interval, lastInterval);
     if (!this.#isInitialized) return session;
     try {
       await session.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
     } catch (error) {
-      await session.close();
+      session.close();
       throw error;
     }
     const send = async (repeat: Repeat): Promise<Answer> => {
@@ -225,28 +235,33 @@ export class Upstream implements TwoWays {
       const answer = await session.request(request, options);
       const version = 'result' in answer ? answer.result['protocolVersion'] : undefined;
       if (typeof version === 'string') session.speak(version);
+      this.#begun = this.#options.now();
       return { session, answer };
     } catch (error) {
-      await session.close();
+      session.close();
       throw error;
     }
   }
 
   async #startSession(): Promise<Session> {
     const { endpoint, fetch, ready, wait, now } = this.#options;
-    const session: Session = new Session(this.#carrier, endpoint, fetch, {
+    const session: Session = new Session(this.#carrier, {
+      endpoint,
+      fetch,
       ready,
       wait,
       now,
       onMessage: (message, about) => this.#questions.heard(session, message, about),
       onLost: () => void this.#reopenForListening(session).catch(() => undefined),
     });
-    try {
-      await session.start();
-    } catch (error) {
-      throw session.startFailure(error);
-    }
+    await session.start();
     return session;
+  }
+
+  /** A server that loses each session at once gets ever fewer of them. */
+  async #rest(): Promise<void> {
+    const pause = this.#begun + this.#interval - this.#options.now();
+    if (pause > 0) await this.#options.wait(pause, this.#end.signal);
   }
 
   /** The listening stream learned that the session is gone: with the next one the server can speak again. */
@@ -267,8 +282,9 @@ export class Upstream implements TwoWays {
   async #drop(session: Session): Promise<void> {
     const current = await this.#session?.catch(() => undefined);
     if (current === session) this.#session = undefined;
+    if (session.wasUsed) this.#interval = firstInterval;
     this.#questions.drop(session);
-    await (session.hasOneStream ? session.close() : session.retire());
+    void session.retire().catch(() => undefined);
   }
 
   /** Milliseconds until the next try; undefined where there is none. */

@@ -1,13 +1,14 @@
 /**
  * `keyturn bridge URL`: lets a client that starts its servers as programs use a protected server.
  *
- * Invariant: stdout carries the protocol's messages and nothing else. The SDK is loaded here and by no other command.
+ * Invariant: stdout carries the protocol's messages and nothing else.
  * The client gets each refusal too, in its protocol.
  */
 import { exitCodes, KeyturnError, reasons } from '../../base/errors.ts';
 import { locate } from '../../client/connect.ts';
 import { endpointUrl } from '../../client/endpoint-url.ts';
 import type { NamedAccount } from '../../bridge/server/authorized-fetch.ts';
+import type { TransportChoice } from '../../bridge/eras/eras.ts';
 import type { Connection } from '../../client/connection.ts';
 import { clientKeyFile } from '../../client/key-file.ts';
 import { kinds } from '../asking/asked.ts';
@@ -56,6 +57,13 @@ const statement = {
       more: '; * stands for any characters; may be repeated',
       repeatable: true,
     },
+    transport: {
+      type: 'string',
+      value: 'CHOICE',
+      values: ['http-first', 'sse-first', 'http-only', 'sse-only'],
+      summary: 'which transport to try, and in which order',
+      more: ' (default: http-first)',
+    },
     'in-background': { type: 'boolean', summary: 'ask the person, and carry nothing', hidden: true },
   },
   about:
@@ -78,7 +86,7 @@ const startedBy = process.ppid;
 
 const carry = defineCommand(statement, async ({ operands: [url], options }) => {
   const endpoint = endpointUrl(url);
-  const { as, header, 'header-file': files, 'ignore-tool': ignored = [] } = options;
+  const { as, header, 'header-file': files, 'ignore-tool': ignored = [], transport } = options;
   if (options.connect) return connectBeforehand(endpoint, as, options);
   if (options.json) throw new UsageError('--json goes with --connect');
   const named = await projectAccount(endpoint.href);
@@ -90,7 +98,12 @@ const carry = defineCommand(statement, async ({ operands: [url], options }) => {
     endpoint.href,
   );
   const waits = (): void => sayWaiting(entry);
-  await bridge(endpoint, async () => startEntry(entry, { waits }), { headers, ignored, account: named });
+  await bridge(endpoint, async () => startEntry(entry, { waits }), {
+    headers,
+    ignored,
+    account: named,
+    transport,
+  });
   // Connections that were kept open would keep the process alive.
   process.exit(exitCodes.ok);
 });
@@ -134,12 +147,13 @@ interface Additions {
   readonly account: NamedAccount;
   readonly headers: ReadonlyMap<string, string>;
   readonly ignored: readonly string[];
+  readonly transport?: TransportChoice | undefined;
 }
 
 async function bridge(
   endpoint: URL,
   connection: () => Promise<Connection>,
-  { account, headers, ignored }: Additions,
+  { account, headers, ignored, transport }: Additions,
 ): Promise<void> {
   const [{ runBridge }, { bridgeFetch }, { whileWanted }, { ToolFilter }] = await Promise.all([
     import('../../bridge/bridge.ts'),
@@ -151,6 +165,7 @@ async function bridge(
     endpoint,
     connection,
     account,
+    ...(transport && { transport }),
     stdin: process.stdin,
     stdout: process.stdout,
     say,

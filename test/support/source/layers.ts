@@ -196,8 +196,8 @@ export const layers: Readonly<Record<string, Layer>> = {
       'ipc/wire/',
       'client/',
     ],
-    packages: ['@modelcontextprotocol/client', '@modelcontextprotocol/server', 'undici'],
-    why: 'a local client with the protocol’s SDK: it brings nothing of the broker along, and only its command loads it',
+    packages: ['undici'],
+    why: 'a local client: it brings nothing of the broker along, and only its command loads it',
   },
   'proxy/': {
     mayImport: [
