@@ -7,9 +7,11 @@
  */
 import { getCACertificates } from 'node:tls';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
-import { EnvHttpProxyAgent, fetch } from 'undici';
+import { fetch } from 'undici';
 import { optimizingParserLater } from '../base/system/http-parser.ts';
-import { Authorities, withoutProxy } from '../base/system/tls-trust.ts';
+import { agentBy } from '../base/system/proxied-agent.ts';
+import { firstSet, noProxyNames, proxyOf, proxyUrl } from '../base/system/proxy-variables.ts';
+import { Authorities } from '../base/system/tls-trust.ts';
 import type { Connection } from '../client/connection.ts';
 import { isNetworkResult, type NetworkResult } from '../ipc/wire/network-messages.ts';
 import { refusedByProxy } from './base/errors.ts';
@@ -25,24 +27,26 @@ export async function bridgeFetch(
   resource: string,
   env: Env = process.env,
 ): Promise<typeof globalThis.fetch> {
-  const hasOwnProxy = hasProxy(env);
+  const own = proxyOf(env);
   const hasOwnAuthorities = Boolean(env['NODE_EXTRA_CA_CERTS']);
-  const asked = hasOwnProxy && hasOwnAuthorities ? {} : await networkOf(broker, resource);
+  const asked = own !== undefined && hasOwnAuthorities ? {} : await networkOf(broker, resource);
   const authorities = hasOwnAuthorities ? undefined : asked.authorities;
-  const proxy = hasOwnProxy ? undefined : asked.httpsProxy;
-  const noProxy = env['no_proxy'] ?? env['NO_PROXY'] ?? (proxy === undefined ? undefined : asked.noProxy);
+  const isBrokers = own === undefined && asked.httpsProxy !== undefined;
+  const proxy = isBrokers ? proxyUrl(asked.httpsProxy) : own;
+  const noProxy = firstSet(env, noProxyNames) ?? (isBrokers ? asked.noProxy : undefined);
   const trusted = new Authorities(
     authorities === undefined ? undefined : [...getCACertificates('default'), authorities],
   );
-  const dispatcher = new EnvHttpProxyAgent({
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: trusted.connector({ handOver: optimizingParserLater() }),
-    ...(hasOwnProxy || proxy !== undefined ? { requestTls: trusted.all(), proxyTls: trusted.all() } : {}),
-    ...(proxy === undefined ? {} : { httpProxy: '', httpsProxy: proxy }),
-    noProxy: withoutProxy(noProxy),
-  });
-  const isWithheld = proxy !== undefined && asked.proxyCredentials === 'withheld';
+  const dispatcher = agentBy(
+    { proxy, noProxy },
+    {
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: trusted.connector({ handOver: optimizingParserLater() }),
+    },
+    proxy === undefined ? {} : { requestTls: trusted.all(), proxyTls: trusted.all() },
+  );
+  const isWithheld = isBrokers && asked.proxyCredentials === 'withheld';
   // undici's types and the global ones describe the same objects under two names.
   const untyped = fetch as unknown as (input: unknown, init: object) => Promise<Response>;
   return async (input, init) => {
@@ -66,8 +70,4 @@ async function networkOf(broker: Pick<Connection, 'request'>, resource: string):
   throw new KeyturnError('frame_invalid', "the broker's answer to network.get is malformed", {
     hint: 'Broker and client may be of different releases: update the older.',
   });
-}
-
-function hasProxy(env: Env): boolean {
-  return ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'].some((name) => env[name]);
 }

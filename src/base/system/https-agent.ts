@@ -6,11 +6,12 @@
  * check off. A connection to loopback never goes through a proxy.
  */
 import { getCACertificates } from 'node:tls';
-import { EnvHttpProxyAgent } from 'undici';
 import type { Dispatcher } from 'undici';
 import { lookupFor } from '../addresses.ts';
 import type { FindAddresses, Reach } from '../addresses.ts';
-import { Authorities, withoutProxy } from './tls-trust.ts';
+import { agentBy } from './proxied-agent.ts';
+import { proxyUrl } from './proxy-variables.ts';
+import { Authorities } from './tls-trust.ts';
 import type { ConnectorParts } from './tls-trust.ts';
 
 export interface AgentOptions {
@@ -38,16 +39,11 @@ export function makeAgent(options: AgentOptions, { handOver, ...times }: SenderO
   if (ignoresEnvironment) ignoreOpensslVariables();
   const further = authorities === undefined ? [] : [authorities];
   const trusted = new Authorities([...getCACertificates('bundled'), ...further]);
-  return new EnvHttpProxyAgent({
-    ...times,
-    // A proxy resolves names itself, so `lookup` can't check addresses there.
-    connect: trusted.connector({ lookup: lookupFor(reach, find), handOver }),
-    ...(httpsProxy === undefined ? {} : { requestTls: trusted.all(), proxyTls: trusted.all() }),
-    // '' rather than absent: otherwise undici reads the environment.
-    httpProxy: '',
-    httpsProxy: httpsProxy ?? '',
-    noProxy: withoutProxy(noProxy),
-  });
+  // A proxy resolves names itself, so `lookup` can't check addresses there.
+  const parts = { ...times, connect: trusted.connector({ lookup: lookupFor(reach, find), handOver }) };
+  const proxy = httpsProxy === undefined ? undefined : proxyUrl(httpsProxy);
+  if (proxy === undefined) return agentBy({ proxy, noProxy }, parts);
+  return agentBy({ proxy, noProxy }, parts, { requestTls: trusted.all(), proxyTls: trusted.all() });
 }
 
 /** OpenSSL's variables. They make any file count as the system's authorities. */

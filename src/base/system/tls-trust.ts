@@ -1,9 +1,7 @@
 /**
- * Which authorities our TLS connections trust, and which hosts are reached without a proxy: the same for the broker,
- * its proxies and the bridge.
+ * Which authorities our TLS connections trust: the same for the broker, its proxies and the bridge.
  *
- * Invariant: a certificate is always checked, whatever NODE_TLS_REJECT_UNAUTHORIZED says. A connection to loopback
- * never goes through a proxy.
+ * Invariant: a certificate is always checked, whatever NODE_TLS_REJECT_UNAUTHORIZED says.
  */
 import type { LookupFunction } from 'node:net';
 import { createSecureContext, getCACertificates } from 'node:tls';
@@ -15,13 +13,6 @@ import type { HandOver } from './http-parser.ts';
 
 /** Milliseconds for each attempt to connect: metadata has 10 s in all. */
 const connectTimeout = 10_000;
-
-const loopbackHosts = '127.0.0.1,localhost,[::1],::1';
-
-/** The hosts that are reached without a proxy, as a list in the form of NO_PROXY. */
-export function withoutProxy(noProxy: string | undefined): string {
-  return noProxy === undefined || noProxy === '' ? loopbackHosts : `${noProxy},${loopbackHosts}`;
-}
 
 /** For undici's connectors. Without `secureContext` Node's default authorities count. */
 export interface TlsOptions {

@@ -6,7 +6,7 @@
  * minutes at the latest. It starts no broker, reads and prints nothing, and keeps no token.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { exitCodes, KeyturnError, reasonOf } from '../../base/errors.ts';
+import { exitCodes, KeyturnError } from '../../base/errors.ts';
 import { connect, connectAsOwner, locate } from '../../client/connect.ts';
 import { pollInterval } from '../../client/takeover.ts';
 import type { Asked } from './asked.ts';
@@ -68,9 +68,6 @@ export async function askPerson(
       interaction: 'allow',
       timeout: Math.ceil(max / 1000),
     });
-  } catch (error) {
-    // A server that wants no token wants no answer either.
-    if (reasonOf(error) !== 'authorization_not_required') throw error;
   } finally {
     signal.removeEventListener('abort', end);
     connection.close();

@@ -28,7 +28,7 @@ const passed = [
 
 const recordedAtCreation = [
   /^KEYTURN_(VAULT|VAULT_KEY|BROWSER|CLIENT_METADATA_URL|ALLOW_INSECURE_LOOPBACK)$/,
-  /^(BROWSER|NODE_EXTRA_CA_CERTS|HTTPS_PROXY|https_proxy|NO_PROXY|no_proxy)$/,
+  /^(BROWSER|NODE_EXTRA_CA_CERTS|HTTPS_PROXY|https_proxy|ALL_PROXY|all_proxy|NO_PROXY|no_proxy)$/,
 ];
 
 /** Milliseconds. A cold start takes a quarter of a second; a loaded machine may need a hundred times that. */

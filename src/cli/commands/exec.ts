@@ -92,6 +92,8 @@ export const command = defineCommand(statement, async ({ options, operands }) =>
   const over = new AbortController();
   const env = { ...process.env };
   for (const { kind, name, asked, credential } of given) {
+    // The server wants no token: the variable stays as it was.
+    if (!credential) continue;
     if (kind === 'env' || !files) {
       env[name] = bare(credential);
       continue;

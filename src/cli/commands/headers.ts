@@ -67,6 +67,10 @@ export const command = defineCommand(
       within: timeout * 1000,
       again: 'run this again, or let your client reconnect',
     });
+    if (!given) {
+      print('{}');
+      return exitCodes.ok;
+    }
     if ('kind' in given) {
       print(JSON.stringify({ [given.header]: given.value }));
       return exitCodes.ok;

@@ -39,8 +39,8 @@ const toTell = 1000;
 /** Milliseconds to write the refusal. */
 const lastWords = 200;
 
-/** Throws the broker's refusal; `authorization_server_unreachable` where nothing answered in time. */
-export async function credentialWithin(asked: Asked, bounds: Bounds): Promise<Credential> {
+/** Undefined: the server wants no token. Throws the broker's refusal; `authorization_server_unreachable` where nothing answered in time. */
+export async function credentialWithin(asked: Asked, bounds: Bounds): Promise<Credential | undefined> {
   const { command, within, again } = bounds;
   const left = Math.max(0, within - performance.now());
   const signal = AbortSignal.timeout(Math.ceil(left) + reserve);
@@ -52,6 +52,7 @@ export async function credentialWithin(asked: Asked, bounds: Bounds): Promise<Cr
       setTimeout(() => process.exit(), lastWords).unref();
       throw noAnswer(within);
     }
+    if (reasonOf(error) === 'authorization_not_required') return undefined;
     // The questions of an entry stand already.
     if (asked.as !== undefined || !open.includes(reasonOf(error))) throw error;
     const { leaveQuestion } = await import('../asking/standing-question.ts');
@@ -66,7 +67,7 @@ async function asking(asked: Asked, { command, again }: Bounds, left: number): P
   const { resource, scope, account, chosenBy } = params;
   const connection = await startEntry(
     { name, resource, scope, account, chosenBy },
-    { command, wait: Math.max(0, Math.floor(left) - toTell), again },
+    { command, wait: Math.max(0, Math.floor(left) - toTell), again, refusesOpen: true },
   );
   try {
     return await connection.getCredential({ ...params, interaction: 'never' });

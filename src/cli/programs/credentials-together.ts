@@ -8,7 +8,8 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { Asked } from '../asking/asked.ts';
 import type { Credential } from './credential-within.ts';
 
-export type Given<Request> = Request & { readonly credential: Credential };
+/** Without a credential: the server wants none. */
+export type Given<Request> = Request & { readonly credential: Credential | undefined };
 
 /**
  * In the order of the requests. `validity` in seconds, `now` in milliseconds since the epoch. For a token that aged
@@ -17,7 +18,7 @@ export type Given<Request> = Request & { readonly credential: Credential };
 export async function credentialsTogether<Request extends { readonly asked: Asked }>(
   requests: readonly Request[],
   validity: number,
-  ask: (asked: Asked) => Promise<Credential>,
+  ask: (asked: Asked) => Promise<Credential | undefined>,
   now: () => number = Date.now,
 ): Promise<Given<Request>[]> {
   const first: Given<Request>[] = [];
@@ -39,12 +40,16 @@ export function unattended({ as, params }: Asked, minimumValidity: number): Aske
 }
 
 /** A key has no end. A part of a second counts as a whole one: a token that was just issued is not too old. */
-function secondsLeft(credential: Credential, now: number): number {
-  return 'kind' in credential ? Infinity : Math.ceil(credential.expires_at - now / 1000);
+function secondsLeft(credential: Credential | undefined, now: number): number {
+  return !credential || 'kind' in credential ? Infinity : Math.ceil(credential.expires_at - now / 1000);
 }
 
-function longEnough({ params: { resource } }: Asked, credential: Credential, validity: number): Credential {
-  if ('kind' in credential || credential.expires_in >= validity) return credential;
+function longEnough<Got extends Credential | undefined>(
+  { params: { resource } }: Asked,
+  credential: Got,
+  validity: number,
+): Got {
+  if (!credential || 'kind' in credential || credential.expires_in >= validity) return credential;
   throw new KeyturnError(
     'token_invalid',
     `The newest token for ${quoted(resource)} lives ${credential.expires_in} s more, and the command needs ${validity} s. Nothing was run.`,

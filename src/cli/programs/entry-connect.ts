@@ -7,7 +7,7 @@
 import { renameSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { exitCodes, KeyturnError, quoted, shellWord } from '../../base/errors.ts';
+import { exitCodes, KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
 import { freePath } from '../../base/private-folder.ts';
 import { locate } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
@@ -50,7 +50,7 @@ export async function connectEntry({ name, resource, account, chosenBy }: Entry)
     await moveForgottenKey(owner, name, status);
     const told = tellQuestions(owner, { name, resource }, done.signal);
     const release = await othersDone(files, over, told.code);
-    await askPerson(asked, told.code, over).finally(release);
+    await untilAllowed(asked, told.code, over).finally(release);
     if (process.stderr.isTTY) say(`keyturn: ${name} may use ${resource}.`);
   } catch (error) {
     if (over.aborted) throw unanswered(name);
@@ -89,11 +89,18 @@ async function moveForgottenKey(owner: Connection, name: string, { unreadable }:
 async function connectForwarded(asked: Asked, name: string): Promise<void> {
   const over = AbortSignal.timeout(maxAsking);
   try {
-    await askPerson(asked, (code) => sayCode(name, code), over);
+    await untilAllowed(asked, (code) => sayCode(name, code), over);
     if (process.stderr.isTTY) say(`keyturn: ${name} may use ${asked.params.resource}.`);
   } catch (error) {
     throw over.aborted ? unanswered(name) : error;
   }
+}
+
+/** A server that wants no token wants no sign-in either. */
+async function untilAllowed(asked: Asked, onCode: (code: string) => void, over: AbortSignal): Promise<void> {
+  await askPerson(asked, onCode, over).catch((error: unknown) => {
+    if (reasonOf(error) !== 'authorization_not_required') throw error;
+  });
 }
 
 /** Shows what the owner has to compare. */

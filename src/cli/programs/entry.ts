@@ -43,6 +43,8 @@ interface Start {
   readonly wait?: number;
   /** What the person does after the answer. */
   readonly again?: string;
+  /** Throws `authorization_not_required` where the server wants no token. */
+  readonly refusesOpen?: boolean;
   /** Told when the waiting begins. */
   readonly waits?: () => void;
 }
@@ -61,6 +63,7 @@ export async function startEntry(
     wait = defaultWait,
     again = 'restart this server in your client',
     waits,
+    refusesOpen = false,
   }: Start = {},
 ): Promise<Connection> {
   const { name, resource, scope, account, chosenBy } = entry;
@@ -91,6 +94,11 @@ export async function startEntry(
       await untilAnswered(asked, command, signal);
     } catch (error) {
       isLate = error === signal.reason;
+      // The server wants no token: what the bridge sends it needs none.
+      if (reasonOf(error) === 'authorization_not_required') {
+        if (refusesOpen) throw error;
+        return connectAs(name);
+      }
       isOver = isLate;
       if (!isLate && reasonOf(error) !== 'broker_unreachable') throw error;
       // The broker ended under its question: the next one asks it.

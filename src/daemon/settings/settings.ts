@@ -14,6 +14,7 @@ import { KeyturnError } from '../../base/errors.ts';
 import { requireClientMetadataUrl } from '../../oauth/client/client-metadata.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import { replaceFileAtOnce } from '../../base/private-file.ts';
+import { firstSet, noProxyNames, proxyOf } from '../../base/system/proxy-variables.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
 import { levels } from '../system/log.ts';
 
@@ -183,8 +184,8 @@ const variables: Readonly<Record<keyof Settings, readonly string[]>> = {
   checkForUpdates: [],
   browser: ['KEYTURN_BROWSER', 'BROWSER'],
   extraAuthorities: ['NODE_EXTRA_CA_CERTS'],
-  httpsProxy: ['HTTPS_PROXY', 'https_proxy'],
-  noProxy: ['NO_PROXY', 'no_proxy'],
+  httpsProxy: ['https_proxy', 'HTTPS_PROXY'],
+  noProxy: noProxyNames,
   clientMetadataUrl: ['KEYTURN_CLIENT_METADATA_URL'],
   defaultLease: [],
   insecureLoopback: ['KEYTURN_ALLOW_INSECURE_LOOPBACK'],
@@ -240,10 +241,13 @@ export function writeSettings({ path }: Conf, settings: Readonly<Record<string, 
 export function fromEnvironment(env: Environment): Record<string, unknown> {
   const found: Record<string, unknown> = {};
   for (const [setting, names] of Object.entries(variables)) {
-    const value = names.map((name) => env[name]).find((text) => text !== undefined && text !== '');
+    const value = firstSet(env, names);
     if (value !== undefined) found[setting] = setting === 'insecureLoopback' ? value === '1' : value;
   }
-  return found;
+  const { httpsProxy } = found;
+  // `HOST:PORT` gets its scheme here; what is no proxy of ours is refused below.
+  const proxy = proxyOf(env) ?? httpsProxy;
+  return proxy === undefined ? found : { ...found, httpsProxy: proxy };
 }
 
 function checked(values: unknown, where: string): Settings {

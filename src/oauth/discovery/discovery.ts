@@ -7,6 +7,7 @@
 import { KeyturnError, quoted, RuleRefusal } from '../../base/errors.ts';
 import { authorizationBaseUrl } from './earlier-revision.ts';
 import type { Http } from '../base/http.ts';
+import { UnclearAnswer } from './metadata-document.ts';
 import { demandsAuthorization } from './probe.ts';
 import type { Probe } from './probe.ts';
 import { discoverProtectedResource } from './protected-resource.ts';
@@ -32,7 +33,13 @@ export async function discoverResource(
   probed: Probe,
   http: Http,
 ): Promise<DiscoveredResource> {
-  const resource = await discoverProtectedResource(endpoint, probed.challenge, http);
+  const resource = await discoverProtectedResource(endpoint, probed.challenge, http).catch(
+    (error: unknown) => {
+      // A server that wants no token may answer anything where its metadata would be.
+      if (error instanceof UnclearAnswer && isOpen(probed.status)) return undefined;
+      throw error;
+    },
+  );
   if (resource !== undefined) return { kind: 'protected', resource };
   requireDemand(endpoint, probed.status);
   return {
@@ -42,11 +49,16 @@ export async function discoverResource(
   };
 }
 
+/** By these statuses a server says that it read the probe, whose `ping` begins no session, and wanted no token. */
+const readStatuses: readonly number[] = [400, 406, 409, 415, 422];
+
+const isOpen = (status: number): boolean => (status >= 200 && status < 300) || readStatuses.includes(status);
+
 /** Spec, Errors 1: a server that wants authorization MUST answer 401; in the earlier revision 403 counts too. */
 function requireDemand(endpoint: string, status: number): void {
   if (demandsAuthorization(status)) return;
   const shown = quoted(endpoint.replace(/[?#].*$/s, ''));
-  if (status >= 200 && status < 300) {
+  if (isOpen(status)) {
     throw new KeyturnError(
       'authorization_not_required',
       `${shown} answers without a token (status ${status}) and publishes no metadata about authorization.`,

@@ -111,18 +111,25 @@ export async function firstMetadata(
     try {
       const answer = await fetchMetadata(url, http, reason, headers);
       if (answer.kind === 'found') return answer;
-      if (answer.kind === 'unclear') refused ??= unclear(url, answer.status);
+      if (answer.kind === 'unclear') refused ??= new UnclearAnswer(url, answer.status);
     } catch (error) {
       if (!(error instanceof RuleRefusal && error.reason === 'metadata_invalid')) throw error;
-      refused ??= error;
+      if (!refused || refused instanceof UnclearAnswer) refused = error;
     }
   }
   if (refused !== undefined) throw refused;
   return undefined;
 }
 
-function unclear(url: string, status: number): RuleRefusal {
-  return invalid(new URL(url), `was answered with status ${status}, which doesn't say whether there is one`);
+/** A 4xx that doesn't mean that there is no document. */
+export class UnclearAnswer extends RuleRefusal {
+  constructor(url: string, status: number) {
+    const { message, details } = problemWith(
+      new URL(url),
+      `was answered with status ${status}, which doesn't say whether there is one`,
+    );
+    super('metadata_invalid', message, details);
+  }
 }
 
 function isRedirect(status: number): boolean {
@@ -184,12 +191,14 @@ function isShallow(json: JsonObject): boolean {
 }
 
 function invalid(url: URL, problem: string): RuleRefusal {
-  return new RuleRefusal(
-    'metadata_invalid',
-    `The metadata document ${quoted(url.origin + url.pathname)} ${problem}.`,
-    {
-      rule: 'RFC 8414 §3.2, RFC 9728 §3.2',
-      hint: 'The server has to publish it as a JSON object of its own. Tell the operator of the server.',
-    },
-  );
+  const { message, details } = problemWith(url, problem);
+  return new RuleRefusal('metadata_invalid', message, details);
 }
+
+const problemWith = (url: URL, problem: string) => ({
+  message: `The metadata document ${quoted(url.origin + url.pathname)} ${problem}.`,
+  details: {
+    rule: 'RFC 8414 §3.2, RFC 9728 §3.2',
+    hint: 'The server has to publish it as a JSON object of its own. Tell the operator of the server.',
+  },
+});

@@ -96,7 +96,7 @@ describe('a value that can’t be used', () => {
   it.each([
     ['KEYTURN_VAULT', 'shoebox'],
     ['KEYTURN_VAULT_KEY', 'doormat'],
-    ['HTTPS_PROXY', 'proxy.example:3128'],
+    ['HTTPS_PROXY', 'socks5://proxy.example:3128'],
     ['KEYTURN_CLIENT_METADATA_URL', 'http://keyturn.example/client.json'],
     ['KEYTURN_CLIENT_METADATA_URL', 'https://keyturn.example/'],
     ['KEYTURN_CLIENT_METADATA_URL', 'https://keyturn.example/a/../client.json'],

@@ -71,12 +71,22 @@ describe('a protected server', () => {
 });
 
 describe('a server that asks for no token', () => {
-  it('F-1: a server that answers without a token and has no metadata needs no authorization', async () => {
-    site.lay('/mcp', { status: 200, body: {} });
-    expect((await refusalOf(discover)).reason).toBe('authorization_not_required');
-  });
+  it.each([
+    [200, 404],
+    [200, 405],
+    [200, 400],
+    [400, 404],
+    [406, 410],
+  ])(
+    'F-1: an endpoint that answers %i needs no authorization where its metadata answers %i',
+    async (status, other) => {
+      site.lay('/mcp', { status, body: {} });
+      site.lay(pathSpecific, { status: other });
+      expect((await refusalOf(discover)).reason).toBe('authorization_not_required');
+    },
+  );
 
-  it.each([404, 302, 400])('F-1: refuses an endpoint that answers %i and has no metadata', async (status) => {
+  it.each([404, 302, 405])('F-1: refuses an endpoint that answers %i and has no metadata', async (status) => {
     site.lay('/mcp', { status });
     const refusal = await refusalOf(discover);
     expect(refusal).toMatchObject({ reason: 'metadata_invalid', hint: expect.stringContaining('URL') });

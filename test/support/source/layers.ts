@@ -192,6 +192,8 @@ export const layers: Readonly<Record<string, Layer>> = {
       ...base,
       'base/system/connection-faults.ts',
       'base/system/http-parser.ts',
+      'base/system/proxied-agent.ts',
+      'base/system/proxy-variables.ts',
       'base/system/tls-trust.ts',
       'ipc/wire/',
       'client/',

@@ -1,0 +1,74 @@
+/**
+ * Which proxy a request to a server goes through, from the variables and settings for it: as curl reads them. The same
+ * for the broker, its proxies and the bridge.
+ *
+ * Invariant: an empty variable is none. A connection to loopback never goes through a proxy.
+ */
+import { BlockList, isIP } from 'node:net';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** curl: the name in small letters first, and a proxy for all schemes last. */
+export const proxyNames = ['https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY'] as const;
+
+export const noProxyNames = ['no_proxy', 'NO_PROXY'] as const;
+
+export function firstSet(env: Env, names: readonly string[]): string | undefined {
+  return names.map((name) => env[name]?.trim()).find((text) => text !== undefined && text !== '');
+}
+
+/** `HOST:PORT` is an http proxy. Undefined for a proxy of another kind, and for what is no address. */
+export function proxyUrl(text: string): string | undefined {
+  const whole = text.includes('://') ? text : `http://${text}`;
+  return /^https?:$/.test(URL.parse(whole)?.protocol ?? '') ? whole : undefined;
+}
+
+/** The proxy that the environment names. */
+export function proxyOf(env: Env): string | undefined {
+  const named = firstSet(env, proxyNames);
+  return named === undefined ? undefined : proxyUrl(named);
+}
+
+const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
+
+/** A list by the rules of NO_PROXY: names with all below them, addresses, CIDR blocks, each with a port or without. */
+export class NoProxy {
+  readonly #all: boolean;
+  readonly #names: readonly (readonly [host: string, port: string])[];
+  readonly #blocks = new BlockList();
+
+  constructor(list = '') {
+    const entries = list.split(/[\s,]+/).filter((entry) => entry !== '');
+    this.#all = entries.includes('*');
+    this.#names = entries.flatMap((entry) => this.#name(entry.toLowerCase()));
+  }
+
+  isDirect(url: URL): boolean {
+    const host = bare(url.hostname);
+    const port = url.port || (url.protocol === 'http:' ? '80' : '443');
+    const family = isIP(host);
+    if (this.#all || loopbackHosts.has(host)) return true;
+    if (family !== 0 && this.#blocks.check(host, family === 6 ? 'ipv6' : 'ipv4')) return true;
+    return this.#names.some(
+      ([name, only]) =>
+        (only === '' || only === port) && (host === name || (family === 0 && host.endsWith(`.${name}`))),
+    );
+  }
+
+  #name(entry: string): (readonly [string, string])[] {
+    const [, address = '', bits = ''] = /^\[?([\da-f.:]+)\]?\/(\d{1,3})$/.exec(entry) ?? [];
+    const family = isIP(address);
+    if (family !== 0 && Number(bits) <= (family === 6 ? 128 : 32)) {
+      this.#blocks.addSubnet(address, Number(bits), family === 6 ? 'ipv6' : 'ipv4');
+      return [];
+    }
+    // A bare IPv6 address has colons of its own.
+    const [, host = '', port = ''] =
+      isIP(entry) === 6 ? [entry, entry] : (/^(.*?)(?::(\d+))?$/.exec(entry) ?? []);
+    const name = bare(host).replace(/^\*?\./, '');
+    return name === '' ? [] : [[name, port]];
+  }
+}
+
+/** Without the brackets of an IPv6 address, and the full stop of a whole name. */
+const bare = (host: string): string => host.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
