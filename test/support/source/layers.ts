@@ -69,9 +69,20 @@ export const layers: Readonly<Record<string, Layer>> = {
     why: 'the one check of addresses, for the broker’s connections and for the server roles',
   },
   'base/system/https-agent.ts': {
-    mayImport: ['base/addresses.ts', 'base/system/http-parser.ts', 'base/system/tls-trust.ts'],
+    mayImport: [
+      'base/addresses.ts',
+      'base/system/http-parser.ts',
+      'base/system/proxied-agent.ts',
+      'base/system/proxy-variables.ts',
+      'base/system/tls-trust.ts',
+    ],
     packages: ['undici'],
     why: 'what a connection of ours trusts, for the broker and for its proxies alike',
+  },
+  'base/system/proxied-agent.ts': {
+    mayImport: ['base/system/proxy-variables.ts'],
+    packages: ['undici'],
+    why: 'one choice between a proxy and none, for the broker and the bridge alike',
   },
   'base/system/connection-faults.ts': {
     mayImport: [],
