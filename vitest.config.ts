@@ -17,7 +17,12 @@ import type { TestSpecification } from 'vitest/node';
 const testTimeout = 240_000;
 
 /** Tests of the program as it is delivered: processes, sockets, the windows' page, the packed tarball. */
-const processTests = ['test/e2e/**/*.test.ts', 'test/renderer/**/*.test.ts', 'test/package.test.ts'];
+const processTests = [
+  'test/field/**/*.test.ts',
+  'test/e2e/**/*.test.ts',
+  'test/renderer/**/*.test.ts',
+  'test/package.test.ts',
+];
 
 /** The desktop host, and what a person does with it. */
 const desktopTests = ['test/electron/**/*.test.ts', 'test/journeys/**/*.test.ts'];

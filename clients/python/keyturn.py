@@ -236,25 +236,26 @@ def _forwarded(env: Environment) -> Optional[Tuple[str, str]]:
     raise _error("invalid_request", "KEYTURN_SOCKET is no forward's socket", hint=hint)
 
 
-def _folders(env: Environment) -> Tuple[Path, Path]:
-    """The folders of configuration and of the socket. A forward's programs have keys of their own."""
-    config, run = _home_folders(env)
+def _config_folder(env: Environment) -> Path:
+    """A forward's programs have keys of their own."""
+    config = _home_folders(env)[0]
     forwarded = _forwarded(env)
-    return (config / "forwarded" / forwarded[0] if forwarded else config), run
+    return config / "forwarded" / forwarded[0] if forwarded else config
 
 
-def _home_folders(env: Environment) -> Tuple[Path, Path]:
+def _home_folders(env: Environment) -> Tuple[Path, Path, Path]:
+    """The folders of configuration, of state and of the socket."""
     if env.get("KEYTURN_HOME"):
         home = Path(env["KEYTURN_HOME"])
         if not home.is_absolute():
             raise _error("invalid_request", "KEYTURN_HOME is no absolute path", hint="Set it to an absolute path.")
-        return home / "config", home / "run"
+        return home / "config", home / "state", home / "run"
     user = Path(env["HOME"]) if "HOME" in env else Path.home()
     if not user.is_absolute():
         raise _error("invalid_request", "HOME is no absolute path", hint="Set HOME, or KEYTURN_HOME.")
     if sys.platform == "darwin":
         base = user / "Library" / "Application Support" / "Keyturn"
-        return base, base / "run"
+        return base, base / "state", base / "run"
 
     def folder(name: str, default: Optional[Path]) -> Optional[Path]:
         value = env.get(name, "")
@@ -264,28 +265,35 @@ def _home_folders(env: Environment) -> Tuple[Path, Path]:
     state = folder("XDG_STATE_HOME", user / ".local" / "state")
     runtime = folder("XDG_RUNTIME_DIR", None)
     assert config and state
-    return config / "keyturn", runtime / "keyturn" if runtime else state / "keyturn" / "run"
+    own = state / "keyturn"
+    return config / "keyturn", own, runtime / "keyturn" if runtime else own / "run"
 
 
-def _socket_path(env: Environment) -> str:
+def _socket_paths(env: Environment) -> Tuple[str, ...]:
+    """Where the socket may be: where a broker of this home recorded it, then where this environment says."""
     forwarded = _forwarded(env)
     if forwarded:
-        return forwarded[1]
-    run = _folders(env)[1]
-    path = str(run / "broker.sock")
-    if len(os.fsencode(path)) <= MAX_SOCKET_PATH:
-        return path
-    _check(_look(str(run)), str(run), stat.S_ISDIR, 0o700)
+        return (forwarded[1],)
+    _, state, run = _home_folders(env)
+    recorded = _recorded(state / "broker.path")
+    computed = [run / "broker.sock"] + ([] if env.get("KEYTURN_HOME") else [state / "run" / "broker.sock"])
+    paths = ([recorded] if recorded else []) + [str(path) for path in computed]
+    return tuple(path for path in dict.fromkeys(paths) if len(os.fsencode(path)) <= MAX_SOCKET_PATH) or tuple(paths)
+
+
+def _recorded(record: Path) -> Optional[str]:
+    """None unless it is a file of ours alone that holds a path."""
     try:
-        lines = (run / "broker.path").read_text("utf-8").splitlines()
-    except FileNotFoundError:
-        raise _no_broker(path) from None
-    except (OSError, ValueError) as error:
-        raise _error("file_unreadable", f"{run / 'broker.path'} can't be read") from error
-    named = lines[0] if lines else ""
-    if os.path.isabs(named) and "\0" not in named and len(os.fsencode(named)) <= MAX_SOCKET_PATH:
-        return named
-    raise _error("file_unreadable", f"{run / 'broker.path'} does not hold the path of a socket")
+        held = os.open(record, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with os.fdopen(held, "rb") as file:
+        found = os.fstat(held)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
+            return None
+        path = os.fsdecode(file.read(MAX_SOCKET_PATH + 2)).rstrip("\n")
+    is_path = os.path.isabs(path) and "\0" not in path and len(os.fsencode(path)) <= MAX_SOCKET_PATH
+    return path if is_path else None
 
 
 def _look(path: str) -> os.stat_result:
@@ -328,7 +336,17 @@ def _dial(env: Environment) -> Tuple[socket.socket, str]:
     """A connection to a socket that was checked and could not be swapped meanwhile, and its name."""
     if not hasattr(socket, "AF_UNIX"):
         raise _error("broker_unreachable", "this system has no Unix sockets for Python")
-    path = _socket_path(env)
+    refusal: Optional[KeyturnError] = None
+    for path in _socket_paths(env):
+        try:
+            return _dial_at(path)
+        except (Unreachable, Untrusted) as error:
+            refusal = refusal if isinstance(refusal, Untrusted) else error
+    assert refusal
+    raise refusal
+
+
+def _dial_at(path: str) -> Tuple[socket.socket, str]:
     folder = os.path.dirname(path)
     _check(_look(folder), folder, stat.S_ISDIR, 0o700)
     line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -365,7 +383,7 @@ def _key_file(name: str, env: Environment) -> Path:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
         hint = "Use up to 64 letters, digits, dots, dashes and underscores."
         raise _error("invalid_request", "this can't be the name of a program", hint=hint)
-    return _folders(env)[0] / "clients" / f"{name}.key"
+    return _config_folder(env) / "clients" / f"{name}.key"
 
 
 def _read_key(file: Path) -> Identity:

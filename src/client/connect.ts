@@ -4,14 +4,16 @@
  * Invariant: a missing broker or key is an error: nothing here starts a process by itself, or pairs.
  */
 import path from 'node:path';
-import { KeyturnError, reasonOf, Unreachable } from '../base/errors.ts';
+import { KeyturnError, Unreachable } from '../base/errors.ts';
 import { forwardedSocket } from '../ipc/wire/forwarded.ts';
-import { findSocket } from '../ipc/wire/socket-path.ts';
+import { findSockets } from '../ipc/wire/socket-path.ts';
+import type { SocketSearch } from '../ipc/wire/socket-path.ts';
 import { type Identity, ownerId } from '../ipc/wire/handshake-messages.ts';
 import { after } from '../ipc/wire/timer.ts';
 import { type HomePaths, homePaths } from '../base/paths.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { clientKeyFile, ownerKeyFile, readKeyFile } from './key-file.ts';
+import { isUnanswered } from './search.ts';
 
 export interface HomeLocation {
   /** The environment that names the home; the process's own unless given. */
@@ -30,8 +32,8 @@ export interface ConnectOptions extends HomeLocation {
 interface Located {
   /** The folders of the home; of a forward, folders of its own in them. */
   readonly paths: HomePaths;
-  /** Throws `broker_unreachable` or `socket_unsafe`. */
-  readonly socket: () => string;
+  /** Throws `socket_unsafe`. */
+  readonly socket: () => SocketSearch;
   /** How both ends name the socket, where that isn't the file that it is. */
   readonly endpoint?: string;
 }
@@ -44,11 +46,11 @@ export function locate(place: HomeLocation = {}): Located {
   const env = place.env ?? process.env;
   const paths = place.paths ?? homePaths(env);
   const forwarded = forwardedSocket(env);
-  if (!forwarded) return { paths, socket: () => findSocket(paths, env) };
+  if (!forwarded) return { paths, socket: () => findSockets(paths, env) };
   const { name, socket, endpoint } = forwarded;
   const below = (folder: string): string => path.join(folder, 'forwarded', name);
   const own = { config: below(paths.config), state: below(paths.state), run: below(paths.run) };
-  return { paths: own, socket: () => socket, endpoint };
+  return { paths: own, socket: () => ({ places: [socket], isRecorded: true }), endpoint };
 }
 
 /**
@@ -67,7 +69,7 @@ export async function connectStarting(
   try {
     return await openAs(options, startBroker);
   } catch (error) {
-    if (reasonOf(error) !== 'broker_unreachable' || locate(options).endpoint !== undefined) throw error;
+    if (!isUnanswered(error) || locate(options).endpoint !== undefined) throw error;
   }
   await startBroker();
   return openAs(options, startBroker);
@@ -76,10 +78,10 @@ export async function connectStarting(
 async function openAs(options: ConnectOptions, startBroker?: () => Promise<void>): Promise<Connection> {
   const { paths, socket, endpoint } = locate(options);
   const identity = options.key ?? readKeyFile(clientKeyFile(paths, options.name ?? missingName()));
-  if (endpoint === undefined) return openConnection({ identity, socket: socket(), after, startBroker });
+  if (endpoint === undefined) return openConnection({ identity, socket, after, startBroker });
   try {
     // Only the machine at the other end can start its broker.
-    return await openConnection({ identity, socket: socket(), endpoint, after });
+    return await openConnection({ identity, socket, endpoint, after });
   } catch (error) {
     throw error instanceof Unreachable ? forwardEnded(error) : error;
   }
@@ -100,7 +102,7 @@ export async function connectAsOwner(place: HomeLocation = {}): Promise<Connecti
   const identity = readOwner(file);
   try {
     // Commands start a broker themselves.
-    return await openConnection({ identity, socket: socket(), after, waitsForRestart: false });
+    return await openConnection({ identity, socket, after, waitsForRestart: false });
   } catch (error) {
     // A broker that only took too long is no strange one.
     if (!(error instanceof KeyturnError) || error instanceof Unreachable) throw error;

@@ -9,6 +9,7 @@ import { untilAborted } from '../base/abort.ts';
 import { KeyturnError, reasonOf, Unreachable } from '../base/errors.ts';
 import { connectTo } from '../ipc/wire/endpoint.ts';
 import type { Identity } from '../ipc/wire/handshake-messages.ts';
+import type { SocketSearch } from '../ipc/wire/socket-path.ts';
 import type { After } from '../ipc/wire/timer.ts';
 import {
   isKeyResult,
@@ -25,6 +26,7 @@ import {
 } from '../ipc/wire/token-messages.ts';
 import { Channel, type NotificationListener } from './channel.ts';
 import { hello } from './hello.ts';
+import { firstThatAnswers, isUnanswered } from './search.ts';
 import { retry, timeouts } from './takeover.ts';
 
 export interface RequestOptions {
@@ -65,8 +67,8 @@ export interface Connection {
 
 export interface OpenOptions {
   readonly identity: Identity;
-  /** From `findSocket`. */
-  readonly socket: string;
+  /** A path, or where to look for it: asked again for each new channel, since the next broker may listen elsewhere. */
+  readonly socket: string | (() => SocketSearch);
   /** How both ends name the socket; by the file that it is unless given. */
   readonly endpoint?: string | undefined;
   readonly after: After;
@@ -84,7 +86,14 @@ interface Opened {
 }
 
 async function openChannel(options: OpenOptions): Promise<Opened> {
-  const { socket, endpoint } = await connectTo(options.socket);
+  const { socket } = options;
+  return typeof socket === 'string'
+    ? openAt(socket, options)
+    : firstThatAnswers(socket(), async (place) => openAt(place, options));
+}
+
+async function openAt(place: string, options: OpenOptions): Promise<Opened> {
+  const { socket, endpoint } = await connectTo(place);
   const channel = new Channel(socket);
   return {
     channel,
@@ -180,9 +189,8 @@ class BrokerConnection implements Connection {
   /** Undefined: this connection was closed, the broker answered, or the request seems to end each broker. */
   #waitAfter(error: unknown, tries: number): number | undefined {
     if (this.#closed || error === this.#notStarted) return undefined;
-    const reason = reasonOf(error);
-    if (reason === 'broker_stopping') return timeouts.nextBroker;
-    if (reason !== 'broker_unreachable' || tries >= maxTries) return undefined;
+    if (reasonOf(error) === 'broker_stopping') return timeouts.nextBroker;
+    if (!isUnanswered(error) || tries >= maxTries) return undefined;
     return this.#options.waitsForRestart === false ? 0 : timeouts.restart;
   }
 
@@ -206,7 +214,7 @@ class BrokerConnection implements Connection {
   /** Where no broker runs, and the caller can start one. */
   async #openStarted(refusal: unknown): Promise<Opened> {
     const { startBroker } = this.#options;
-    if (!startBroker || reasonOf(refusal) !== 'broker_unreachable') throw refusal;
+    if (!startBroker || !isUnanswered(refusal)) throw refusal;
     try {
       await startBroker();
     } catch (error) {

@@ -12,6 +12,7 @@ import { after } from '../ipc/wire/timer.ts';
 import { Channel } from './channel.ts';
 import { locate, type HomeLocation } from './connect.ts';
 import { checkHandshake } from './connection.ts';
+import { firstThatAnswers } from './search.ts';
 import { clientKeyFile, refuseExisting, removeKeyFile, writeKeyFile } from './key-file.ts';
 
 export interface PairOptions extends HomeLocation {
@@ -33,11 +34,13 @@ export async function pair(options: PairOptions): Promise<Identity> {
   const file = clientKeyFile(paths, options.name);
   refuseExisting(file);
   options.signal?.throwIfAborted();
-  const address = socket();
-  const identity = await ask(address, endpoint, options);
+  const { identity, place } = await firstThatAnswers(socket(), async (at) => ({
+    identity: await ask(at, endpoint, options),
+    place: at,
+  }));
   writeKeyFile(file, identity);
   try {
-    await checkHandshake({ identity, socket: address, endpoint, after });
+    await checkHandshake({ identity, socket: place, endpoint, after });
   } catch (error) {
     removeKeyFile(file);
     throw error;

@@ -44,6 +44,10 @@ export interface Daemon {
    * The machine woke up, or its network is back: looks at clocks, tokens and what is pending now, not at the next tick.
    */
   resumed(): void;
+  /**
+   * Listens again where the file of the socket was lost; the broker also looks from time to time. True if it was lost.
+   */
+  lookForSocket(): Promise<boolean>;
   /** Stops it; resolves when the last rotation is in the vault, the socket is gone and the home is free. */
   stop(): Promise<void>;
   /** Resolves once it has stopped, for any reason. */
@@ -78,7 +82,7 @@ async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
       ...connectionsOf(runtime, server, forwards),
       changed: () => runtime.subscribers.tell('status.changed'),
     },
-    () => listening?.socket ?? '',
+    () => listening?.server.path ?? '',
   );
   const shutdown = shutdownOf(runtime, { unlock, server, forwards, stopProxies: () => proxies.stop() });
   const services = servicesOf(runtime, shutdown, { server, proxies: proxies.desk, forwards });
@@ -86,8 +90,8 @@ async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
   const dispatchWindow = dispatcher({ ...services, signIns: windowAccess });
   const dispatchSocket = dispatcher({ ...services, ...approvalsOf(runtime, services, forwards) });
   await openUnattended(runtime);
-  listening = await listen(runtime, dispatchSocket);
-  const { socket } = listening;
+  const listens = await listen(runtime, dispatchSocket);
+  listening = listens;
   if (opened.mismatch === undefined) proxies.desk.follow();
 
   void repeatEvery(clock, lookPeriod, () => revocations.look(), runtime.stopping.signal);
@@ -97,12 +101,19 @@ async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
     proxies.desk.recheck();
   };
   void repeatEvery(clock, recheckPeriod, recheck, runtime.stopping.signal);
+  const look = async (): Promise<boolean> => {
+    const wasLost = await listens.look();
+    await forwards.look();
+    return wasLost;
+  };
+  void repeatEvery(clock, socketPeriod, async () => void (await look()), runtime.stopping.signal);
   if (options.ownsProcess) collectWhileIdle(runtime.stopping.signal);
   upkeep.start();
   options.log.write(`started: version ${version}, pid ${process.pid}, vault ${opened.book.current.vault}`);
   return {
     paths: opened.home.paths,
-    socket,
+    socket: listens.server.path,
+    lookForSocket: look,
     broker,
     owner: (heard) =>
       inProcessOwner(
@@ -151,6 +162,9 @@ function collectWhileIdle(stopping: AbortSignal): void {
 
 /** Milliseconds by which an answer of a proxy may outlast a permission whose time is over. */
 const recheckPeriod = 5000;
+
+/** Milliseconds for which a lost socket may go unnoticed where no command tells (SIGHUP): a look costs microseconds. */
+const socketPeriod = 10_000;
 
 interface Ended {
   readonly unlock: () => void;

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { KeyturnError, shellWord } from '../base/errors.ts';
 import { homePaths } from '../base/paths.ts';
 import type { HomePaths } from '../base/paths.ts';
-import { socketPath } from '../ipc/wire/socket-path.ts';
+import { socketPlaces } from '../ipc/wire/socket-path.ts';
 import { NoSystemd, systemctl } from './systemctl.ts';
 
 export const unitNames = ['keyturn.service', 'keyturn.socket'] as const;
@@ -70,7 +70,9 @@ export async function systemdListens(paths: HomePaths, env: Environment): Promis
   const asked = ['show', '--property=ActiveState', '--property=Listen', 'keyturn.socket'];
   try {
     const lines = (await systemctl(asked, env)).split('\n');
-    return lines.includes('ActiveState=active') && lines.includes(`Listen=${socketPath(paths)} (Stream)`);
+    return (
+      lines.includes('ActiveState=active') && lines.includes(`Listen=${socketPlaces(paths)[0]} (Stream)`)
+    );
   } catch (error) {
     if (error instanceof NoSystemd) return false;
     throw error;

@@ -6,7 +6,7 @@ import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import { openConnection } from '../../src/client/connection.ts';
 import { clientKeyFile, ownerKeyFile, writeKeyFile } from '../../src/client/key-file.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
-import { findSocket } from '../../src/ipc/wire/socket-path.ts';
+import { prepareSocket } from '../../src/ipc/wire/socket-path.ts';
 import { brokerProof, keyFromText, newNonce, transcript } from '../../src/ipc/wire/handshake.ts';
 import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
 import { brokerTimeout } from '../../src/ipc/wire/limits.ts';
@@ -136,7 +136,7 @@ describe('a squatter on the socket', () => {
       return undefined;
     });
     const clock = new HandClock();
-    const opening = openConnection({ identity, socket: findSocket(paths, {}), after: clock.after });
+    const opening = openConnection({ identity, socket: prepareSocket(paths, {}), after: clock.after });
     const refused = opening.catch((error: unknown) => error);
     await heard.promise;
     clock.turn(brokerTimeout);

@@ -60,9 +60,9 @@ test.each<Record<string, string>>([
   },
   { HOME: '/home/ann', XDG_CONFIG_HOME: '/etc/ann' },
 ])('looks where a broker with this environment lies: %o', async (env) => {
-  const code = 'import keyturn, os; print(*keyturn._folders(os.environ), sep="\\n")';
-  const { config, run } = homePaths(env, 'linux');
-  expect((await pythonProgram(code, [], env)).stdout).toBe(`${config}\n${run}\n`);
+  const code = 'import keyturn, os; print(*keyturn._home_folders(os.environ), sep="\\n")';
+  const { config, state, run } = homePaths(env, 'linux');
+  expect((await pythonProgram(code, [], env)).stdout).toBe(`${config}\n${state}\n${run}\n`);
 });
 
 test.each<Record<string, string>>([

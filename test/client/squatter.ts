@@ -4,7 +4,8 @@ import net from 'node:net';
 import { onTestFinished } from 'vitest';
 
 import { listenAt } from '../../src/ipc/wire/endpoint.ts';
-import { prepareSocket } from '../../src/ipc/wire/socket-path.ts';
+import { prepareFolder } from '../../src/base/private-folder.ts';
+import { prepareSocket, recordSocket } from '../../src/ipc/wire/socket-path.ts';
 import type { HomePaths } from '../../src/base/paths.ts';
 
 export interface Squatter {
@@ -37,7 +38,10 @@ export async function squat(
       }
     });
   });
-  const endpoint = await listenAt(server, prepareSocket(paths, env));
+  const socket = prepareSocket(paths, env);
+  prepareFolder(paths.state);
+  recordSocket(paths, socket);
+  const endpoint = await listenAt(server, socket);
   onTestFinished(() => {
     for (const connection of connections) connection.destroy();
     server.close();

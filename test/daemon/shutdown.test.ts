@@ -31,6 +31,9 @@ async function endingThat(fails: readonly string[]) {
     broker,
     server: () => ({
       endpoint: 'unix:1:1',
+      path: '/run/broker.sock',
+      isLost: () => false,
+      listenAgain: async () => undefined,
       callers: () => [],
       closeConnectionsOf: () => undefined,
       close: step('socket'),

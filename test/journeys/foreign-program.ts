@@ -18,7 +18,8 @@ import { keepSecret } from '../support/secrets.ts';
 
 /** As the library's `pair`. */
 export async function pairByHand({ name, env, onCode }: PairOptions): Promise<Identity> {
-  const { socket, endpoint } = await connectTo(locate(env === undefined ? {} : { env }).socket());
+  const [place = ''] = locate(env === undefined ? {} : { env }).socket().places;
+  const { socket, endpoint } = await connectTo(place);
   const channel = new Channel(socket);
   channel.listen((method, params) => {
     if (method === 'pair.code' && isPairCode(params)) onCode(params.code);

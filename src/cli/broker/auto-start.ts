@@ -16,6 +16,7 @@ import type { Reason } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { isSingle } from '../../base/system/single.ts';
 import { systemCode } from '../../base/system-error.ts';
+import { keyLost } from './lost-socket.ts';
 import { isAbsent, NotStarted } from './no-broker.ts';
 import { say } from '../terminal/output.ts';
 
@@ -46,7 +47,7 @@ export async function startBroker(): Promise<Connection> {
     const connection = await connectSoon();
     if (connection) return connection;
   }
-  throw notStarted(problem);
+  throw keyLost(homePaths()) ?? notStarted(problem);
 }
 
 async function connectSoon(): Promise<Connection | undefined> {

@@ -23,14 +23,17 @@ export async function requireBroker(): Promise<void> {
   if (forwardedSocket(process.env) === undefined) (await connect()).close();
 }
 
-/** A running broker, or undefined: for commands that are about the broker itself. */
+/**
+ * A running broker, or undefined: for commands that are about the broker itself. One whose socket is gone is told to
+ * listen again.
+ */
 export async function connectIfRunning(): Promise<Connection | undefined> {
   try {
     const connection = await connectAsOwner();
     if (process.stderr.isTTY) (await import('./versions.ts')).tellDifference(connection);
     return connection;
   } catch (error) {
-    if (isAbsent(error)) return undefined;
+    if (isAbsent(error)) return (await import('./lost-socket.ts')).connectToHolder(error);
     throw error;
   }
 }

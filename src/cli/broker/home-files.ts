@@ -5,10 +5,11 @@
  * symbolic link is followed. home.json and settings.json go last: until then another `keyturn reset` finds
  * the same home with the same vault, and finishes what a crash cut short.
  */
-import { existsSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs';
 import path from 'node:path';
 import { ownerKeyFile, readKeyFile } from '../../client/key-file.ts';
 import type { HomePaths } from '../../base/paths.ts';
+import { recordedSocket } from '../../ipc/wire/socket-path.ts';
 
 /** What a write that a crash cut short leaves beside a file. */
 const draft = String.raw`(?:\.\d+|\.tmp-[0-9a-z]+|\.new)?`;
@@ -18,11 +19,12 @@ const named = (names: string): RegExp => new RegExp(`^(?:${names})${draft}$`);
 const stateNames = [
   named(String.raw`(?:grants|registrations|clients|permissions|overrides|proxies|keys|folders)\.json`),
   named(String.raw`setup-\d+\.sealed`),
+  named(String.raw`broker\.path`),
   named(String.raw`audit(?:-\d+)?\.jsonl`),
   /^daemon\.log(?:\.\d)?$/,
   /^(?:grants\.jsonl|vault\.sealed)(?:\.new|\.torn-[0-9a-f]{8}(?:\.new)?)?$/,
 ];
-const runNames = [/^broker\.(?:sock|path)$/, /^asking-[0-9a-f]{16}\.(?:lock|json(?:\.new)?)$/];
+const runNames = [/^broker\.path$/, /^asking-[0-9a-f]{16}\.(?:lock|json(?:\.new)?)$/];
 const homeNames = [named(String.raw`home\.json`)];
 const settingsNames = [named(String.raw`settings\.json`)];
 
@@ -50,6 +52,7 @@ export function removeHomeFiles(
   const clients = path.join(paths.config, 'clients');
   for (const file of ownKeys(paths, clients)) unlinkSync(file);
   removeNamed(clients, [/^[\w.-]{1,64}\.refused(?:\.new)?$/]);
+  removeSocket(paths);
   removeNamed(paths.state, stateNames);
   removeNamed(paths.config, [named(String.raw`owner\.key`)]);
   removeNamed(paths.run, runNames);
@@ -58,9 +61,15 @@ export function removeHomeFiles(
   // Windows removes no file that is open. Elsewhere the lock is held to the end, against a broker that starts meanwhile.
   if (process.platform === 'win32') unlock();
   removeNamed(paths.state, [/^daemon\.lock$/]);
-  const folders = [clients, paths.run, paths.state, paths.config];
+  const folders = [clients, paths.run, path.join(paths.state, 'run'), paths.state, paths.config];
   for (const folder of folders) removeEmpty(folder);
   return folders.flatMap(filesIn);
+}
+
+/** What a broker that was killed left. Beside it may be another home's: only the recorded one is ours. */
+function removeSocket(paths: HomePaths): void {
+  const socket = recordedSocket(paths) ?? path.join(paths.run, 'broker.sock');
+  if (lstatSync(socket, { throwIfNoEntry: false })?.isSocket() === true) unlinkSync(socket);
 }
 
 /** Keys that open this home's broker, and nothing once it is gone. Another home's, or what is no key, stays. */

@@ -5,11 +5,12 @@
  * asks one can import it.
  */
 import { reasonOf, Unreachable } from '../../base/errors.ts';
+import { isUnanswered } from '../../client/search.ts';
 
 /** No broker could be started: another try would end the same way. */
 export class NotStarted extends Unreachable {}
 
 /** No socket, nobody listening, or no owner key yet: nothing that a start would not mend. */
 export function isAbsent(error: unknown): boolean {
-  return ['broker_unreachable', 'unpaired'].includes(reasonOf(error));
+  return isUnanswered(error) || reasonOf(error) === 'unpaired';
 }

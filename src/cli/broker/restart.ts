@@ -5,9 +5,9 @@
  * home's lock; what that owed is in the vault by then.
  */
 import { existsSync } from 'node:fs';
+import path from 'node:path';
 import type { Connection } from '../../client/connection.ts';
-import { ownerKeyFile } from '../../client/key-file.ts';
-import { reasonOf } from '../../base/errors.ts';
+import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import { startBroker } from './auto-start.ts';
@@ -16,7 +16,7 @@ import { connectIfRunning } from './connection.ts';
 import { lockHolder } from './lock-holder.ts';
 import { say } from '../terminal/output.ts';
 
-/** False if none ran. Works with a broker of any version: any answer will do. */
+/** False if none ran. Throws `broker_running` where one runs that can't be ended from here. Works with a broker of any version: any answer will do. */
 export async function stopBroker(): Promise<boolean> {
   const connection = await ownConnection();
   if (typeof connection === 'boolean') return connection;
@@ -30,29 +30,48 @@ export async function stopBroker(): Promise<boolean> {
 }
 
 /**
- * True where a broker that can't be asked was ended; false where none runs. A broker of this home that doesn't prove
- * itself (home.json or owner.key was exchanged or deleted) gets no request, but a signal: it ends as after
- * `daemon.stop`.
+ * True where a broker that can't be asked was ended; false where none runs. A broker of this home that has no socket, or
+ * doesn't prove itself (home.json or owner.key was exchanged or deleted), gets no request, but a signal: it ends as
+ * after `daemon.stop`.
  */
 async function ownConnection(): Promise<Connection | boolean> {
   const paths = homePaths();
   try {
-    const connection = await connectIfRunning();
-    return connection ?? (!existsSync(ownerKeyFile(paths)) && (await endHolder(paths)));
+    return (await connectIfRunning()) ?? (await endHolder(paths));
   } catch (error) {
-    if (reasonOf(error) === 'handshake_failed' && (await endHolder(paths))) return true;
+    const isHeld = ['handshake_failed', 'file_unreadable', 'socket_unsafe'].includes(reasonOf(error));
+    if (isHeld && (await endHolder(paths))) return true;
     throw error;
   }
 }
 
 async function endHolder({ state }: HomePaths): Promise<boolean> {
   const pid = lockHolder(state);
-  if (pid === undefined) return false;
+  if (pid === undefined) return refuseHeld(state);
   say(
     `keyturn: the broker of this home (process ${pid}) takes no request of this command; a signal ends it.`,
   );
   process.kill(pid, 'SIGTERM');
   return brokerEnded(pid);
+}
+
+/** False: nobody holds the lock. The system doesn't tell of a holder in another container, or on another machine. */
+async function refuseHeld(state: string): Promise<false> {
+  if (!existsSync(path.join(state, 'daemon.lock'))) return false;
+  try {
+    const { takeLock } = await import('../../daemon/home/single-instance.ts');
+    (await takeLock(state))();
+    return false;
+  } catch (error) {
+    if (reasonOf(error) !== 'broker_running') throw error;
+  }
+  throw new KeyturnError(
+    'broker_running',
+    `A broker holds this home (${state}), and can't be reached from here.`,
+    {
+      hint: 'It runs where this terminal does not see it, such as in another container: end it there.',
+    },
+  );
 }
 
 /** Version 0.1 answered nothing. */

@@ -67,7 +67,18 @@ async function restarted(): Promise<number> {
   return exitCodes.ok;
 }
 
+/**
+ * A command that finds the home's lock held and no socket sends this (cli/broker/lost-socket.ts). Otherwise, a terminal
+ * that is closed does; a broker in the background has none.
+ */
+async function hangUp(daemon: Daemon, autoStarted: boolean): Promise<void> {
+  const wasLost = await daemon.lookForSocket();
+  if (!wasLost && !autoStarted) await daemon.stop();
+}
+
 async function start(autoStarted: boolean): Promise<Daemon> {
+  // A command may take a broker that is still starting for one whose socket is gone.
+  process.on('SIGHUP', () => undefined);
   refuseExposure();
   // Only the user may read the files that we create.
   process.umask(0o077);
@@ -95,15 +106,16 @@ async function start(autoStarted: boolean): Promise<Daemon> {
 }
 
 /** What a terminal or a service manager ends the broker with. */
-const ending = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const ending = ['SIGINT', 'SIGTERM'] as const;
 
 async function serve(daemon: Daemon, autoStarted = false): Promise<number> {
   // The package conf listens for signals. It would swallow the first one of these, with which a watchdog must be able to
   // end this process; and on Windows it ends the process at Ctrl-C itself.
-  for (const signal of ['SIGABRT', 'SIGIOT', 'SIGQUIT', ...ending] as const)
+  for (const signal of ['SIGABRT', 'SIGIOT', 'SIGQUIT', 'SIGHUP', ...ending] as const)
     process.removeAllListeners(signal);
   // Not only once: the first signal waits for rotations under way, and a second one must not cut them off.
   for (const signal of ending) process.on(signal, () => void daemon.stop());
+  process.on('SIGHUP', () => void hangUp(daemon, autoStarted));
   // The starter waits for this line; it shows a person where the broker listens.
   if (autoStarted) process.stdout.write('ready\n');
   else say(`keyturn: the broker listens on ${daemon.socket}. Interrupt to stop it.`);

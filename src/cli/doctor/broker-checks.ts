@@ -8,6 +8,7 @@ import type { HomePaths } from '../../base/paths.ts';
 import { connectAsOwner } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
 import { pauseEnd } from '../terminal/output.ts';
+import { keyLost } from '../broker/lost-socket.ts';
 import { lockHolder } from '../broker/lock-holder.ts';
 import { isAbsent } from '../broker/no-broker.ts';
 import { call } from '../broker/request.ts';
@@ -45,10 +46,12 @@ function absence(paths: HomePaths): Finding {
       what: 'No broker runs for this home.',
       mend: 'Nothing to do: the next command that needs one starts it (keyturn list).',
     };
+  const lost = keyLost(paths);
+  if (lost) return findingOf('home.damaged', lost);
   return {
     kind: 'broker.silent',
     what: `A broker (pid ${pid}) holds this home, and does not answer on its socket.`,
-    mend: `keyturn daemon --restart   (where that does not end it: kill ${pid})`,
+    mend: 'keyturn list   (it has that broker listen again; if that fails: keyturn daemon --restart)',
   };
 }
 

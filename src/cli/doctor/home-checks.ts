@@ -19,7 +19,7 @@ import {
   settingsSchema,
 } from '../../daemon/settings/settings.ts';
 import { endpointId } from '../../ipc/wire/endpoint.ts';
-import { findSocket } from '../../ipc/wire/socket-path.ts';
+import { findSockets, requireOwnRuntime } from '../../ipc/wire/socket-path.ts';
 import { type Finding, findingOf, refusalOf } from './finding.ts';
 
 export interface HomeLook {
@@ -49,13 +49,28 @@ async function folderFindings(paths: HomePaths, env: NodeJS.ProcessEnv): Promise
       if (found) checkPrivate(found, folder, 'stateFolder');
     }),
   );
-  if (!existsSync(paths.run)) return (await Promise.all(kept)).flat();
-  const socket = await refusalOf('socket.unsafe', () => {
-    checkFolder(paths.run);
-    const file = findSocket(paths, env);
-    if (existsSync(file)) endpointId(file);
-  });
-  return [...(await Promise.all(kept)).flat(), ...socket];
+  return [...(await Promise.all(kept)).flat(), ...(await socketFindings(paths, env))];
+}
+
+async function socketFindings(paths: HomePaths, env: NodeJS.ProcessEnv): Promise<Finding[]> {
+  const runtime = path.dirname(paths.run);
+  const foreign =
+    runtime === env['XDG_RUNTIME_DIR']
+      ? await refusalOf('runtime.unusable', () => requireOwnRuntime(runtime))
+      : [];
+  let places: readonly string[];
+  try {
+    ({ places } = findSockets(paths, env));
+  } catch (error) {
+    return [findingOf('socket.unsafe', error)];
+  }
+  const unsafe = places.map((place) =>
+    refusalOf('socket.unsafe', () => {
+      if (existsSync(path.dirname(place))) checkFolder(path.dirname(place));
+      if (existsSync(place)) endpointId(place);
+    }),
+  );
+  return [...foreign, ...(await Promise.all(unsafe)).flat()];
 }
 
 async function fileFindings(paths: HomePaths): Promise<Finding[]> {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { deskCommandFile, homePaths } from '../../base/paths.ts';
 import { isSingle } from '../../base/system/single.ts';
-import { socketPath } from '../../ipc/wire/socket-path.ts';
+import { socketPlaces } from '../../ipc/wire/socket-path.ts';
 import { isOurs, mark, unitFile } from '../../service/user-units.ts';
 import type { UnitName } from '../../service/user-units.ts';
 import { nodeFlags } from '../broker/auto-start.ts';
@@ -20,7 +20,7 @@ export function writeUnits(withSocket: boolean): void {
     : [process.execPath, ...nodeFlags, own, 'daemon'];
   write('keyturn.service', serviceUnit({ command, home }));
   if (withSocket)
-    write('keyturn.socket', socketUnit({ path: socketPath(paths), deskFile: deskCommandFile(paths) }));
+    write('keyturn.socket', socketUnit({ path: socketPlaces(paths)[0], deskFile: deskCommandFile(paths) }));
 }
 
 function write(name: UnitName, text: string): void {

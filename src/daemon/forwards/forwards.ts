@@ -109,6 +109,12 @@ export class Forwards {
     for (const { server } of this.#all()) server.closeConnectionsOf(clientId);
   }
 
+  /** Listens again where the file of a socket was lost. What can't be had is tried again at the next look. */
+  async look(): Promise<void> {
+    const lost = this.#all().filter(({ server }) => server.isLost());
+    await Promise.allSettled(lost.map(async ({ server }) => server.listenAgain(server.path)));
+  }
+
   /** For the end of the broker. */
   async stop(): Promise<void> {
     await Promise.all(this.#all().map(async (forward) => this.#end(forward, 'ended')));

@@ -55,9 +55,9 @@ export function ownerKeyFile(paths: HomePaths): string {
   return path.join(paths.config, 'owner.key');
 }
 
-/** Makes the folders (0700) that are missing. Throws `socket_unsafe` where one isn't private. */
-export function prepareFolders(paths: HomePaths): void {
-  for (const folder of [paths.config, paths.state, paths.run]) prepareFolder(folder);
+/** Makes the folders (0700) that are missing; the socket's is another matter. Throws `socket_unsafe` where one isn't private. */
+export function prepareFolders({ config, state }: HomePaths): void {
+  for (const folder of [config, state]) prepareFolder(folder);
 }
 
 /** Windows has no modes: there rights do the same. Throws `socket_unsafe` where others may use a folder all the same. */
@@ -65,7 +65,7 @@ export async function keepOthersOut(paths: HomePaths, platform = process.platfor
   if (platform !== 'win32') return;
   const { loadWindowsAccess } = await import('../../base/windows/access.ts');
   const access = await loadWindowsAccess();
-  for (const folder of [paths.config, paths.state, paths.run]) access.restrictFolder(folder);
+  for (const folder of [paths.config, paths.state]) access.restrictFolder(folder);
 }
 
 /** Files that keep the broker from starting where others could read or change them; records refuse by themselves. */

@@ -22,7 +22,7 @@ const torn = /\.torn-[0-9a-f]{8}$/;
 
 /** The caller holds the lock. Never fails: a file that can't be removed is named in the log. */
 export async function clearLeftovers(paths: HomePaths, log: (line: string) => void): Promise<void> {
-  for (const folder of [paths.config, paths.state, paths.run]) {
+  for (const folder of [paths.config, paths.state]) {
     for (const name of await readdir(folder).catch(() => [])) {
       const file = path.join(folder, name);
       if (torn.test(name)) log(`${file} was cut off a file that a crash tore; nothing uses it`);

@@ -6,13 +6,11 @@
  * by what the kernel says of it, or by an id that it proved, never by a claimed id, which anyone can write.
  */
 import type { KeyObject } from 'node:crypto';
-import net, { type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 
 import { KeyturnError, reasonOf, type Reason } from '../../base/errors.ts';
 import { type RateLimit, RateLimits } from './rate-limit.ts';
-import { listenAt } from '../wire/endpoint.ts';
-import { isPipe } from '../wire/pipe.ts';
-import { listenOnPassed, type PassedSocket } from './passed-socket.ts';
+import { Listener } from './listener.ts';
 import { type Paired, PairingQueue, type PairRequest } from './pairing.ts';
 import { loadPeerReader, type PeerFacts, type PeerReader, processOf } from '../peer/peer.ts';
 import { type Caller, Session, type SessionHost } from './session.ts';
@@ -70,6 +68,12 @@ export interface ServerDeps {
 export interface BrokerServer {
   /** Name of the socket, e.g. `unix:66306:131`. */
   readonly endpoint: string;
+  /** Where it listens. */
+  readonly path: string;
+  /** The socket's file is gone, or another one is in its place: no program can connect. */
+  isLost(): boolean;
+  /** Listens at this path instead of the lost one; connections stay. Throws `broker_running` or `socket_unsafe`. */
+  listenAgain(path: string): Promise<void>;
   /** Authenticated connections. */
   callers(): Caller[];
   /** Ends every connection of one local client, handshakes under way included. */
@@ -109,53 +113,34 @@ const faults: readonly Reason[] = ['invalid_request', 'method_not_found', 'not_p
 
 /** Throws `broker_running` or `socket_unsafe`. */
 export async function startServer(deps: ServerDeps): Promise<BrokerServer> {
+  const { path, passed, after = realAfter } = deps;
   const readPeer = deps.readPeer ?? (await loadPeerReader());
-  // Paused: nothing is read before the peer was looked at.
-  const server = net.createServer({ pauseOnConnect: true });
-  const { endpoint: own, early } = await listen(server, deps, readPeer);
-  const endpoint = deps.endpoint ?? own;
-  const reception = new Reception(deps, readPeer, endpoint);
-  // Others can't have come in yet: 'connection' is emitted from the event loop, later than this.
-  server.on('connection', (socket) => reception.receive(socket));
-  for (const socket of early) reception.receive(socket);
-  // Accepting can fail for want of descriptors: that caller is lost, the broker isn't.
-  server.on('error', () =>
-    deps.log?.({ event: 'refused', reason: 'internal', peer: { kind: 'unverified' } }),
-  );
+  const reception = new Reception(deps, readPeer, () => deps.endpoint ?? listener.endpoint);
+  const listener = await Listener.open({
+    path,
+    passed,
+    readPeer,
+    after,
+    receive: (socket) => reception.receive(socket),
+    failed: () => deps.log?.({ event: 'refused', reason: 'internal', peer: { kind: 'unverified' } }),
+  });
   return {
-    endpoint,
+    get endpoint() {
+      return deps.endpoint ?? listener.endpoint;
+    },
+    get path() {
+      return listener.path;
+    },
+    isLost: () => listener.isLost(),
+    listenAgain: async (next) => listener.listenAgain(next),
     callers: () => reception.callers(),
     closeConnectionsOf: (clientId) => reception.closeConnectionsOf(clientId),
     close: async () => {
-      const closed = new Promise<void>((resolve) => {
-        server.close(() => resolve());
-      });
+      const closed = listener.close();
       reception.close();
       await closed;
     },
   };
-}
-
-async function listen(
-  server: net.Server,
-  { path, passed: fd, after = realAfter }: ServerDeps,
-  readPeer: PeerReader,
-): Promise<PassedSocket> {
-  if (fd !== undefined) return listenOnPassed(server, { fd, path, readPeer, after });
-  const endpoint = await listenAt(server, path);
-  if (isPipe(path)) await keepOthersFrom(server, path);
-  return { endpoint, early: [] };
-}
-
-/** A socket is private by its mode, a pipe by its rights. Throws `socket_unsafe`, and listens no more then. */
-async function keepOthersFrom(server: net.Server, pipe: string): Promise<void> {
-  try {
-    const { loadWindowsAccess } = await import('../../base/windows/access.ts');
-    (await loadWindowsAccess()).restrictPipe(pipe);
-  } catch (error) {
-    server.close();
-    throw error;
-  }
 }
 
 /** Every connection of one server. */
@@ -174,7 +159,7 @@ class Reception {
   /** Sessions whose handshake counts as failed if they end now. */
   readonly #unproven = new Set<Session>();
 
-  constructor(deps: ServerDeps, readPeer: PeerReader, endpoint: string) {
+  constructor(deps: ServerDeps, readPeer: PeerReader, endpoint: () => string) {
     this.#deps = deps;
     this.#readPeer = readPeer;
     const after = deps.after ?? realAfter;
@@ -188,7 +173,9 @@ class Reception {
     this.#requests = new RateLimits(requestRate, deps.now);
     this.#host = {
       homeId: deps.homeId,
-      endpoint,
+      get endpoint() {
+        return endpoint();
+      },
       capabilities: deps.capabilities ?? [],
       pairings: new PairingQueue({ pair: deps.pair, now: deps.now, after }),
       keyFor: deps.keyFor,

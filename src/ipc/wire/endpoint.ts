@@ -25,7 +25,7 @@ import { systemCode } from '../../base/system-error.ts';
 import { connectToPipe, isPipe, listenAtPipe, pipeEndpoint } from './pipe.ts';
 
 /** How both ends name the socket between them: a relay on another socket has another name. */
-function nameOf(found: BigIntStats): string {
+export function nameOf(found: BigIntStats): string {
   return `unix:${found.dev}:${found.ino}`;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Where the socket of a home is.
  *
- * Invariant: broker and client find the same path, even if their environments differ: a path that depends on the
- * environment is recorded in the home. On Windows it is the name of a pipe (pipe.ts), which depends on the home alone.
+ * Invariant: broker and client find the same path, even if their environments differ: the broker records in the home
+ * where it listens. On Windows it is the name of a pipe (pipe.ts), which depends on the home alone.
  */
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
@@ -10,9 +10,9 @@ import path from 'node:path';
 
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { HomePaths } from '../../base/paths.ts';
-import { checkFolder, prepareFolder } from '../../base/private-folder.ts';
-import { systemCode } from '../../base/system-error.ts';
-import { pipeName } from './pipe.ts';
+import { checkPrivate, socketRule } from '../../base/private-file.ts';
+import { lookAt, prepareFolder } from '../../base/private-folder.ts';
+import { isPipe, pipeName } from './pipe.ts';
 
 /** Bytes of a socket's path: macOS has room for 104 with the closing NUL, Linux for 108. */
 const maxSocketPathLength = 103;
@@ -20,11 +20,13 @@ const maxSocketPathLength = 103;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The path that a broker of this home listens on. Where `<run>/broker.sock` is too long for the
- * kernel, a hashed name in a folder of the user's. Throws `socket_unsafe` if that is too long too.
+ * Where a broker of this home may listen, the best first: in its run folder; where that is one of the login session's,
+ * also in the state folder, which outlives the session. Where each is too long for the kernel, under a hashed name in
+ * a folder of the user's. Throws `socket_unsafe` if that is too long too.
  */
-export function socketPath(paths: HomePaths, env: Environment = process.env): string {
-  return pathFor(path.join(paths.run, 'broker.sock'), env, fits);
+export function socketPlaces(paths: HomePaths, env: Environment = process.env): [string, ...string[]] {
+  if (process.platform === 'win32') return [pipeName(paths.run)];
+  return placesFor(paths, 'broker.sock', env, fits);
 }
 
 /**
@@ -33,9 +35,7 @@ export function socketPath(paths: HomePaths, env: Environment = process.env): st
  */
 export function prepareForwardSocket(paths: HomePaths, name: string, env: Environment): string {
   const isUsable = (socket: string): boolean => fits(socket) && /^[\w./@+~-]+$/.test(socket);
-  const socket = pathFor(path.join(paths.run, name), env, isUsable);
-  prepareFolder(path.dirname(socket));
-  return socket;
+  return firstPrepared(placesFor(paths, name, env, isUsable), env);
 }
 
 /** Throws `socket_unsafe` for a path that the kernel has no room for. */
@@ -47,19 +47,27 @@ export function requireSocketLength(socket: string): void {
   });
 }
 
-/** `direct`, or a hashed name in a folder of the user's. */
-function pathFor(direct: string, env: Environment, isUsable: (socket: string) => boolean): string {
-  if (isUsable(direct)) return direct;
-  const runtime = env['XDG_RUNTIME_DIR'];
+function placesFor(
+  { run, state }: HomePaths,
+  name: string,
+  env: Environment,
+  isUsable: (socket: string) => boolean,
+): [string, ...string[]] {
+  const direct = path.join(run, name);
+  const runtime = runtimeFolder(env);
+  const [first, ...others] = [direct, ...(run === runtime ? [path.join(state, 'run', name)] : [])].filter(
+    isUsable,
+  );
+  if (first !== undefined) return [first, ...others];
   const home = env['HOME'];
   const folders = [
-    ...(runtime && path.isAbsolute(runtime) ? [path.join(runtime, 'keyturn')] : []),
+    ...(runtime === undefined ? [] : [runtime]),
     ...(home && path.isAbsolute(home) ? [path.join(home, '.local', 'state', 'keyturn', 'run')] : []),
   ];
   // 16 hex digits: 64 bits keep two homes of one user apart, and leave the path short.
-  const name = `${createHash('sha256').update(direct).digest('hex').slice(0, 16)}.sock`;
-  const found = folders.map((folder) => path.join(folder, name)).find(isUsable);
-  if (found) return found;
+  const hashed = `${createHash('sha256').update(direct).digest('hex').slice(0, 16)}.sock`;
+  const [short, ...further] = folders.map((folder) => path.join(folder, hashed)).filter(isUsable);
+  if (short !== undefined) return [short, ...further];
   throw new KeyturnError(
     'socket_unsafe',
     fits(direct)
@@ -71,59 +79,123 @@ function pathFor(direct: string, env: Environment, isUsable: (socket: string) =>
   );
 }
 
+/** Keyturn's folder in the one that the login session has for sockets. */
+function runtimeFolder(env: Environment): string | undefined {
+  const runtime = env['XDG_RUNTIME_DIR'];
+  return runtime && path.isAbsolute(runtime) ? path.join(runtime, 'keyturn') : undefined;
+}
+
 function fits(socket: string): boolean {
   return Buffer.byteLength(socket) <= maxSocketPathLength;
 }
 
-/** Holds the socket's path where that isn't `<run>/broker.sock`: a client's environment may differ. */
-function recordPath(paths: HomePaths): string {
-  return path.join(paths.run, 'broker.path');
+/** The first place whose folder is there, or can be made, and is the user's alone. Throws the last place's refusal. */
+function firstPrepared(places: readonly string[], env: Environment): string {
+  let refusal: unknown;
+  for (const place of places) {
+    try {
+      preparePlace(place, env);
+      return place;
+    } catch (error) {
+      refusal = error;
+    }
+  }
+  throw refusal;
+}
+
+/** Makes and checks the folder of a place to listen at. Throws `socket_unsafe` or `file_unreadable`. */
+export function preparePlace(socket: string, env: Environment): void {
+  if (isPipe(socket)) return;
+  const folder = path.dirname(socket);
+  if (folder === runtimeFolder(env)) requireOwnRuntime(path.dirname(folder));
+  prepareFolder(folder);
 }
 
 /**
- * The broker's side of FIND: makes and checks the folders, records a hashed path in the home, and
- * returns where to listen. Throws `socket_unsafe`.
+ * XDG Base Directory Specification: XDG_RUNTIME_DIR must be the user's, and only the user may write there. After `su`,
+ * it may be another user's.
  */
-export function prepareSocket(paths: HomePaths, env: Environment = process.env): string {
-  if (process.platform === 'win32') return pipeName(paths.run);
-  const socket = socketPath(paths, env);
-  prepareFolder(paths.run);
-  if (path.dirname(socket) !== paths.run) {
-    prepareFolder(path.dirname(socket));
-    recordSocket(recordPath(paths), socket);
+export function requireOwnRuntime(folder: string): void {
+  const uid = process.getuid?.();
+  let problem = 'is no folder';
+  try {
+    const found = lookAt(folder);
+    if (!found || uid === undefined) return;
+    if (found.isDirectory() && found.uid === BigInt(uid) && (found.mode & 0o022n) === 0n) return;
+    if (found.isDirectory())
+      problem = `is not a folder that only you may write to (its owner is user ${found.uid})`;
+  } catch {
+    // A part of its path is a file, or closed to us.
   }
-  return socket;
+  throw new KeyturnError('socket_unsafe', `${quoted(folder)}, which XDG_RUNTIME_DIR names, ${problem}`, {
+    rule: socketRule,
+    hint: 'Unset XDG_RUNTIME_DIR, or set it to a folder of your own. Until then the socket is in the state folder.',
+  });
 }
 
-/** The client's side of FIND. Throws `broker_unreachable`, `socket_unsafe` or `file_unreadable`. */
-export function findSocket(paths: HomePaths, env: Environment = process.env): string {
-  if (process.platform === 'win32') return pipeName(paths.run);
-  const direct = path.join(paths.run, 'broker.sock');
-  if (fits(direct)) return direct;
-  checkFolder(paths.run);
-  const recorded = readRecord(recordPath(paths)) ?? socketPath(paths, env);
-  if (path.isAbsolute(recorded) && fits(recorded)) return recorded;
-  throw new KeyturnError(
-    'file_unreadable',
-    `${quoted(recordPath(paths))} does not hold the path of a socket`,
-    {
-      hint: 'Restart the broker; it writes the file anew.',
-    },
-  );
+/** As `socketPlaces`, for one who takes the first place that can be had: makes and checks its folder. */
+export function prepareSocket(paths: HomePaths, env: Environment = process.env): string {
+  return firstPrepared(socketPlaces(paths, env), env);
 }
 
-function recordSocket(record: string, socket: string): void {
+/** Holds the path of the socket that the last broker of this home listened on, whatever its environment was. */
+function recordPath(paths: HomePaths): string {
+  return path.join(paths.state, 'broker.path');
+}
+
+/** Tells clients in other environments where the broker listens. Throws the system's error. */
+export function recordSocket(paths: HomePaths, socket: string): void {
+  if (isPipe(socket) || recordedSocket(paths) === socket) return;
+  const record = recordPath(paths);
   const next = `${record}.${process.pid}`;
   fs.rmSync(next, { force: true });
   fs.writeFileSync(next, `${socket}\n`, { mode: 0o600, flag: 'wx' });
   fs.renameSync(next, record);
 }
 
-function readRecord(record: string): string | undefined {
+/** Undefined: no broker has recorded one, or the record isn't the user's own file, with a path in it. */
+export function recordedSocket(paths: HomePaths): string | undefined {
+  let descriptor: number | undefined;
   try {
-    return fs.readFileSync(record, 'utf8').trimEnd();
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return undefined;
-    throw new KeyturnError('file_unreadable', `${quoted(record)} can't be read`, { cause: error });
+    descriptor = fs.openSync(
+      recordPath(paths),
+      fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK,
+    );
+    const found = fs.fstatSync(descriptor, { bigint: true });
+    checkPrivate(found, recordPath(paths), 'file');
+    if (found.size > maxRecordLength) return undefined;
+    const recorded = fs.readFileSync(descriptor, 'utf8').trimEnd();
+    return path.isAbsolute(recorded) && fits(recorded) && !recorded.includes('\0') ? recorded : undefined;
+  } catch {
+    // It only saves a search: whoever listens elsewhere has to prove itself all the same.
+    return undefined;
+  } finally {
+    if (descriptor !== undefined) fs.closeSync(descriptor);
+  }
+}
+
+/** Bytes: a path and the end of its line. */
+const maxRecordLength = BigInt(maxSocketPathLength + 2);
+
+/** The client's side of FIND. */
+export interface SocketSearch {
+  /** Where the broker of this home may listen, to be tried in this order. */
+  readonly places: readonly string[];
+  /** The first place is the one that a broker of this home recorded. What listens elsewhere may be another home's. */
+  readonly isRecorded: boolean;
+}
+
+/** Throws `socket_unsafe` where every path is too long. */
+export function findSockets(paths: HomePaths, env: Environment = process.env): SocketSearch {
+  const recorded = process.platform === 'win32' ? undefined : recordedSocket(paths);
+  if (recorded === undefined) return { places: socketPlaces(paths, env), isRecorded: false };
+  return { places: [...new Set([recorded, ...placesIfAny(paths, env)])], isRecorded: true };
+}
+
+function placesIfAny(paths: HomePaths, env: Environment): readonly string[] {
+  try {
+    return socketPlaces(paths, env);
+  } catch {
+    return [];
   }
 }

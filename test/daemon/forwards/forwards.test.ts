@@ -45,6 +45,9 @@ async function newForwards() {
       listening.set(origin.label, own.dispatch);
       return {
         endpoint: own.endpoint ?? '',
+        path: own.path,
+        isLost: () => false,
+        listenAgain: async () => undefined,
         callers: () => [],
         closeConnectionsOf: () => undefined,
         close: async () => void listening.delete(origin.label),

@@ -35,8 +35,7 @@ beforeEach(() => {
 describe('a home', () => {
   it('a home gets folders and files that are the user’s alone', async () => {
     await openHome(paths);
-    for (const name of [paths.config, paths.state, paths.run])
-      expect(statSync(name).mode & 0o777).toBe(0o700);
+    for (const name of [paths.config, paths.state]) expect(statSync(name).mode & 0o777).toBe(0o700);
     for (const file of [homeFile(paths), ownerKeyFile(paths)])
       expect(statSync(file).mode & 0o777).toBe(0o600);
   });
@@ -94,9 +93,9 @@ describe('a home', () => {
     chmodSync(paths.state, 0o755);
     expect(() => prepareFolders(paths)).toThrow(expect.objectContaining({ reason: 'socket_unsafe' }));
     chmodSync(paths.state, 0o700);
-    rmSync(paths.run, { recursive: true });
+    rmSync(paths.config, { recursive: true });
     mkdirSync(path.join(folder, 'elsewhere'), { mode: 0o700 });
-    symlinkSync(path.join(folder, 'elsewhere'), paths.run);
+    symlinkSync(path.join(folder, 'elsewhere'), paths.config);
     expect(() => prepareFolders(paths)).toThrow(expect.objectContaining({ reason: 'socket_unsafe' }));
   });
 });

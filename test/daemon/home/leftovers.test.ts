@@ -16,19 +16,30 @@ function newPaths() {
 
 const drafts = {
   config: ['owner.key.new', 'owner.key.2863311530', 'settings.json.tmp-17000000000a1b2c3'],
-  state: ['permissions.json.new', 'clients.json.12345', 'grants.jsonl.new', 'grants.jsonl.torn-0a0a0a0a.new'],
-  run: ['broker.path.4711'],
+  state: [
+    'permissions.json.new',
+    'clients.json.12345',
+    'grants.jsonl.new',
+    'grants.jsonl.torn-0a0a0a0a.new',
+    'broker.path.4711',
+  ],
 };
 const kept = {
   config: ['settings.json', 'owner.key', 'settings.json.old', 'owner.key.new.mine'],
-  state: ['permissions.json', 'grants.jsonl', 'grants.json.bak', 'vault.sealed', 'notes.json.12345'],
-  run: ['broker.path'],
+  state: [
+    'permissions.json',
+    'grants.jsonl',
+    'grants.json.bak',
+    'vault.sealed',
+    'notes.json.12345',
+    'broker.path',
+  ],
 };
 const torn = ['grants.jsonl.torn-0a0b0c0d', 'vault.sealed.torn-deadbeef'];
 
 it('drafts are removed, everything else stays, and torn ends are reported', async () => {
   const paths = newPaths();
-  for (const place of ['config', 'state', 'run'] as const) {
+  for (const place of ['config', 'state'] as const) {
     for (const name of [...drafts[place], ...kept[place]]) writeFileSync(path.join(paths[place], name), '');
   }
   for (const name of torn) writeFileSync(path.join(paths.state, name), '');
@@ -36,7 +47,6 @@ it('drafts are removed, everything else stays, and torn ends are reported', asyn
   await clearLeftovers(paths, (line) => told.push(line));
   expect(readdirSync(paths.config).toSorted()).toEqual(kept.config.toSorted());
   expect(readdirSync(paths.state).toSorted()).toEqual([...kept.state, ...torn].toSorted());
-  expect(readdirSync(paths.run)).toEqual(kept.run);
   expect(told.toSorted()).toEqual(torn.map((name) => expect.stringContaining(name)));
 });
 

@@ -19,7 +19,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { connectTo, endpointId, listenAt } from '../../../src/ipc/wire/endpoint.ts';
-import { findSocket, prepareSocket, socketPath } from '../../../src/ipc/wire/socket-path.ts';
+import { findSockets, prepareSocket, recordSocket, socketPlaces } from '../../../src/ipc/wire/socket-path.ts';
 import { homePaths } from '../../../src/base/paths.ts';
 import { attack } from '../attack/attack-process.ts';
 import { temporaryHome } from '../rig.ts';
@@ -43,48 +43,84 @@ describe('the path of the socket', () => {
   const env = { KEYTURN_HOME: `/${'x'.repeat(200)}`, XDG_RUNTIME_DIR: '/run/user/1000', HOME: '/home/ada' };
 
   test('the path of the socket is broker.sock in the run folder', () => {
-    expect(socketPath(homePaths({ KEYTURN_HOME: '/a/home' }), {})).toBe('/a/home/run/broker.sock');
+    expect(socketPlaces(homePaths({ KEYTURN_HOME: '/a/home' }), {})).toEqual(['/a/home/run/broker.sock']);
   });
 
   test('the path of the socket is hashed into a private folder where it would be longer than 103 bytes', () => {
     const folder = (length: number) => homePaths({ KEYTURN_HOME: `/${'é'.repeat(length)}` });
     // 2 bytes each: "/" + 2n + "/run/broker.sock" is 103 bytes for n = 43.
-    expect(socketPath(folder(43), env)).toMatch(/é\/run\/broker\.sock$/);
-    expect(socketPath(folder(44), env)).toMatch(/^\/run\/user\/1000\/keyturn\/[0-9a-f]{16}\.sock$/);
-    expect(socketPath(homePaths(env), { HOME: '/home/ada' })).toMatch(
+    expect(socketPlaces(folder(43), env)[0]).toMatch(/é\/run\/broker\.sock$/);
+    expect(socketPlaces(folder(44), env)[0]).toMatch(/^\/run\/user\/1000\/keyturn\/[0-9a-f]{16}\.sock$/);
+    expect(socketPlaces(homePaths(env), { HOME: '/home/ada' })[0]).toMatch(
       /^\/home\/ada\/.local\/state\/keyturn\/run\/[0-9a-f]{16}\.sock$/,
     );
   });
 
   test('the path of the socket differs for two homes that are both too long', () => {
     const other = homePaths({ ...env, KEYTURN_HOME: `${env.KEYTURN_HOME}y` });
-    expect(socketPath(other, env)).not.toBe(socketPath(homePaths(env), env));
+    expect(socketPlaces(other, env)[0]).not.toBe(socketPlaces(homePaths(env), env)[0]);
   });
 
   test('the path of the socket is refused if every place is too long', () => {
-    expect(() => socketPath(homePaths(env), { HOME: env.KEYTURN_HOME })).toThrow(
+    expect(() => socketPlaces(homePaths(env), { HOME: env.KEYTURN_HOME })).toThrow(
       expect.objectContaining({ reason: 'socket_unsafe', hint: expect.stringContaining('KEYTURN_HOME') }),
     );
   });
 
   test('the path of the socket is recorded in the home, so that a client with another environment finds it', async () => {
     const folder = temporaryFolder();
-    const paths = homePaths({ KEYTURN_HOME: path.join(folder, 'x'.repeat(100)) });
-    const socket = prepareSocket(paths, { XDG_RUNTIME_DIR: path.join(folder, 'runtime') });
-    expect(socket.startsWith(path.join(folder, 'runtime', 'keyturn'))).toBe(true);
+    const desktop = { HOME: folder, XDG_RUNTIME_DIR: path.join(folder, 'runtime') };
+    const paths = homePaths(desktop, 'linux');
+    const socket = prepareSocket(paths, desktop);
+    expect(socket).toBe(path.join(folder, 'runtime', 'keyturn', 'broker.sock'));
     expect(statSync(path.dirname(socket)).mode & 0o777).toBe(0o700);
-    expect(findSocket(paths, { HOME: '/elsewhere' })).toBe(socket);
-    await listening(socket);
-    (await connectTo(findSocket(paths, {}))).socket.destroy();
+    mkdirSync(paths.state, { recursive: true, mode: 0o700 });
+    recordSocket(paths, socket);
+    const cron = { HOME: folder };
+    expect(findSockets(homePaths(cron, 'linux'), cron)).toEqual({
+      places: [socket, path.join(paths.state, 'run', 'broker.sock')],
+      isRecorded: true,
+    });
   });
 
-  test('the path of the socket is refused if the record holds something else', () => {
-    const paths = homePaths({ KEYTURN_HOME: path.join(temporaryFolder(), 'x'.repeat(100)) });
-    mkdirSync(paths.run, { recursive: true, mode: 0o700 });
-    writeFileSync(path.join(paths.run, 'broker.path'), 'relative/socket\n');
-    expect(() => findSocket(paths, {})).toThrow(expect.objectContaining({ reason: 'file_unreadable' }));
+  test.each<[string, (record: string) => void]>([
+    ['is a link', (record) => symlinkSync(writtenTo(`${record}.other`, '/run/broker.sock\n'), record)],
+    ['is open to others', (record) => chmodSync(writtenTo(record, '/run/broker.sock\n'), 0o644)],
+    ['holds a relative path', (record) => void writtenTo(record, 'relative/socket\n')],
+    ['holds more than a path', (record) => void writtenTo(record, `/${'x'.repeat(200)}\n`)],
+    ['is a folder', (record) => void mkdirSync(record)],
+  ])('the path of the socket is computed if the record %s', (_what, spoil) => {
+    const paths = temporaryHome();
+    mkdirSync(paths.state, { recursive: true, mode: 0o700 });
+    spoil(path.join(paths.state, 'broker.path'));
+    expect(findSockets(paths, {})).toEqual({ places: [prepareSocket(paths, {})], isRecorded: false });
+  });
+
+  test.each<[string, (runtime: string) => void]>([
+    ['is below a file', (runtime) => void writtenTo(path.dirname(runtime), '')],
+    ['is open to others', (runtime) => chmodSync(folderAt(runtime), 0o777)],
+    [
+      'has a folder of ours that is open',
+      (runtime) => void mkdirSync(path.join(runtime, 'keyturn'), { recursive: true, mode: 0o755 }),
+    ],
+  ])('the socket is in the state folder if XDG_RUNTIME_DIR %s', (_what, spoil) => {
+    const folder = temporaryFolder();
+    const env = { HOME: folder, XDG_RUNTIME_DIR: path.join(folder, 'login', 'runtime') };
+    spoil(env.XDG_RUNTIME_DIR);
+    const paths = homePaths(env, 'linux');
+    expect(prepareSocket(paths, env)).toBe(path.join(paths.state, 'run', 'broker.sock'));
   });
 });
+
+function folderAt(name: string): string {
+  mkdirSync(name, { recursive: true });
+  return name;
+}
+
+function writtenTo(file: string, text: string): string {
+  writeFileSync(file, text, { mode: 0o600 });
+  return file;
+}
 
 describe('the folder', () => {
   test('the folder of the socket is made with mode 0700', () => {
@@ -174,7 +210,7 @@ describe('the folder', () => {
 
   test('a folder that does not exist yet means that no broker has run', async () => {
     const paths = temporaryHome();
-    await expect(connectTo(findSocket(paths, {}))).rejects.toMatchObject({
+    await expect(connectTo(findSockets(paths, {}).places[0] ?? '')).rejects.toMatchObject({
       reason: 'broker_unreachable',
       hint: expect.stringContaining('Start the broker'),
     });
