@@ -88,7 +88,7 @@ describe('the path of the socket', () => {
     ['is open to others', (record) => chmodSync(writtenTo(record, '/run/broker.sock\n'), 0o644)],
     ['holds a relative path', (record) => void writtenTo(record, 'relative/socket\n')],
     ['holds more than a path', (record) => void writtenTo(record, `/${'x'.repeat(200)}\n`)],
-    ['is a folder', (record) => void mkdirSync(record)],
+    ['is a folder', (record) => mkdirSync(record)],
   ])('the path of the socket is computed if the record %s', (_what, spoil) => {
     const paths = temporaryHome();
     mkdirSync(paths.state, { recursive: true, mode: 0o700 });
@@ -105,10 +105,10 @@ describe('the path of the socket', () => {
     ],
   ])('the socket is in the state folder if XDG_RUNTIME_DIR %s', (_what, spoil) => {
     const folder = temporaryFolder();
-    const env = { HOME: folder, XDG_RUNTIME_DIR: path.join(folder, 'login', 'runtime') };
-    spoil(env.XDG_RUNTIME_DIR);
-    const paths = homePaths(env, 'linux');
-    expect(prepareSocket(paths, env)).toBe(path.join(paths.state, 'run', 'broker.sock'));
+    const session = { HOME: folder, XDG_RUNTIME_DIR: path.join(folder, 'login', 'runtime') };
+    spoil(session.XDG_RUNTIME_DIR);
+    const paths = homePaths(session, 'linux');
+    expect(prepareSocket(paths, session)).toBe(path.join(paths.state, 'run', 'broker.sock'));
   });
 });
 
@@ -117,8 +117,8 @@ function folderAt(name: string): string {
   return name;
 }
 
-function writtenTo(file: string, text: string): string {
-  writeFileSync(file, text, { mode: 0o600 });
+function writtenTo(file: string, content: string): string {
+  writeFileSync(file, content, { mode: 0o600 });
   return file;
 }
 
