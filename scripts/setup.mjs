@@ -29,6 +29,8 @@ const debianPackages = [
   'openssh-client',
   'bubblewrap',
   'curl',
+  'fish',
+  'zsh',
 ];
 
 function say(line) {

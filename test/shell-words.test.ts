@@ -8,7 +8,7 @@ import { grantsOfAccount } from '../src/broker/consent/grant-choice.ts';
 import { unknownAccount } from '../src/broker/refusals/account-refusals.ts';
 import { consentDenied, consentRequired, enteredClientStays } from '../src/broker/refusals/refusals.ts';
 import { watchQuestions } from '../src/cli/waiting/watch.ts';
-import { shellQuoted, shellWord } from '../src/base/errors.ts';
+import { KeyturnError, shellQuoted, shellWord } from '../src/base/errors.ts';
 import { ground, refused, stepUp } from './rules/ground.ts';
 
 const hostile = [
@@ -19,6 +19,20 @@ const hostile = [
   "a'; touch x; '",
   'a && touch x | touch x > x &',
   String.raw`a\"$(touch x)\'`,
+  String.raw`x\';{touch,x};true\'`,
+  '\\',
+  "a\\\\'b\\n\\",
+  "'",
+  `''"'"''`,
+  '“a” ‘b’ „c‟',
+  '%PATH%',
+  '%self',
+  '(touch x)',
+  '{a,b}',
+  '^a&b',
+  '~root/$HOME',
+  'é\u0301 日本',
+  'a'.repeat(5000),
   '!!',
   '~',
   '*',
@@ -30,16 +44,23 @@ const hostile = [
 /** The arguments that a shell gives to `keyturn`, for the text from there to the end of the line. */
 function pasted(text: string | undefined, shell = 'sh'): string[] {
   const line = (text ?? '').slice((text ?? '').indexOf('keyturn '));
-  const script = `PATH=; keyturn() { printf '%s\\0' "$@"; }; ${line}`;
-  return execFileSync(shell, ['-c', script], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+  const script =
+    shell === 'fish'
+      ? `set PATH; function keyturn; printf '%s\\0' $argv; end; ${line}`
+      : `PATH=; keyturn() { printf '%s\\0' "$@"; }; ${line}`;
+  const options = { fish: ['--no-config'], zsh: ['-f'] }[shell] ?? [];
+  return execFileSync(shell, [...options, '-c', script], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
     .split('\0')
     .slice(0, -1);
 }
 
 describe('a value in a command', () => {
-  it.each(['sh', 'bash'])('is one argument of %s, unchanged', (shell) => {
+  it.each(['sh', 'dash', 'bash', 'zsh', 'fish'])('is one argument of %s, unchanged', (shell) => {
     for (const form of [shellWord, shellQuoted])
-      expect(pasted(`keyturn ${hostile.map(form).join(' ')}`, shell)).toEqual(hostile);
+      expect(pasted(`keyturn ${hostile.map((text) => form(text)).join(' ')}`, shell)).toEqual(hostile);
   });
 
   it('shows control characters, line breaks and direction overrides as escapes', () => {
@@ -54,6 +75,35 @@ describe('a value in a command', () => {
     expect(shellQuoted('read files:write')).toBe('"read files:write"');
   });
 });
+
+describe('on Windows', () => {
+  it('a command has plain words only, and each other value is on a line of its own', () => {
+    const word = (text: string): string => shellWord(text, 'win32');
+    expect(word('https://notes.example:8443/mcp')).toBe('https://notes.example:8443/mcp');
+    for (const evil of [
+      ...hostile.filter((text) => !/^a+$/.test(text)),
+      'a b',
+      '“',
+      'a,b',
+      '-x',
+      '@x',
+      '\ue001; touch x',
+    ]) {
+      const { hint = '' } = new KeyturnError('not_found', 'x', {
+        hint: `Run: keyturn allow ${word('editor')} ${word(evil)} --account ${shellQuoted(evil, 'win32')}`,
+      });
+      const [line, ...values] = hint.split('\n');
+      expect(line).toBe('Run: keyturn allow editor VALUE1 --account VALUE2');
+      expect(values.map((value) => value.replace(/^VALUE\d is /, ''))).toEqual([
+        quoting(evil),
+        quoting(evil),
+      ]);
+    }
+  });
+});
+
+/** As JSON reads it, with what can't be seen as escapes. */
+const quoting = (text: string): string => JSON.stringify(text).replace('\ue001', String.raw`\ue001`);
 
 describe('a hint', () => {
   const endpoint = `https://notes.example/mcp?a=$(touch$IFS/tmp/x);'`;

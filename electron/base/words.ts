@@ -25,7 +25,7 @@ const maxNameLength = 60;
 const plainName = /^[\p{L}\p{N}][\p{L}\p{N}._@+:/-]*$/u;
 
 /** Controls, formats (bidi, zero width), surrogates, private use, unassigned; all spaces but the plain one. */
-const unseen = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
+const unseen = /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}/gu;
 
 /** Marks on one letter: a pile of them covers the lines above. */
 const piledMarks = /(\p{M}{2})\p{M}+/gu;
@@ -34,7 +34,7 @@ function quotedName(text: string): string {
   const characters = Array.from(text.slice(0, maxNameLength * 2));
   const isCut = characters.length > maxNameLength || text.length > maxNameLength * 2;
   const kept = characters.slice(0, maxNameLength).join('');
-  if (!isCut && plainName.test(kept)) return kept;
+  if (!isCut && plainName.test(kept) && kept.search(unseen) === -1) return kept;
   const seen = kept.replace(unseen, written).replace(piledMarks, '$1…').replace(/[“”]/g, '"');
   return `“${seen}${isCut ? '…' : ''}”`;
 }

@@ -7,7 +7,7 @@
  * card opens once, exactly as that card showed it. Only https, and http on this machine, is ever opened.
  */
 import { canonicalResource } from '../../src/oauth/base/resource.ts';
-import { isLoopbackHost } from '../../src/oauth/base/secure-url.ts';
+import { isLoopbackHost } from '../../src/base/this-machine.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import type { Question } from '../base/summary.ts';
 

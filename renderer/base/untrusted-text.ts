@@ -12,7 +12,7 @@ const maxLength = 160;
 const piledMarks = /(\p{M}{2})\p{M}+/gu;
 
 /** Controls, formats (bidi, zero width), surrogates, private use, unassigned; all spaces but the plain one. */
-const unseen = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
+const unseen = /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}/gu;
 
 export interface SanitizedText {
   readonly text: string;

@@ -4,6 +4,7 @@
  * Invariant: reads the log as it was at one moment. Memory: one line, or for the last rows at most three times
  * `maxTail`.
  */
+import { visible } from '../base/visible.ts';
 import { auditFile, openSnapshot } from './audit-files.ts';
 import { readRow } from './audit-row.ts';
 import type { StoredRow } from './audit-row.ts';
@@ -51,7 +52,7 @@ export interface ExportChoice {
 
 /**
  * Passes the rows to `write` one by one, in order, and waits for each call. JSON lines are the log's own bytes, so that
- * their links still hold; CSV follows RFC 4180, with times in UTC. Resolves to the number of rows. Throws what `write`
+ * their links still hold, but for characters that can't be seen, which are escapes; CSV follows RFC 4180, with times in UTC. Resolves to the number of rows. Throws what `write`
  * throws, and `file_unreadable`.
  */
 export async function exportAudit(
@@ -67,7 +68,7 @@ export async function exportAudit(
       for await (const { bytes } of file.lines()) {
         const row = readRow(bytes);
         if (!row || row.time < since || row.time >= until) continue;
-        await write(format === 'csv' ? csvLine(cellsOf(row)) : `${bytes.toString('utf8')}\n`);
+        await write(format === 'csv' ? csvLine(cellsOf(row)) : `${visible(bytes.toString('utf8'))}\n`);
         rows += 1;
       }
     }
@@ -112,10 +113,10 @@ function moment(milliseconds: number): string {
 
 /** RFC 4180 §2: cells in quotation marks, lines end in CR LF. */
 function csvLine(cells: readonly string[]): string {
-  return `${cells.map((cell) => `"${inert(cell).replaceAll('"', '""')}"`).join(',')}\r\n`;
+  return `${cells.map((cell) => `"${inert(visible(cell)).replaceAll('"', '""')}"`).join(',')}\r\n`;
 }
 
 /** A spreadsheet runs a cell that begins like this as a formula, and programs choose their own names. */
 function inert(cell: string): string {
-  return /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
+  return /^[=+\-@]/.test(cell.trimStart()) ? `'${cell}` : cell;
 }

@@ -14,6 +14,7 @@ import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { quoted, RuleRefusal, shellWord } from './errors.ts';
+import { isThisMachine } from './this-machine.ts';
 
 /** Where one request may go: to the public Internet, to this machine, or wherever its host is. */
 export type Reach = 'public' | 'thisMachine' | 'anywhere';
@@ -47,11 +48,6 @@ export function hostOf(url: string): string {
 /** True for 127.0.0.0/8 and ::1. */
 function isLoopbackAddress(address: string): boolean {
   return isIP(address) !== 0 && ipaddr.parse(address).range() === 'loopback';
-}
-
-/** True for an address of this machine, or a name that means it everywhere (RFC 6761 §6.3). */
-function isThisMachine(host: string): boolean {
-  return isLoopbackAddress(host) || host === 'localhost' || host.endsWith('.localhost');
 }
 
 /** How far a request for this URL may go. Throws `insecure_url` if the host's spelling shows that it is private. */

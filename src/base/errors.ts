@@ -7,6 +7,8 @@
  * app have a sentence for each reason and each case of it (words/, a test compares them); messages are English.
  */
 
+import { visible } from './visible.ts';
+
 /** Exit codes of the CLI. Stable: scripts branch on them. */
 export const exitCodes = {
   ok: 0,
@@ -173,10 +175,13 @@ export class KeyturnError extends Error {
   readonly facts?: Facts;
 
   constructor(reason: Reason, message: string, details: ErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    super(
+      valuesBelow(message).join('\n'),
+      details.cause === undefined ? undefined : { cause: details.cause },
+    );
     this.name = new.target.name;
     this.reason = reason;
-    if (details.hint !== undefined) this.hint = details.hint;
+    if (details.hint !== undefined) this.hint = valuesBelow(details.hint).join('\n');
     if (details.rule !== undefined) this.rule = details.rule;
     if (details.retryAfter !== undefined) this.retryAfter = details.retryAfter;
     if (details.case !== undefined) this.case = details.case;
@@ -224,47 +229,55 @@ export function isReason(value: unknown): value is Reason {
 /** The longest piece of foreign text in a message, in characters: a sentence, not a page. */
 const maxQuoteLength = 200;
 
-/**
- * Foreign text that is safe to show: cut to a bound, in quotation marks, with control characters, line breaks and
- * direction overrides as escapes. For text from servers, local clients and files.
- */
+/** Foreign text that is safe to show: cut to a bound, in quotation marks. For text from servers, local clients and files. */
 export function quoted(text: string): string {
-  const bounded = text.length > maxQuoteLength ? `${text.slice(0, maxQuoteLength)}…` : text;
-  return JSON.stringify(bounded).replace(
-    /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
-    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  return whole(text.length > maxQuoteLength ? `${text.slice(0, maxQuoteLength)}…` : text);
 }
 
-/**
- * Characters that can't be seen, to stand between the brackets of a pattern: control characters, overrides of direction,
- * other ends of lines, half characters. Here and below, patterns with Unicode classes are made when they are used: V8 checks a
- * literal as it reads the file, and these take a millisecond of each program's start.
- */
-export const invisible = String.raw`\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}`;
+/** In quotation marks, with what can't be seen as escapes. */
+const whole = (text: string): string => visible(JSON.stringify(text));
 
-/** A word that POSIX shells, zsh and fish take literally. zsh expands a word that begins with `=`. */
-const plainWord = /^(?!=)[\w@%+=:,./-]+$/;
+/** Words that sh, bash, zsh and fish take literally. zsh expands a word that begins with `=`, fish one with `%`. */
+const plainWord = /^(?![=%])[\w@%+=:,./-]+$/;
+
+/** cmd.exe and PowerShell take these alike. Nothing else has a quotation that both of them read. */
+const plainOnWindows = /^[\w./:][\w@+=:./?-]*$/;
 
 /**
- * A value as one argument of a command that a person may paste into a shell (POSIX Shell Command Language §2.2.2).
- * Use it for every value that isn't a constant of the source: a URL may hold `$()`, `;` and quotes. The value is never
- * cut, because a command with half a value is another command. Control characters become escapes.
+ * A value as one argument of a command that a person may paste into a shell. Use it for every value that isn't a constant
+ * of the source: a URL may hold `$()`, `;` and quotes. The value is never cut, because a command with half a value is
+ * another command. On Windows a command holds plain words only: the error's constructor and the terminal name another
+ * value on a line of its own (`valuesBelow`).
  */
-export function shellWord(text: string): string {
-  return plainWord.test(text) ? text : shellQuoted(text);
+export function shellWord(text: string, platform: NodeJS.Platform = process.platform): string {
+  if (platform === 'win32')
+    return plainOnWindows.test(text) ? text : `${setAside[0]}${whole(text)}${setAside[1]}`;
+  return plainWord.test(text) ? text : shellQuoted(text, platform);
 }
 
 /** `shellWord`, but always in quotation marks: for names of accounts and lists of scopes. */
-export function shellQuoted(text: string): string {
+export function shellQuoted(text: string, platform: NodeJS.Platform = process.platform): string {
+  if (platform === 'win32') return shellWord(text, platform);
+  const shown = visible(text);
   // Every shell takes these literally between double quotes, unlike `$`, backticks, backslashes and `!`.
-  if (new RegExp(String.raw`^[\p{L}\p{M}\p{N} _@%+=:,./-]+$`, 'u').test(text)) return `"${text}"`;
-  const visible = text.replace(new RegExp(`[${invisible}]`, 'gu'), escaped);
-  return `'${visible.replaceAll("'", String.raw`'\''`)}'`;
+  if (new RegExp(String.raw`^[\p{L}\p{M}\p{N} _@%+=:,./-]+$`, 'u').test(shown)) return `"${shown}"`;
+  // Between single quotes fish reads \\ and \', and the other shells don't. Between double quotes all read these two alike.
+  return `'${shown.replace(/['\\]/g, (one) => (one === "'" ? `'"'"'` : String.raw`'"\\"'`))}'`;
 }
 
-function escaped(character: string): string {
-  return character.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+/** Characters of private use, around a value that can't stand in a command. `visible` lets nobody else's through. */
+const setAside = ['\ue000', '\ue001'] as const;
+
+/** The text, and a line for each value that can't stand in its command. */
+export function valuesBelow(text: string): readonly string[] {
+  const [from, to] = setAside;
+  if (!text.includes(from)) return [text];
+  const below: string[] = [];
+  const line = text.replace(new RegExp(`${from}([^${to}]*)${to}`, 'g'), (_, value: string) => {
+    below.push(`VALUE${below.length + 1} is ${value}`);
+    return `VALUE${below.length}`;
+  });
+  return [line, ...below];
 }
 
 /**

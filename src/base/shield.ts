@@ -139,6 +139,10 @@ export function refuseExposure(
   const found = options.find((option) => telling.test(option.replaceAll('_', '-')));
   if (found !== undefined) throw exposed(`Node was started with ${quoted(found)}`);
   if (inspector.url() !== undefined) throw exposed('Node’s inspector is open');
+  const loading = Object.keys(env).find(
+    (name) => /^OPENSSL_(?:CONF|MODULES|ENGINES)$/i.test(name) && env[name],
+  );
+  if (loading !== undefined) throw exposed(`${loading} is set, which loads libraries`);
   if (env['NODE_DEBUG']) throw exposed('NODE_DEBUG is set');
   if (env['NODE_DEBUG_NATIVE']) throw exposed('NODE_DEBUG_NATIVE is set');
 }
@@ -146,6 +150,6 @@ export function refuseExposure(
 function exposed(fact: string): KeyturnError {
   return new KeyturnError('invalid_request', `${fact}: it would show tokens to others.`, {
     rule: 'Secrets stay in the vault, in memory or on their connection (SECURITY.md)',
-    hint: 'Start the broker without it: look at NODE_OPTIONS, NODE_DEBUG and the command line.',
+    hint: 'Start the broker without it: look at NODE_OPTIONS, NODE_DEBUG, OPENSSL_CONF and the command line.',
   });
 }

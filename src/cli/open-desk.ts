@@ -24,7 +24,7 @@ export async function offerDesk(env: NodeJS.ProcessEnv): Promise<void> {
   if (!isAtTerminal() || !hasDisplay(env)) return;
   const [program, ...script] = (await ownCommand(env)) ?? [];
   if (program === undefined) return;
-  const shown = [program, ...script].map(shellWord).join(' ');
+  const shown = [program, ...script].map((word) => shellWord(word)).join(' ');
   if (!(await confirmed(`Open the app of this home now, by ${shown}? `))) return;
   const child = spawn(program, script, { detached: true, stdio: 'ignore', env });
   try {

@@ -47,7 +47,7 @@ describe('the address that the browser is started with', () => {
 
   it.runIf(isRoot)('leads no other user of the machine on, and the person after them', async () => {
     const { world, authorizationServer, address, asked } = await opened();
-    expect(await statusForNobody(address)).toBe('400');
+    expect(await statusForNobody(address)).toBe('');
     expect((await followed(world, address)).status).toBe(200);
     expect(await asked).toMatchObject({ issuer: authorizationServer.issuer });
   });

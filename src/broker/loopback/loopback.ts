@@ -10,6 +10,7 @@
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { mutex } from '../../base/mutex.ts';
 import { ownerOfPeer } from '../../base/system/tcp-owner.ts';
 import type { PeerOwner } from '../../base/system/tcp-owner.ts';
@@ -73,7 +74,7 @@ interface OpenPort {
 
 export interface LoopbackParts {
   /** Returns which user owns the browser's connection. */
-  readonly ownerOf: (request: IncomingMessage) => PeerOwner;
+  readonly ownerOf: Ask;
   /** One port for every home, so that the operator of a server can allow it. */
   readonly fixedPort: number;
 }
@@ -84,10 +85,7 @@ export class Loopback {
   /** Two sign-ins with one port must find the same listener. */
   readonly #exclusive = mutex();
 
-  constructor({
-    ownerOf = ({ socket }) => ownerOfPeer(socket),
-    fixedPort = documentPort,
-  }: Partial<LoopbackParts> = {}) {
+  constructor({ ownerOf = ownerOfPeer, fixedPort = documentPort }: Partial<LoopbackParts> = {}) {
     this.#parts = { ownerOf, fixedPort };
   }
 
@@ -119,10 +117,11 @@ export class Loopback {
       shared.users += 1;
       return shared;
     }
-    const listeners = wanted === undefined ? await listenAnywhere() : await listenOn(wanted);
+    const { ownerOf } = this.#parts;
+    const isForeign = (socket: Socket): boolean => ownerOf(socket) === 'other';
+    const listeners = await (wanted === undefined ? listenAnywhere(isForeign) : listenOn(wanted, isForeign));
     const port = portOf(listeners[0]);
     const openPort: OpenPort = { port, listeners, expected: new Map(), leads: new Map(), users: 1 };
-    const { ownerOf } = this.#parts;
     for (const { server } of listeners)
       server.on('request', (request, response) => answer(openPort, ownerOf, request, response));
     this.#ports.set(openPort.port, openPort);
@@ -177,7 +176,7 @@ function leadTo({ leads, port }: OpenPort, url: string, signal: AbortSignal): st
 
 const originOf = (port: number): string => new URL(`http://127.0.0.1:${port}`).origin;
 
-type Ask = (request: IncomingMessage) => PeerOwner;
+type Ask = (socket: Socket) => PeerOwner;
 
 function answer(openPort: OpenPort, ownerOf: Ask, request: IncomingMessage, response: ServerResponse): void {
   const { expected } = openPort;
@@ -193,7 +192,7 @@ function answer(openPort: OpenPort, ownerOf: Ask, request: IncomingMessage, resp
   const state = expectedState(request, expected);
   const wanted = state === undefined ? undefined : expected.get(state);
   const url = wanted && matching(request, wanted.target);
-  if (!url || state === undefined || ownerOf(request) === 'other') {
+  if (!url || state === undefined) {
     show(400, 'unexpected');
     return;
   }
@@ -215,10 +214,10 @@ function leadFor({ leads, port }: OpenPort, ownerOf: Ask, request: IncomingMessa
   if (path === undefined || method !== 'GET') return undefined;
   // DNS rebinding: a page under a foreign name reaches us only with that name in Host.
   if (headers.host !== new URL(originOf(port)).host) return undefined;
-  const owner = ownerOf(request);
-  if (owner === 'other' || (owner === 'untold' && isAhead(headers))) return undefined;
+  const isUntold = ownerOf(request.socket) === 'untold';
+  if (isUntold && isAhead(headers)) return undefined;
   const onward = leads.get(path);
-  if (owner === 'untold') leads.delete(path);
+  if (isUntold) leads.delete(path);
   return onward;
 }
 

@@ -1,8 +1,8 @@
 /**
  * The listening sockets of the loopback redirect: one port, on 127.0.0.1 and on [::1].
  *
- * Invariant: a port is open on both addresses or on none, so that no other program receives our redirects. Slow and
- * silent connections are soon closed.
+ * Invariant: a port is open on both addresses or on none, so that no other program receives our redirects. A connection
+ * of another user is closed as it comes, so that it takes no place. Slow and silent ones are soon closed.
  */
 import { randomInt } from 'node:crypto';
 import type { Server } from 'node:http';
@@ -48,11 +48,14 @@ export interface AddressListener {
   readonly silent: Set<Socket>;
 }
 
+/** True if another user of this machine opened this connection. */
+export type IsForeign = (socket: Socket) => boolean;
+
 /** On a port that is free. */
-export async function listenAnywhere(): Promise<[AddressListener, ...AddressListener[]]> {
+export async function listenAnywhere(isForeign: IsForeign): Promise<[AddressListener, ...AddressListener[]]> {
   for (let left = portTries; ; left -= 1) {
     try {
-      return await listenOn(anyPort());
+      return await listenOn(anyPort(), isForeign);
     } catch (error) {
       if (left <= 1) throw error;
     }
@@ -60,10 +63,13 @@ export async function listenAnywhere(): Promise<[AddressListener, ...AddressList
 }
 
 /** Throws `redirect_port_taken` where another program holds the port. */
-export async function listenOn(port: number): Promise<[AddressListener, ...AddressListener[]]> {
-  const first = await listen('127.0.0.1', port);
+export async function listenOn(
+  port: number,
+  isForeign: IsForeign,
+): Promise<[AddressListener, ...AddressListener[]]> {
+  const first = await listen('127.0.0.1', port, isForeign);
   try {
-    return [first, ...(await listenV6(port))];
+    return [first, ...(await listenV6(port, isForeign))];
   } catch (error) {
     await closeListener(first);
     throw error;
@@ -71,16 +77,16 @@ export async function listenOn(port: number): Promise<[AddressListener, ...Addre
 }
 
 /** A machine without IPv6 has no [::1]; nobody can squat there either. */
-async function listenV6(port: number): Promise<AddressListener[]> {
+async function listenV6(port: number, isForeign: IsForeign): Promise<AddressListener[]> {
   try {
-    return [await listen('::1', port)];
+    return [await listen('::1', port, isForeign)];
   } catch (error) {
     if (error instanceof KeyturnError) throw error;
     return [];
   }
 }
 
-async function listen(host: string, port: number): Promise<AddressListener> {
+async function listen(host: string, port: number, isForeign: IsForeign): Promise<AddressListener> {
   // Loaded by the first sign-in: as a module it brings Node's own fetch along, 14 MB that a broker at rest doesn't need.
   const { createServer } = await import('node:http');
   const server = createServer({
@@ -89,11 +95,17 @@ async function listen(host: string, port: number): Promise<AddressListener> {
     connectionsCheckingInterval: checkingInterval,
     keepAlive: false,
   });
-  server.maxConnections = maxConnections;
   const silent = new Set<Socket>();
+  let open = 0;
   server.on('connection', (socket) => {
+    // Not `maxConnections`: Node counts those of other users too, until they have ended.
+    if (isForeign(socket) || open === maxConnections) return void socket.destroy();
+    open += 1;
     silent.add(socket);
-    socket.once('close', () => silent.delete(socket));
+    socket.once('close', () => {
+      open -= 1;
+      silent.delete(socket);
+    });
   });
   server.on('request', ({ socket }) => silent.delete(socket));
   return new Promise((resolve, reject) => {

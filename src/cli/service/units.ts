@@ -27,7 +27,7 @@ RestartPreventExitStatus=2 7 8
 TimeoutStopSec=40
 UMask=0077
 LimitCORE=0
-UnsetEnvironment=NODE_OPTIONS NODE_PATH NODE_TLS_REJECT_UNAUTHORIZED SSLKEYLOGFILE LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT
+UnsetEnvironment=NODE_OPTIONS NODE_PATH NODE_TLS_REJECT_UNAUTHORIZED SSLKEYLOGFILE LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT OPENSSL_CONF OPENSSL_MODULES OPENSSL_ENGINES
 
 # The broker has a browser started by systemd-run, outside of these limits.
 # No MemoryDenyWriteExecute: V8 compiles. No mount namespace: some systems forbid it to users.

@@ -6,7 +6,8 @@
  * code is the table's in errors.ts. A foreign error shows its name only: its text may hold anything.
  * No server's text reaches the terminal as a command to it: control characters are shown as escapes.
  */
-import { exitCodes, KeyturnError, reasons } from '../../base/errors.ts';
+import { exitCodes, KeyturnError, reasons, valuesBelow } from '../../base/errors.ts';
+import { visible } from '../../base/visible.ts';
 import { systemCode } from '../../base/system-error.ts';
 import { labelOf } from './rule-label.ts';
 
@@ -45,7 +46,7 @@ export function refuse(error: unknown): number {
   }
   sayLines(`keyturn: ${error.message}`);
   if (error.rule !== undefined) sayRule(error.rule);
-  if (error.hint !== undefined) say(`  hint: ${error.hint}`);
+  if (error.hint !== undefined) sayLines(`  hint: ${error.hint}`);
   if (error.retryAfter !== undefined) say(`  again in: ${error.retryAfter} s`);
   say(`  reason: ${error.reason}`);
   return reasons[error.reason].exit;
@@ -57,9 +58,9 @@ function sayRule(rule: string): void {
   if (readOn !== undefined) say(`  read on: ${readOn}`);
 }
 
-/** One line for the person who watches. */
+/** One line for the person who watches, and one for each value that can't stand in its command. */
 export function say(line: string): void {
-  process.stderr.write(`${visible(line)}\n`);
+  for (const one of valuesBelow(line)) process.stderr.write(`${visible(one)}\n`);
 }
 
 /** Several lines of ours: a complaint of the broker that could not be started, a stack. */
@@ -69,20 +70,12 @@ function sayLines(text: string): void {
 
 /** One line of the answer. */
 export function print(line: string): void {
-  process.stdout.write(`${visible(line)}\n`);
+  for (const one of valuesBelow(line)) process.stdout.write(`${visible(one)}\n`);
 }
 
 /** A piece of a long answer, as it is. Resolves when it was written, or can't be: `guardOutput` says so then. */
 export async function printPiece(text: string): Promise<void> {
   return new Promise((resolve) => process.stdout.write(text, () => resolve()));
-}
-
-/** Control characters, line breaks and direction overrides as escapes, which JSON takes too. */
-function visible(line: string): string {
-  return line.replace(
-    /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
-    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }
 
 export function printJson(value: unknown): void {

@@ -16,10 +16,14 @@ export interface FarAccess {
   /** The canonical spelling of a resource. Throws `invalid_resource`, `insecure_url`. */
   readonly canonical: (resource: string) => string;
   readonly isOver: () => boolean;
+  /** Tokens that this forward gave out, and their ids: only these can be rejected through it. */
+  readonly given: Set<string>;
 }
 
 const tokenAsked = z.looseObject({ resource: z.string(), kinds: z.array(z.string()).optional() });
 const named = z.looseObject({ resource: z.string() });
+const rejected = z.looseObject({ tokenId: z.string().optional(), access_token: z.string().optional() });
+const handedOut = z.looseObject({ tokenId: z.string(), access_token: z.string() });
 const proofAsked = z.looseObject({ url: z.string() });
 
 /** What the params of each method become. Params that don't fit are left to the method's own schema, which refuses them. */
@@ -38,7 +42,11 @@ const farMethods: Readonly<Record<string, (access: FarAccess, params: unknown) =
       throw notNamed(access, data.url);
     return params;
   },
-  'token.reject': (_access, params) => params,
+  'token.reject': (access, params) => {
+    const { data } = rejected.safeParse(params);
+    if (data && !access.given.has(data.tokenId ?? data.access_token ?? '')) throw notGiven(access);
+    return params;
+  },
   'permission.release': (access, params) => {
     const { data } = named.safeParse(params);
     if (data) requireNamed(access, data.resource);
@@ -54,6 +62,8 @@ export function farDispatch(access: FarAccess, dispatch: ServerDeps['dispatch'])
     const narrowed = Object.hasOwn(farMethods, method) ? farMethods[method] : undefined;
     if (!narrowed) throw notFar(method);
     const answer = await dispatch(caller, method, narrowed(access, params));
+    const { data } = handedOut.safeParse(method === 'token.reject' ? Object(answer).token : answer);
+    if (data) access.given.add(data.tokenId).add(data.access_token);
     // The person may have taken longer to answer than the forward was open.
     if (access.isOver()) throw over(access);
     return answer;
@@ -79,6 +89,13 @@ function notNamed({ label, endpoints }: FarAccess, url: string): KeyturnError {
   return new KeyturnError('not_permitted', `The forward ${quoted(label)} is not for ${quoted(url)}.`, {
     rule: 'A forward serves the servers that were named when it was opened, and no other',
     hint: `It is for ${endpoints.join(', ')}. To name more, end it at the desk and open it anew.`,
+  });
+}
+
+function notGiven({ label }: FarAccess): KeyturnError {
+  return new KeyturnError('not_permitted', `The forward ${quoted(label)} did not give out this token.`, {
+    rule: 'A forward serves the servers that were named when it was opened, and no other',
+    hint: 'Ask for a new token through this forward.',
   });
 }
 

@@ -137,7 +137,7 @@ export class Forwards {
     const server = await serve(origin, {
       path: socket,
       endpoint: forwardEndpoint(label),
-      dispatch: farDispatch({ label, endpoints, canonical, isOver }, dispatch),
+      dispatch: farDispatch({ label, endpoints, canonical, isOver, given: new Set() }, dispatch),
     });
     const mark = hostKey === undefined ? undefined : markOf(this.#parts.homeId, hostKey);
     return { id, origin, endpoints, socket, mark, until, server, opener, over };

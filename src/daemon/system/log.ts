@@ -15,6 +15,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { systemCode } from '../../base/system-error.ts';
+import { visible } from '../../base/visible.ts';
 
 /** From what must be looked at to what only a search for a fault needs. */
 export const levels = ['error', 'warn', 'info', 'debug'] as const;
@@ -92,7 +93,7 @@ class FileLog implements Log {
   };
 
   #line(text: string, level: Level): string {
-    return `${new Date(this.#now()).toISOString()} ${level} ${text.replaceAll('\n', '\\n')}\n`;
+    return `${new Date(this.#now()).toISOString()} ${level} ${visible(text)}\n`;
   }
 
   /** In one call, so that a line is whole or absent, and in order, even if the process ends next. */

@@ -4,7 +4,8 @@
  * Invariants: an error that isn't ours keeps its text in its own process. What a message repeats of the other side's
  * text is bounded and visible.
  */
-import { invisible, isReason, KeyturnError, quoted, type Reason, reasons } from '../../base/errors.ts';
+import { isReason, KeyturnError, type Reason, reasons } from '../../base/errors.ts';
+import { visible } from '../../base/visible.ts';
 import { maxLength } from './limits.ts';
 import { isObject, isText, type Fields } from './values.ts';
 
@@ -99,9 +100,8 @@ export function errorBody(error: unknown): ErrorBody {
 /** Visible text of bounded length; control characters and direction overrides become escapes. */
 function shown(value: unknown): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined;
-  return value
-    .slice(0, maxLength.sentence)
-    .replace(new RegExp(`[${invisible}]`, 'gu'), (c) => quoted(c).slice(1, -1));
+  // A hint names a value that can't stand in a command on a line of its own.
+  return value.slice(0, maxLength.sentence).split('\n').map(visible).join('\n');
 }
 
 /**

@@ -1,5 +1,5 @@
 /** The plain values that messages consist of, with the guards that every text and number passes. */
-import { invisible } from '../../base/errors.ts';
+import { invisible } from '../../base/visible.ts';
 import { maxNameLength } from './limits.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;

@@ -5,8 +5,9 @@
  * has no slash at its end. If a server needs that slash, the metadata of the protected resource says so, and the
  * metadata's value is sent byte for byte.
  */
+import { isBelow } from '../../base/below-path.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { isLoopbackHost } from './secure-url.ts';
+import { isLoopbackHost } from '../../base/this-machine.ts';
 import type { UrlPolicy } from './secure-url.ts';
 
 /**
@@ -32,7 +33,7 @@ export function canonicalResource(input: string, policy: UrlPolicy): string {
   }
   // RFC 8707 §2: it SHOULD NOT include a query component.
   if (input.includes('?')) throw invalid(input, 'it has a query', 'Leave out the ? and what follows it.');
-  const canonical = url.origin + url.pathname.replace(/\/+$/, '');
+  const canonical = url.origin + url.pathname.replace(/\/+$/, '').replaceAll("'", '%27');
   if (canonical.length > maxUrlLength)
     throw invalid(input, `it has more than ${maxUrlLength} characters`, 'Use a shorter URL of this server.');
   return canonical;
@@ -42,7 +43,7 @@ export function canonicalResource(input: string, policy: UrlPolicy): string {
  * The URL as the person typed it, with a slash at its end if it has one; for input that `canonicalResource` accepted.
  */
 export function asTyped(input: string): string {
-  return new URL(input).href;
+  return new URL(input).href.replaceAll("'", '%27');
 }
 
 function requireScheme(input: string, url: URL, policy: UrlPolicy): void {
@@ -76,9 +77,5 @@ export function resourceCovers(resource: string, endpoint: string): boolean {
   const outer = URL.parse(resource);
   const inner = URL.parse(endpoint);
   if (outer === null || inner === null) return false;
-  // Each opaque origin is written "null", but no two of them are the same origin.
-  if (outer.origin === 'null' || outer.origin !== inner.origin) return false;
-  const prefix = outer.pathname.replace(/\/+$/, '');
-  const path = inner.pathname.replace(/\/+$/, '');
-  return path === prefix || path.startsWith(`${prefix}/`);
+  return isBelow(outer, inner);
 }

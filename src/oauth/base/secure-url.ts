@@ -5,15 +5,11 @@
  * or `file:` URL that a server names is ever fetched or opened.
  */
 import { quoted, RuleRefusal } from '../../base/errors.ts';
+import { isLoopbackHost } from '../../base/this-machine.ts';
 
 export interface UrlPolicy {
   /** True if http is accepted for loopback hosts (development, tests). For other hosts it never is. */
   readonly allowInsecureLoopback: boolean;
-}
-
-/** True for 127.0.0.0/8, [::1] and localhost, as `URL.hostname` writes them. */
-export function isLoopbackHost(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }
 
 /**
@@ -23,8 +19,9 @@ export function isLoopbackHost(hostname: string): boolean {
  */
 export function requireSecureUrl(text: string, what: string, policy: UrlPolicy): URL {
   // RFC 3986 §2: printable ASCII. The parser would drop a tab or a line break. Then the text that we show, or compare
-  // as an issuer, would differ from the URL that we fetch.
-  if (!/^[\x21-\x7e]*$/.test(text)) throw refusal(text, `${what} has characters that no URL has`);
+  // as an issuer, would differ from the URL that we fetch. No quotation mark either: it may stand in a command to paste.
+  if (!/^[\x21-\x7e]*$/.test(text) || /['\\]/.test(text))
+    throw refusal(text, `${what} has characters that no URL has`);
   const url = URL.parse(text);
   if (url === null) throw refusal(text, `${what} is not an absolute URL`);
   // Spec, Endpoints: all authorization endpoints MUST be served over HTTPS.

@@ -5,6 +5,7 @@
  * Invariant: what needs no person is for entered clients only. A client's keys here are public ones. Each rule counts
  * however the client became known.
  */
+import { hasVisible } from '../../base/visible.ts';
 import type { ClientMetadata, Configuration } from 'oidc-provider';
 import { z } from 'zod';
 import { hasPrivatePart } from '../resource/base/public-key.ts';
@@ -71,6 +72,8 @@ function checkClient(metadata: ClientMetadata, { settings, errors }: ClientRuleP
     throw new errors.InvalidClientMetadata('client_id must begin with https:// in lower case');
   if (name !== undefined && name.length > maxClientName)
     throw new errors.InvalidClientMetadata(`client_name must have at most ${maxClientName} characters`);
+  if (name !== undefined && !hasVisible(name))
+    throw new errors.InvalidClientMetadata('client_name must have a visible character');
   // RFC 7591 §2 lets a server leave it out. The person consents to each scope, and a step-up must stay possible.
   delete metadata.scope;
   // What needs no person is for clients that the operator entered.

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { PeerOwner } from '../../../src/base/system/tcp-owner.ts';
 import { Loopback, type Receiver } from '../../../src/broker/loopback/loopback.ts';
 
 /** Milliseconds. Thousands of connections on a busy machine: only a hang takes longer. */
@@ -129,6 +130,20 @@ describe('a sign-in goes on', { timeout: patience }, () => {
     const slow = Array.from({ length: 24 }, () => dial(receiver));
     await Promise.all(slow.map(async (socket) => once(socket, 'connect')));
     for (const socket of slow) socket.write(`GET ${new URL(receiver.redirectUri).pathname}?state=ri`);
+    await expectRightReply(receiver, awaited);
+  });
+
+  it('a sign-in goes on while another user opens more connections than there are places', async () => {
+    const ownerOf = ({ remoteAddress }: Socket): PeerOwner =>
+      remoteAddress === '127.0.0.2' ? 'other' : 'own';
+    const receiver = await opened(new Loopback({ ownerOf }));
+    const awaited = receiver.receive('right', never);
+    const port = Number(new URL(receiver.redirectUri).port);
+    const flood = Array.from({ length: 64 }, () =>
+      connect({ host: '127.0.0.1', port, localAddress: '127.0.0.2' }).on('error', () => undefined),
+    );
+    onTestFinished(() => flood.forEach((socket) => void socket.destroy()));
+    await Promise.all(flood.map((socket) => once(socket, 'connect')));
     await expectRightReply(receiver, awaited);
   });
 

@@ -134,7 +134,7 @@ describe('the listener', () => {
       const awaited = receiver.receive('right', never);
       const url = withQuery(receiver, 'code=c&state=right');
       const answer = statusForNobody(url);
-      expect(await answer).toBe('400');
+      expect(await answer).toBe('');
       const own = send(url);
       (await awaited).show('done');
       expect((await own).status).toBe(200);

@@ -1,7 +1,8 @@
 /** Which URLs are used at all. */
 import { describe, expect, it } from 'vitest';
 
-import { isLoopbackHost, requireSecureUrl } from '../../../src/oauth/base/secure-url.ts';
+import { isLoopbackHost } from '../../../src/base/this-machine.ts';
+import { requireSecureUrl } from '../../../src/oauth/base/secure-url.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
 
 const strict = { allowInsecureLoopback: false };
@@ -26,6 +27,9 @@ describe('requireSecureUrl', () => {
     ' https://server.example/',
     'https://server.example/\u202e',
     'https://sérver.example/',
+    "https://server.example/x\\';{touch,x}",
+    "https://server.example/'",
+    'https://server.example/a?b=\\',
   ])('X-3: refuses the URL %j even if http on loopback is allowed', async (url) => {
     const refusal = await refusalOf(() => requireSecureUrl(url, 'the token endpoint', lenient));
     expect(refusal.reason).toBe('insecure_url');

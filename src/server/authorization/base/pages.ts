@@ -5,6 +5,7 @@
  * button has an id, so no address moves the focus to one. Each page has one heading, labels for its fields, and works
  * without a mouse.
  */
+import { visible } from '../../../base/visible.ts';
 
 /**
  * Headers of every answer. oidc-provider has a page of its own, for a sign-in as another account than before, and adds
@@ -174,9 +175,7 @@ ${body}
 `;
 }
 
-/** Also drops control and direction characters, which could show another host than the one meant. */
+/** What can't be seen stands there as an escape: it could show another host than the one meant. */
 function escaped(text: string): string {
-  return text
-    .replace(/[\p{Cc}\p{Bidi_Control}]/gu, '\uFFFD')
-    .replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  return visible(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -5,7 +5,8 @@
  * is ever registered, and the provider compares what a request names with what was registered, character by
  * character; the port of a loopback address is free (RFC 8252 §7.3).
  */
-import { isLoopbackHost } from '../../../oauth/base/secure-url.ts';
+import { climbs } from '../../../base/below-path.ts';
+import { isLoopbackHost, isThisMachine } from '../../../base/this-machine.ts';
 
 /** What is wrong with a redirect URI, as the end of a sentence; undefined: it may be used. */
 export function redirectProblem(text: string): string | undefined {
@@ -15,7 +16,8 @@ export function redirectProblem(text: string): string | undefined {
   if (text.includes('#')) return 'a redirect URI has a fragment';
   if (url.username !== '' || url.password !== '') return 'a redirect URI carries a name or a password';
   // Browsers resolve dot segments, so the text that was compared would not be the address that is reached.
-  if (/\/(?:\.|%2e){1,2}(?:[/?]|$)/i.test(text)) return 'a redirect URI has dot segments';
+  if (/\/(?:\.|%2e){1,2}(?:[/?]|$)/i.test(text) || climbs(url.pathname))
+    return 'a redirect URI has dot segments';
   if (url.protocol === 'https:') return undefined;
   if (url.protocol === 'http:' && isLoopbackHost(url.hostname)) return undefined;
   return 'a redirect URI is neither https nor http to a loopback address';
@@ -24,5 +26,5 @@ export function redirectProblem(text: string): string | undefined {
 /** True if the answer stays on the machine of the browser. */
 export function isLocal(redirectUri: string): boolean {
   const hostname = URL.parse(redirectUri)?.hostname;
-  return hostname !== undefined && isLoopbackHost(hostname);
+  return hostname !== undefined && isThisMachine(hostname);
 }
