@@ -16,6 +16,7 @@ import { systemCode } from './system-error.ts';
  * `socket_unsafe`.
  */
 export function prepareFolder(folder: string): void {
+  if (!isTaken(folder)) refuseOthersFolder(folder);
   try {
     makeFolder(folder);
   } catch (error) {
@@ -58,6 +59,30 @@ function isTaken(name: string): boolean {
     // Another number would change nothing: whoever uses the path gets the system's refusal.
     return false;
   }
+}
+
+/**
+ * Root may write anywhere. What it made in another person's home folder, that person could not use: `sudo keyturn`
+ * keeps HOME on some systems. Throws `socket_unsafe`.
+ */
+function refuseOthersFolder(folder: string): void {
+  const above = existingAbove(folder);
+  const owner = above === undefined ? undefined : fs.statSync(above, { throwIfNoEntry: false })?.uid;
+  if (process.getuid?.() !== 0 || owner === undefined || owner === 0) return;
+  throw new KeyturnError(
+    'socket_unsafe',
+    `${quoted(above ?? folder)} belongs to user ${owner}, and you are root`,
+    {
+      rule: 'Each user has a home of Keyturn of their own',
+      hint: 'Run the command as that user, without sudo; or set HOME (or KEYTURN_HOME) to a folder of root.',
+    },
+  );
+}
+
+function existingAbove(folder: string): string | undefined {
+  const above = path.dirname(folder);
+  if (above === folder) return undefined;
+  return isTaken(above) ? above : existingAbove(above);
 }
 
 function makeOne(folder: string): void {

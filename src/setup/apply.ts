@@ -5,7 +5,7 @@
  * written before the backup of everything is.
  */
 import { KeyturnError, shellWord } from '../base/errors.ts';
-import { type Backup, keepBackup } from './backup.ts';
+import { type Backup, backupsIn, keepBackup, openBackup } from './backup.ts';
 import { applied } from './formats/edit.ts';
 import { replaceConfig } from './files.ts';
 import type { LeftCause, WhyLeft } from './left.ts';
@@ -36,7 +36,7 @@ export async function applySetup(
   files: readonly Surveyed[],
   { stateFolder, ask }: SetupHome,
 ): Promise<readonly Applied[]> {
-  const standings = await moveKeys(files.flatMap(switchesIn), ask);
+  const standings = await moveKeys(files.flatMap(switchesIn), { stateFolder, ask });
   const changes = files.flatMap((file) => changeOf(file, standings) ?? []);
   const keys = [...standings].flatMap(([{ endpoint }, standing]) =>
     'secret' in standing && standing.secret === 'vault' ? [endpoint] : [],
@@ -46,25 +46,39 @@ export async function applySetup(
   const results: Applied[] = [];
   for (const file of files) {
     const change = changes.find(({ surveyed }) => surveyed === file);
-    const isWritten = change ? await replaceConfig(change.found, change.bytes) : false;
-    for (const entry of switchesIn(file)) results.push(result(file, entry, standings.get(entry), isWritten));
+    const unwritten = change ? await writeChange(change) : changed;
+    for (const entry of switchesIn(file)) results.push(result(file, entry, standings.get(entry), unwritten));
   }
   return results;
 }
 
-const changed = 'the file changed meanwhile: run the command again';
+const changed: WhyLeft = { cause: 'changed', why: 'the file changed meanwhile: run the command again' };
+
+/** Why the file stays as it is; undefined once it is written. One that can't be written keeps no other from its change. */
+async function writeChange({
+  found,
+  bytes,
+}: NonNullable<ReturnType<typeof changeOf>>): Promise<WhyLeft | undefined> {
+  try {
+    return (await replaceConfig(found, bytes)) ? undefined : changed;
+  } catch (error) {
+    if (!(error instanceof KeyturnError)) throw error;
+    return { cause: 'unusable', why: error.message };
+  }
+}
 
 function result(
   { config }: Surveyed,
   { entry, as, endpoint, key }: Switch,
   standing: KeyStanding | undefined,
-  isWritten: boolean,
+  unwritten: WhyLeft | undefined,
 ): Applied {
   const common = { file: config.file, entry, as, endpoint, ...(key ? { exposed: key.header } : {}) };
   if (standing && 'why' in standing) return { ...common, outcome: 'left', ...standing };
   const moved = standing ? { secret: standing.secret } : {};
-  if (isWritten) return { ...common, ...moved, outcome: 'switched' };
-  return { ...common, ...moved, outcome: 'left', cause: 'changed', why: changed };
+  return unwritten === undefined
+    ? { ...common, ...moved, outcome: 'switched' }
+    : { ...common, ...moved, outcome: 'left', ...unwritten };
 }
 
 function changeOf(
@@ -111,7 +125,7 @@ const otherKey: WhyLeft = { cause: 'otherKey', why: 'another entry has another k
 /** One after the other: each may ask the person. A server's key that is in the vault already is never replaced. */
 async function moveKeys(
   entries: readonly Switch[],
-  ask: AskOwner,
+  { stateFolder, ask }: SetupHome,
 ): Promise<ReadonlyMap<Switch, KeyStanding>> {
   const standings = new Map<Switch, KeyStanding>();
   const secrets = entries.filter(({ key }) => key);
@@ -125,16 +139,38 @@ async function moveKeys(
       const isSame = JSON.stringify(before.key) === JSON.stringify(entry.key);
       standings.set(entry, isSame ? standing : otherKey);
     } else if (keys.some(({ resource }) => resource === entry.endpoint)) {
-      standings.set(entry, {
-        cause: 'keyThere',
-        why: `the vault has an API key for this server already. To use the one of this entry: keyturn key remove ${shellWord(entry.endpoint)}, then this command again`,
-      });
+      // An earlier run moved it, and could not change the file then.
+      const wasMoved = await movedBefore(entry, { stateFolder, ask });
+      if (wasMoved) first.set(entry.endpoint, entry);
+      standings.set(
+        entry,
+        wasMoved
+          ? { secret: 'vault' }
+          : {
+              cause: 'keyThere',
+              why: `the vault has an API key for this server already. To use the one of this entry: keyturn key remove ${shellWord(entry.endpoint)}, then this command again`,
+            },
+      );
     } else {
       first.set(entry.endpoint, entry);
       standings.set(entry, await moveKey(entry, ask));
     }
   }
   return standings;
+}
+
+/** A backup says that the key of this server went into the vault, and holds a file with this very key. */
+async function movedBefore({ endpoint, key }: Switch, { stateFolder, ask }: SetupHome): Promise<boolean> {
+  for (const file of await backupsIn(stateFolder)) {
+    const backup = await openBackup(file, async (sealedKey) => (await ask('backup.open', { sealedKey })).key);
+    const hasKey = backup.files.some(({ before }) =>
+      Buffer.from(before, 'base64')
+        .toString('utf8')
+        .includes(key?.value ?? endpoint),
+    );
+    if (backup.keys.includes(endpoint) && hasKey) return true;
+  }
+  return false;
 }
 
 function keyFailedWhy({ message, hint }: KeyturnError): string {

@@ -2,7 +2,8 @@
  * Reading and replacing the files of other programs.
  *
  * Invariant: a file is replaced in one step, with the mode that it had, and only if it still says what was read. A
- * symbolic link stays: the file behind it is the one that is replaced.
+ * symbolic link stays: the file behind it is the one that is replaced. Only a file that can't be replaced, such as one
+ * that is mounted alone into a container, is written in place.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -69,9 +70,30 @@ export async function replaceConfig(before: FoundFile, bytes: Buffer): Promise<b
     await syncFolder(path.dirname(real));
     return true;
   } catch (error) {
+    if (fixed.has(systemCode(error))) return await writeInPlace(before, bytes);
     throw unusable(real, systemCode(error));
   } finally {
     await rm(draft, { force: true }).catch(() => undefined);
+  }
+}
+
+/** The folder takes no other file, or the file is a mount: the file itself may still be writable. */
+const fixed: ReadonlySet<string> = new Set(['EBUSY', 'EACCES', 'EPERM', 'EROFS', 'EXDEV']);
+
+async function writeInPlace({ real, bytes: old }: FoundFile, bytes: Buffer): Promise<boolean> {
+  try {
+    const handle = await open(real, 'r+');
+    try {
+      if (!(await handle.readFile()).equals(old)) return false;
+      await handle.write(bytes, 0, bytes.length, 0);
+      await handle.truncate(bytes.length);
+      await handle.sync();
+      return true;
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    throw unusable(real, systemCode(error));
   }
 }
 

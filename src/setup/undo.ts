@@ -2,18 +2,20 @@
  * Takes back what `keyturn setup` did to one file.
  *
  * Invariant: a file that nobody changed since gets its old bytes. In another one only our entries give way, each only
- * if it still says what we wrote.
+ * if its members still have the values that we wrote, however they are written by now. A backup stays until all of its
+ * entries went back.
  */
 import { createHash } from 'node:crypto';
+import { KeyturnError } from '../base/errors.ts';
 import { type BackedUpFile, backupsIn, openBackup, removeBackup } from './backup.ts';
-import { applied, NotUnderstood } from './formats/edit.ts';
+import { NotUnderstood } from './formats/edit.ts';
 import { readConfig, replaceConfig, textOf } from './files.ts';
 import type { SetupHome } from './setup-home.ts';
-import { jsonFormat } from './formats/json-format.ts';
-import { tomlFormat } from './formats/toml-format.ts';
+import { entryBack, type Standing } from './entry-back.ts';
 
 export type Undone =
-  | { readonly file: string; readonly outcome: 'restored' | 'unchanged' | 'gone' | 'unreadable' | 'changing' }
+  | { readonly file: string; readonly outcome: 'restored' | 'unchanged' | 'gone' | 'changing' }
+  | { readonly file: string; readonly outcome: 'unreadable'; readonly why?: string }
   /** Names of entries; `left`: they say something else by now. */
   | {
       readonly file: string;
@@ -25,13 +27,15 @@ export type Undone =
 /** What one `undoSetup` did. */
 export interface UndoneSetup {
   readonly files: readonly Undone[];
+  /** Backups that stay, since not every entry of theirs went back. */
+  readonly kept: readonly string[];
   /** Servers whose API key stays in the vault, though it may stand in a file again. */
   readonly keys: readonly string[];
 }
 
 /**
- * Puts back what every run changed, the newest first, up to one of whose files Keyturn can't follow one by now.
- * Throws `file_unreadable`, and what the broker refuses.
+ * Puts back what every run changed, the newest first, up to one that can't be taken back whole now. Throws
+ * `file_unreadable` for a backup that is damaged, and what the broker refuses.
  */
 export async function undoSetup({ stateFolder, ask }: SetupHome): Promise<UndoneSetup> {
   const files: Undone[] = [];
@@ -40,20 +44,33 @@ export async function undoSetup({ stateFolder, ask }: SetupHome): Promise<Undone
     const backup = await openBackup(file, async (sealedKey) => (await ask('backup.open', { sealedKey })).key);
     const undone: Undone[] = [];
     for (const changed of backup.files) undone.push(await undoFile(changed));
-    for (const key of backup.keys) keys.add(key);
     files.push(...undone);
-    const isOver = undone.every(({ outcome }) => outcome !== 'unreadable' && outcome !== 'changing');
+    for (const key of backup.keys) keys.add(key);
     // An older backup says what the files were before this one.
-    if (!isOver) break;
+    if (!undone.every(isOver)) return { files, kept: [file], keys: [...keys] };
     await removeBackup(file);
   }
-  return { files, keys: [...keys] };
+  return { files, kept: [], keys: [...keys] };
+}
+
+function isOver(undone: Undone): boolean {
+  if (undone.outcome === 'entries') return undone.left.length === 0;
+  return undone.outcome === 'restored' || undone.outcome === 'unchanged';
 }
 
 export const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Throws `file_unreadable`. */
+/** One file that can't be read or replaced keeps no other from going back. */
 async function undoFile(backup: BackedUpFile): Promise<Undone> {
+  try {
+    return await takeBack(backup);
+  } catch (error) {
+    if (!(error instanceof KeyturnError)) throw error;
+    return { file: backup.file, outcome: 'unreadable', why: error.message };
+  }
+}
+
+async function takeBack(backup: BackedUpFile): Promise<Undone> {
   const { file } = backup;
   const found = await readConfig(file);
   if (!found) return { file, outcome: 'gone' };
@@ -65,7 +82,7 @@ async function undoFile(backup: BackedUpFile): Promise<Undone> {
   const text = textOf(found.bytes);
   const reversed = text === undefined ? undefined : reversal(backup, text);
   if (!reversed) return { file, outcome: 'unreadable' };
-  const isDone = reversed.names.length === 0 || (await replaceConfig(found, Buffer.from(reversed.text)));
+  const isDone = reversed.text === text || (await replaceConfig(found, Buffer.from(reversed.text)));
   if (!isDone) return { file, outcome: 'changing' };
   return { file, outcome: 'entries', reversed: reversed.names, left: reversed.left };
 }
@@ -76,23 +93,17 @@ function reversal(
   text: string,
 ): { readonly text: string; readonly names: string[]; readonly left: string[] } | undefined {
   const bom = text.startsWith('\ufeff') ? '\ufeff' : '';
-  const body = text.slice(bom.length);
+  let body = text.slice(bom.length);
+  const names: Record<Standing, string[]> = { reversed: [], back: [], left: [] };
   try {
-    const ways = entries.map(({ way }) => way.slice(0, -1));
-    const places = (format === 'toml' ? tomlFormat : jsonFormat).find(body, ways);
-    const sorted = entries.map((entry) => {
-      const place = places.find(({ way }) => JSON.stringify(way) === JSON.stringify(entry.way));
-      const isOurs = place && body.slice(place.from, place.to) === entry.after;
-      return { name: entry.way.at(-1) ?? '', edit: isOurs ? { ...place, text: entry.before } : undefined };
-    });
-    const edits = sorted.flatMap(({ edit }) => edit ?? []);
-    return {
-      text: bom + applied(body, edits),
-      names: sorted.flatMap(({ name, edit }) => (edit ? [name] : [])),
-      left: sorted.flatMap(({ name, edit }) => (edit ? [] : [name])),
-    };
+    for (const entry of entries) {
+      const { standing, text: next } = entryBack(format, body, entry);
+      names[standing].push(entry.way.at(-1) ?? '');
+      body = next;
+    }
   } catch (error) {
     if (error instanceof NotUnderstood) return undefined;
     throw error;
   }
+  return { text: bom + body, names: names.reversed, left: names.left };
 }

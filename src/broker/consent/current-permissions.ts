@@ -84,11 +84,14 @@ export class CurrentPermissions {
   required(access: AccessRequest): KeyturnError {
     const { clientId, endpoint, scope, grantId, key } = access;
     if (key) return refusals.keyNotAllowed(this.#parts.clients.nameOf(clientId), key);
+    const current = this.all(access);
+    // `keyturn allow` replaces: what the program has already must stand in the command that the hint shows.
+    const kept = scope.length === 0 ? [] : (current[0]?.scope ?? []);
     return refusals.consentRequired({
       name: this.#parts.clients.nameOf(clientId),
       endpoint,
-      scope,
-      isMore: this.all(access).length > 0,
+      scope: [...new Set([...kept, ...scope])],
+      isMore: current.length > 0,
       grant: grantId === undefined ? undefined : this.#parts.grants.byId(grantId),
     });
   }

@@ -103,7 +103,7 @@ export function notNarrowed({ clientId, endpoint, scope = [] }: Permission, gran
       rule: 'A program gets a token only within its permission',
       hint:
         `It may have: ${scope.join(' ') || 'nothing the grant has'}. Allow it all with: ` +
-        `keyturn allow ${shellWord(clientId)} ${shellWord(endpoint)} --scope ${shellQuoted(grant.scope.join(' '))}`,
+        `keyturn allow ${shellWord(clientId)} ${shellWord(endpoint)} --scope ${shellQuoted([...new Set([...scope, ...grant.scope])].join(' '))}`,
     },
   );
 }

@@ -75,7 +75,7 @@ async function socketFindings(paths: HomePaths, env: NodeJS.ProcessEnv): Promise
 
 async function fileFindings(paths: HomePaths): Promise<Finding[]> {
   if (!isFolder(paths.state) || !isFolder(paths.config)) return [];
-  const unsafe = await refusalOf('file.unsafe', () => checkFiles(paths));
+  const unsafe = await refusalOf('file.unsafe', async () => checkFiles(paths));
   // One that is open to others isn't read; it was named above.
   return unsafe.length > 0 ? unsafe : refusalOf('home.damaged', () => readHome(paths));
 }
@@ -106,11 +106,20 @@ function keyFindings(paths: HomePaths): Finding[] {
     }
   };
   const folder = path.join(paths.config, 'clients');
-  const names = isFolder(folder) ? readdirSync(folder).filter((name) => name.endsWith('.key')) : [];
+  const names = keyNames(folder);
   return [
     ...(existsSync(ownerKeyFile(paths)) ? unusable('file.unsafe', ownerKeyFile(paths)) : []),
     ...names.flatMap((name) => unusable('key.unusable', keyFileOf(paths, name))),
   ];
+}
+
+/** None where the folder is closed to us: that was named above. */
+function keyNames(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => name.endsWith('.key'));
+  } catch {
+    return [];
+  }
 }
 
 /** A file that no program of ours named is looked at where it lies. */

@@ -5,7 +5,7 @@
  * command is in the same process group, so that a shell's job control means both. What the terminal sends to the
  * whole group is not passed on: the command has it already.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { quoted } from '../../base/errors.ts';
@@ -28,17 +28,24 @@ export async function runInPlace(
 ): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>();
   // Before the command begins: a signal that comes with its first step must not end this process and leave it behind.
-  const endSignals = passSignals((signal) => void child.kill(signal));
-  const child = spawn(command, args, { stdio: 'inherit', env });
-  child.once('error', (error) => {
+  let child: ChildProcess | undefined;
+  const endSignals = passSignals((signal) => void child?.kill(signal));
+  const refuse = (error: unknown): void => {
     const code = systemCode(error);
     const isMissing = code === 'ENOENT';
     say(
       `keyturn: ${quoted(command)} ${isMissing ? 'was not found, or its working folder is gone' : `can't be run (${code})`}.`,
     );
     resolve(isMissing ? notFound : notRun);
-  });
-  child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
+  };
+  try {
+    child = spawn(command, args, { stdio: 'inherit', env });
+    child.once('error', refuse);
+    child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
+  } catch (error) {
+    // Some of the system's errors Node throws at once, such as E2BIG, ENOTDIR and ELOOP.
+    refuse(error);
+  }
   return promise.finally(endSignals);
 }
 

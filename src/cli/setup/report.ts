@@ -80,9 +80,9 @@ export function undoneLine(undone: Undone): string {
     case 'unchanged':
       return `${file}: had nothing of ours`;
     case 'gone':
-      return `${file}: is gone, and stays so`;
+      return `${file}: is not there; its entries stay in the backup`;
     case 'unreadable':
-      return `${file}: Keyturn can’t follow what is written in it; left as it is`;
+      return undone.why ?? `${file}: Keyturn can’t follow what is written in it; left as it is`;
     case 'changing':
       return `${file}: changed meanwhile; run the command again`;
     case 'entries': {

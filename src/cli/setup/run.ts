@@ -109,12 +109,16 @@ export async function undoAll(isSure: boolean, json: boolean): Promise<number> {
   const { length } = await backupsIn(stateFolder);
   if (length === 0) say('keyturn: there is nothing to put back.');
   else await confirm(`Put back what ${length === 1 ? 'setup' : `${length} runs of setup`} changed? `, isSure);
-  const { files, keys } = await undoSetup({ stateFolder, ask });
+  const { files, kept, keys } = await undoSetup({ stateFolder, ask });
   if (json) printJson(files);
   else for (const undone of files) print(undoneLine(undone));
   for (const key of keys)
     say(
       `keyturn: the API key for ${key} stays in the vault, and may stand in the file again: keyturn key remove ${shellWord(key)}`,
     );
-  return exitCodes.ok;
+  for (const backup of kept)
+    say(
+      `keyturn: not every entry went back, so the backup stays. Run the command again later. To give up the rest: rm ${shellWord(backup)}`,
+    );
+  return kept.length > 0 ? foundSomething : exitCodes.ok;
 }

@@ -7,14 +7,17 @@
  * the open file itself, which the system opens for nobody else, and removes for nobody, until it is closed.
  */
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
+import { constants as osConstants } from 'node:os';
 import path from 'node:path';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { checkPrivate } from '../../base/private-file.ts';
+import { checkPrivate, unwritableFile } from '../../base/private-file.ts';
 import { systemCode } from '../../base/system-error.ts';
 
 /** <sys/file.h>: the same on Linux and macOS. */
 const LOCK_EX = 2;
 const LOCK_NB = 4;
+
+const osErrors: Readonly<Record<string, number>> = osConstants.errno;
 
 /** Takes the home's lock; the function it returns gives it back. Throws `broker_running`. */
 export async function takeLock(stateFolder: string, platform = process.platform): Promise<() => void> {
@@ -32,9 +35,14 @@ export async function takeLock(stateFolder: string, platform = process.platform)
     [path.join(stateFolder, 'daemon.lock'), 'a'],
     [stateFolder, constants.O_RDONLY],
   ] as const) {
-    const descriptor = openSync(name, flags, 0o600);
-    opened.push(descriptor);
-    if (lock(descriptor)) continue;
+    try {
+      const descriptor = openSync(name, flags, 0o600);
+      opened.push(descriptor);
+      if (lock(descriptor, name)) continue;
+    } catch (error) {
+      release();
+      throw unwritableFile(name, error);
+    }
     release();
     throw alreadyRuns(stateFolder);
   }
@@ -71,7 +79,7 @@ export async function tryLock(file: string, platform = process.platform): Promis
   const descriptor = openLock(file);
   try {
     checkPrivate(fstatSync(descriptor, { bigint: true }), file, 'file');
-    if (lock(descriptor)) return () => closeSync(descriptor);
+    if (lock(descriptor, file)) return () => closeSync(descriptor);
   } catch (error) {
     closeSync(descriptor);
     throw error;
@@ -97,10 +105,26 @@ function openLock(file: string): number {
   }
 }
 
-/** Answers at once: false where another process holds the lock. */
-async function loadFlock(): Promise<(descriptor: number) => boolean> {
+/** Answers at once: false where another process holds the lock. Throws `file_unreadable` where the file system has none. */
+async function loadFlock(): Promise<(descriptor: number, file: string) => boolean> {
   const { default: koffi } = await import('koffi');
   // `null`: the symbols of this process, so that every libc serves.
   const flock = koffi.load(null).func('int flock(int fd, int operation)');
-  return (descriptor) => flock(descriptor, LOCK_EX | LOCK_NB) === 0;
+  return (descriptor, file) => {
+    if (flock(descriptor, LOCK_EX | LOCK_NB) === 0) return true;
+    const number = koffi.errno();
+    if (number === osErrors['EAGAIN']) return false;
+    throw noLock(file, number);
+  };
+}
+
+/** Some network and FUSE file systems refuse every lock: that is no broker. */
+function noLock(file: string, number: number): KeyturnError {
+  const code = Object.entries(osErrors).find(([, value]) => value === number)?.[0] ?? String(number);
+  return new KeyturnError('file_unreadable', `The file system refuses a lock on ${quoted(file)} (${code}).`, {
+    case: 'unwritable',
+    facts: { file },
+    rule: 'One broker a home: the lock of the kernel sees to that',
+    hint: 'Set KEYTURN_HOME (or XDG_STATE_HOME) to a folder on a local disk.',
+  });
 }

@@ -1,0 +1,84 @@
+/**
+ * One entry goes back to what it said before `keyturn setup`.
+ *
+ * Invariant: values are compared, not texts: a client that saves its settings writes the same values with its own white
+ * space and in its own order. A member that the client added stays, unless it says how a command runs.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { BackedUpFile } from './backup.ts';
+import { applied, type Format, NotUnderstood, type Place } from './formats/edit.ts';
+import { jsonFormat } from './formats/json-format.ts';
+import { tomlFormat } from './formats/toml-format.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+type Entry = BackedUpFile['entries'][number];
+
+/** `back`: it says already what it said before. `left`: it is gone, or says something else. */
+export type Standing = 'reversed' | 'back' | 'left';
+
+/** Throws `NotUnderstood` where the text isn't of its format. */
+export function entryBack(
+  kind: BackedUpFile['format'],
+  text: string,
+  entry: Entry,
+): { readonly standing: Standing; readonly text: string } {
+  const format = kind === 'toml' ? tomlFormat : jsonFormat;
+  const place = placeOf(format, text, entry.way);
+  if (!place) return { standing: 'left', text };
+  const before = membersIn(kind, entry.before, entry.way);
+  const after = membersIn(kind, entry.after, entry.way);
+  if (text.slice(place.from, place.to) === entry.after || (after && saysAll(place.members, after)))
+    return { standing: 'reversed', text: reversed(format, text, place, { entry, before, after }) };
+  const isBack = before !== undefined && saysAll(place.members, before);
+  return { standing: isBack ? 'back' : 'left', text };
+}
+
+const placeOf = (format: Format, text: string, way: readonly string[]): Place | undefined =>
+  format.find(text, [way.slice(0, -1)]).find((place) => isDeepStrictEqual(place.way, way));
+
+/** What the text of one entry says. Undefined where it can't be read by itself. */
+function membersIn(kind: BackedUpFile['format'], text: string, way: readonly string[]): Members | undefined {
+  const name = way.at(-1) ?? '';
+  try {
+    return kind === 'toml'
+      ? placeOf(tomlFormat, text, way)?.members
+      : placeOf(jsonFormat, `{${JSON.stringify(name)}: ${text}}`, [name])?.members;
+  } catch (error) {
+    if (error instanceof NotUnderstood) return undefined;
+    throw error;
+  }
+}
+
+/** Each member that was written is there with the same value. A client may leave out what is empty. */
+const saysAll = (found: Members, written: Members): boolean =>
+  Object.entries(written).every(
+    ([name, value]) => isDeepStrictEqual(found[name], value) || (isEmpty(value) && isEmpty(found[name])),
+  );
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
+
+/** Members that say what is started, and how: they belong to the entry that we wrote. */
+const ofCommand = /^(?:type|transport|command|args|env.*|cwd)$/i;
+
+function reversed(
+  format: Format,
+  text: string,
+  place: Place,
+  {
+    entry,
+    before = {},
+    after = {},
+  }: { readonly entry: Entry; readonly before?: Members | undefined; readonly after?: Members | undefined },
+): string {
+  const restored = applied(text, [{ ...place, text: entry.before }]);
+  const added = Object.entries(place.members).filter(
+    ([name]) => !(name in after) && !(name in before) && !ofCommand.test(name),
+  );
+  const [anchor] = Object.keys(before);
+  const next = placeOf(format, restored, entry.way);
+  if (added.length === 0 || anchor === undefined || !next) return restored;
+  const members = { [anchor]: before[anchor], ...Object.fromEntries(added) };
+  const edits = format.edit(restored, next, { anchor, members });
+  return edits ? applied(restored, edits) : restored;
+}

@@ -1,0 +1,45 @@
+/** An entry goes back by its values, however a client writes them by now. */
+import { expect, it } from 'vitest';
+import { entryBack } from '../../src/setup/entry-back.ts';
+
+const before = { type: 'http', url: 'https://notes.example/mcp', headers: { 'X-Api-Key': 'k' } };
+const after = { type: 'stdio', command: '/bin/keyturn', args: ['bridge', before.url, '--as', 'a'] };
+const entry = {
+  way: ['mcpServers', 'notes'],
+  before: JSON.stringify(before, undefined, 2),
+  after: JSON.stringify(after, undefined, 4),
+};
+const fileWith = (notes: object): string => JSON.stringify({ mcpServers: { notes }, more: 1 });
+const back = (notes: object) => {
+  const { standing, text } = entryBack('json', fileWith(notes), entry);
+  return { standing, notes: (JSON.parse(text) as { mcpServers: { notes: object } }).mcpServers.notes };
+};
+
+it.each([
+  ['its own white space', after, before],
+  ['another order', Object.fromEntries(Object.entries(after).toReversed()), before],
+  ['a member that it added', { ...after, disabled: true }, { ...before, disabled: true }],
+  ['an empty env, which means nothing beside a URL', { ...after, env: {} }, before],
+])('an entry goes back though the client saved it with %s', (_what, saved, expected) => {
+  expect(back(saved)).toEqual({ standing: 'reversed', notes: expected });
+});
+
+it('an entry that says something else stays, and one that is back already is no entry left', () => {
+  const other = { ...after, args: ['bridge', 'https://other.example/mcp', '--as', 'a'] };
+  expect(back(other)).toEqual({ standing: 'left', notes: other });
+  expect(back(before)).toEqual({ standing: 'back', notes: before });
+  expect(entryBack('json', '{}', entry)).toEqual({ standing: 'left', text: '{}' });
+});
+
+it('an entry of TOML goes back by its values', () => {
+  const toml = {
+    way: ['mcp_servers', 'notes'],
+    before: '[mcp_servers.notes]\nurl = "https://notes.example/mcp"\n',
+    after: '[mcp_servers.notes]\ncommand = "/bin/keyturn"\nargs = ["bridge", "u"]\n',
+  };
+  const text = '[mcp_servers.notes]\nargs = [ "bridge", "u" ]\ncommand = "/bin/keyturn"\n';
+  expect(entryBack('toml', text, toml)).toMatchObject({
+    standing: 'reversed',
+    text: expect.stringContaining('url = "https://notes.example/mcp"'),
+  });
+});
