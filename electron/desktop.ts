@@ -52,6 +52,7 @@ import { forbiddenSwitches, hiddenSwitch, langSwitch } from './base/switches.ts'
 import { startSoleDaemon } from './system/sole-daemon.ts';
 import { Windows } from './windows/windows.ts';
 import { speak } from './base/words.ts';
+import { sayEarlierFault } from './base/faults.ts';
 import { chooseLanguage } from '../words/language.ts';
 
 /** As electron-builder.yml has it: Windows shows a notification only of what its start menu knows by this name. */
@@ -92,7 +93,7 @@ export async function startDesktop(options: DesktopOptions): Promise<void> {
     showAtNextStart(opening);
     await opening;
   } catch (error) {
-    sayStartFailed(error);
+    await sayStartFailed(error);
     app.exit(1);
   }
 }
@@ -118,7 +119,8 @@ function claimInstance(paths: HomePaths): boolean {
 
 /** What each system has to be told of this app before it is ready. */
 function setAppId(): void {
-  if (process.platform === 'win32') app.setAppUserModelId(appId);
+  // From a clone it would put Electron into the start menu.
+  if (process.platform === 'win32' && app.isPackaged) app.setAppUserModelId(appId);
 }
 
 async function open(options: DesktopOptions, paths: HomePaths): Promise<TrayController> {
@@ -159,7 +161,9 @@ async function open(options: DesktopOptions, paths: HomePaths): Promise<TrayCont
   const command = commandOf({ env: options.env, isPackaged: app.isPackaged });
   // Without it the command line says that the app doesn't run, and can't offer to start it.
   await noteCommand(paths, command).catch(() => log.write('desk: its own command could not be noted'));
-  if (!startsHidden(options.args) || wantsWindow(paths)) await controller.perform({ type: 'open' });
+  const isHidden = startsHidden(options.args) && controller.hasTray && !wantsWindow(paths);
+  sayEarlierFault();
+  if (!isHidden) await controller.perform({ type: 'open' });
   return controller;
 }
 

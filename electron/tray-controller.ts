@@ -50,20 +50,35 @@ const nothing: Summary = {
 
 export class TrayController {
   readonly #parts: TrayControllerParts;
-  readonly #tray: TrayIcon;
+  readonly #tray: TrayIcon | undefined;
   readonly #notifications: Notifications;
   readonly #timer: NodeJS.Timeout;
   #last = nothing;
+  #isClosed = false;
   /** Ids of the questions that had a card at the last look. */
   #raised: ReadonlySet<string> = new Set();
   readonly #refreshing = new RepeatedWork(() => this.#showNewest());
 
   constructor(parts: TrayControllerParts) {
     this.#parts = parts;
-    this.#tray = new TrayIcon({ ...nothing, startsAtLogin: false }, (action) => void this.perform(action));
+    this.#tray = this.#newTray();
     this.#notifications = new Notifications((action) => void this.perform(action));
     this.#timer = setInterval(() => void this.refresh(), refreshInterval);
     this.#timer.unref();
+  }
+
+  /** Undefined where the system can't show one: the app goes on with its windows. */
+  #newTray(): TrayIcon | undefined {
+    try {
+      return new TrayIcon({ ...nothing, startsAtLogin: false }, (action) => void this.perform(action));
+    } catch (error) {
+      this.#failed(error);
+      return undefined;
+    }
+  }
+
+  get hasTray(): boolean {
+    return this.#tray !== undefined;
   }
 
   /** The broker, or this app, changed something: every page reads again, and so do we. */
@@ -81,13 +96,14 @@ export class TrayController {
     try {
       await this.#show(await readSummary(this.#parts.owner, net.isOnline()));
     } catch (error) {
-      this.#failed(error);
+      if (!this.#isClosed) this.#failed(error);
     }
   }
 
   async #show(summary: Summary): Promise<void> {
     const startsAtLogin = await this.#parts.loginItem.isOn();
-    this.#tray.show({ ...summary, startsAtLogin });
+    if (this.#isClosed) return;
+    this.#tray?.show({ ...summary, startsAtLogin });
     const before = this.#last;
     this.#last = summary;
     this.#notifications.keepOnly(summary.questions);
@@ -198,8 +214,9 @@ export class TrayController {
   }
 
   close(): void {
+    this.#isClosed = true;
     clearInterval(this.#timer);
-    this.#tray.remove();
+    this.#tray?.remove();
     this.#parts.screenLock.close();
     this.#parts.owner.close();
   }

@@ -1,6 +1,6 @@
-// Runs the tests of the windows and the journeys in a real Electron, where there is one:
-// ELECTRON_OVERRIDE_DIST_PATH, or the binary that the electron package downloads. Else says so in one line,
-// and that is all: nothing was tested. The journeys need the throw-away keyring that Linux alone has.
+// Runs the tests of the windows and the journeys in a real Electron: ELECTRON_OVERRIDE_DIST_PATH, or the binary of the
+// electron package. Without one it fails and says how to get it. The journeys need the throw-away keyring that Linux
+// alone has.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -20,7 +20,11 @@ function findBinary() {
 
 const binary = findBinary();
 if (binary === undefined || !existsSync(binary)) {
-  process.stdout.write('test:electron: there is no Electron binary here, so nothing was tested.\n');
+  process.stderr.write(
+    'test:electron: nothing was tested, because there is no Electron binary here. Download it with: npx install-electron --no\n' +
+      'Or name the folder of one that you have: ELECTRON_OVERRIDE_DIST_PATH=FOLDER npm run test:electron\n',
+  );
+  process.exitCode = 1;
 } else {
   const vitest = [process.execPath, path.join(root, 'node_modules', 'vitest', 'vitest.mjs'), 'run'];
   const windows = [...vitest, 'test/electron/window.test.ts'];

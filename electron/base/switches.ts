@@ -32,6 +32,8 @@ export function forbiddenSwitches(
   return (end < 0 ? words : words.slice(0, end)).filter((word) => {
     if (word === '-' || !prefix.test(word)) return false;
     const [name = ''] = word.replace(prefix, '').split('=', 1);
+    // Windows adds it where it starts an app for a click on its notification.
+    if (platform === 'win32' && word === '-Embedding') return false;
     return !allowed.has(name);
   });
 }

@@ -18,7 +18,9 @@ export const spawnProxyChild = (env?: NodeJS.ProcessEnv): Child =>
   spawnChild(proxyWorkerFile, 'Keyturn proxies', env);
 
 function spawnChild(file: string, serviceName: string, env: NodeJS.ProcessEnv = process.env): Child {
-  const child = utilityProcess.fork(file, [], { env, serviceName, stdio: 'ignore', execArgv: [] });
+  // Electron refuses a variable without a value, which Node leaves out.
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
+  const child = utilityProcess.fork(file, [], { env: given, serviceName, stdio: 'ignore', execArgv: [] });
   return {
     post: (message) => child.postMessage(message),
     onMessage: (listener) => void child.on('message', listener),
@@ -27,14 +29,17 @@ function spawnChild(file: string, serviceName: string, env: NodeJS.ProcessEnv = 
   };
 }
 
-/** Electron's own kill is polite, and a worker that hangs in the keychain doesn't listen. */
+/**
+ * Electron's own kill is polite, and a worker that hangs in the keychain doesn't listen. Before `spawn` a child has no
+ * pid, and Electron's kill does nothing: it would still do what was posted to it.
+ */
 function end(child: UtilityProcess): void {
-  if (child.pid === undefined) child.kill();
+  if (child.pid === undefined) child.once('spawn', () => end(child));
   else {
     try {
       process.kill(child.pid, 'SIGKILL');
     } catch {
-      // It has ended by itself.
+      // It has ended.
     }
   }
 }

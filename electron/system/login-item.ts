@@ -22,14 +22,14 @@ export interface LoginItem {
 
 /** The part of Electron's `app` that keeps the login item of macOS and Windows. */
 interface SystemLoginItem {
-  getLoginItemSettings(options: { args: string[] }): {
+  getLoginItemSettings(options: { path: string; args: string[] }): {
     readonly openAtLogin: boolean;
     /** Windows: false where the person switched it off in the Task Manager. */
     readonly executableWillLaunchAtLogin?: boolean;
     /** macOS: `requires-approval` until the person allows it in the system's settings. */
     readonly status?: string;
   };
-  setLoginItemSettings(settings: { openAtLogin: boolean; args: string[] }): void;
+  setLoginItemSettings(settings: { openAtLogin: boolean; path: string; args: string[] }): void;
 }
 
 export interface LoginItemOptions extends CommandOptions {
@@ -42,19 +42,28 @@ const switchedOff = /^(?:Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m;
 export function loginItem(app: SystemLoginItem, options: LoginItemOptions): LoginItem {
   const { env, platform = process.platform } = options;
   if (platform === 'linux') return autostartFile(env, commandOf(options));
-  return systemsItem(app);
+  return systemsItem(app, commandOf(options), platform === 'darwin' && !options.isPackaged);
 }
 
-function systemsItem(app: SystemLoginItem): LoginItem {
-  const args = [hiddenSwitch];
+/** `isOnlyElectron`: macOS starts an app and no file that it would run. */
+function systemsItem(
+  app: SystemLoginItem,
+  [file = '', ...words]: readonly string[],
+  isOnlyElectron: boolean,
+): LoginItem {
+  const started = { path: file, args: [...words, hiddenSwitch] };
   return {
     async isOn() {
-      const { openAtLogin, executableWillLaunchAtLogin = true } = app.getLoginItemSettings({ args });
+      const { openAtLogin, executableWillLaunchAtLogin = true } = app.getLoginItemSettings(started);
       return openAtLogin && executableWillLaunchAtLogin;
     },
     async set(openAtLogin) {
-      app.setLoginItemSettings({ openAtLogin, args });
-      if (!openAtLogin || app.getLoginItemSettings({ args }).status !== 'requires-approval') return;
+      if (openAtLogin && isOnlyElectron)
+        throw new KeyturnError('not_permitted', 'macOS can’t start Keyturn from a clone at login.', {
+          hint: 'Install the app first.',
+        });
+      app.setLoginItemSettings({ openAtLogin, ...started });
+      if (!openAtLogin || app.getLoginItemSettings(started).status !== 'requires-approval') return;
       throw new KeyturnError('not_permitted', 'macOS does not start Keyturn at login before you allow it.', {
         case: 'loginItem',
         hint: 'Switch Keyturn on in System Settings, General, Login Items.',

@@ -72,9 +72,11 @@ export class Notifications {
     });
     this.#shown.set(name, notification);
     notification.on('click', () => this.#onAction(action));
-    notification.on('close', () => {
-      if (this.#shown.get(name) === notification) this.#shown.delete(name);
-    });
+    const forget = (): void => void (this.#shown.get(name) === notification && this.#shown.delete(name));
+    // On Windows one that timed out is still in the Action Center, where a click or its end can reach it.
+    notification.on('close', ({ reason }) => reason === 'timedOut' || forget());
+    // macOS shows none of an unsigned app. The icon and the card say the same.
+    notification.on('failed', forget);
     notification.show();
   }
 }

@@ -3,7 +3,7 @@
  *
  * Invariant: whoever closes a dialog has agreed to nothing.
  */
-import { dialog } from 'electron';
+import { app, dialog } from 'electron';
 import type { MessageBoxOptions } from 'electron';
 import { KeyturnError } from '../../src/base/errors.ts';
 import { refusalWords, refusedSwitches, words } from '../base/words.ts';
@@ -46,9 +46,9 @@ export function sayRefusedSwitches(switches: readonly string[]): void {
   dialog.showErrorBox(words().startFailed, refusedSwitches(switches));
 }
 
-export function sayStartFailed(error: unknown): void {
-  dialog.showErrorBox(
-    words().startFailed,
-    error instanceof KeyturnError ? refusalWords(error) : words().report,
-  );
+/** Resolves when the person has closed it. The box for errors would stop this process meanwhile. */
+export async function sayStartFailed(error: unknown): Promise<void> {
+  const detail = error instanceof KeyturnError ? refusalWords(error) : words().report;
+  if (app.isReady()) await dialog.showMessageBox({ type: 'error', message: words().startFailed, detail });
+  else dialog.showErrorBox(words().startFailed, detail);
 }

@@ -173,7 +173,9 @@ export class Windows {
     );
     const guard = new CardGuard(now);
     const updateGuard = (): void =>
-      guard.setAttentive(browser.isVisible() && browser.isFocused() && !browser.isMinimized());
+      guard.setAttentive(
+        !browser.isDestroyed() && browser.isVisible() && browser.isFocused() && !browser.isMinimized(),
+      );
     browser.on('focus', () => browser.flashFrame(false));
     browser.on('focus', updateGuard).on('blur', updateGuard).on('show', updateGuard).on('hide', updateGuard);
     browser.on('minimize', updateGuard).on('restore', updateGuard);

@@ -1,128 +1,105 @@
 /**
- * The desktop app in a real Electron, driven by playwright.
+ * The desktop app in a real Electron: its windows are driven by Chromium's debugging protocol, its tray and notifications
+ * through entry.mjs.
  *
- * Invariant: nothing of the app is changed; what a person sees outside the windows (picture and menu of
- * the tray, notifications) is noted on its way to the system, since no call asks the system for it.
+ * Invariant: the app's own files run unchanged, in Chromium's sandbox, with no switch that the app refuses.
  */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type * as Electron from 'electron';
-import { _electron, type ElectronApplication } from 'playwright-core';
+import { createInterface } from 'node:readline';
+import { chromium } from 'playwright-core';
+import * as z from 'zod';
 import { type TestHome, until } from '../support/home.ts';
-import type { App, AtEnd, Tray } from './rig.ts';
+import type { App, AtEnd } from './rig.ts';
 
-const main = path.join(import.meta.dirname, '..', '..', 'dist', 'app', 'electron', 'main.js');
+const entry = path.join(import.meta.dirname, 'entry.mjs');
+
+const seenSchema = z.object({
+  picture: z.string(),
+  rows: z.array(z.string()),
+  notifications: z.array(z.string()),
+});
 
 export async function openBinary(
-  executablePath: string,
+  program: string,
   home: TestHome,
   args: readonly string[],
   atEnd: AtEnd,
 ): Promise<App> {
-  const launched = await _electron.launch({ executablePath, args: [main, ...args], env: environment(home) });
-  const gone = new Promise<void>((resolve) => launched.once('close', () => resolve()));
-  atEnd(() => launched.close());
-  await launched.evaluate(recordTray);
-  const look = (): Promise<Seen> => launched.evaluate(readRecord);
+  const folder = mkdtempSync(path.join(tmpdir(), 'kt-electron-'));
+  atEnd(() => rmSync(folder, { recursive: true, force: true }));
+  const server = createServer().listen(path.join(folder, 'entry'));
+  atEnd(() => void server.close());
+  await once(server, 'listening');
+  const connected = once(server, 'connection');
+  const child = spawn(program, [entry, ...args], { env: environment(home, folder), stdio: 'inherit' });
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  atEnd(() => end(child, gone));
+  const [socket] = (await Promise.race([connected, gone.then(ended)])) as [Socket];
+  const ask = asking(socket);
+  const look = async () => seenSchema.parse(await ask('look'));
   // The app shows all of it anew at every look, and it looks when its daemon has started.
   await until('the icon', async () => (await look()).picture);
+  const portFile = path.join(home.paths.state, 'desktop', 'DevToolsActivePort');
+  await until('the port of the debugging protocol', () => existsSync(portFile));
+  const [port] = readFileSync(portFile, 'utf8').split('\n', 1);
+  const browser = await chromium.connectOverCDP(`http://127.0.0.1:${port}`);
+  atEnd(() => browser.close().catch(() => undefined));
   return {
-    pages: () => Promise.resolve(launched.windows()),
+    pages: () => Promise.resolve(browser.contexts().flatMap((context) => context.pages())),
     tray: look,
-    choose: (row) => act(launched, `a row ${row}`, clickRow, row),
+    choose: (row) => until(`a row ${row}`, () => ask('row', row)).then(() => undefined),
     notifications: async () => (await look()).notifications,
-    clickNotification: (words) => act(launched, `a notification of ${words}`, clickNotification, words),
-    signal: async (name) => void launched.process().kill(name),
+    clickNotification: (words) =>
+      until(`a notification of ${words}`, () => ask('notification', words)).then(() => undefined),
+    signal: async (name) => void child.kill(name),
     gone: () => gone,
-    quit: () => launched.close(),
+    quit: () => end(child, gone),
   };
 }
 
-/** The home's own, and what leads to this machine's screen. */
-function environment({ env }: TestHome): Record<string, string> {
-  const screen = ['DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY'].map(
-    (name) => [name, process.env[name]] as const,
-  );
-  return Object.fromEntries(
-    [...screen, ...Object.entries(env)].flatMap(([name, value]) => (value ? [[name, value]] : [])),
-  );
+function ended(): never {
+  throw new Error('the app ended at its start');
 }
 
-async function act(
-  launched: ElectronApplication,
-  what: string,
-  click: (modules: unknown, words: string) => boolean,
-  words: string,
-): Promise<void> {
-  await until(what, () => launched.evaluate(click, words));
-}
-
-interface Seen extends Tray {
-  readonly notifications: readonly string[];
-}
-
-/** What the functions below keep in Electron's main process. They run there: nothing of this file is around them. */
-interface TrayRecord {
-  picture: string;
-  rows: () => (readonly [label: string, click: () => void])[];
-  notifications: Electron.Notification[];
-}
-
-interface Recorded {
-  readonly record: TrayRecord;
-}
-
-function recordTray({ Tray, Notification }: typeof Electron): void {
-  const record: TrayRecord = { picture: '', rows: () => [], notifications: [] };
-  Object.assign(globalThis, { record });
-  /** Hears of each call of a method, which then does what it always does. */
-  const hear = <T extends object>(
-    kind: T,
-    method: keyof T,
-    heard: (one: T, first: unknown) => void,
-  ): void => {
-    const done = kind[method] as (...args: unknown[]) => unknown;
-    Object.assign(kind, {
-      [method](this: T, ...args: unknown[]): unknown {
-        heard(this, args[0]);
-        return Reflect.apply(done, this, args);
-      },
+/** Asks entry.mjs one question after another. */
+function asking(socket: Socket): (name: string, words?: string) => Promise<unknown> {
+  const lines = createInterface({ input: socket })[Symbol.asyncIterator]();
+  let last: Promise<unknown> = Promise.resolve();
+  return (name, words) => {
+    last = last.then(async () => {
+      socket.write(`${JSON.stringify([name, words])}\n`);
+      const { value, done } = await lines.next();
+      if (done === true) throw new Error('the app has ended');
+      return JSON.parse(String(value)) as unknown;
     });
+    return last;
   };
-  const rowsOf = (items: readonly Electron.MenuItem[], above = ''): ReturnType<TrayRecord['rows']> =>
-    items.flatMap((item) => [
-      [above + item.label, () => item.click()],
-      ...rowsOf(item.submenu?.items ?? [], `${above}${item.label} > `),
-    ]);
-  hear(Tray.prototype, 'setImage', (_tray, image) => {
-    if (typeof image === 'string') record.picture = image.replace(/^.*[/\\]/, '');
-  });
-  hear(Tray.prototype, 'setContextMenu', (_tray, menu) => {
-    record.rows = () => rowsOf((menu as Electron.Menu).items);
-  });
-  hear(Notification.prototype, 'show', (notification) => void record.notifications.push(notification));
 }
 
-function readRecord(): Seen {
-  const { record } = globalThis as unknown as Recorded;
+async function end(child: ChildProcess, gone: Promise<void>): Promise<void> {
+  child.kill('SIGTERM');
+  await gone;
+}
+
+/** The home's own, what leads to this machine's screen, and folders for what Chromium and its libraries write. */
+function environment({ env }: TestHome, folder: string): NodeJS.ProcessEnv {
+  const { DISPLAY, WAYLAND_DISPLAY, XAUTHORITY } = process.env;
+  const folders = ['CONFIG', 'CACHE', 'DATA'].map(
+    (kind) => [`XDG_${kind}_HOME`, path.join(folder, kind)] as const,
+  );
+  for (const [, made] of folders) mkdirSync(made, { mode: 0o700 });
+  const KEYTURN_TEST_SOCKET = path.join(folder, 'entry');
   return {
-    picture: record.picture,
-    rows: record.rows().map(([label]) => label),
-    notifications: record.notifications.map(({ body }) => body),
+    DISPLAY,
+    WAYLAND_DISPLAY,
+    XAUTHORITY,
+    ...env,
+    ...Object.fromEntries(folders),
+    KEYTURN_TEST_SOCKET,
   };
-}
-
-function clickRow(_modules: unknown, words: string): boolean {
-  const { record } = globalThis as unknown as Recorded;
-  const found = record.rows().find(([label]) => label.startsWith(words));
-  // After the answer: a row may end the app.
-  if (found) setImmediate(found[1]);
-  return found !== undefined;
-}
-
-function clickNotification(_modules: unknown, words: string): boolean {
-  const { record } = globalThis as unknown as Recorded;
-  const found = record.notifications.findLast(({ body }) => body.includes(words));
-  record.notifications = record.notifications.filter((other) => other !== found);
-  found?.emit('click');
-  return found !== undefined;
 }

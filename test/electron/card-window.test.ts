@@ -54,7 +54,9 @@ describe('the card window', () => {
     expect(loads).toEqual([]);
     window.close();
     notification?.emit('click');
-    const again = await until('another window', () => double.windows.find((open) => open.isFocused()));
+    const again = await until('another window', () =>
+      double.windows.find((open) => open !== window && open.isFocused()),
+    );
     const there = await again.webContents.page;
     expect(there.url()).toContain(`#card/${shown}`);
     void deny({ page: there, id: shown });

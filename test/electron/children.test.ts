@@ -1,12 +1,14 @@
 /** The keychain's worker as Electron starts it: a real process, a real keyring, Electron's channel. */
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { spawnKeychainChild } from '../../electron/system/children.ts';
 import { keychainVault } from '../../src/vault/keychain/keychain.ts';
 import { keychainWorkerFile } from '../../src/vault/keychain/keychain-process.ts';
 import { double } from '../support/electron/electron-double.ts';
-import { freshService, requireTestKeyring } from '../vault/keychain/keyring.ts';
+import { freshService, rawItems, requireTestKeyring } from '../vault/keychain/keyring.ts';
 
 describe('the keychain child', () => {
+  beforeEach(() => void (double.isReady = true));
+
   it('keeps, shows and removes a secret', async () => {
     requireTestKeyring();
     // The files of a project share processes and so the double, which lists the children of earlier files first.
@@ -18,5 +20,25 @@ describe('the keychain child', () => {
     await vault.remove('item');
     expect(await vault.find('item')).toBeUndefined();
     expect(new Set(double.children.slice(earlier))).toEqual(new Set([keychainWorkerFile]));
+  });
+
+  it('does nothing more once it was ended, even before it ran', async () => {
+    requireTestKeyring();
+    const service = freshService();
+    const child = spawnKeychainChild();
+    const gone = new Promise<void>((resolve) => child.onExit(resolve));
+    child.post({ id: 1, op: 'set', service, account: 'item', value: 'late' });
+    child.kill();
+    await gone;
+    const items = rawItems(service);
+    onTestFinished(() => items.close());
+    expect(await items.get('item')).toBeUndefined();
+  });
+
+  it('ends at a message that it can’t read, and takes an environment with empty places', async () => {
+    const child = spawnKeychainChild({ ...process.env, EMPTY: undefined });
+    const gone = new Promise<void>((resolve) => child.onExit(resolve));
+    child.post({ op: 'unknown' });
+    await gone;
   });
 });

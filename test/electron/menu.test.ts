@@ -153,6 +153,7 @@ describe('the colour of the icon', () => {
 describe('the open menu', () => {
   it('stays as it is while nothing of it changes', () => {
     double.reset();
+    double.isReady = true;
     const tray = new TrayIcon(fine, () => undefined);
     const { menu } = double;
     tray.show({ ...fine, questions: [] });
@@ -169,6 +170,7 @@ describe('a notification', () => {
     expect(inNotification(text, 'linux')).toBe('"‹a href=x›＆amp;" asks');
     expect(inNotification(text, 'win32')).toBe(text);
     double.reset();
+    double.isReady = true;
     const shown = new Notifications(() => undefined);
     shown.show({ cards: [[{ ...question('pair'), client: '<b>editor</b>' }]], signedOut: [] });
     const [{ options } = {}] = double.notifications;
@@ -341,6 +343,7 @@ describe('several questions of one card', () => {
     const [row] = menuRows({ ...fine, questions: several });
     expect(row).toMatchObject({ label: both, action: { type: 'card', id: 'q1' } });
     double.reset();
+    double.isReady = true;
     const shown = new Notifications(() => undefined);
     shown.show(changesSince(fine, { ...fine, questions: several.slice(0, 1) }));
     expect(double.notifications.map(({ options }) => options.body)).toEqual([

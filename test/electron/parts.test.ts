@@ -10,7 +10,7 @@ import { entryPage, isEntryPage, isOwnUrl, servePage } from '../../electron/wind
 import { PreferenceFile } from '../../electron/system/preferences.ts';
 import { proxyFrom } from '../../electron/system/proxy.ts';
 import { SignInPages } from '../../electron/tray/sign-in-pages.ts';
-import { endAtFault, noteRejection } from '../../electron/base/faults.ts';
+import { endAtFault, noteRejection, sayEarlierFault } from '../../electron/base/faults.ts';
 import { app, double } from '../support/electron/electron-double.ts';
 
 function folder(): string {
@@ -188,6 +188,22 @@ describe('start at login', () => {
     expect(await item.isOn()).toBe(false);
   });
 
+  it('starts Electron with the file of a clone on Windows, and is refused for a clone on macOS', async () => {
+    const set: unknown[] = [];
+    const system = {
+      getLoginItemSettings: () => ({ openAtLogin: true }),
+      setLoginItemSettings: (one: unknown) => void set.push(one),
+    };
+    const clone = { env: {}, isPackaged: false, program: '/clone/electron', script: '/clone/main.js' };
+    await loginItem(system, { ...clone, platform: 'win32' }).set(true);
+    expect(set).toEqual([
+      { openAtLogin: true, path: '/clone/electron', args: ['/clone/main.js', '--hidden'] },
+    ]);
+    await expect(loginItem(system, { ...clone, platform: 'darwin' }).set(true)).rejects.toThrow(
+      /from a clone/,
+    );
+  });
+
   it('is the system’s own setting elsewhere', async () => {
     const item = loginItem(app, { env: {}, platform: 'darwin', isPackaged: true });
     await item.set(true);
@@ -200,6 +216,7 @@ describe('start at login', () => {
 describe('a fault that nothing foresaw', () => {
   it('ends the app, or is noted, by the error’s name and nothing else of it', () => {
     double.reset();
+    double.paths.set('userData', folder());
     let said = '';
     const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
       said += String(text);
@@ -210,7 +227,12 @@ describe('a fault that nothing foresaw', () => {
     expect(double.exitCode).toBeUndefined();
     const error = Object.assign(new TypeError('a-secret'), { name: 'a-secret' });
     endAtFault(error);
-    expect(double).toMatchObject({ exitCode: 1, errors: [expect.stringContaining('Please report it')] });
+    // At once: a dialog would keep the lock of the home until somebody looks.
+    expect(double).toMatchObject({ exitCode: 1, errors: [] });
+    double.isReady = true;
+    sayEarlierFault();
+    sayEarlierFault();
+    expect(double.errors).toEqual([expect.stringContaining('Please report it')]);
     expect(said).toContain('TypeError');
     expect(said + double.errors.join()).not.toContain('a-secret');
   });

@@ -18,10 +18,12 @@ export function tellParent(message: object): void {
   else process.send?.(message);
 }
 
-/** Calls `listener` with each message of the broker, and ends this process when the broker ends. */
+/** Calls `listener` with each message of the broker, and ends this process at a fault, and with the broker. */
 export function hearParent(listener: (message: unknown) => void): void {
   if (parentPort) parentPort.on('message', ({ data }) => listener(data));
   else process.on('message', listener);
+  // In a child of Electron's it would be a warning only, and the broker would wait for an answer.
+  process.on('unhandledRejection', () => process.exit(1));
   // A normal exit would wait for work that hangs in the thread pool. Electron ends its own children.
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
   // Ctrl-C and a service manager signal the whole process group, while the broker may still need this child to store a

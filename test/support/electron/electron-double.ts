@@ -2,19 +2,19 @@
  * A double of the `electron` module: as much of it as electron/ uses, with Electron's own types, where a
  * window is a page of a real Chromium.
  *
- * Invariant: what crosses between a page and the main process is cloned and recorded; a page reaches no
+ * Invariant: it refuses what Electron refuses: a call after the end of a window or a tray, and one before the app is
+ * ready. What crosses between a page and the main process is cloned and recorded; a page reaches no
  * network: our scheme's addresses are served by the app's own handler, under an https name that stands for
  * them, and everything else is refused after it was noted. It proves what the app asks of Electron, not
  * that Electron keeps it: that is what `npm run test:electron` is for.
  */
-import { fork } from 'node:child_process';
-import { EventEmitter } from 'node:events';
-import path from 'node:path';
 import type * as Electron from 'electron';
 import { app, double, failNext } from './electron-double/app.ts';
+import { utilityProcess } from './electron-double/children.ts';
+import { Notification, Tray } from './electron-double/tray.ts';
 import { BrowserWindow } from './electron-double/window.ts';
 
-export { app, BrowserWindow, double };
+export { app, BrowserWindow, double, Notification, Tray, utilityProcess };
 
 export const ipcMain = {
   handle: (channel: string, handler: typeof double.handlers extends Map<string, infer H> ? H : never) =>
@@ -27,8 +27,10 @@ export const protocol = {
     failNext(double.isReady, 'schemes are registered before the app is ready');
     double.schemes.push(...schemes);
   },
-  handle: (scheme: string, handler: (request: Request) => Promise<Response>) =>
-    void double.protocols.set(scheme, handler),
+  handle: (scheme: string, handler: (request: Request) => Promise<Response>) => {
+    failNext(!double.isReady, 'a scheme is handled once the app is ready');
+    double.protocols.set(scheme, handler);
+  },
 };
 
 const defaultSession = {
@@ -45,7 +47,12 @@ const defaultSession = {
   resolveProxy: (): Promise<string> => Promise.resolve(double.proxy),
 };
 
-export const session = { defaultSession };
+export const session = {
+  get defaultSession() {
+    failNext(!double.isReady, 'there is a session once the app is ready');
+    return defaultSession;
+  },
+};
 
 export const nativeTheme = double.theme;
 export const screen = {
@@ -70,8 +77,10 @@ export const clipboard: Pick<Electron.Clipboard, 'writeText'> = {
 
 export const dialog = {
   showErrorBox: (title: string, content: string): void => void double.errors.push(`${title}: ${content}`),
-  showMessageBox: ({ message }: Electron.MessageBoxOptions): Promise<{ readonly response: number }> => {
-    double.messages.push(message);
+  showMessageBox: ({ type, message, detail }: Electron.MessageBoxOptions): Promise<{ response: number }> => {
+    failNext(!double.isReady, 'a message is shown once the app is ready');
+    if (type === 'error') double.errors.push(`${message}: ${detail}`);
+    else double.messages.push(message);
     return Promise.resolve({ response: double.pressed });
   },
   showSaveDialog: (): Promise<Electron.SaveDialogReturnValue> =>
@@ -81,60 +90,6 @@ export const dialog = {
 export const Menu = {
   buildFromTemplate: (template: Electron.MenuItemConstructorOptions[]) => template,
   setApplicationMenu: (menu: unknown) => void (double.applicationMenu = menu),
-};
-
-export class Tray extends EventEmitter {
-  constructor(image: string) {
-    super();
-    if (double.trayFails) throw new Error('no tray');
-    double.tray = { image, toolTip: '' };
-  }
-  setImage(image: string): void {
-    if (double.tray) double.tray.image = image;
-  }
-  setToolTip(toolTip: string): void {
-    if (double.tray) double.tray.toolTip = toolTip;
-  }
-  setContextMenu(menu: Electron.MenuItemConstructorOptions[]): void {
-    double.menu = menu;
-  }
-  destroy(): void {
-    double.tray = undefined;
-  }
-}
-
-export class Notification extends EventEmitter {
-  static isSupported(): boolean {
-    return true;
-  }
-  readonly options: Electron.NotificationConstructorOptions;
-  constructor(options: Electron.NotificationConstructorOptions) {
-    super();
-    this.options = options;
-  }
-  show(): void {
-    double.notifications.push(this);
-  }
-  close(): void {
-    double.notifications = double.notifications.filter((other) => other !== this);
-    this.emit('close');
-  }
-}
-
-/** The delivered form of a module of ours: to read its TypeScript takes a child as long as its work. */
-function builtFile(module: string): string {
-  const root = path.join(import.meta.dirname, '..', '..', '..');
-  return path.join(root, 'dist', 'app', path.relative(root, module)).replace(/\.ts$/, '.js');
-}
-
-export const utilityProcess = {
-  /** A real process, with the channel that Electron gives it. */
-  fork: (modulePath: string, args: string[]) => {
-    const channel = path.join(import.meta.dirname, 'parent-port.mjs');
-    const child = fork(builtFile(modulePath), args, { execArgv: ['--import', channel], stdio: 'ignore' });
-    double.children.push(modulePath);
-    return Object.assign(child, { postMessage: (message: object) => void child.send(message) });
-  },
 };
 
 export default { app, ipcMain, shell };

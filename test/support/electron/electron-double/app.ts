@@ -1,5 +1,6 @@
 /** The double's `app`, and what a test sees and sets of the whole. */
 import { EventEmitter } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
 import type * as Electron from 'electron';
 import type { BrowserWindow } from './window.ts';
 
@@ -18,6 +19,9 @@ interface DoubleNotification extends EventEmitter {
 function fresh() {
   return {
     isReady: false,
+    /** The app is ready after this. */
+    starting: Promise.resolve(),
+    isPackaged: false,
     isSandboxed: false,
     isPrimary: true,
     isOnline: true,
@@ -41,6 +45,9 @@ function fresh() {
     windows: [] as BrowserWindow[],
     tray: undefined as DoubleTray | undefined,
     trayFails: false,
+    showsNotifications: 'always' as 'always' | 'fails' | 'never',
+    /** `refused`: a window that asks for the focus doesn't get it. `taken`: one that is shown without it gets it. */
+    focus: 'asked' as 'asked' | 'refused' | 'taken',
     /** The tray's. */
     menu: [] as Electron.MenuItemConstructorOptions[],
     /** Electron's own until the app sets another, or none. */
@@ -66,6 +73,7 @@ function fresh() {
     /** The system's: what the person prefers, and by which country dates are written. */
     languages: ['en-US'] as readonly string[],
     locale: 'en-US',
+    isQuitting: false,
     exitCode: undefined as number | undefined,
     ended: Promise.withResolvers<void>(),
   };
@@ -85,9 +93,18 @@ export function failNext(isWrong: boolean, rule: string): void {
   if (isWrong) throw new Error(`Electron would refuse this: ${rule}`);
 }
 
+// Where Electron has its own: in a package they are beside the archive.
+Object.defineProperty(process, 'resourcesPath', { value: '/nonexistent/resources', configurable: true });
+
 class App extends EventEmitter {
-  readonly isPackaged = false;
   readonly #login = { openAtLogin: false };
+
+  get isPackaged(): boolean {
+    return double.isPackaged;
+  }
+  isReady(): boolean {
+    return double.isReady;
+  }
 
   enableSandbox(): void {
     failNext(double.isReady, 'enableSandbox comes before the app is ready');
@@ -114,7 +131,8 @@ class App extends EventEmitter {
     return double.isPrimary;
   }
   async whenReady(): Promise<void> {
-    await Promise.resolve();
+    await setImmediate();
+    await double.starting;
     double.isReady = true;
   }
   getLoginItemSettings(): Pick<Electron.LoginItemSettings, 'openAtLogin'> {
@@ -127,11 +145,20 @@ class App extends EventEmitter {
     let isPrevented = false;
     this.emit('before-quit', { preventDefault: () => (isPrevented = true) });
     if (isPrevented) return;
+    double.isQuitting = true;
     for (const window of double.windows) window.close();
-    double.ended.resolve();
+    this.windowClosed();
   }
   exit(code = 0): void {
     double.exitCode = code;
+    for (const window of double.windows) window.destroy();
+    double.ended.resolve();
+  }
+  /** For the window: one is gone, or none was there. */
+  windowClosed(): void {
+    if (double.windows.length > 0 || double.exitCode !== undefined) return;
+    if (!double.isQuitting) return void this.emit('window-all-closed');
+    this.emit('will-quit', { preventDefault: () => undefined });
     double.ended.resolve();
   }
 }

@@ -118,7 +118,9 @@ class WebContents extends EventEmitter {
     const handler = double.handlers.get(channel);
     if (!handler) throw new Error(`No handler registered for ${channel}`);
     double.asked.push(args);
-    const event = { sender: this, senderFrame: webFrame(frame) } as unknown as Electron.IpcMainInvokeEvent;
+    // Null once the frame is gone.
+    const senderFrame = frame.isDetached() ? null : webFrame(frame);
+    const event = { sender: this, senderFrame } as unknown as Electron.IpcMainInvokeEvent;
     const answer = structuredClone(await handler(event, ...args));
     double.told.push(answer);
     double.answered.push({ args, answer });
@@ -205,6 +207,19 @@ function initScript(preload: string, args: readonly string[]): string {
   })();`;
 }
 
+const destroyed: PropertyDescriptor = {
+  get: () => {
+    throw new TypeError('Object has been destroyed');
+  },
+};
+
+/** What is left of an object that was destroyed answers whether it was, and nothing else. */
+function refuseCalls(ended: object): void {
+  for (const name of Object.getOwnPropertyNames(Object.getPrototypeOf(ended)))
+    if (!['constructor', 'isDestroyed', 'destroy'].includes(name))
+      Object.defineProperty(ended, name, destroyed);
+}
+
 interface Receiver {
   readonly electronDouble?: {
     deliver(channel: string, args: readonly unknown[]): void;
@@ -222,6 +237,7 @@ export class BrowserWindow
 {
   readonly options: Electron.BrowserWindowConstructorOptions;
   readonly webContents: WebContents;
+  readonly #contents: WebContents;
   readonly #state = { visible: false, focused: false, minimized: false, destroyed: false };
 
   #size: readonly [number, number];
@@ -230,28 +246,37 @@ export class BrowserWindow
     super();
     this.options = options;
     this.#size = [options.width ?? 0, options.height ?? 0];
-    this.webContents = new WebContents(options);
+    this.webContents = this.#contents = new WebContents(options);
     double.windows.push(this);
     app.emit('web-contents-created', {}, this.webContents);
   }
 
   loadURL(url: string): Promise<void> {
-    return this.webContents.load(url);
+    return this.#contents.load(url);
   }
   show(): void {
     this.#become('show', { visible: true });
+    this.focus();
   }
   showInactive(): void {
     this.#become('show', { visible: true });
+    if (double.focus === 'taken') this.#takeFocus();
   }
   flashFrame(): void {}
   hide(): void {
     this.#become('hide', { visible: false, focused: false });
   }
   focus(): void {
-    // Only one window has it.
-    for (const other of double.windows) if (other !== this && other.isFocused()) other.blur();
-    this.#become('focus', { focused: true });
+    if (double.focus !== 'refused') this.#takeFocus();
+  }
+  /** Later: the desktop gives it. */
+  #takeFocus(): void {
+    setImmediate(() => {
+      if (this.#state.destroyed || this.#state.focused || !this.#state.visible) return;
+      // Only one window has it.
+      for (const other of double.windows) if (other !== this && other.isFocused()) other.blur();
+      this.#become('focus', { focused: true });
+    });
   }
   blur(): void {
     this.#become('blur', { focused: false });
@@ -283,27 +308,34 @@ export class BrowserWindow
   }
   setContentSize(width: number, height: number): void {
     this.#size = [width, height];
-    void this.webContents.page.then((page) => page.setViewportSize({ width, height })).catch(() => undefined);
+    void this.#contents.page.then((page) => page.setViewportSize({ width, height })).catch(() => undefined);
   }
   getNormalBounds(): Electron.Rectangle {
     return { x: 0, y: 0, width: this.options.width ?? 0, height: this.options.height ?? 0 };
   }
+  /** The page ends first, which takes a moment. */
   close(): void {
-    this.emit('close', { preventDefault: () => undefined });
-    this.destroy();
+    let isPrevented = false;
+    this.emit('close', { preventDefault: () => (isPrevented = true) });
+    if (!isPrevented) setImmediate(() => this.destroy());
   }
   destroy(): void {
     if (this.#state.destroyed) return;
     this.#state.destroyed = true;
+    const contents = this.#contents;
     double.windows = double.windows.filter((window) => window !== this);
-    void this.webContents.page.then((page) => page.close()).catch(() => undefined);
+    void contents.page.then((page) => page.close()).catch(() => undefined);
+    refuseCalls(contents);
+    refuseCalls(this);
+    Object.defineProperty(this, 'webContents', destroyed);
     this.emit('closed');
+    app.windowClosed();
   }
 
   #become(event: string, change: Partial<{ visible: boolean; focused: boolean; minimized: boolean }>): void {
     Object.assign(this.#state, change);
     this.emit(event);
     // Later than the main process, as in Electron.
-    this.webContents.setFocused(this.#state.focused);
+    this.#contents.setFocused(this.#state.focused);
   }
 }

@@ -1,0 +1,225 @@
+// Starts a Keyturn app that nobody changed (unpacked, packed or installed) in a home of its own, and looks at it from outside.
+//
+//   node scripts/smoke-electron.mjs PROGRAM [ARG…]
+//
+// Needs the built command (`npm run build`). One JSON line a step; ends with exit code 1 at the first step that fails.
+// Inside scripts/with-keyring.sh (Linux) it also checks the keychain and the process of the proxies.
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const root = path.join(import.meta.dirname, '..');
+const command = path.join(root, 'dist', 'cli', 'bin.js');
+const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+const [program, ...args] = process.argv.slice(2);
+if (program === undefined) {
+  process.stderr.write('usage: node scripts/smoke-electron.mjs PROGRAM [ARG…]\n');
+  process.exit(2);
+}
+
+// Short: the path of a Unix socket is bounded.
+const folder = mkdtempSync(path.join(process.platform === 'darwin' ? '/tmp' : tmpdir(), 'kt-smoke-'));
+const hasKeyring = process.env.KEYTURN_TEST_KEYRING === '1';
+const vault = hasKeyring ? 'keychain' : 'memory';
+const home = path.join(folder, 'home');
+const env = { ...process.env, KEYTURN_HOME: home, KEYTURN_VAULT: vault };
+for (const kind of ['CONFIG', 'CACHE', 'DATA']) {
+  env[`XDG_${kind}_HOME`] = path.join(folder, kind);
+  mkdirSync(env[`XDG_${kind}_HOME`], { mode: 0o700 });
+}
+const started = [];
+
+function start(...more) {
+  const child = spawn(program, [...args, ...more], { env, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+  const app = { child, said: '', exit: undefined };
+  child.stderr.on('data', (text) => (app.said += text));
+  child.once('error', (error) => (app.exit = error.message));
+  child.once('exit', (code, signal) => (app.exit = signal ?? code));
+  started.push(child);
+  return app;
+}
+
+/** Resolves with what `look` finds. Fails after so many seconds, or if the app ended before. */
+async function until(what, seconds, look, app) {
+  const end = performance.now() + seconds * 1000;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    if (app && app.exit !== undefined)
+      throw new Error(`the app ended (${app.exit}): ${app.said.slice(0, 2000)}`);
+    if (performance.now() > end)
+      throw new Error(`not within ${seconds} s: ${what}. ${app?.said.slice(0, 2000) ?? ''}`);
+    await sleep(100);
+  }
+}
+
+const exits = (app, seconds) => until('the app ends', seconds, () => app.exit);
+
+function keyturn(...words) {
+  return execFileSync(process.execPath, [command, ...words], {
+    env,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+function status() {
+  try {
+    return JSON.parse(keyturn('status', '--json'));
+  } catch {
+    return undefined;
+  }
+}
+
+function assert(isRight, said) {
+  if (!isRight) throw new Error(said);
+}
+
+/** Processes below this one, wherever the system can tell. */
+function descendants(pid) {
+  if (process.platform === 'win32') return [];
+  const rows = execFileSync('ps', ['-axo', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n');
+  const pairs = rows.map((row) => row.trim().split(/\s+/).map(Number));
+  const below = (parent) => pairs.filter(([, of]) => of === parent).flatMap(([one]) => [one, ...below(one)]);
+  return below(pid);
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function isOpen(port) {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** A headless broker makes the proxy: with the app it needs a press on a card. */
+async function addProxy() {
+  if (!hasKeyring) return undefined;
+  const broker = spawn(process.execPath, [command, 'daemon'], { env, stdio: 'ignore' });
+  started.push(broker);
+  await until('the headless broker answers', 60, status);
+  const { port } = JSON.parse(keyturn('proxy', 'add', 'https://notes.example/mcp', '--json'));
+  const gone = once(broker, 'exit');
+  keyturn('daemon', '--stop');
+  await gone;
+  return port;
+}
+
+let app;
+let port;
+const steps = {
+  async start() {
+    port = await addProxy();
+    app = start('--hidden');
+    const { version: found, vault: kept, vaultState, shieldGaps } = await until('status', 60, status, app);
+    assert(found === version, `it is version ${found}, not ${version}`);
+    assert(kept === vault, `its vault is ${kept}, not ${vault}`);
+    assert(['open', 'unused'].includes(vaultState.state), `its vault is ${vaultState.state}`);
+    assert(!(shieldGaps ?? []).includes('noNative'), 'its native calls could not be loaded');
+  },
+  async proxy() {
+    if (!hasKeyring) return 'needs a throw-away keyring: sh scripts/with-keyring.sh';
+    await until(`port ${port} of the proxy is open`, 30, () => isOpen(port), app);
+    // Reads the vault.
+    keyturn('audit', 'verify');
+    assert(status()?.vaultState.state === 'open', 'its keychain does not work');
+  },
+  async second() {
+    const second = start('--hidden');
+    assert((await exits(second, 20)) === 0, `a second start ended with ${second.exit}: ${second.said}`);
+    assert(status() !== undefined, 'after a second start the first no longer answers');
+  },
+  async switches() {
+    for (const refused of [
+      '--remote-debugging-port=0',
+      '--no-sandbox',
+      '--inspect=0',
+      '--js-flags=--expose-gc',
+    ]) {
+      const child = start(refused);
+      const code = await exits(child, 20);
+      // With the fuses of a package Node itself refuses some, with another code.
+      assert(code !== 0 && status() !== undefined, `it took ${refused} (${code})`);
+    }
+  },
+  log() {
+    const file = path.join(home, 'state', 'daemon.log');
+    const log = existsSync(file) ? readFileSync(file, 'utf8') : app.said;
+    assert(log.includes('started: version'), `${file} says nothing of its start`);
+    const [line] = /^.*(?: error |desk: \w*Error|fault).*$/m.exec(`${log}\n${app.said}`) ?? [];
+    assert(line === undefined, `it noted: ${line}`);
+  },
+  async stop() {
+    const children = descendants(app.child.pid);
+    if (process.platform === 'win32') keyturn('daemon', '--stop');
+    else app.child.kill('SIGTERM');
+    assert((await exits(app, 20)) === 0, `it ended with ${app.exit}: ${app.said}`);
+    await until('its children end', 5, () => !children.some(isAlive));
+  },
+  async window() {
+    if (process.platform !== 'linux' || !process.env.DISPLAY) return 'needs an X display: xvfb-run';
+    const shown = start();
+    const colours = await until(
+      'a window with more than a few colours',
+      60,
+      () => coloursOf('Keyturn'),
+      shown,
+    );
+    shown.child.kill('SIGTERM');
+    await exits(shown, 20);
+    return `${colours} colours`;
+  },
+};
+
+/** Of the window with this title, by ImageMagick. False: there is none yet, or it is flat. */
+function coloursOf(title) {
+  let pixels;
+  try {
+    pixels = execFileSync('import', ['-window', title, '-depth', '8', 'rgb:-'], {
+      maxBuffer: 2 ** 28,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+  } catch (error) {
+    if (error.code === 'ENOENT')
+      throw new Error('ImageMagick is missing: apt-get install imagemagick', { cause: error });
+    return false;
+  }
+  const seen = new Set();
+  for (let at = 0; at + 2 < pixels.length; at += 3) seen.add(pixels.readUIntBE(at, 3));
+  return seen.size > 8 && seen.size;
+}
+
+try {
+  for (const [step, run] of Object.entries(steps)) {
+    try {
+      const note = await run();
+      process.stdout.write(`${JSON.stringify({ step, ok: true, ...(note && { note }) })}\n`);
+    } catch (error) {
+      process.stdout.write(`${JSON.stringify({ step, ok: false, why: error.message })}\n`);
+      process.exitCode = 1;
+      break;
+    }
+  }
+} finally {
+  for (const child of started)
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+}
