@@ -144,7 +144,7 @@ const steps = {
   },
   async second() {
     const second = start('--hidden');
-    assert((await exits(second, 20)) === 0, `a second start ended with ${second.exit}: ${second.said}`);
+    assert((await exits(second, 60)) === 0, `a second start ended with ${second.exit}: ${second.said}`);
     assert(status() !== undefined, 'after a second start the first no longer answers');
   },
   async switches() {
@@ -155,7 +155,7 @@ const steps = {
       '--js-flags=--expose-gc',
     ]) {
       const child = start(refused);
-      const code = await exits(child, 20);
+      const code = await exits(child, 60);
       // With the fuses of a package Node itself refuses some, with another code.
       assert(code !== 0 && status() !== undefined, `it took ${refused} (${code})`);
     }
