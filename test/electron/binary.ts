@@ -75,7 +75,7 @@ function asking(socket: Socket): (name: string, words?: string) => Promise<unkno
       socket.write(`${JSON.stringify([name, words])}\n`);
       const { value, done } = await lines.next();
       if (done === true) throw new Error('the app has ended');
-      return JSON.parse(String(value)) as unknown;
+      return JSON.parse(value) as unknown;
     });
     return last;
   };

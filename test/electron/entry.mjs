@@ -46,7 +46,7 @@ const asks = {
   row(words) {
     const found = rows().find(([label]) => label.startsWith(words));
     // After the answer: a row may end the app.
-    if (found) setImmediate(found[1]);
+    if (found) setImmediate(() => found[1]());
     return found !== undefined;
   },
   notification(words) {
