@@ -64,7 +64,6 @@ const lean = [
   'cli/broker/{connection,desktop-session,no-broker}',
   'cli/waiting/watch-later',
   'cli/terminal/{arguments,command,output,rule-label,standard-input,token-options}',
-  'cli/project/project-folder',
   'cli/commands/token',
 ].map((pattern) => path.join(root, 'src', `${pattern}.ts`));
 

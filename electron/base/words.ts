@@ -141,7 +141,7 @@ function questionWords(question: Question): string {
     case 'url':
       return questions.url({ server, site: serverName(question.server ?? '') });
     case 'choice':
-      return questions[question.folder === undefined ? 'choice' : 'project']({ ...asker, server });
+      return questions.choice({ ...asker, server });
     case 'pair':
       return questions.pair({ app: asker.app });
     default:

@@ -132,8 +132,6 @@ export const channels = {
   'proxy.remove': methods['proxy.remove'],
   /** Its address, to the clipboard, after a press: the window itself never has it. */
   'proxy.copy': { params: proxyNamed, result: empty },
-  'folder.list': methods['folder.list'],
-  'folder.end': methods['folder.end'],
   'forward.list': methods['forward.list'],
   'forward.end': methods['forward.end'],
   'interaction.list': methods['interaction.list'],

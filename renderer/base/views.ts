@@ -21,7 +21,6 @@ export type Receipt = ResultOn<'grant.revoke'>['revoked'][number];
 export type LocalClient = ResultOn<'client.list'>['clients'][number];
 export type Permission = LocalClient['permissions'][number];
 export type ListedKey = ResultOn<'key.list'>['keys'][number];
-export type ConfirmedFolder = ResultOn<'folder.list'>['folders'][number];
 export type OpenForward = ResultOn<'forward.list'>['forwards'][number];
 export type ListedProxy = Status['proxies'][number];
 export type Question = ResultOn<'interaction.list'>['interactions'][number];

@@ -1,12 +1,12 @@
 /**
- * The card of a choice: which of its accounts an app uses at a server, or whether the one that a project file names is used.
+ * The card of a choice: which of its accounts an app uses at a server.
  *
  * Invariant: of several accounts none is chosen before the person chose.
  */
 import { useState } from 'preact/hooks';
 import { ConsentForm } from './base/consent-form.tsx';
 import type { CardProps } from './base/consent-form.tsx';
-import { maxPathLength, RequestingProgram } from './base/requesting-program.tsx';
+import { RequestingProgram } from './base/requesting-program.tsx';
 import { Fact, Facts } from '../parts/facts.tsx';
 import { Address, UntrustedText } from '../parts/untrusted-text.tsx';
 import { Notice } from '../parts/notice.tsx';
@@ -15,14 +15,13 @@ import { strings } from '../base/strings.ts';
 const words = strings.choice;
 
 export function ChoiceCard({ question, onDone }: CardProps) {
-  const { client = '', resource = '', accounts = [], folder } = question;
-  const [picked, pick] = useState<string>();
-  const account = accounts.length === 1 ? accounts[0] : picked;
+  const { client = '', resource = '', accounts = [] } = question;
+  const [account, pick] = useState<string>();
   return (
     <ConsentForm
       ids={[question.id]}
       onDone={onDone}
-      words={folder === undefined ? words : { ...words, title: words.titleProject }}
+      words={words}
       content={JSON.stringify(question)}
       approvals={() => (account === undefined ? undefined : [{ id: question.id, answer: 'yes', account }])}
       obstacle={account === undefined ? words.pick : undefined}
@@ -33,23 +32,11 @@ export function ChoiceCard({ question, onDone }: CardProps) {
           <Fact name={words.server}>
             <Address url={resource} />
           </Fact>
-          {accounts.length === 1 && (
-            <Fact name={words.account}>
-              <UntrustedText text={accounts[0] ?? ''} />
-            </Fact>
-          )}
-          {folder !== undefined && (
-            <Fact name={words.folder}>
-              <span class="path">
-                <UntrustedText text={folder} bound={maxPathLength} />
-              </span>
-            </Fact>
-          )}
         </Facts>
       </div>
-      {accounts.length > 1 && <AccountChoice accounts={accounts} picked={picked} onPick={pick} />}
+      <AccountChoice accounts={accounts} picked={account} onPick={pick} />
       <Notice kind="info">
-        <p>{folder === undefined ? words.what : words.whatProject}</p>
+        <p>{words.what}</p>
       </Notice>
     </ConsentForm>
   );

@@ -18,7 +18,6 @@ const listParams = {
   'interaction.list': {},
   'audit.tail': { count: 1000 },
   'audit.activity': { hours: 24 },
-  'folder.list': {},
   'forward.list': {},
   'registration.list': {},
   'settings.get': {},

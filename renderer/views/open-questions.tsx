@@ -55,7 +55,7 @@ function summary(questions: Questions): string {
   return strings.waiting.allowSeveral({ ...asker, count: formatNumber(count) });
 }
 
-function summaryOf({ kind, client = '', resource = '', server: site = '', key, folder }: Question): string {
+function summaryOf({ kind, client = '', resource = '', server: site = '', key }: Question): string {
   const server = sanitizeLabel(resource);
   const asker = { who: askerKind(client), program: sanitizeLabel(client) };
   switch (kind) {
@@ -72,7 +72,7 @@ function summaryOf({ kind, client = '', resource = '', server: site = '', key, f
     case 'url':
       return strings.waiting.url({ server, site: sanitizeLabel(site) });
     case 'choice':
-      return strings.waiting[folder === undefined ? 'choice' : 'project']({ ...asker, server });
+      return strings.waiting.choice({ ...asker, server });
     case 'settings':
       return strings.waiting.settings;
     case 'command':

@@ -47,8 +47,6 @@ export interface AuditRow {
   /** The address that was to be opened. */
   readonly url?: string;
   readonly grant?: string;
-  /** The folder whose project file chose the account. */
-  readonly folder?: string | undefined;
   readonly scope?: readonly string[];
   /** Recognises a token without showing it: 16 hexadecimal digits, from `Audit.fingerprint`. */
   readonly fingerprint?: string | undefined;
@@ -116,7 +114,6 @@ const storedRowSchema = z.object({
   issuer: z.string().optional(),
   url: z.string().optional(),
   grant: z.string().optional(),
-  folder: z.string().optional(),
   scope: z.array(z.string()).optional(),
   fingerprint: z.string().optional(),
   count: natural.optional(),
@@ -165,7 +162,6 @@ export function bodyOf(sequence: number, { time, row, repeats }: Entry): Record<
     issuer: withoutSecrets(row.issuer),
     url: withoutSecrets(row.url),
     grant: text(row.grant),
-    folder: text(row.folder),
     scope: scopeOf(row.scope),
     fingerprint: text(row.fingerprint),
     ...repeats,

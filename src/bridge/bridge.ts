@@ -27,7 +27,6 @@ import {
 } from './base/messages.ts';
 import { Pages } from './pages.ts';
 import { authorizedFetch } from './server/authorized-fetch.ts';
-import type { NamedAccount } from './server/authorized-fetch.ts';
 import { Cancelled, Upstream } from './server/upstream.ts';
 import { ShownPages } from './shown-page.ts';
 import type { ToolFilter } from './tool-filter.ts';
@@ -40,8 +39,8 @@ export interface BridgeOptions {
    * for each page; what it rejects with is the answer to the request that needed it.
    */
   readonly connection: () => Promise<Connection>;
-  /** The account that a project file names; none unless given. */
-  readonly account?: NamedAccount;
+  /** Whose tokens the requests carry; the broker's choice unless given. */
+  readonly account?: string | undefined;
   readonly stdin: Readable;
   readonly stdout: Writable;
   /** One line for the person. */

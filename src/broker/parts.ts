@@ -2,7 +2,6 @@
 import type { UrlPolicy } from '../oauth/base/secure-url.ts';
 import type { AccessPause } from './refusals/access-pause.ts';
 import type { ApiKeys } from './records/api-key.ts';
-import type { FolderChoices } from './records/folder-choice.ts';
 import type { LocalClients } from './records/local-client.ts';
 import type { Leases } from './consent/lease.ts';
 import type { Permissions } from './records/permission.ts';
@@ -14,7 +13,6 @@ export interface BrokerParts extends Omit<SignInParts, 'refusedPrompts' | 'asser
   readonly clients: LocalClients;
   readonly keys: ApiKeys;
   readonly permissions: Permissions;
-  readonly folders: FolderChoices;
   readonly leases: Leases;
   /** Whether the owner paused all access. */
   readonly pause: AccessPause;

@@ -28,9 +28,11 @@ import type { BrokerParts } from './parts.ts';
 import type { PermittedRequest, PendingRequest } from './pending-request.ts';
 import { isStepUp, isUnnamedStepUp } from './questions/token-request.ts';
 import type { Token, TokenRequest } from './questions/token-request.ts';
+import { isLiving } from './records/grant.ts';
 import type { Grant } from './records/grant.ts';
 import { hasLostCompany } from './records/company.ts';
 import { isBoundTo } from './records/permission.ts';
+import { cliClientId } from './records/local-client.ts';
 import { unknownAccount } from './refusals/account-refusals.ts';
 import * as refusals from './refusals/refusals.ts';
 import type { Rejections } from './rejections.ts';
@@ -86,8 +88,6 @@ export class TokenRequests {
     try {
       // Before anything else: during a pause nobody is asked, and no page opens.
       this.#parts.pause.refuse();
-      // What a project file names may have to be confirmed first.
-      if (request.chosenBy) return this.#answerLater(pending, undefined);
       const permissions = this.#current.covering(pending.access);
       const first = permissions && this.#tryOnce(pending, permissions);
       return first instanceof Promise || !first ? this.#answerLater(pending, first) : first;
@@ -128,7 +128,6 @@ export class TokenRequests {
   /** `first`: the first try, if one could begin. */
   async #answerLater(pending: PendingRequest, first: FirstTry): Promise<Token> {
     try {
-      if (pending.request.chosenBy) await this.#choices.requireFolder(pending);
       return await this.#withConsent(pending, first);
     } catch (error) {
       throw this.#refused(pending, error);
@@ -213,16 +212,18 @@ export class TokenRequests {
       case 'choose':
         return startAgainAfter(this.#choices.choose(pending, choice.permission, choice.accounts));
       case 'ask':
-        // Race: a permission ended since the file's choice was checked.
-        this.#choices.refuseOther(pending);
         return startAgainAfter(
           this.#consent.requirePermission({ ...access, grantId: choice.grant.id }, deadline),
         );
       case 'lost':
         return startAgainAfter(refresher.readOrRefuse(choice.grant.id));
       case 'unknownAccount':
-        this.#choices.refuseOther(pending);
-        throw unknownAccount(endpoint, choice.account, choice.known);
+        // A program doesn't learn of accounts that it may not use. The command line is the owner's.
+        throw unknownAccount(
+          endpoint,
+          choice.account,
+          access.clientId === cliClientId ? accountsIn(there.filter(isLiving)) : choice.known,
+        );
     }
   }
 
@@ -359,3 +360,8 @@ function neededScope({ scope = [], challenge }: TokenRequest): string[] {
 async function startAgainAfter(work: Promise<void>): Promise<undefined> {
   await work;
 }
+
+/** In the order of the sign-ins. */
+const accountsIn = (grants: readonly Grant[]): string[] => [
+  ...new Set(grants.toSorted((a, b) => a.createdAt - b.createdAt).map(({ account }) => account)),
+];

@@ -3,7 +3,6 @@
  *
  * Invariant: a row names a token by its fingerprint only.
  */
-import { placeOf } from './account-choices.ts';
 import type { BrokerParts } from './parts.ts';
 import type { TokenRequest } from './questions/token-request.ts';
 import type { Grant } from './records/grant.ts';
@@ -26,7 +25,6 @@ export class TokenRows {
       outcome: reason,
       client: this.#nameOf(request),
       endpoint,
-      folder: this.#folderOf(request),
     });
   }
 
@@ -38,7 +36,6 @@ export class TokenRows {
       outcome: 'ok',
       client: this.#nameOf(request),
       endpoint,
-      folder: this.#folderOf(request),
       grant: id,
       resource,
       issuer,
@@ -49,11 +46,6 @@ export class TokenRows {
 
   #nameOf({ clientId }: TokenRequest): string {
     return this.#parts.clients.nameOf(clientId);
-  }
-
-  /** Whose project file chose the account. */
-  #folderOf({ clientId, chosenBy }: TokenRequest): string | undefined {
-    return chosenBy && placeOf(this.#parts, clientId, chosenBy.folder);
   }
 
   /** Undefined until the audit log has its key. */

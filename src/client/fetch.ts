@@ -10,7 +10,6 @@ import { KeyturnError, quoted, reasonOf, shellWord } from '../base/errors.ts';
 import { isBound } from '../ipc/wire/token-messages.ts';
 import type {
   Challenge,
-  ChosenBy,
   CredentialKind,
   KeyResult,
   TokenGetParams,
@@ -31,8 +30,6 @@ export interface FetchOptions {
   readonly fetch?: typeof globalThis.fetch;
   readonly scope?: string;
   readonly account?: string;
-  /** Goes with `account`: a project file of the program's names it (docs/accounts.md). */
-  readonly chosenBy?: ChosenBy;
   /** Whether the broker may ask the person. The broker's default is `never`. */
   readonly interaction?: 'never' | 'allow';
   /** Seconds that one request waits for the person. The broker's default is 300. */
@@ -78,7 +75,6 @@ export function tokenParams({
   resource,
   scope,
   account,
-  chosenBy,
   interaction,
   timeout,
 }: FetchOptions): TokenGetParams {
@@ -86,7 +82,6 @@ export function tokenParams({
     resource,
     ...(scope === undefined ? {} : { scope }),
     ...(account === undefined ? {} : { account }),
-    ...(chosenBy === undefined ? {} : { chosenBy }),
     ...(interaction === undefined ? {} : { interaction }),
     ...(timeout === undefined ? {} : { timeout }),
   };

@@ -11,7 +11,6 @@ import type { Authority } from '../store/authority.ts';
 import { epochItem } from '../store/authority-epochs.ts';
 import { apiKeyRules, ApiKeys, apiKeySchema } from '../broker/records/api-key.ts';
 import { AuthorizationServers } from '../broker/tokens/authorization-servers.ts';
-import { FolderChoices, folderChoiceSchema } from '../broker/records/folder-choice.ts';
 import { Grants, grantSchema } from '../broker/records/grant.ts';
 import { Interactions } from '../broker/questions/interaction.ts';
 import { Leases } from '../broker/consent/lease.ts';
@@ -72,7 +71,6 @@ export function recordsOf(folder: string, authority: Authority, log?: (line: str
     overrides: authority.records('overrides', overrideSchema),
     proxies: authority.records('proxies', proxySchema, proxyRules),
     keys: authority.records('keys', apiKeySchema, apiKeyRules),
-    folders: authority.records('folders', folderChoiceSchema),
   };
 }
 
@@ -143,7 +141,6 @@ export function assemble({
     }),
     clients: new LocalClients(records.clients),
     keys: new ApiKeys(records.keys, gated),
-    folders: new FolderChoices(records.folders),
     permissions: new Permissions(records.permissions),
     leases: new Leases(),
     openBrowser: async (url) => {

@@ -8,7 +8,7 @@
 import { KeyturnError, quoted } from '../base/errors.ts';
 
 /** What the bridge takes itself; with a value. */
-const own = new Set(['--as', '--header', '--header-file', '--ignore-tool', '--transport']);
+const own = new Set(['--account', '--as', '--header', '--header-file', '--ignore-tool', '--transport']);
 const ownFlags = new Set(['--connect', '--in-background', '--json']);
 
 /** Not needed. With a value: 1. */
@@ -56,7 +56,7 @@ const refused: Readonly<Record<string, string>> = {
   '--device-code': 'Sign in once, before: keyturn login URL --device',
   '--disable-resource-parameter': 'If the server refuses the parameter: keyturn override URL no-resource on',
   '--resource':
-    'Keyturn takes the resource that the server names. For another account: keyturn login URL --account LABEL; for an entry of its own: --as NAME',
+    'Keyturn takes the resource that the server names. For another account: keyturn login URL --account LABEL; for an entry of its own: --as NAME --account LABEL',
   '--static-oauth-client-info': 'Enter the client once: keyturn register ISSUER --client-id ID',
   '--static-oauth-client-metadata':
     'Keyturn registers itself. For other scopes: keyturn login URL --scope "A B"',

@@ -18,7 +18,6 @@ export const authorityFiles = [
   'overrides',
   'proxies',
   'keys',
-  'folders',
 ] as const;
 
 const versionSchema = z.object({ version: z.int() });

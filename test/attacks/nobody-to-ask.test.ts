@@ -89,7 +89,7 @@ const cases: Readonly<Record<Kind, Case>> = {
     },
   },
   choice: {
-    start: (rig) => choice(rig),
+    start: choice,
     timeout: questionTimeout,
     question: { kind: 'choice', clientId: 'a', clientName: 'A', endpoint, accounts: ['alice', 'bob'] },
   },
@@ -143,15 +143,17 @@ async function shownUrl({ allow, broker, endpoint: resource }: Rig): Promise<voi
   if (action !== 'accept') throw new KeyturnError('consent_pending', action);
 }
 
-/** Another program may use alice, and a project file names her. */
-async function choice(rig: Rig): Promise<unknown> {
+/** Another program may use alice and carol, and names neither. */
+async function choice(rig: Rig, server: BentAuthorizationServer): Promise<unknown> {
+  const scope = ['openid', 'read'];
   rig.person.isThere = true;
-  const { account } = await rig.login({ scope: ['openid', 'read'] });
+  const alice = await rig.login({ scope, account: 'alice' });
+  server.settings.subject = 'carol';
+  const carol = await rig.login({ scope, account: 'carol' });
   rig.person.isThere = false;
-  await rig.allow('another');
-  await rig.ask({ clientId: 'another', account });
-  const chosenBy = { folder: '/home/anna/notes', mark: '1:2' };
-  return rig.ask({ clientId: 'another', account, chosenBy, timeout: hour });
+  const allowed = { clientId: 'another', endpoint: rig.endpoint, decision: 'allow', createdAt: 0 } as const;
+  await rig.broker.consent.decide({ ...allowed, grants: [alice.id, carol.id] });
+  return rig.ask({ clientId: 'another', timeout: hour });
 }
 
 function command({ broker }: Rig): Promise<unknown> {
@@ -174,7 +176,7 @@ function given({ parts, opened }: Rig): object {
   return {
     permissions: permissions.of('reader', 0),
     leases: leases.of('reader', 0),
-    grants: grants.all().filter(({ account }) => account !== 'alice'),
+    grants: grants.all().filter(({ account }) => !['alice', 'carol'].includes(account)),
     clients: clients.all().filter(({ name }) => name === 'reader'),
     open: interactions.list(),
     pages: opened.filter((address) => address.startsWith('https://pay.example')),

@@ -5,7 +5,6 @@
 import { chmodSync, cpSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { FolderChoices } from '../../src/broker/records/folder-choice.ts';
 import { Proxies } from '../../src/broker/records/proxy.ts';
 import { Registrations } from '../../src/broker/records/registrations.ts';
 import { registrationAt } from '../oauth/parties.ts';
@@ -126,18 +125,6 @@ describe('an older copy of a file of authority', () => {
       const next = new Proxies((await restart()).records.proxies);
       expect(() => next.all()).toThrow(/older copy/);
     }
-  });
-
-  it('folders.json: does not bring back what a project file chose, where it was taken back', async () => {
-    const { broker, attacker, restart } = await scene();
-    const folders = new FolderChoices(broker.records.folders);
-    const choice = { folder: '/home/anna/notes', mark: '7:1', endpoint, account: 'home' };
-    await folders.add({ ...choice, confirmedAt: now });
-    attacker.keeps('folders.json');
-    await folders.end(choice.folder, endpoint);
-    attacker.restores('folders.json');
-    const next = new FolderChoices((await restart()).records.folders);
-    expect(() => next.has(choice)).toThrow(/older copy/);
   });
 
   it('registrations.json: does not bring back a client that was removed at an issuer', async () => {

@@ -1,16 +1,12 @@
-/** Which of its accounts a program uses: what a project file chooses, and what the person is asked once. */
-import { readFileSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
+/** Which of its accounts a program uses, and what the person is asked once. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KeyturnError } from '../../src/base/errors.ts';
-import type { TokenRequest } from '../../src/broker/questions/token-request.ts';
 import type { Grant } from '../../src/broker/records/grant.ts';
 import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
 import { grantAnswer } from '../../src/daemon/methods/answers.ts';
-import { tokenGet } from '../../src/ipc/protocol/schemas/token-schema.ts';
 import { openWorld } from '../support/world.ts';
 import type { TestWorld } from '../support/world.ts';
-import { brokerRig, inWorld, refusal, turnOfEvents } from './rig.ts';
+import { brokerRig, inWorld, refusal } from './rig.ts';
 import type { Rig } from './rig.ts';
 
 let world: TestWorld;
@@ -18,9 +14,6 @@ beforeAll(async () => {
   world = await openWorld();
 });
 afterAll(() => world.close());
-
-const folder = '/home/anna/notes';
-const here = { chosenBy: { folder, mark: '7:1' } };
 
 async function signIn(rig: Rig, who: string, account: string): Promise<Grant> {
   rig.person.account = who;
@@ -45,173 +38,28 @@ const allow = (rig: Rig, grants: readonly Grant[], clientId = 'editor'): Promise
     grants: grants.map(({ id }) => id),
   });
 
-const inFolder = (rig: Rig, account: string, more: Partial<TokenRequest> = {}) =>
-  rig.ask({ account, ...here, ...more });
-
 async function answer(rig: Rig, verdict: 'yes' | 'no' | 'later', account?: string) {
   const { id, question } = await rig.question('choice');
   rig.parts.interactions.answer(id, verdict, account === undefined ? {} : { account });
   return question;
 }
 
-describe('a project file', () => {
-  it('a project file chooses an account after a yes for its folder, and from then on without a question', async () => {
-    const { rig } = await twoAccounts();
-    const asked = inFolder(rig, 'home');
-    expect(await answer(rig, 'yes')).toMatchObject({ accounts: ['home'], folder, clientName: 'editor' });
-    expect(await asked).toMatchObject({ account: 'home' });
-    expect(await inFolder(rig, 'home', { interaction: 'never' })).toMatchObject({ account: 'home' });
-    const [before] = rig.parts.permissions.of('editor', rig.clock.wall());
-    expect(before).not.toHaveProperty('account');
-  });
-
-  it.each([
-    ['another account', { account: 'work' }],
-    ['another folder', { chosenBy: { folder: `${folder}/sub`, mark: '7:1' } }],
-    ['another folder at the same path', { chosenBy: { folder, mark: '8:1' } }],
-  ])('what was confirmed for a project file does not count for %s', async (_what, other) => {
-    const { rig } = await twoAccounts();
-    const asked = inFolder(rig, 'home');
-    await answer(rig, 'yes');
-    await asked;
-    expect(await refusal(inFolder(rig, 'home', { interaction: 'never', ...other }))).toMatchObject({
-      reason: 'consent_required',
-      rule: 'What a project file chooses is confirmed once in each folder, and again after a change',
-    });
-  });
-
-  it('a project file whose line changed and changed back is confirmed again', async () => {
-    const { rig } = await twoAccounts();
-    for (const account of ['home', 'work', 'home']) {
-      const asked = inFolder(rig, account);
-      await answer(rig, 'yes');
-      expect(await asked).toMatchObject({ account });
-    }
-  });
-
-  it.each(['no', 'later'] as const)(
-    'a project file that got a %s is not kept, and the next question waits',
-    async (verdict) => {
-      const { rig } = await twoAccounts();
-      const asked = refusal(inFolder(rig, 'home'));
-      await answer(rig, verdict);
-      expect(await asked).toMatchObject({ reason: verdict === 'no' ? 'consent_denied' : 'consent_required' });
-      expect(await refusal(inFolder(rig, 'home'))).toMatchObject({ reason: 'rate_limited', retryAfter: 1 });
-      expect(await refusal(inFolder(rig, 'home', { interaction: 'never' }))).toMatchObject({
-        reason: 'consent_required',
+describe('a request for an account that nobody signed in with', () => {
+  it('gets no other account, and names those that the program may use, to the command line all of them', async () => {
+    const { rig, work } = await twoAccounts();
+    await rig.parts.permissions.end('editor', rig.endpoint);
+    for (const clientId of ['editor', 'cli']) await allow(rig, [work], clientId);
+    const add = `To add this one: keyturn login ${rig.endpoint} --account "hme"`;
+    for (const [clientId, known] of [
+      ['editor', '"work"'],
+      ['cli', '"work", "home"'],
+    ] as const) {
+      expect(await refusal(rig.ask({ clientId, account: 'hme' }))).toMatchObject({
+        reason: 'account_required',
+        hint: `Name another one (--account, or KEYTURN_ACCOUNT): ${known}. ${add}`,
       });
-      rig.clock.advance(1000);
-      const again = inFolder(rig, 'home');
-      await answer(rig, 'yes');
-      expect(await again).toMatchObject({ account: 'home' });
-    },
-  );
-
-  it('a project file allows nothing: it names an account that is not permitted, and nobody is asked', async () => {
-    const { rig, work } = await twoAccounts();
-    await rig.parts.permissions.end('editor', rig.endpoint);
-    await allow(rig, [work]);
-    expect(await refusal(inFolder(rig, 'home'))).toMatchObject({
-      reason: 'consent_required',
-      rule: 'A project file chooses among the accounts that a program may use, and allows none',
-      hint: expect.stringContaining(
-        `It may use "work" there. To allow this one: keyturn allow editor ${rig.endpoint} --account "home"`,
-      ),
-    });
-    await rig.parts.permissions.end('editor', rig.endpoint);
-    expect(await refusal(inFolder(rig, 'work'))).toMatchObject({
-      hint: expect.stringContaining('It may use no account there'),
-    });
+    }
     expect(rig.parts.interactions.list()).toEqual([]);
-  });
-
-  it('a project file that names an account as whom nobody is signed in says so to the command line, and no other program learns it', async () => {
-    const { rig, work } = await twoAccounts();
-    await rig.parts.permissions.end('editor', rig.endpoint);
-    await allow(rig, [work]);
-    const login = `keyturn login ${rig.endpoint} --account "hme"`;
-    const told = async (account: string): Promise<string[]> => {
-      const { message, hint } = (await refusal(inFolder(rig, account))) as KeyturnError;
-      return [message, hint ?? ''].map((text) => text.replaceAll(`"${account}"`, '""'));
-    };
-    expect(await told('hme')).toEqual(await told('home'));
-    await allow(rig, [work], 'cli');
-    const byCommand = refusal(inFolder(rig, 'hme', { clientId: 'cli' }));
-    expect(await byCommand).toMatchObject({
-      reason: 'consent_required',
-      message: expect.stringContaining('nobody is signed in there as "hme"'),
-      hint: `Signed in there: "work", "home". Correct the line in .keyturn.toml, or add the account: ${login}`,
-    });
-    expect(rig.parts.interactions.list()).toEqual([]);
-  });
-
-  it('a project file gives nothing where the permission ends while its question waits', async () => {
-    const { rig } = await twoAccounts();
-    const asked = refusal(inFolder(rig, 'home'));
-    await rig.question('choice');
-    await rig.parts.permissions.end('editor', rig.endpoint);
-    await answer(rig, 'yes');
-    expect(await asked).toMatchObject({ reason: 'consent_required' });
-    expect(rig.parts.interactions.list()).toEqual([]);
-  });
-
-  it('requests of one program in one folder share a question', async () => {
-    const { rig } = await twoAccounts();
-    const asked = [inFolder(rig, 'home'), inFolder(rig, 'home')];
-    await rig.question('choice');
-    await turnOfEvents();
-    expect(rig.parts.interactions.list()).toHaveLength(1);
-    await answer(rig, 'yes');
-    expect(await Promise.all(asked)).toMatchObject([{ account: 'home' }, { account: 'home' }]);
-  });
-
-  it('what was confirmed for a folder of another machine does not count for a machine with another host key', async () => {
-    const { rig, work, home } = await twoAccounts();
-    const paired = async (name: string, key: string): Promise<string> => {
-      const forward = { label: 'build.example', hostKey: `SHA256:${key.repeat(43)}` };
-      const { id } = await rig.parts.clients.add(name, rig.clock.wall(), { forward });
-      await allow(rig, [work, home], id);
-      return id;
-    };
-    const first = await paired('first', 'A');
-    const asked = inFolder(rig, 'home', { clientId: first });
-    expect(await answer(rig, 'yes')).toMatchObject({ folder: `build.example:${folder}` });
-    await asked;
-    const never = { interaction: 'never' } as const;
-    expect(await inFolder(rig, 'home', { clientId: first, ...never })).toMatchObject({ account: 'home' });
-    const second = await paired('second', 'B');
-    expect(await refusal(inFolder(rig, 'home', { clientId: second, ...never }))).toMatchObject({
-      reason: 'consent_required',
-    });
-  });
-
-  it.each(['build.example:/home/anna', 'notes', './notes', '\u202e/notes', ''])(
-    'a program can’t name the folder %j, which no path of this machine looks like',
-    (claimed) => {
-      const chosenBy = { folder: claimed, mark: '7:1' };
-      const asked = { resource: 'https://notes.example/mcp', account: 'home', chosenBy };
-      expect(tokenGet.safeParse(asked).success).toBe(false);
-      expect(tokenGet.safeParse({ ...asked, chosenBy: { ...chosenBy, folder } }).success).toBe(true);
-    },
-  );
-
-  it('folders.json: a confirmation that was written into the file counts for nothing', async () => {
-    const { rig } = await twoAccounts();
-    const asked = inFolder(rig, 'home');
-    await answer(rig, 'yes');
-    await asked;
-    const file = path.join(rig.folder, 'folders.json');
-    const kept = readFileSync(file, 'utf8');
-    expect(kept).toContain(folder);
-    writeFileSync(
-      file,
-      kept.replace('"account": "home"', '"account": "work"').replace('"account":"home"', '"account":"work"'),
-      { mode: 0o600 },
-    );
-    const next = await brokerRig(inWorld(world), { after: rig }).catch((error: unknown) => error);
-    const outcome =
-      next instanceof Error ? next : await refusal(inFolder(next as Rig, 'work', { interaction: 'never' }));
-    expect(outcome).toMatchObject({ reason: 'file_unreadable' });
   });
 });
 
@@ -221,7 +69,6 @@ describe('a program that may use several accounts', () => {
     const asked = rig.ask();
     const question = await answer(rig, 'yes', 'home');
     expect(question).toMatchObject({ accounts: ['work', 'home'] });
-    expect(question).not.toHaveProperty('folder');
     expect(await asked).toMatchObject({ account: 'home' });
     expect(await rig.ask({ interaction: 'never' })).toMatchObject({ account: 'home' });
     expect(await rig.ask({ account: 'work', interaction: 'never' })).toMatchObject({ account: 'work' });

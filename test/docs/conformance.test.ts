@@ -104,7 +104,6 @@ describe('the state files of SECURITY.md', () => {
       'overrides.json',
       'proxies.json',
       'keys.json',
-      'folders.json',
       'registrations.json',
       'settings.json',
       'preferences.json',

@@ -236,33 +236,3 @@ describe('a card', () => {
     expect(await accessibilityFaults(page)).toEqual([]);
   });
 });
-
-it('a project folder that chooses an account is listed with what it chooses, and taken back by folder and server', async () => {
-  const [folder, resource] = ['/home/anna/projects/notes', 'https://notes.example/mcp'];
-  const asked: [unknown, unknown][] = [];
-  const confirmed = { folder, resource, account: 'work', confirmedAt: now - 2 * hour };
-  const { page } = await show({ 'folder.list': { folders: [confirmed] } }, 'programs', asked);
-  const section = page.getByRole('region', { name: 'Project folders that choose an account' });
-  await section.waitFor();
-  const text = await section.innerText();
-  for (const part of [folder, resource, 'work', 'Confirmed 2 hours ago']) expect(text).toContain(part);
-  expect(await accessibilityFaults(page)).toEqual([]);
-  await section.getByRole('button', { name: /^Take back for / }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Take back', exact: true }).click();
-  await page.locator('.announcement').getByText('no longer chooses an account').waitFor();
-  expect(asked).toContainEqual(['folder.end', { folder, resource }]);
-});
-
-it('a list of project folders that can’t be read is refused in its place, and not shown as an empty one', async () => {
-  const refusal = { reason: 'internal', message: 'The list was lost.' };
-  const answers = answering({});
-  const { page } = await openWindow({
-    answer: async (channel, params) =>
-      channel === 'folder.list' ? { ok: false, refusal } : answers(channel, params),
-    hash: 'programs',
-  });
-  await page
-    .getByRole('region', { name: 'Project folders that choose an account' })
-    .getByText(refusal.message)
-    .waitFor();
-});

@@ -19,7 +19,6 @@ const nothing: Lists = {
   'grant.list': { grants: [] },
   'client.list': { clients: [] },
   'interaction.list': { interactions: [] },
-  'folder.list': { folders: [] },
   'audit.activity': { hours: [], uses: [] },
   'audit.tail': { rows: [] },
   'key.list': { keys: [] },

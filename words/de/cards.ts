@@ -144,7 +144,6 @@ export const cards: Translation<typeof english> = {
 
   choice: {
     title: 'Welches Konto?',
-    titleProject: 'Darf dieses Projekt das Konto wählen?',
     help: 'Die Eingabetaste bedeutet „Nicht jetzt“. Keyturn fragt bei der nächsten Anfrage wieder.',
     confirm: 'Verwenden',
     deny: 'Nicht verwenden',
@@ -154,8 +153,6 @@ export const cards: Translation<typeof english> = {
     folder: 'Ordner',
     pick: 'Bitte ein Konto wählen.',
     what: 'Keyturn merkt sich Ihre Wahl für diese App und diesen Server. Bittet die App um ein bestimmtes Konto, bekommt sie dieses.',
-    whatProject:
-      'Eine Datei in diesem Ordner nennt das Konto, und die App sagt, dass sie dort läuft. Wenn Sie zustimmen, verwendet es dort jede App, die es verwenden darf. Nennt die Datei ein anderes Konto, fragt Keyturn wieder.',
     answered: {
       yes: 'Keyturn merkt sich das Konto.',
       no: 'Das Konto wurde nicht verwendet.',

@@ -31,8 +31,6 @@ export const desktop: Translation<typeof english> = {
     url: '{server} bittet Sie, eine Seite auf {site} zu öffnen',
     choice:
       'Welches Konto soll {who, select, command {der Befehl keyturn} other {{app}}} bei {server} verwenden?',
-    project:
-      'Ein Projekt möchte, dass {who, select, command {der Befehl keyturn} other {{app}}} eines Ihrer Konten bei {server} verwendet',
     pair: '{app} möchte sich verbinden',
     signIn: 'Bei {server} anmelden, über {provider}',
     signInAs: 'Bei {server} anmelden, über {provider}, als {account}',

@@ -72,22 +72,6 @@ export const programs: Translation<typeof english> = {
     narrowed: '{program} hat jetzt weniger Zugriff auf {server}.',
   },
 
-  projectFolders: {
-    title: 'Projektordner, die ein Konto wählen',
-    hint: 'Eine Datei (.keyturn.toml) im Ordner nennt eines Ihrer Konten, und Sie haben das bestätigt. Apps verwenden dort dieses Konto.',
-    folder: 'Ordner',
-    server: 'Server',
-    account: 'Konto',
-    confirmed: 'Bestätigt',
-    end: 'Zurücknehmen …',
-    endOf: 'Zurücknehmen für {folder}',
-    endTitle: 'Diese Wahl des Kontos zurücknehmen?',
-    endWhat:
-      'Die Datei in diesem Ordner wählt das Konto dann nicht mehr. Keyturn fragt Sie bei der nächsten Anfrage von dort.',
-    endConfirm: 'Zurücknehmen',
-    ended: 'Die Datei in {folder} wählt kein Konto mehr.',
-  },
-
   forwards: {
     title: 'Offen für andere Rechner und Sandboxes',
     hint: 'Programme dort dürfen nach Token dieser Server fragen. Sie haben jede Weiterleitung mit dem Befehl keyturn forward geöffnet.',

@@ -57,8 +57,6 @@ export const views: Translation<typeof english> = {
     key: '{who, select, command {Der Befehl keyturn} other {{program}}} möchte Ihren API-Schlüssel für {server} verwenden',
     choice:
       'Welches Konto soll {who, select, command {der Befehl keyturn} other {{program}}} bei {server} verwenden?',
-    project:
-      'Ein Projekt möchte, dass {who, select, command {der Befehl keyturn} other {{program}}} eines Ihrer Konten bei {server} verwendet',
     pair: '{program} möchte sich verbinden',
     account: 'Ein anderes Konto hat sich bei {server} angemeldet',
     settings: 'Einstellungen wurden außerhalb von Keyturn geändert',

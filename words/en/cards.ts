@@ -137,7 +137,6 @@ export const cards = {
   /** The card about which of its accounts an app uses at a server. */
   choice: {
     title: 'Which account?',
-    titleProject: 'Let this project choose the account?',
     help: 'Enter means “Not now”. Keyturn asks again at the next request.',
     confirm: 'Use it',
     deny: 'Don’t use it',
@@ -147,8 +146,6 @@ export const cards = {
     folder: 'Folder',
     pick: 'Choose an account.',
     what: 'Keyturn remembers your choice for this app and this server. If the app asks for a certain account, it gets that one.',
-    whatProject:
-      'A file in this folder names the account, and the app says that it runs there. If you agree, every app that may use the account uses it there. If the file names another account, Keyturn asks again.',
     answered: {
       yes: 'Keyturn remembers the account.',
       no: 'The account was not used.',

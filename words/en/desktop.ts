@@ -29,8 +29,6 @@ export const desktop = {
     url: '{server} asks you to open a page at {site}',
     choice:
       'Which account should {who, select, command {the keyturn command} other {{app}}} use at {server}?',
-    project:
-      'A project wants {who, select, command {the keyturn command} other {{app}}} to use one of your accounts at {server}',
     pair: '{app} wants to connect',
     signIn: 'Sign in to {server} at {provider}',
     signInAs: 'Sign in to {server} at {provider} as {account}',

@@ -67,22 +67,6 @@ export const programs = {
     narrowed: '{program} has less access to {server} now.',
   },
 
-  projectFolders: {
-    title: 'Project folders that choose an account',
-    hint: 'A file (.keyturn.toml) in the folder names one of your accounts, and you confirmed it. Apps use that account there.',
-    folder: 'Folder',
-    server: 'Server',
-    account: 'Account',
-    confirmed: 'Confirmed',
-    end: 'Take back…',
-    endOf: 'Take back for {folder}',
-    endTitle: 'Take back this choice of account?',
-    endWhat:
-      'The file in this folder no longer chooses the account. Keyturn asks you at the next request from there.',
-    endConfirm: 'Take back',
-    ended: 'The file in {folder} no longer chooses an account.',
-  },
-
   forwards: {
     title: 'Open to other machines and sandboxes',
     hint: 'Programs there may ask for tokens of these servers. You opened each with the command keyturn forward.',

@@ -54,8 +54,6 @@ export const views = {
     key: '{who, select, command {The keyturn command} other {{program}}} wants to use your API key for {server}',
     choice:
       'Which account should {who, select, command {the keyturn command} other {{program}}} use at {server}?',
-    project:
-      'A project wants {who, select, command {the keyturn command} other {{program}}} to use one of your accounts at {server}',
     pair: '{program} wants to connect',
     account: 'Another account signed in to {server}',
     settings: 'Settings were changed outside Keyturn',

@@ -6,7 +6,6 @@ import { MasterDetail } from '../../lists/master-detail.tsx';
 import { RecentActivity } from '../activity/recent-activity.tsx';
 import { ConnectClients } from './connect-clients.tsx';
 import { OpenForwards } from './open-forwards.tsx';
-import { ProjectFolders } from './project-folders.tsx';
 import { ProgramCard } from './program-card.tsx';
 import { ProgramRow } from './program-row.tsx';
 import { useList } from '../../state/store.ts';
@@ -51,7 +50,6 @@ export function Programs({ item }: { readonly item?: string }) {
         row={rowOf}
         detail={detailOf}
       />
-      <ProjectFolders said={loaded.refusal} />
     </>
   );
 }

@@ -7,13 +7,9 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { reasonOf } from '../../base/errors.ts';
 import type { Connection } from '../../client/connection.ts';
 import { createFetch } from '../../client/fetch.ts';
-import type { FetchOptions } from '../../client/fetch.ts';
 import { fetchWithin } from '../../client/redirects.ts';
 import { personWait } from '../base/limits.ts';
 import { withCookies } from './cookies.ts';
-
-/** Whose tokens the requests carry, and why. */
-export type NamedAccount = Pick<FetchOptions, 'account' | 'chosenBy'>;
 
 /** What one request is for. */
 export interface Purpose {
@@ -29,8 +25,8 @@ interface Parts {
   readonly endpoint: URL;
   /** The broker. Called again after it rejected, and where the program was unpaired. */
   readonly connection: () => Promise<Connection>;
-  /** The account that a project file names. */
-  readonly account: NamedAccount | undefined;
+  /** Whose tokens the requests carry. */
+  readonly account: string | undefined;
   readonly fetchFor: (broker: Connection) => Promise<typeof globalThis.fetch>;
 }
 
@@ -47,7 +43,7 @@ export function authorizedFetch({ endpoint, connection, account, fetchFor }: Par
     const ours = withCookies(endpoint.origin, fetch);
     const options = {
       resource: endpoint.href,
-      ...account,
+      ...(account === undefined ? {} : { account }),
       fetch: ours,
       get interaction() {
         return purposes.getStore()?.isListening ? ('never' as const) : ('allow' as const);

@@ -24,7 +24,7 @@ export interface Terms {
   readonly time?: number;
   /** As long as what it may do there already, at the time when the answer is kept. */
   readonly asBefore?: boolean;
-  /** Of a choice: the account. Needed where the question names several. */
+  /** Of a choice: the account. */
   readonly account?: string;
 }
 
@@ -69,7 +69,7 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
 /** A choice is for good, and among the accounts that the question names. */
 function refuseOtherAccount({ accounts }: ChoiceQuestion, { account, ...others }: Terms): void {
   const isPlain = Object.values(others).every((term) => term === undefined);
-  const isNamed = account === undefined ? accounts.length === 1 : accounts.includes(account);
+  const isNamed = account !== undefined && accounts.includes(account);
   if (isPlain && isNamed) return;
   throw new KeyturnError(
     'invalid_request',

@@ -225,8 +225,6 @@ export type Question =
       readonly clientName: string;
       readonly endpoint: string;
       readonly accounts: readonly string[];
-      /** A project file in this folder names the one account. A yes counts for the folder, for any program. */
-      readonly folder?: string;
       /** The process at the time of its question. */
       readonly asker?: ClientProcessView;
     }

@@ -5,14 +5,6 @@ import type { ApiKey } from '../records/api-key.ts';
 import type { ClientProcess } from './client-process.ts';
 import type { Permission } from '../records/permission.ts';
 
-/** Where a program says that it found a project file. */
-export interface FolderClaim {
-  /** The folder's canonical path. */
-  readonly folder: string;
-  /** Tells this folder from another one that stood at its path before, or will. */
-  readonly mark: string;
-}
-
 export interface TokenRequest {
   /** The local client, as its connection proved. */
   readonly clientId: string;
@@ -22,8 +14,6 @@ export interface TokenRequest {
   readonly resource: string;
   readonly scope?: readonly string[] | undefined;
   readonly account?: string | undefined;
-  /** Why `account`: a project file names it. */
-  readonly chosenBy?: FolderClaim | undefined;
   /** Milliseconds that the token must still be valid. */
   readonly minimumValidity?: number | undefined;
   /** A challenge that the protected server sent to the local client: a hint, never an order. */

@@ -2,7 +2,6 @@
 import type { ApiKey } from './api-key.ts';
 import type { RecordLog } from '../../store/record-log.ts';
 import type { AuthorityStore, RecordStore } from '../../store/record-store.ts';
-import type { FolderChoice } from './folder-choice.ts';
 import type { Grant } from './grant.ts';
 import type { LocalClient } from './local-client.ts';
 import type { OverrideRecord } from './override.ts';
@@ -18,7 +17,6 @@ export interface Records {
   readonly overrides: AuthorityStore<OverrideRecord>;
   readonly proxies: AuthorityStore<ProxyRecord>;
   readonly keys: AuthorityStore<ApiKey>;
-  readonly folders: AuthorityStore<FolderChoice>;
 }
 
 export const storesOf = (records: Records): RecordStore<unknown>[] => Object.values(records);

@@ -78,10 +78,8 @@ function answerWith(id: string, isDesk: boolean): string {
     : `Answer with: keyturn answer ${shellWord(id)} yes   (or no, or later)`;
 }
 
-/** Where there is one account, only a project file is to be confirmed. */
 function choiceHint(id: string, accounts: readonly string[]): string {
   const [first = ''] = accounts;
-  if (accounts.length === 1) return answerWith(id, false);
   return `Answer with: keyturn answer ${shellWord(id)} yes --account ${shellQuoted(first)}   (of ${accounts.map(quoted).join(', ')})`;
 }
 

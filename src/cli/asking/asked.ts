@@ -1,6 +1,5 @@
 /** What a command asks for in place of a program: as whom, and for which token or API key. */
-import { withProjectAccount } from '../project/project-folder.ts';
-import { scopeFrom } from '../terminal/arguments.ts';
+import { accountFrom, scopeFrom } from '../terminal/arguments.ts';
 import type { CredentialGetParams } from '../../ipc/wire/token-messages.ts';
 
 export interface Asked {
@@ -19,20 +18,17 @@ interface AskedOptions {
   readonly 'no-interaction'?: boolean;
 }
 
-/**
- * What was typed, of terminal/token-options.ts, and what a project file names. `validity` in seconds. Throws
- * `invalid_scope` and `file_unreadable`.
- */
-export async function askedBy(options: AskedOptions, resource: string, validity: number): Promise<Asked> {
+/** What was typed, of terminal/token-options.ts. `validity` in seconds. Throws `invalid_scope`. */
+export function askedBy(options: AskedOptions, resource: string, validity: number): Asked {
   return {
     as: options.as,
-    params: await withProjectAccount({
+    params: {
       resource,
       kinds,
       ...scopeFrom(options.scope),
-      ...(options.account === undefined ? {} : { account: options.account }),
+      ...accountFrom(options.account),
       minimumValidity: validity,
       interaction: options['no-interaction'] ? 'never' : 'allow',
-    }),
+    },
   };
 }

@@ -15,17 +15,14 @@ import { spawnDetached } from '../broker/auto-start.ts';
 import type { Asked } from './asked.ts';
 import { AskingFiles, refusalIn } from './asking-files.ts';
 
-/**
- * The options of a command that say what is asked, and that it asks in the background. What a project file names the
- * command reads there itself.
- */
-function askingWords({ as, params: { resource, scope, account, chosenBy } }: Asked): string[] {
+/** The options of a command that say what is asked, and that it asks in the background. */
+function askingWords({ as, params: { resource, scope, account } }: Asked): string[] {
   return [
     resource,
     // One argument each: a value may begin with a dash.
     ...(as === undefined ? [] : [['--as', as].join('=')]),
     ...(scope === undefined ? [] : [['--scope', scope].join('=')]),
-    ...(account === undefined || chosenBy ? [] : [['--account', account].join('=')]),
+    ...(account === undefined ? [] : [['--account', account].join('=')]),
     '--in-background',
   ];
 }
@@ -34,7 +31,7 @@ function askingWords({ as, params: { resource, scope, account, chosenBy } }: Ask
 function startAsking(asked: Asked, command: readonly string[]): ChildProcess {
   const { KEYTURN_SOCKET: socket } = process.env;
   const further = socket === undefined ? {} : { KEYTURN_SOCKET: socket };
-  return spawnDetached([...command, ...askingWords(asked)], 'ignore', further, asked.params.chosenBy?.folder);
+  return spawnDetached([...command, ...askingWords(asked)], 'ignore', further);
 }
 
 /** Has the question go on without this process. */

@@ -97,10 +97,9 @@ export function spawnDetached(
   args: readonly string[],
   stdio: 'ignore' | ['ignore', 'pipe', 'pipe'],
   further: NodeJS.ProcessEnv = {},
-  folder = workingFolder(process.env),
 ) {
   return spawn(process.execPath, isSingle ? args : [...nodeFlags, bin, ...args], {
-    cwd: folder,
+    cwd: workingFolder(process.env),
     env: { ...environmentFor(process.env), ...further },
     detached: true,
     stdio,

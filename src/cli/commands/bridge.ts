@@ -7,18 +7,15 @@
 import { exitCodes, KeyturnError, reasons } from '../../base/errors.ts';
 import { locate } from '../../client/connect.ts';
 import { endpointUrl } from '../../client/endpoint-url.ts';
-import type { NamedAccount } from '../../bridge/server/authorized-fetch.ts';
 import type { TransportChoice } from '../../bridge/eras/eras.ts';
 import type { Connection } from '../../client/connection.ts';
 import { clientKeyFile } from '../../client/key-file.ts';
 import { kinds } from '../asking/asked.ts';
-import { withProjectAccount } from '../project/project-folder.ts';
 import { startEntry } from '../programs/entry.ts';
 import { entryName, nameOfServer } from '../programs/entry-name.ts';
 import { headersFrom, withHeaders } from '../programs/extra-headers.ts';
 import { translated } from '../../setup/mcp-remote.ts';
-import type { TokenGetParams } from '../../ipc/wire/token-messages.ts';
-import { UsageError } from '../terminal/arguments.ts';
+import { accountFrom, UsageError } from '../terminal/arguments.ts';
 import { type Command, defineCommand } from '../terminal/command.ts';
 import { refuse, say } from '../terminal/output.ts';
 import type { Statement } from '../terminal/statement.ts';
@@ -34,6 +31,7 @@ const statement = {
       summary: 'the name of this entry',
       more: ' (default: made of the URL and the program that starts it; with --connect of the URL alone)',
     },
+    account: { type: 'string', value: 'ACCOUNT', summary: 'which account, where you have several' },
     connect: { type: 'boolean', summary: 'pair, allow and sign in now, at this terminal' },
     json: { type: 'boolean', summary: 'with --connect, print the entry for a client as JSON' },
     header: {
@@ -89,7 +87,7 @@ const carry = defineCommand(statement, async ({ operands: [url], options }) => {
   const { as, header, 'header-file': files, 'ignore-tool': ignored = [], transport } = options;
   if (options.connect) return connectBeforehand(endpoint, as, options);
   if (options.json) throw new UsageError('--json goes with --connect');
-  const named = await projectAccount(endpoint.href);
+  const named = accountFrom(options.account);
   const entry = { name: as ?? entryName(endpoint), resource: endpoint.href, ...named };
   // Throws for a name that can't be paired, before a client speaks.
   clientKeyFile(locate().paths, entry.name);
@@ -101,7 +99,7 @@ const carry = defineCommand(statement, async ({ operands: [url], options }) => {
   await bridge(endpoint, async () => startEntry(entry, { waits }), {
     headers,
     ignored,
-    account: named,
+    ...named,
     transport,
   });
   // Connections that were kept open would keep the process alive.
@@ -121,11 +119,12 @@ async function connectBeforehand(
   name = nameOfServer(endpoint),
   {
     json = false,
+    account,
     'in-background': isInBackground = false,
-  }: { readonly json?: boolean; readonly 'in-background'?: boolean },
+  }: { readonly json?: boolean; readonly account?: string; readonly 'in-background'?: boolean },
 ): Promise<number> {
   const resource = endpoint.href;
-  const named = await projectAccount(resource);
+  const named = accountFrom(account);
   if (isInBackground) {
     const { askInBackground } = await import('../asking/asker.ts');
     return askInBackground({ as: name, params: { resource, kinds, ...named } });
@@ -133,18 +132,12 @@ async function connectBeforehand(
   const { connectEntry } = await import('../programs/entry-connect.ts');
   await connectEntry({ name, resource, ...named });
   const { tellEntry } = await import('../programs/configured-entry.ts');
-  await tellEntry({ name, resource }, json);
+  await tellEntry({ name, resource, ...named }, json);
   return exitCodes.ok;
 }
 
-/** A bridge serves the folder that it was started in. */
-async function projectAccount(resource: string): Promise<NamedAccount> {
-  const { account, chosenBy } = await withProjectAccount<TokenGetParams>({ resource });
-  return account === undefined || chosenBy === undefined ? {} : { account, chosenBy };
-}
-
 interface Additions {
-  readonly account: NamedAccount;
+  readonly account?: string;
   readonly headers: ReadonlyMap<string, string>;
   readonly ignored: readonly string[];
   readonly transport?: TransportChoice | undefined;
@@ -181,7 +174,7 @@ async function answerWith(error: KeyturnError): Promise<never> {
   const refused = async (): Promise<never> => {
     throw error;
   };
-  await bridge(new URL('https://localhost/'), refused, { account: {}, headers: new Map(), ignored: [] });
+  await bridge(new URL('https://localhost/'), refused, { headers: new Map(), ignored: [] });
   process.exit(reasons[error.reason].exit);
 }
 

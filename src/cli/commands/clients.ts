@@ -1,34 +1,28 @@
-/** `keyturn clients`: the paired programs, their permissions, and the folders whose project file chooses an account. */
+/** `keyturn clients`: the paired programs and their permissions. */
 import path from 'node:path';
 import { exitCodes } from '../../base/errors.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { keyPlaceWords } from '../words/key-rows.ts';
-import { print, printJson, printTable, processName, say, when } from '../terminal/output.ts';
+import { printJson, printTable, processName, say, when } from '../terminal/output.ts';
 
 export const command = defineCommand(
   {
     name: 'clients',
     summary: 'the paired programs and what they may reach',
     operands: [],
-    options: { json: { type: 'boolean', summary: 'print both as JSON' } },
-    about:
-      'Show the programs that are paired and what each may reach, and the folders whose project file chooses an account.',
+    options: { json: { type: 'boolean', summary: 'print them as JSON' } },
+    about: 'Show the programs that are paired and what each may reach.',
     examples: ['keyturn clients --json'],
   },
   async ({ options }) => {
     const clients = await withLastUse((await ask('client.list', {})).clients);
-    const { folders } = await ask('folder.list', {});
-    if (options.json) printJson({ clients, folders });
+    if (options.json) printJson({ clients });
     else {
       const refused = (await ask('status', {})).unreadable;
       printTable(
         ['CLIENT', 'ID', 'SERVER', 'DECISION', 'ACCOUNT', 'SCOPES', 'UNTIL', 'LAST USED'],
         clients.flatMap((client) => rows(client, new Set(refused.map(({ file }) => path.basename(file))))),
-      );
-      showFolders(
-        folders,
-        refused.some(({ file }) => path.basename(file) === files.folders),
       );
       for (const { why } of refused.filter(isShownHere)) say(`keyturn: marked entries do not count: ${why}`);
     }
@@ -37,7 +31,6 @@ export const command = defineCommand(
 );
 
 type Client = Awaited<ReturnType<typeof ask<'client.list'>>>['clients'][number];
-type Folders = Awaited<ReturnType<typeof ask<'folder.list'>>>['folders'];
 
 /** Rows of the log that are looked through. */
 const searched = 1000;
@@ -55,25 +48,10 @@ async function withLastUse(clients: readonly Client[]): Promise<readonly Client[
   return clients.map((client) => (client === cli ? { ...cli, lastUsedAt } : client));
 }
 
-const files = { clients: 'clients.json', permissions: 'permissions.json', folders: 'folders.json' } as const;
+const files = { clients: 'clients.json', permissions: 'permissions.json' } as const;
 
 const isShownHere = ({ file }: { readonly file: string }): boolean =>
   Object.values<string>(files).includes(path.basename(file));
-
-/** Where a project file may choose an account, for any of the programs. */
-function showFolders(folders: Folders, isRefused: boolean): void {
-  if (folders.length === 0) return;
-  print('');
-  printTable(
-    ['FOLDER', 'SERVER', 'ACCOUNT', 'CONFIRMED'],
-    folders.map(({ folder, resource, account, confirmedAt }) => [
-      `${folder}${isRefused ? ' (does not count)' : ''}`,
-      resource,
-      account,
-      when(confirmedAt),
-    ]),
-  );
-}
 
 /** `refused`: names of files that count for nothing. What stands in them is listed all the same, and marked. */
 function rows(client: Client, refused: ReadonlySet<string>): string[][] {

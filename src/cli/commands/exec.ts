@@ -77,11 +77,9 @@ export const command = defineCommand(statement, async ({ options, operands }) =>
   if (operands[0] === '') throw new UsageError('keyturn exec needs a COMMAND that is not empty');
   const validity = secondsFrom(options['min-validity'], '--min-validity') ?? defaultValidity;
   const timeout = secondsFrom(options.timeout, '--timeout') ?? defaultTimeout;
+  const requests = wanted.map((one) => ({ ...one, asked: askedBy(options, one.resource, validity) }));
   // Before anybody is asked: a place for the files is there, or nothing is done.
   const files = wanted.some(({ kind }) => kind === 'file') ? await TokenFiles.make() : undefined;
-  const requests = await Promise.all(
-    wanted.map(async (one) => ({ ...one, asked: await askedBy(options, one.resource, validity) })),
-  );
   const given = await credentialsTogether(requests, validity, async (asked) =>
     credentialWithin(asked, {
       command: ['headers'],

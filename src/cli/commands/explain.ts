@@ -1,5 +1,5 @@
 /** `keyturn explain RESOURCE|GRANT`: what became of a grant, how it stands, what happens next. Never a token. */
-import { exitCodes, quoted, reasonOf } from '../../base/errors.ts';
+import { exitCodes, reasonOf } from '../../base/errors.ts';
 import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { withGrant } from '../broker/named-grant.ts';
@@ -138,11 +138,11 @@ function showTimeline(timeline: Explanation['timeline']): void {
   if (timeline.length === 0) return;
   printTable(
     ['WHEN', 'EVENT', 'OUTCOME', 'PROGRAM'],
-    timeline.map(({ at, event, outcome, client, folder, count }) => [
+    timeline.map(({ at, event, outcome, client, count }) => [
       when(at),
       count === undefined ? event : `${event} ×${count}`,
       outcome,
-      `${client ?? '-'}${folder === undefined ? '' : ` (account by the project file in ${quoted(folder)})`}`,
+      client ?? '-',
     ]),
   );
 }

@@ -60,7 +60,7 @@ export const command = defineCommand(
   async ({ options, operands: [resource] }) => {
     const validity = secondsFrom(options['min-validity'], '--min-validity') ?? defaultValidity;
     const timeout = secondsFrom(options.timeout, '--timeout') ?? defaultTimeout;
-    const asked = await askedBy(options, resourceFrom(resource), validity);
+    const asked = askedBy(options, resourceFrom(resource), validity);
     if (options['in-background']) return (await import('../asking/asker.ts')).askInBackground(asked);
     const given = await credentialWithin(asked, {
       command: ['headers'],

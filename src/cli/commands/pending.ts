@@ -83,19 +83,14 @@ function describe(question: Question, isDesk: boolean): string[] {
   }
 }
 
-function choiceLines({ id, client = '', resource = '', accounts = [], folder }: Question): string[] {
-  const sentence = choiceQuestion({ client, resource, accounts, folder });
-  const claim = `  ${client} says that it runs there. A yes counts for every program of yours in that folder.`;
-  return [
-    `${id}  ${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`,
-    ...(folder === undefined ? [] : [claim]),
-  ];
+function choiceLines({ id, client = '', resource = '', accounts = [] }: Question): string[] {
+  const sentence = choiceQuestion({ client, resource, accounts });
+  return [`${id}  ${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`];
 }
 
-function choiceAnswers({ id, accounts = [], folder }: Question): string[] {
-  const options = choiceOptions({ accounts, folder });
+function choiceAnswers({ id, accounts = [] }: Question): string[] {
   return [
-    ...options.map((option) => `  keyturn answer ${shellWord(id)} yes${option}`),
+    ...choiceOptions(accounts).map((option) => `  keyturn answer ${shellWord(id)} yes${option}`),
     `  keyturn answer ${shellWord(id)} no|later`,
   ];
 }

@@ -10,8 +10,7 @@ import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { isBound } from '../../ipc/wire/token-messages.ts';
 import type { Challenge, TokenGetParams, TokenResult } from '../../ipc/wire/token-messages.ts';
 import { methodPattern, noncePattern } from '../../ipc/wire/values.ts';
-import { withProjectAccount } from '../project/project-folder.ts';
-import { resourceFrom, scopeFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
+import { resourceFrom, accountFrom, scopeFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { connect, interruptible, throughRestart } from '../broker/connection.ts';
 import { watchLater } from '../waiting/watch-later.ts';
@@ -105,15 +104,15 @@ async function requestFrom({ options, operands }: Input<typeof statement>): Prom
   if (status === '401' && header === undefined && !isRejected) throw whichToken();
   const challenge = challengeFrom(status, header);
   return {
-    params: await withProjectAccount({
+    params: {
       resource: resourceFrom(resource),
       ...scopeFrom(options.scope),
-      ...(account === undefined ? {} : { account }),
+      ...accountFrom(account),
       ...(minimumValidity === undefined ? {} : { minimumValidity }),
       ...(timeout === undefined ? {} : { timeout }),
       ...(challenge === undefined ? {} : { challenge }),
       interaction: options['no-interaction'] ? 'never' : 'allow',
-    }),
+    },
     rejected: isRejected ? await tokenFromStdin() : undefined,
     json,
     proven: provenFrom(resourceFrom(resource), options),

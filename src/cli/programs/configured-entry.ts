@@ -19,12 +19,19 @@ interface Configured {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-function configuredEntry({ name, resource }: Entry, env = process.env): Configured {
+function configuredEntry({ name, resource, account }: Entry, env = process.env): Configured {
   const [command, ...before] = ownCommand(env);
   const needed = neededVariables(env);
   return {
     command,
-    args: [...before, 'bridge', resource, '--as', name],
+    args: [
+      ...before,
+      'bridge',
+      resource,
+      '--as',
+      name,
+      ...(account === undefined ? [] : ['--account', account]),
+    ],
     ...(Object.keys(needed).length > 0 ? { env: needed } : {}),
   };
 }

@@ -64,9 +64,9 @@ export async function credentialWithin(asked: Asked, bounds: Bounds): Promise<Cr
 async function asking(asked: Asked, { command, again }: Bounds, left: number): Promise<Credential> {
   const { as: name, params } = asked;
   if (name === undefined || params.interaction === 'never') return credentialFor(asked, left);
-  const { resource, scope, account, chosenBy } = params;
+  const { resource, scope, account } = params;
   const connection = await startEntry(
-    { name, resource, scope, account, chosenBy },
+    { name, resource, scope, account },
     { command, wait: Math.max(0, Math.floor(left) - toTell), again, refusesOpen: true },
   );
   try {

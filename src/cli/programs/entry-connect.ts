@@ -31,9 +31,11 @@ import type { Entry } from './entry.ts';
 import { forgetRefusal, isPaired } from '../asking/pairing.ts';
 
 /** Throws what a request for a token throws. */
-export async function connectEntry({ name, resource, account, chosenBy }: Entry): Promise<void> {
-  const named = account === undefined || chosenBy === undefined ? {} : { account, chosenBy };
-  const asked: Asked = { as: name, params: { resource, kinds, ...named } };
+export async function connectEntry({ name, resource, account }: Entry): Promise<void> {
+  const asked: Asked = {
+    as: name,
+    params: { resource, kinds, ...(account === undefined ? {} : { account }) },
+  };
   forgetRefusal(name);
   if (forwardedSocket(process.env)) return connectForwarded(asked, name);
   const owner = await connect();
@@ -164,9 +166,8 @@ function tellQuestions(
       shown.add(question.id);
       const { id } = question;
       const words = wordsOf(question, { name, resource });
-      // A yes to a choice among several names one.
-      const isPlain = question.kind !== 'choice' || question.folder !== undefined;
-      if (isDesk || !isAtTerminal() || !isPlain) tell(question, words, isDesk);
+      // A yes to a choice names an account.
+      if (isDesk || !isAtTerminal() || question.kind === 'choice') tell(question, words, isDesk);
       else
         prompts.ask(
           id,
@@ -190,10 +191,10 @@ function tellQuestions(
 }
 
 function wordsOf(question: Question, { name, resource }: Entry): string {
-  const { kind, code, key, folder, accounts = [] } = question;
+  const { kind, code, key, accounts = [] } = question;
   if (kind === 'choice') {
     const named = { client: quoted(name), resource: quoted(resource) };
-    return `keyturn: ${choiceQuestion({ ...named, accounts, folder })}`;
+    return `keyturn: ${choiceQuestion({ ...named, accounts })}`;
   }
   const what =
     kind === 'pair'
@@ -208,9 +209,9 @@ function wordsOf(question: Question, { name, resource }: Entry): string {
 const offerWords = ({ account, scope }: Question): string =>
   (account === undefined ? '' : ` as ${quoted(account)}`) + (scope === undefined ? '' : ` with ${scope}`);
 
-function tell({ id, kind, folder, accounts = [] }: Question, words: string, isDesk: boolean): void {
+function tell({ id, kind, accounts = [] }: Question, words: string, isDesk: boolean): void {
   say(words);
-  const [option = ''] = kind === 'choice' ? choiceOptions({ accounts, folder }) : [];
+  const [option = ''] = kind === 'choice' ? choiceOptions(accounts) : [];
   say(
     isDesk
       ? `  ${kind === 'pair' ? 'Compare the code, and answer' : 'Answer'} in Keyturn’s window.`

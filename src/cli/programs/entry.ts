@@ -4,11 +4,10 @@
  * Invariant: a named entry uses its own key and nothing else; without a key it gets no token. It waits for the person
  * for seconds, and the questions outlive it (standing-question.ts).
  */
-import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
+import { KeyturnError, quoted, reasonOf, shellQuoted, shellWord } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
 import { connectStarting } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
-import type { ChosenBy } from '../../ipc/wire/token-messages.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
 import { connect, connectIfRunning, requireBroker, throughRestart } from '../broker/connection.ts';
@@ -32,8 +31,6 @@ export interface Entry {
   readonly resource: string;
   readonly scope?: string | undefined;
   readonly account?: string | undefined;
-  /** A project file names the account. */
-  readonly chosenBy?: ChosenBy | undefined;
 }
 
 interface Start {
@@ -66,7 +63,7 @@ export async function startEntry(
     refusesOpen = false,
   }: Start = {},
 ): Promise<Connection> {
-  const { name, resource, scope, account, chosenBy } = entry;
+  const { name, resource, scope, account } = entry;
   const asked: Asked = {
     as: name,
     params: {
@@ -75,7 +72,6 @@ export async function startEntry(
       interaction: 'never',
       ...(scope === undefined ? {} : { scope }),
       ...(account === undefined ? {} : { account }),
-      ...(chosenBy === undefined ? {} : { chosenBy }),
     },
   };
   const first = await ready(asked);
@@ -142,7 +138,7 @@ async function refuseRemembered({ name }: Entry, { reason }: KeyturnError): Prom
 }
 
 async function unanswered(
-  { name, resource, chosenBy }: Entry,
+  { name, resource, account }: Entry,
   { reason, message }: KeyturnError,
   again: string,
 ): Promise<KeyturnError> {
@@ -155,10 +151,14 @@ async function unanswered(
       ? `Nobody has said yet that ${quoted(name)} may be paired.`
       : reason === 'login_required'
         ? `The sign-in for ${quoted(resource)} is not finished.`
-        : reason === 'account_required' || chosenBy
+        : reason === 'account_required'
           ? message
           : `Nobody has said yet that ${quoted(name)} may reach ${quoted(resource)}.`;
-  const connectCommand = `keyturn bridge --connect ${shellWord(resource)} --as ${shellWord(name)}`;
+  const reached = `keyturn bridge --connect ${shellWord(resource)} --as ${shellWord(name)}`;
+  const connectCommand =
+    account === undefined
+      ? reached
+      : `keyturn bridge --connect ${shellWord(resource)} --as ${shellWord(name)} --account ${shellQuoted(account)}`;
   return new KeyturnError(reason === 'login_required' ? 'login_pending' : 'consent_pending', question, {
     hint: isElsewhere
       ? `Answer on the machine where the broker runs${compare}. Then ${again}.`

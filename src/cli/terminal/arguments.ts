@@ -5,6 +5,7 @@
  */
 import { parseArgs } from 'node:util';
 import { KeyturnError, quoted } from '../../base/errors.ts';
+import { maxLength } from '../../ipc/wire/limits.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
 import type { Input, Operand, Statement } from './statement.ts';
@@ -114,6 +115,20 @@ export function scopeFrom(text: string | undefined): { readonly scope?: string }
     rule: 'RFC 6749 §3.3',
     hint: 'Name at least one, or leave the option out.',
   });
+}
+
+/** No line break and no other control character. */
+const accountPattern = /^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]+$/u;
+
+/** The `account` member of a request: what was typed, else what KEYTURN_ACCOUNT says. An empty variable says nothing. */
+export function accountFrom(typed: string | undefined, env = process.env): { readonly account?: string } {
+  if (typed !== undefined) return { account: typed };
+  const account = env['KEYTURN_ACCOUNT']?.trim();
+  if (!account) return {};
+  if (account.length <= maxLength.account && accountPattern.test(account)) return { account };
+  throw new UsageError(
+    `KEYTURN_ACCOUNT is not a name: it has 1 to ${maxLength.account} characters on one line`,
+  );
 }
 
 const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const;

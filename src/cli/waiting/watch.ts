@@ -205,10 +205,10 @@ function tellAllow(question: Fields, isDesk: boolean): void {
 }
 
 function tellChoice(question: Fields, isDesk: boolean): void {
-  const choice = { accounts: accountsIn(question), folder: text(question, 'folder') || undefined };
+  const accounts = accountsIn(question);
   const client = '`keyturn token`';
-  say(`keyturn: ${choiceQuestion({ client, resource: text(question, 'resource'), ...choice })}`);
-  const [first = '', ...others] = choiceOptions(choice);
+  say(`keyturn: ${choiceQuestion({ client, resource: text(question, 'resource'), accounts })}`);
+  const [first = '', ...others] = choiceOptions(accounts);
   tellAnswer(question, isDesk, first, others.length > 0 ? 'another one, or no, or later' : undefined);
 }
 

@@ -132,12 +132,11 @@ export function explanationAnswer(
     timeline: rows
       .toSorted((one, other) => one.time - other.time)
       .filter(({ client }) => own === undefined || client === undefined || client === own)
-      .map(({ time, event, outcome = '', client, folder, count }) => ({
+      .map(({ time, event, outcome = '', client, count }) => ({
         at: wholeSeconds(time),
         event,
         outcome,
         ...(client === undefined ? {} : { client }),
-        ...(folder === undefined ? {} : { folder }),
         ...(count === undefined ? {} : { count }),
       })),
   };

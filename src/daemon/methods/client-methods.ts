@@ -3,7 +3,6 @@
  * by which programs without a key come, and the forwards by which programs elsewhere do.
  */
 import type { Broker } from '../../broker/broker.ts';
-import { wholeSeconds } from '../../base/clock.ts';
 import { permissionRow } from '../../broker/consent/permission-changes.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
@@ -18,8 +17,6 @@ export const clientMethods: Pick<
   | 'client.remove'
   | 'permission.set'
   | 'permission.end'
-  | 'folder.list'
-  | 'folder.end'
   | 'interaction.list'
   | 'interaction.answer'
   | 'proxy.add'
@@ -48,22 +45,6 @@ export const clientMethods: Pick<
   'permission.end': async ({ broker }, _caller, { client, resource }) => {
     const clientId = broker.parts.clients.resolve(client);
     await endPermission(broker, clientId, broker.canonical(resource), 'ended');
-    return {};
-  },
-
-  'folder.list': ({ broker }) => ({
-    folders: broker.parts.folders.shown().map(({ folder, endpoint, account, confirmedAt }) => ({
-      folder,
-      resource: endpoint,
-      account,
-      confirmedAt: wholeSeconds(confirmedAt),
-    })),
-  }),
-
-  'folder.end': async ({ broker }, _caller, { folder, resource }) => {
-    const endpoint = broker.canonical(resource);
-    await broker.parts.folders.end(folder, endpoint);
-    await broker.parts.audit.record({ event: 'account', outcome: 'ended', endpoint, folder });
     return {};
   },
 

@@ -110,13 +110,12 @@ export function interactionAnswer(
 }
 
 function choiceAnswer(question: Extract<Question, { readonly kind: 'choice' }>): Partial<InteractionAnswer> {
-  const { clientName, asker, endpoint, accounts, folder } = question;
+  const { clientName, asker, endpoint, accounts } = question;
   return {
     client: clientName,
     ...(asker === undefined ? {} : { asker: processAnswer(asker) }),
     resource: endpoint,
     accounts: [...accounts],
-    ...(folder === undefined ? {} : { folder }),
   };
 }
 

@@ -37,7 +37,6 @@ export const tokenMethods: Pick<
       resource: params.resource,
       scope: scope === undefined ? undefined : parseScope(scope),
       account: params.account,
-      chosenBy: params.chosenBy,
       minimumValidity: minimumValidity === undefined ? undefined : minimumValidity * 1000,
       challenge: challenge && challengeFrom(challenge),
       operation: params.operation,

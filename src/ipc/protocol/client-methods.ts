@@ -7,8 +7,6 @@ import * as z from 'zod';
 import { ownersEnd } from './method.ts';
 import type { Method } from './method.ts';
 import {
-  folderList,
-  folderNamed,
   forwardList,
   forwardNamed,
   forwardOpen,
@@ -51,9 +49,6 @@ export const clientMethods = {
     params: z.object({ client, resource: url }),
     result: empty,
   },
-  /** Folders whose project file may choose an account. */
-  'folder.list': { who: 'owner', effect: 'reads', isPolled: true, params: empty, result: folderList },
-  'folder.end': { ...ownersEnd, params: folderNamed, result: empty },
   'interaction.list': {
     who: 'owner',
     effect: 'reads',

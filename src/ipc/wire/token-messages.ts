@@ -31,19 +31,11 @@ export interface Challenge {
 /** What a request may be answered with: an access token, or the API key that the owner set for the endpoint. */
 export type CredentialKind = 'token' | 'key';
 
-/** Where a project file chose an account: the folder's canonical path, and what tells it from another one there. */
-export interface ChosenBy {
-  readonly folder: string;
-  readonly mark: string;
-}
-
 /** `minimumValidity` and `timeout` in seconds. */
 export interface TokenGetParams {
   readonly resource: string;
   readonly scope?: string;
   readonly account?: string;
-  /** Goes with `account`: a project file names it. The broker then asks the person once, and allows nothing new. */
-  readonly chosenBy?: ChosenBy;
   readonly minimumValidity?: number;
   readonly challenge?: Challenge;
   readonly operation?: string;

@@ -1,6 +1,7 @@
 /** What the options' values mean. Refusals of whole command lines: refused-input.test.ts. */
 import { describe, expect, it } from 'vitest';
 import {
+  accountFrom,
   durationFrom,
   parse,
   resourceFrom,
@@ -8,6 +9,26 @@ import {
   secondsFrom,
 } from '../../../src/cli/terminal/arguments.ts';
 import type { Statement } from '../../../src/cli/terminal/statement.ts';
+
+describe('an account', () => {
+  it.each([
+    [undefined, 'work', 'work'],
+    [undefined, ' anna@work.example\r\n', 'anna@work.example'],
+    [undefined, '', undefined],
+    [undefined, ' ', undefined],
+    [undefined, undefined, undefined],
+    ['home', 'work', 'home'],
+    ['', 'work', ''],
+  ])('of --account %j and KEYTURN_ACCOUNT %j is %j', (typed, variable, account) => {
+    expect(accountFrom(typed, { KEYTURN_ACCOUNT: variable }).account).toBe(account);
+  });
+
+  it.each(['a\nb', 'a\u001b[2J', 'a'.repeat(257)])('of KEYTURN_ACCOUNT %j is refused', (variable) => {
+    expect(() => accountFrom(undefined, { KEYTURN_ACCOUNT: variable })).toThrow(
+      'KEYTURN_ACCOUNT is not a name',
+    );
+  });
+});
 
 describe('a duration', () => {
   it.each([

@@ -133,7 +133,6 @@ describe('the overviews', () => {
           permissions: [{ resource, decision: 'allow', scope: 'notes:read' }, { decision: 'deny' }],
         },
       ],
-      folders: [],
     });
 
     const status = await home.json<{ pid: number }>('status');

@@ -400,7 +400,6 @@ const answers: { readonly [C in ChannelName]?: ResultOn<C> } = {
   'grant.explain': explanation,
   'client.list': { clients },
   'interaction.list': { interactions: [] },
-  'folder.list': { folders: [] },
   'audit.activity': exampleActivity(exampleNow, uses),
   'audit.tail': { rows },
   'key.list': { keys: [] },

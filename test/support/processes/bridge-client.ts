@@ -11,19 +11,13 @@ export function waitingLine(name: string, resource: string): string {
 }
 
 /** Ends with the test. Rejects with what the bridge answers to `initialize`. */
-export function clientOf(home: Pick<TestHome, 'env'>, ...args: string[]) {
-  return clientIn(undefined, home, ...args);
-}
-
-/** The same in this folder; in the test's own where there is none. */
-export async function clientIn(folder: string | undefined, home: Pick<TestHome, 'env'>, ...args: string[]) {
+export async function clientOf(home: Pick<TestHome, 'env'>, ...args: string[]) {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [builtBin, 'bridge', ...args],
     env: Object.fromEntries(
       Object.entries(home.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
     ),
-    ...(folder === undefined ? {} : { cwd: folder }),
     stderr: 'pipe',
   });
   const output = { stderr: '' };

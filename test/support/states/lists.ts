@@ -53,26 +53,6 @@ export const forwarding: Lists = {
   },
 };
 
-/** An ordinary one, and one as long as texts get, of another machine. */
-export const folders: Lists = {
-  'folder.list': {
-    folders: [
-      {
-        folder: '/home/anna/projects/notes',
-        resource: 'https://notes.example/mcp',
-        account: 'anna@work.example',
-        confirmedAt: ago(2 * hour),
-      },
-      {
-        folder: `build.example:/home/${'notes/'.repeat(60)}`,
-        resource: longAddress,
-        account: 'anna',
-        confirmedAt: ago(48 * hour),
-      },
-    ],
-  },
-};
-
 export const waiting = (...interactions: Question[]): Lists => ({ 'interaction.list': { interactions } });
 
 const grantOf = (fields: Partial<Grant>): Grant => ({

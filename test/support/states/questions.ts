@@ -113,14 +113,6 @@ const requests: Readonly<Record<string, Question>> = {
     resource: notes.resource,
     accounts: ['anna@work.example', 'anna@home.example'],
   },
-  'choice-project': {
-    ...allow,
-    kind: 'choice',
-    client: 'cli',
-    resource: notes.resource,
-    accounts: ['anna@work.example'],
-    folder: '/home/anna/projects/notes',
-  },
   'choice-long': {
     ...allow,
     kind: 'choice',
@@ -128,7 +120,6 @@ const requests: Readonly<Record<string, Question>> = {
     asker: hostileAsker(longName),
     resource: longAddress,
     accounts: [longName, longName.slice(1)],
-    folder: `/home/${'notes/'.repeat(600)}`,
   },
   url,
   'url-silent': { ...url, message: '' },

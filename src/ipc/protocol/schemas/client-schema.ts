@@ -1,5 +1,5 @@
 /**
- * Local clients, their permissions, the folders that choose an account, and the forwards by which clients elsewhere come,
+ * Local clients, their permissions, and the forwards by which clients elsewhere come,
  * as schemas of the wire.
  *
  * Invariant: every text is bounded. A forward's label can stand in a file's name and in a command.
@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { asker, executable } from './asker-schema.ts';
 import { forwardLabelPattern } from '../../wire/forwarded.ts';
 import { keyPlace } from './key-schema.ts';
-import { account, day, folder, id, instant, scope, shownName, url } from './values.ts';
+import { account, day, id, instant, scope, shownName, url } from './values.ts';
 
 export const permission = z.object({
   resource: url,
@@ -30,14 +30,6 @@ const heldPermission = permission.extend({
   /** And for one token. */
   once: z.literal(true).optional(),
 });
-
-/** Names one confirmed folder: its path, and the server that it is for. */
-export const folderNamed = z.object({ folder, resource: url });
-
-/** Where the person let a project file choose an account at a server. */
-const confirmedFolder = folderNamed.extend({ account, confirmedAt: instant });
-
-export const folderList = z.object({ folders: z.array(confirmedFolder) });
 
 const label = z.string().regex(forwardLabelPattern);
 

@@ -103,8 +103,6 @@ export const explanation = z.object({
       event: z.string(),
       outcome: z.string(),
       client: z.string().optional(),
-      /** The folder whose project file chose this account. */
-      folder: z.string().optional(),
       /** So many of the same kind within a minute. */
       count: instant.optional(),
     }),

@@ -10,19 +10,7 @@ import { forwardOrigin } from './client-schema.ts';
 import { keyPlace } from './key-schema.ts';
 import { assertionSource, authMethod, clientIdentifier, registrationGrant } from './registration-schema.ts';
 import { settingName, settingValue, unconfirmed } from './settings-schema.ts';
-import {
-  account,
-  day,
-  folder,
-  id,
-  instant,
-  overrideName,
-  scope,
-  seconds,
-  shownName,
-  state,
-  url,
-} from './values.ts';
+import { account, day, id, instant, overrideName, scope, seconds, shownName, state, url } from './values.ts';
 import { maxLength } from '../../wire/limits.ts';
 
 /** Seconds: a hundred years, beyond which "until you end it" is what was meant. */
@@ -109,8 +97,6 @@ export const interaction = z.object({
    * those beside it. Of `choice`: those to choose among, of which a yes names one where there are several.
    */
   accounts: z.array(account).optional(),
-  /** Of `choice`: a project file in this folder names the account, as the program says. */
-  folder: folder.optional(),
   /** Of a sign-in by a page: what to try where the page shows an error. */
   hint: z.string().max(maxLength.scope).optional(),
   until: instant.optional(),

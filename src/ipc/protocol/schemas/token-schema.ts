@@ -6,7 +6,7 @@
  */
 import * as z from 'zod';
 
-import { account, folder, id, instant, scope, seconds, url } from './values.ts';
+import { account, id, instant, scope, seconds, url } from './values.ts';
 import { maxLength } from '../../wire/limits.ts';
 import {
   keyValuePattern,
@@ -51,30 +51,20 @@ const kinds = z
   .max(2)
   .optional();
 
-/** As systems spell it. So no program here can name a folder in the way that those of another machine are shown. */
-const absolutePath = /^(?:\/|[A-Za-z]:\\)/;
-
-export const tokenGet = z
-  .object({
-    resource: url,
-    /** What the program can use. */
-    kinds,
-    scope: scope.min(1).optional(),
-    account: account.optional(),
-    /** Why `account`: a project file in this folder names it. A claim of the program's, and shown as one. */
-    chosenBy: z.object({ folder: folder.regex(absolutePath), mark: z.string().max(maxLength.id) }).optional(),
-    minimumValidity: seconds.optional(),
-    challenge: challenge.optional(),
-    operation: z.string().max(maxLength.operation).optional(),
-    interaction: z.literal(['never', 'allow']).optional(),
-    timeout: seconds.optional(),
-    /** From the broker's own proxy only: the process behind it. */
-    process: z.object({ pid: z.int().positive(), startTicks: z.string().max(maxLength.id) }).optional(),
-  })
-  .refine(
-    ({ account: named, chosenBy }) => chosenBy === undefined || named !== undefined,
-    'chosenBy goes with account',
-  );
+export const tokenGet = z.object({
+  resource: url,
+  /** What the program can use. */
+  kinds,
+  scope: scope.min(1).optional(),
+  account: account.optional(),
+  minimumValidity: seconds.optional(),
+  challenge: challenge.optional(),
+  operation: z.string().max(maxLength.operation).optional(),
+  interaction: z.literal(['never', 'allow']).optional(),
+  timeout: seconds.optional(),
+  /** From the broker's own proxy only: the process behind it. */
+  process: z.object({ pid: z.int().positive(), startTicks: z.string().max(maxLength.id) }).optional(),
+});
 
 /** What the program gives up there. */
 export const permissionRelease = z.object({ resource: url, kinds });

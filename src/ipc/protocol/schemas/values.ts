@@ -20,8 +20,6 @@ export const shownName = z.string().regex(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]{1,
 export const url = z.string().min(1).max(maxLength.url);
 export const scope = z.string().max(maxLength.scope);
 export const account = z.string().max(maxLength.account);
-/** The path of a folder, after the name of its machine where that is another one. */
-export const folder = z.string().min(1).max(maxLength.path);
 export const state = z.string().min(1).max(maxLength.id);
 /** Seconds since 1970. */
 export const instant = z.int().nonnegative();
