@@ -18,13 +18,16 @@ export function redirected(endpoint: URL, request: Replayable, response: Respons
     return undefined;
   const url = URL.parse(location, request.url.href);
   if (!url || !isWithin(endpoint, url)) return undefined;
-  // Fetch standard, HTTP-redirect fetch, step 12: these go on as GET.
+  // Fetch standard, HTTP-redirect fetch, step 12: these go on as GET. A slash at the end is another spelling only.
   const { status } = response;
+  if (withoutSlash(url) === withoutSlash(request.url) && status !== 303) return { ...request, url };
   const asGet =
     (status === 303 && request.method !== 'HEAD') ||
     ((status === 301 || status === 302) && request.method === 'POST');
   return asGet ? { ...withoutBody(request), url } : { ...request, url };
 }
+
+const withoutSlash = ({ pathname, search }: URL): string => pathname.replace(/\/$/, '') + search;
 
 function withoutBody(request: Replayable): Replayable {
   const headers = new Headers(request.headers);

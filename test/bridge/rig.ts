@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { untilAborted } from '../../src/base/abort.ts';
 import { runBridge } from '../../src/bridge/bridge.ts';
+import type { TransportChoice } from '../../src/bridge/eras/eras.ts';
 import type { Connection } from '../../src/client/connection.ts';
 import { type Dispatch, startTokenBroker, tokenDispatch } from '../support/token-broker.ts';
 
@@ -48,6 +49,7 @@ export async function startBridge(
   endpoint: URL,
   connection?: () => Promise<Connection>,
   wait = skip,
+  transport?: TransportChoice,
 ): Promise<BridgeRig> {
   const toBridge = new PassThrough();
   const fromBridge = new PassThrough();
@@ -62,6 +64,7 @@ export async function startBridge(
     say: (line) => void said.push(line),
     signal: end.signal,
     fetchFor: async () => globalThis.fetch,
+    ...(transport && { transport }),
     wait,
   });
   onTestFinished(async () => {

@@ -1,0 +1,234 @@
+/** Servers as people have them, from public reports about bridges and clients of the protocol. */
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { client } from './client.ts';
+import { data, events, json, type Message, plain, result, serve } from './server.ts';
+
+const count = (log: readonly string[], line: string): number => log.filter((each) => each === line).length;
+
+describe('sessions', () => {
+  it.each([0, 1])('begins none without end after %i listening streams and then 404', async (streams) => {
+    let gets = 0;
+    const { url, log } = await serve((request, response, message) => {
+      if (request.method === 'GET') {
+        gets += 1;
+        if (gets > streams) return json(response, 404, {});
+        events(response, ': hello\n\n');
+        return void response.end();
+      }
+      if (message.method === 'initialize') response.setHeader('mcp-session-id', randomUUID());
+      plain(request, response, message);
+    });
+    const { begin, call } = await client(url);
+    await begin();
+    await expect.poll(() => gets).toBe(1 + 2 * streams);
+    expect((await call(1)).result).toBeDefined();
+    expect(count(log, 'POST initialize')).toBe(1 + streams);
+    expect(count(log, 'DELETE')).toBe(streams);
+  });
+
+  it.each([
+    [400, 'Bad Request: No valid session ID provided'],
+    [400, 'Bad Request: Server not initialized'],
+    [404, 'Session not found'],
+    [409, 'unknown session'],
+    [410, 'Session terminated'],
+  ])('begins a new one after %i "%s", and each call runs once', async (status, words) => {
+    let live = '';
+    let ran = 0;
+    const { url, log } = await serve((request, response, message) => {
+      if (message.method === 'initialize') response.setHeader('mcp-session-id', (live = randomUUID()));
+      else if (request.method === 'POST' && request.headers['mcp-session-id'] !== live)
+        return json(response, status, { jsonrpc: '2.0', id: null, error: { code: -32_000, message: words } });
+      if (message.method === 'tools/call') ran += 1;
+      plain(request, response, message);
+    });
+    const { begin, call } = await client(url);
+    await begin();
+    expect((await call(1)).result).toBeDefined();
+    live = '';
+    expect((await call(2)).result).toBeDefined();
+    expect(ran).toBe(2);
+    expect(count(log, 'POST initialize')).toBe(2);
+  });
+
+  it('keeps them behind a balancer that sticks by its cookie', async () => {
+    const sessions = [new Set<string>(), new Set<string>()];
+    let turn = 0;
+    const { url } = await serve((request, response, message) => {
+      const stuck = /LB=(\d)/.exec(request.headers.cookie ?? '')?.[1];
+      turn += 1;
+      const at = Number(stuck ?? turn % 2);
+      if (stuck === undefined) response.setHeader('set-cookie', `LB=${at}; Path=/; HttpOnly`);
+      const id = randomUUID();
+      if (message.method === 'initialize') {
+        sessions[at]?.add(id);
+        response.setHeader('mcp-session-id', id);
+      } else if (!sessions[at]?.has(String(request.headers['mcp-session-id'])))
+        return json(response, 404, {});
+      plain(request, response, message);
+    });
+    const { begin, call, lines } = await client(url);
+    await begin();
+    for (const id of [1, 2, 3]) expect((await call(id)).result).toBeDefined();
+    expect(lines.join('')).not.toContain('LB');
+  });
+});
+
+describe('answers', () => {
+  const forms: Readonly<Record<string, (answer: object, id: unknown) => object>> = {
+    'error: null beside the result': (answer) => ({ ...answer, error: null }),
+    'a further member': (answer) => ({ ...answer, sessionId: 'x' }),
+    'the id as text': (answer, id) => ({ ...answer, id: String(id) }),
+    'no id': (answer) => ({ ...answer, id: null }),
+    'no version': (answer) => ({ ...answer, jsonrpc: undefined }),
+    'an error with id null': () => ({ jsonrpc: '2.0', id: null, error: { code: -32_602, message: 'bad x' } }),
+    'a code as text': (_answer, id) => ({ jsonrpc: '2.0', id, error: { code: 'BAD', message: 'bad x' } }),
+    'no message at all': (_answer, id) => ({ id, status: 'bad x' }),
+    'an id that nobody sent': () => ({ jsonrpc: '2.0', id: 'other', error: { code: 1, message: 'bad x' } }),
+  };
+
+  it.each(Object.entries(forms))('passes on or quotes: %s', async (_what, form) => {
+    let way = 'json';
+    const { url } = await serve((request, response, message) => {
+      if (message.method !== 'tools/call') return plain(request, response, message);
+      const answer = form(result(message), message.id);
+      if (way === 'json') return json(response, 200, answer);
+      events(response, data(answer));
+      if (way === 'closed') response.end();
+    });
+    const { begin, call } = await client(url);
+    await begin();
+    for (way of ['json', 'closed', 'open']) {
+      const { result: given, error } = await call(way);
+      expect(JSON.stringify(given ?? error)).toMatch(/done|bad x/);
+    }
+  });
+
+  const words = 'argument "from" must be a date';
+  const error = { code: -32_602, message: words };
+  const refusals: Readonly<Record<string, (response: ServerResponse) => void>> = {
+    '400, id null': (response) => json(response, 400, { jsonrpc: '2.0', id: null, error }),
+    '422, JSON': (response) => json(response, 422, { detail: words }),
+    '409, text': (response) => void response.writeHead(409).end(words),
+    '403, JSON': (response) => json(response, 403, { detail: words }),
+    '500, id null': (response) => json(response, 500, { jsonrpc: '2.0', id: null, error }),
+    '503, pause': (response) => json(response, 503, words, { 'retry-after': '30' }),
+  };
+
+  it.each(Object.entries(refusals))('quotes what the server says with %s', async (name, refuse) => {
+    const { url } = await serve((request, response, message) =>
+      message.method === 'tools/call' ? refuse(response) : plain(request, response, message),
+    );
+    const { begin, call } = await client(url);
+    await begin();
+    const refused = await call(1);
+    expect(JSON.stringify(refused)).toContain('must be a date');
+    if (name.includes('pause')) expect(refused.error?.data).toMatchObject({ retryAfter: 30 });
+  });
+
+  it('quotes no token that the server repeats', async () => {
+    const { url } = await serve((request, response, message) =>
+      message.method === 'tools/call'
+        ? json(response, 422, { got: request.headers.authorization })
+        : plain(request, response, message),
+    );
+    const { begin, call } = await client(url);
+    await begin();
+    expect(JSON.stringify(await call(1))).not.toContain('secret-1');
+  });
+
+  it('goes on after the last event of a stream that is cut twice', async () => {
+    const named: unknown[] = [];
+    const { url } = await serve((request, response, message) => {
+      const last = request.headers['last-event-id'];
+      if (request.method === 'GET' && last !== undefined) {
+        named.push(last);
+        if (named.length === 1) events(response, ': still working\n\n');
+        else events(response, `id: e9\n${data({ ...result({ method: 'tools/call' }), id: 1 })}`);
+        return void response.end();
+      }
+      if (message.method !== 'tools/call') return plain(request, response, message);
+      events(response, 'id: e1\n\n');
+      response.end();
+    });
+    const { begin, call } = await client(url);
+    await begin('2025-11-25');
+    expect((await call(1)).result).toBeDefined();
+    expect(named).toEqual(['e1', 'e1']);
+  });
+
+  it.each([307, 308, 301, 302])('follows a redirect %i that adds or drops a slash', async (status) => {
+    for (const end of ['', '/']) {
+      const { url } = await serve((request, response, message) => {
+        const path = request.url ?? '';
+        if (path.endsWith('/') !== (end === '/'))
+          return void response.writeHead(status, { location: `/mcp${end}` }).end();
+        plain(request, response, message);
+      });
+      if (end === '') url.pathname = '/mcp/';
+      const { hello } = await client(url);
+      expect((await hello()).result).toBeDefined();
+    }
+  });
+});
+
+describe('the older transport', () => {
+  const posts: Readonly<Record<string, (response: ServerResponse, open: () => void) => void>> = {
+    ...Object.fromEntries(
+      [400, 403, 404, 405, 410, 411, 422, 500, 501].map((status) => [
+        String(status),
+        (response: ServerResponse) => json(response, status, {}),
+      ]),
+    ),
+    'the stream itself': (_response, open) => open(),
+    text: (response) => void response.writeHead(200, { 'content-type': 'text/plain' }).end('ok'),
+  };
+
+  const old = async (onPost: (response: ServerResponse, open: () => void) => void) => {
+    let stream: ServerResponse | undefined;
+    return serve((request, response, message: Message) => {
+      const open = (): void => {
+        events(response, 'event: endpoint\ndata: /mcp/messages?s=1\n\n');
+        stream = response;
+      };
+      if (request.url?.startsWith('/mcp/messages')) {
+        response.writeHead(202).end('Accepted');
+        if (message.id !== undefined) stream?.write(data(result(message)));
+      } else if (request.method === 'GET') open();
+      else onPost(response, open);
+    });
+  };
+
+  it.each(Object.entries(posts))('is found behind a POST that is answered with %s', async (_what, onPost) => {
+    const { url } = await old(onPost);
+    const { begin, call } = await client(url);
+    expect((await begin()).result).toBeDefined();
+    expect((await call(1)).result).toBeDefined();
+  });
+
+  it.each(['sse-only', 'sse-first'] as const)('is used without a POST by %s', async (transport) => {
+    const { url, log } = await old((response) => json(response, 405, {}));
+    expect((await (await client(url, transport)).hello()).result).toBeDefined();
+    expect(log[0]).toBe('GET');
+  });
+
+  it('is not tried by http-only, and sse-first goes on with the newer', async () => {
+    const { url, log } = await old((response) => json(response, 405, {}));
+    expect((await (await client(url, 'http-only')).hello()).error).toBeDefined();
+    expect(log).not.toContain('GET');
+    const newer = await serve(plain);
+    expect((await (await client(newer.url, 'sse-first')).hello()).result).toBeDefined();
+  });
+
+  it('names an address for messages that is elsewhere', async () => {
+    const { url } = await serve((request, response) =>
+      request.method === 'GET'
+        ? events(response, 'event: endpoint\ndata: http://internal.invalid:8000/messages\n\n')
+        : json(response, 405, {}),
+    );
+    const { error } = await (await client(url)).hello();
+    expect(error?.message).toMatch(/at another origin \("http:\/\/internal\.invalid:8000"\)/);
+  });
+});
