@@ -176,5 +176,7 @@ test('an endpoint at the root covers its origin', () => {
   expect(isWithin(root, new URL('https://files.example.evil/'))).toBe(false);
   const folder = endpointUrl('https://files.example/a/');
   expect(isWithin(folder, new URL('https://files.example/a/b'))).toBe(true);
-  expect(isWithin(folder, new URL('https://files.example/a'))).toBe(false);
+  // Without its slash it is the same canonical resource.
+  expect(isWithin(folder, new URL('https://files.example/a'))).toBe(true);
+  expect(isWithin(folder, new URL('https://files.example/ab'))).toBe(false);
 });
