@@ -43,6 +43,7 @@ interface Located {
  * questions of this machine. Throws `invalid_request` for a KEYTURN_SOCKET that names none.
  */
 export function locate(place: HomeLocation = {}): Located {
+  requireNode();
   const env = place.env ?? process.env;
   const paths = place.paths ?? homePaths(env);
   const forwarded = forwardedSocket(env);
@@ -120,6 +121,18 @@ function strangeBroker({ message }: KeyturnError, { config, state }: HomePaths):
       'home.json is lost, move owner.key away too: the next start begins a new home. Else find out which program ' +
       'listens on the socket.',
   });
+}
+
+/** An older Node would fail later, with an error of its own in the middle of a request. */
+function requireNode(): void {
+  if ('withResolvers' in Promise) return;
+  throw new KeyturnError(
+    'invalid_request',
+    `keyturn/client needs Node 22.19 or newer; this is ${process.version}.`,
+    {
+      hint: 'Run this program with a newer Node.',
+    },
+  );
 }
 
 function ownerIsElsewhere(): KeyturnError {

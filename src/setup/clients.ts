@@ -33,7 +33,10 @@ interface Folders {
   readonly settings: string;
   /** `XDG_CONFIG_HOME` or `~/.config`, on each system: command-line programs use it everywhere. */
   readonly config: string;
+  readonly env: Environment;
 }
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 interface Client {
   readonly title: string;
@@ -54,10 +57,19 @@ const inSettings =
   ({ settings }: Folders): readonly string[] =>
     names.map((name) => path.join(settings, name));
 
+/** A file of the folder that the client's own variable names, then the usual one: another terminal may not set it. */
+const movedBy =
+  (variable: string, name: string, ...usualNames: string[]) =>
+  (folders: Folders): readonly string[] => {
+    const moved = folders.env[variable];
+    const usualFiles = inHome(...usualNames)(folders);
+    return moved && path.isAbsolute(moved) ? [path.join(moved, name), ...usualFiles] : usualFiles;
+  };
+
 const clients: Readonly<Record<string, Client>> = {
   'claude-code': {
     title: 'Claude Code',
-    user: inHome('.claude.json'),
+    user: movedBy('CLAUDE_CONFIG_DIR', '.claude.json', '.claude.json'),
     project: ['.mcp.json'],
     // The second: what it keeps for one folder, for this person only.
     ways: [['mcpServers'], ['projects', '*', 'mcpServers']],
@@ -77,14 +89,14 @@ const clients: Readonly<Record<string, Client>> = {
   },
   codex: {
     title: 'Codex',
-    user: inHome('.codex/config.toml'),
+    user: movedBy('CODEX_HOME', 'config.toml', '.codex/config.toml'),
     project: ['.codex/config.toml'],
     ways: [['mcp_servers']],
     dialect: 'toml',
   },
   gemini: {
     title: 'Gemini CLI',
-    user: inHome('.gemini/settings.json'),
+    user: movedBy('GEMINI_CLI_HOME', '.gemini/settings.json', '.gemini/settings.json'),
     project: ['.gemini/settings.json'],
     ways: usual,
   },
@@ -120,7 +132,7 @@ const clients: Readonly<Record<string, Client>> = {
   },
   copilot: {
     title: 'GitHub Copilot CLI',
-    user: inHome('.copilot/mcp-config.json'),
+    user: movedBy('COPILOT_HOME', 'mcp-config.json', '.copilot/mcp-config.json'),
     project: [],
     ways: usual,
   },
@@ -141,8 +153,6 @@ const clients: Readonly<Record<string, Client>> = {
     dialect: 'array',
   },
 };
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Every file that a client would read here, whether it is there or not. `project`: the folder of the project, if any
@@ -170,7 +180,7 @@ export function configFiles({
   const found = Object.entries(clients).flatMap(([client, { title, user, project: own, ways, dialect }]) => {
     const common = { client, title, ways, dialect: dialect ?? 'usual' };
     return [
-      ...user({ home, settings, config }).map((file) => ({ ...common, scope: 'user' as const, file })),
+      ...user({ home, settings, config, env }).map((file) => ({ ...common, scope: 'user' as const, file })),
       ...(project === undefined
         ? []
         : own.map((name) => ({ ...common, scope: 'project' as const, file: path.join(project, name) }))),
