@@ -37,7 +37,7 @@ export function metadata(server: ProtectedServer): ExpressMiddleware {
 }
 
 /**
- * Lets a request pass only after all checks; for `app.use(PATH, …)` and before any parser of bodies. `accessOf` then
+ * Lets a request pass only after all checks; for `app.use(PATH, …)`. `accessOf` then
  * says what it may do, `request.auth` says it to the protocol's SDK, and `request.body` is the parsed body if it was
  * read.
  */

@@ -9,6 +9,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { boundedBytes } from '../oauth/base/bounded-bytes.ts';
 import { withheldHeaders } from './resource/access.ts';
 import type { Answer, IncomingRequest } from './resource/base/incoming.ts';
+import { isForm } from './resource/requests/credentials.ts';
 import { addedHeaders } from './resource/fetch-handler.ts';
 import type { ProtectedServer, Verdict } from './resource/protected-server.ts';
 
@@ -37,8 +38,21 @@ export function incomingOf(server: ProtectedServer, request: IncomingMessage): I
     headers: headersOf(request),
     connection: { isEncrypted: isEncrypted(request), ...(address === undefined ? {} : { address }) },
     digest: (text) => hash('sha256', text, 'base64url'),
-    readBody: async (maxBytes) => boundedBytes(request, maxBytes),
+    readBody: async (maxBytes) => {
+      const parsed = parsedBody(request);
+      if (parsed === undefined) return boundedBytes(request, maxBytes);
+      return parsed.byteLength > maxBytes ? undefined : parsed;
+    },
   };
+}
+
+/** What a parser of bodies that ran before left of the body, written again: the stream is empty then. */
+function parsedBody(request: IncomingMessage): Uint8Array | undefined {
+  const body = request.readableDidRead && 'body' in request ? request.body : undefined;
+  if (body === undefined || body instanceof Uint8Array) return body;
+  const isFields = typeof body === 'object' && body !== null && isForm(headersOf(request));
+  const text = isFields ? new URLSearchParams(Object.entries(body)).toString() : JSON.stringify(body);
+  return Buffer.from(typeof body === 'string' ? body : text);
 }
 
 /** Express keeps the whole target in `originalUrl`. */
@@ -79,13 +93,17 @@ function withholdHeaders(request: IncomingMessage): void {
   }
 }
 
+/** What the application set before, for pages in browsers, stays. */
 export function write({ status, headers, body }: Answer, response: ServerResponse): void {
-  response.writeHead(status, headers);
+  for (const [name, value] of Object.entries(headers)) {
+    if (!name.startsWith('access-control-') || !response.hasHeader(name)) response.setHeader(name, value);
+  }
+  response.writeHead(status);
   response.end(body ?? undefined);
 }
 
 /** Headers that the answer of a handler of Node's own kind will carry, unless it sets them itself. */
 export function prepare(response: ServerResponse, more: Readonly<Record<string, string>>): void {
-  const added = addedHeaders(new Headers(), more);
+  const added = addedHeaders({ has: (name) => response.hasHeader(name) }, more);
   for (const [name, value] of Object.entries(added)) response.setHeader(name, value);
 }

@@ -8,7 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import { siteOf } from '../resource/base/address.ts';
 import { RateLimiter } from '../resource/requests/rate-limit.ts';
 import type { Limit } from '../resource/requests/rate-limit.ts';
-import { askerOf, clientAddress } from '../resource/requests/transport.ts';
+import { askerOf, clientAddress, forwardedFor } from '../resource/requests/transport.ts';
 import type { Settings } from './options.ts';
 
 /**
@@ -67,13 +67,12 @@ class SiteLimiter {
 }
 
 export function askerIn({ socket, headers }: IncomingMessage, trustedProxies: readonly string[]): Asker {
-  // Node joins several headers of this name by commas.
-  const forwarded = headers['x-forwarded-for'];
-  const header = typeof forwarded === 'string' ? forwarded : null;
-  const address = clientAddress(header, socket.remoteAddress ?? '', trustedProxies) ?? '';
-  const key = askerOf(address, (name) => {
+  // Node joins several headers of one name by commas.
+  const headerOf = (name: string): string | undefined => {
     const value = headers[name];
     return typeof value === 'string' ? value : undefined;
-  });
+  };
+  const address = clientAddress(forwardedFor(headerOf), socket.remoteAddress ?? '', trustedProxies) ?? '';
+  const key = askerOf(address, headerOf);
   return { key, site: siteOf(address) };
 }

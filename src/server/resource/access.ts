@@ -18,7 +18,7 @@ export interface Access extends VerifiedToken {
   readonly authInfo: SdkAuthInfo;
 }
 
-/** The shape that both major versions of the SDK take. */
+/** The shape that both major versions of the SDK take. Its `clientId` is empty if the token names none. */
 export interface SdkAuthInfo {
   token: string;
   clientId: string;
@@ -50,7 +50,7 @@ export function makeAccess({ token, tokenDigest, body, resource, metadataUrl }: 
     body,
     authInfo: {
       token: '',
-      clientId: token.clientId,
+      clientId: token.clientId ?? '',
       scopes: [...token.scopes],
       expiresAt: token.expiresAt,
       resource: new URL(resource),

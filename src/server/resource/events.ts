@@ -61,7 +61,7 @@ export function requestEvent(
     ...(token && {
       issuer: token.issuer,
       subject: token.subject,
-      clientId: token.clientId,
+      ...(token.clientId === undefined ? {} : { clientId: token.clientId }),
       scopes: token.scopes,
     }),
     ...(needed && { needed }),

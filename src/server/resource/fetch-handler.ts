@@ -3,6 +3,7 @@
  *
  * Invariant: the handler gets a request without the token and its proof. The body is the same bytes that were checked.
  */
+import { KeyturnError } from '../../base/errors.ts';
 import { boundedBytes } from '../../oauth/base/bounded-bytes.ts';
 import { withheldHeaders } from './access.ts';
 import type { Access } from './access.ts';
@@ -35,9 +36,17 @@ function incomingOf(request: Request, connection: unknown): IncomingRequest {
     url,
     headers: request.headers,
     connection: { isEncrypted: url.protocol === 'https:', ...(address === undefined ? {} : { address }) },
-    readBody: async (maxBytes) =>
-      request.body === null ? new Uint8Array() : boundedBytes(request.body, maxBytes),
+    readBody: async (maxBytes) => {
+      if (request.bodyUsed) throw bodyUsed();
+      return request.body === null ? new Uint8Array() : boundedBytes(request.body, maxBytes);
+    },
   };
+}
+
+function bodyUsed(): KeyturnError {
+  return new KeyturnError('internal', 'The body of the request was read before protect() saw it.', {
+    hint: 'Let protect() come first. The handler finds the parsed message in access.body.',
+  });
 }
 
 function addressOf(connection: unknown): string | undefined {
@@ -52,6 +61,7 @@ function handedOn(request: Request, bytes: Uint8Array | undefined): Request {
   for (const name of withheldHeaders) headers.delete(name);
   const { method, signal } = request;
   const hasBody = method !== 'GET' && method !== 'HEAD';
+  if (bytes === undefined && request.bodyUsed) throw bodyUsed();
   const body = bytes === undefined ? request.body : (bytes as Uint8Array<ArrayBuffer>);
   // Fetch standard: a stream as a body needs `duplex`.
   const init: RequestInit = { method, headers, signal, ...(hasBody && body ? { body, duplex: 'half' } : {}) };
@@ -67,7 +77,13 @@ export function addedHeaders(
   answered: Pick<Headers, 'has'>,
   more: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
-  return answered.has('cache-control') ? more : { ...more, 'cache-control': 'no-store' };
+  const added = { 'cache-control': 'no-store', ...more };
+  // What an application says of caches and of pages in browsers, it says on purpose.
+  return Object.fromEntries(
+    Object.entries(added).filter(
+      ([name]) => !/^(?:cache-control|vary|access-control-)/.test(name) || !answered.has(name),
+    ),
+  );
 }
 
 function withHeaders(response: Response, more: Readonly<Record<string, string>>): Response {

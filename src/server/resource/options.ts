@@ -10,6 +10,7 @@ import { requireIssuer } from '../../oauth/discovery/authorization-server.ts';
 import { isAddressOrRange } from './base/address.ts';
 import { invalidOption, readOptions, seconds } from './base/option.ts';
 import type { ServerEvent } from './events.ts';
+import type { Origins } from './requests/cors.ts';
 import type { Limit } from './requests/rate-limit.ts';
 import type { OperationScopes, RouteScopes, ScopeStrategy } from './requests/scope-rules.ts';
 import { asymmetricAlgorithms } from './tokens/jwt.ts';
@@ -20,7 +21,7 @@ import type { TokenKind, VerifiedToken } from './tokens/token.ts';
 export type SessionState = 'valid' | 'ended' | 'unavailable';
 
 export interface ProtectedServerOptions {
-  /** The canonical URI of this server (RFC 8707 §2): what tokens must name as their audience, byte for byte. */
+  /** The canonical URI of this server (RFC 8707 §2): what tokens must name as their audience. */
   readonly resource: string;
   /** Issuers whose tokens count. */
   readonly authorizationServers: readonly string[];
@@ -59,8 +60,12 @@ export interface ProtectedServerOptions {
     /** Refused tokens by address; 100 in 60 seconds unless given. */
     readonly failedTokens?: Limit;
   };
-  /** Addresses and ranges of proxies whose X-Forwarded-Proto and X-Forwarded-For count. */
+  /** Addresses and ranges of proxies whose X-Forwarded-* and Forwarded headers are read. */
   readonly trustedProxies?: readonly string[];
+  /** The path of the resource as this process sees it, if a proxy or a mount strips a prefix; the resource's unless given. */
+  readonly mountPath?: string;
+  /** Origins of pages that may use this server; `*`, any, unless given: a page has no rights but its own token's. */
+  readonly origins?: Origins;
   /** Asked at each request, after the token passed: for sessions that end before their tokens. */
   readonly checkSession?: (token: VerifiedToken) => SessionState | Promise<SessionState>;
   /** Called for each request and each outage. What it throws is ignored. */
@@ -128,6 +133,8 @@ const schema = z.strictObject({
   trustedProxies: z
     .array(z.string().refine(isAddressOrRange, 'it must hold IP addresses or ranges'))
     .default([]),
+  mountPath: z.string().startsWith('/').optional(),
+  origins: z.union([z.literal('*'), texts]).default('*'),
   checkSession: callable.optional(),
   onEvent: callable.optional(),
   maxBodyBytes: z

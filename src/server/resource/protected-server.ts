@@ -20,6 +20,7 @@ import type { ProtectedServerOptions, Settings } from './options.ts';
 import { writeChallenge } from './requests/challenge.ts';
 import { isForm, maxFormBytes, readCredentials, readForm } from './requests/credentials.ts';
 import type { Credentials } from './requests/credentials.ts';
+import { corsHeaders, preflight } from './requests/cors.ts';
 import { FailedTokens } from './requests/failed-tokens.ts';
 import { checkOperationHeaders, operationsIn, parseBody } from './requests/message.ts';
 import { resourceMetadata } from './requests/metadata.ts';
@@ -80,7 +81,11 @@ export class ProtectedServer {
 
   /** The answer to a request for the metadata; undefined for any other request. */
   metadata(request: IncomingRequest): Answer | undefined {
-    const answer = this.#checks.metadata.answer(request.method, request.url.pathname);
+    return this.#answered(request, this.#checks.metadata.answer(request.method, request.url.pathname));
+  }
+
+  /** An answer for which no token is needed, if the request came over https. */
+  #answered(request: IncomingRequest, answer: Answer | undefined): Answer | undefined {
     if (answer === undefined) return undefined;
     try {
       checkTransport(request, this.#transport());
@@ -92,8 +97,9 @@ export class ProtectedServer {
 
   /** All checks of one request; for an adapter to a server of another kind. Never rejects for what a request holds. */
   async check(request: IncomingRequest): Promise<Verdict> {
-    const metadata = this.metadata(request);
-    if (metadata !== undefined) return { kind: 'answered', answer: metadata };
+    const { origins } = this.#checks.settings;
+    const open = this.metadata(request) ?? this.#answered(request, preflight(request, origins));
+    if (open !== undefined) return { kind: 'answered', answer: open };
     const course: Course = { method: request.method, path: request.url.pathname };
     try {
       const passed = await this.#run(request, course);
@@ -131,7 +137,7 @@ export class ProtectedServer {
       limit('rate_limited', perClient.take(JSON.stringify([token.issuer, token.clientId, token.subject])));
     await this.#checkSession(token);
 
-    const needed = scopes.neededFor(request.method, request.url.pathname);
+    const needed = scopes.neededFor(request.method, this.#path(request));
     course.needed = needed;
     this.#requireScopes(token, needed);
     const isFormBody = isForm(request.headers);
@@ -143,7 +149,7 @@ export class ProtectedServer {
       kind: 'passed',
       access: makeAccess({ token, tokenDigest, body, resource, metadataUrl: this.metadataUrl }),
       ...(bytes ? { bytes } : {}),
-      headers: await dpop.nonceHeader(),
+      headers: { ...corsHeaders(request.headers, settings.origins), ...(await dpop.nonceHeader()) },
     };
   }
 
@@ -227,8 +233,17 @@ export class ProtectedServer {
   /**
    * What the client asked for: the path as it came, at the configured origin, since anybody can write a Host header.
    */
-  #ownUrl({ url }: IncomingRequest): string {
-    return this.origin + url.pathname;
+  #ownUrl(request: IncomingRequest): string {
+    return this.origin + this.#path(request);
+  }
+
+  /** The path as clients know it. A prefix that a proxy stripped is put back. */
+  #path({ url: { pathname } }: IncomingRequest): string {
+    const mount = this.#checks.settings.mountPath?.replace(/\/+$/, '');
+    if (mount === undefined) return pathname;
+    // Of a path outside the mount nothing is the resource's.
+    if (pathname !== mount && !pathname.startsWith(`${mount}/`)) throw new Refusal('unknown_path');
+    return new URL(this.resource).pathname.replace(/\/+$/, '') + pathname.slice(mount.length);
   }
 
   #transport() {
@@ -244,7 +259,7 @@ export class ProtectedServer {
   ): Answer {
     const { settings, scopes } = this.#checks;
     const error = 'error' in row ? row.error : undefined;
-    const scope = row.status === 401 ? scopes.neededFor(request.method, request.url.pathname) : details.scope;
+    const scope = row.status === 401 ? scopes.neededFor(request.method, this.#path(request)) : details.scope;
     const isBound = reason.startsWith('proof_') || reason === 'token_bound';
     const challenge = writeChallenge(
       { error, errorDescription: row.description, scope, resourceMetadata: this.metadataUrl },
@@ -256,6 +271,7 @@ export class ProtectedServer {
       headers: {
         'content-type': 'application/json',
         'cache-control': 'no-store',
+        ...corsHeaders(request.headers, settings.origins),
         ...(error !== undefined || row.status === 401 ? { 'www-authenticate': challenge } : {}),
         ...(details.retryAfterSeconds === undefined
           ? {}
@@ -300,6 +316,7 @@ function makeChecks(options: ProtectedServerOptions): Checks {
       isDpopRequired: dpop.required,
       name: settings.name,
       documentation: settings.documentation,
+      mountPath: settings.mountPath,
     }),
     scopes: new ScopeRules({ ...settings, ...scopes }),
     tokens: settings.tokens.open({

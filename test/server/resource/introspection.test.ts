@@ -54,7 +54,7 @@ describe('a token', () => {
     ['that has expired', { ...active, exp: now }, 'expired'],
     ['that is not valid yet', { ...active, nbf: now + 1 }, 'not valid yet'],
     ['of another type', { ...active, token_type: 'refresh_token' }, 'not an access token'],
-    ['of nobody', { ...active, client_id: undefined }, 'lacks a claim'],
+    ['of nobody', { ...active, client_id: undefined, sub: undefined }, 'lacks a claim'],
     ['bound to a certificate', { ...active, cnf: { 'x5t#S256': 'a' } }, 'bound to a key'],
   ])('RS-6 RS-9: an introspected token is refused %s', async (_what, answer, problem) => {
     const { call, handled } = asking(issuerThatSays(answer));

@@ -266,13 +266,18 @@ describe('over a proxy', () => {
       '192.0.2.7',
     ],
     ['a trusted one says http', '10.1.2.3', headers('http', '192.0.2.7'), 400, undefined],
+    ['the outer of two proxies got https', '10.1.2.3', headers('https,http', '192.0.2.7'), 200, '192.0.2.7'],
+    ['the outer of two proxies got http', '10.1.2.3', headers('http, https', '192.0.2.7'), 400, undefined],
+    ['it writes ports', '10.1.2.3', headers('https', '[2001:db8::7]:4711, 10.9.9.9:80'), 200, '2001:db8::7'],
+    ['it speaks RFC 7239', '10.1.2.3', { forwarded: 'for=192.0.2.7;proto=https' }, 200, '192.0.2.7'],
     [
-      'the client wrote https, and the proxy http',
+      'two speak RFC 7239',
       '10.1.2.3',
-      headers('https, http', '192.0.2.7'),
-      400,
-      undefined,
+      { forwarded: 'For="[2001:db8::7]:4711";Proto="HTTPS", for=10.9.9.9;proto=http' },
+      200,
+      '2001:db8::7',
     ],
+    ['anybody speaks RFC 7239', '192.0.2.9', { forwarded: 'for=192.0.2.7;proto=https' }, 400, undefined],
     ['anybody says https', '192.0.2.9', headers('https', '192.0.2.7'), 400, undefined],
   ])(
     'RS-14: a proxy says how a request came, and by whom, only if it is trusted: %s',
@@ -289,6 +294,29 @@ describe('over a proxy', () => {
     const { call, events } = rig(new Issuer(key));
     await call(token, { headers: headers('https', '192.0.2.7'), address: '192.0.2.9' });
     expect(events.at(-1)).toMatchObject({ address: '192.0.2.9' });
+  });
+});
+
+describe('behind a proxy or a mount that strips a prefix', () => {
+  it('takes the paths that it sees for those of the resource, and no others', async () => {
+    const { call, send, handled } = rig(new Issuer(key), {
+      resource: 'https://notes.example/notes/mcp',
+      mountPath: '/mcp',
+      routes: [{ path: '/notes/mcp/admin', scopes: ['notes:admin'] }],
+    });
+    const own = await tokenOf(key, { aud: 'https://notes.example/notes/mcp' });
+    const statusOf = async (path: string) =>
+      (await call(own, { url: `https://notes.example${path}` })).status;
+    expect(
+      await Promise.all(['/mcp', '/mcp/', '/mcp/admin', '/mcpx', '/', '/notes/mcp'].map(statusOf)),
+    ).toEqual([200, 200, 403, 404, 404, 404]);
+    expect(handled).toHaveLength(2);
+    for (const path of ['/notes/mcp', '/mcp', '']) {
+      const url = `https://notes.example/.well-known/oauth-protected-resource${path}`;
+      expect(await (await send(new Request(url))).json()).toMatchObject({
+        resource: 'https://notes.example/notes/mcp',
+      });
+    }
   });
 });
 

@@ -15,6 +15,8 @@ export interface MetadataContent {
   readonly isDpopRequired: boolean;
   readonly name?: string | undefined;
   readonly documentation?: string | undefined;
+  /** The path of the resource as this process sees it, if that is another one. */
+  readonly mountPath?: string | undefined;
 }
 
 export interface ResourceMetadata {
@@ -27,7 +29,9 @@ export interface ResourceMetadata {
 export function resourceMetadata(content: MetadataContent): ResourceMetadata {
   const { resource, scopesSupported, name, documentation } = content;
   const locations = protectedResourceLocations(resource);
-  const paths = new Set(locations.map((location) => new URL(location).pathname));
+  const seen = new URL(content.mountPath ?? '', resource).href;
+  const places = [...locations, ...protectedResourceLocations(seen)];
+  const paths = new Set(places.map((location) => new URL(location).pathname));
   const text = JSON.stringify({
     resource,
     authorization_servers: content.authorizationServers,

@@ -1,8 +1,8 @@
 /**
  * Over what a request came: whether it was encrypted, and from which address.
  *
- * Invariant: X-Forwarded-* counts only from a connection of a trusted proxy; from anybody else it is ignored. Plain
- * http is served only where the resource itself is a loopback URL, and only to this machine.
+ * Invariant: X-Forwarded-* and Forwarded (RFC 7239) are read only on a connection of a trusted proxy, and ignored from
+ * anybody else. Plain http is served only if the resource itself is a loopback URL, and only to this machine.
  */
 import { isAmong, isLoopbackAddress, limitKey, plainAddress } from '../base/address.ts';
 import type { IncomingRequest } from '../base/incoming.ts';
@@ -22,17 +22,40 @@ export function checkTransport(
 ): string | undefined {
   const { address: peer, isEncrypted } = connection;
   const isProxied = peer !== undefined && isAmong(peer, trustedProxies);
-  const address = peer && clientAddress(headers.get('x-forwarded-for'), peer, trustedProxies);
+  const address =
+    peer &&
+    clientAddress(
+      forwardedFor((name) => headers.get(name)),
+      peer,
+      trustedProxies,
+    );
   // Spec, Endpoints: all endpoints MUST be served over HTTPS.
   if (isProxied ? forwardedProto(headers, isEncrypted) : isEncrypted) return address;
   if (isLoopbackHttp && (address === undefined || isLoopbackAddress(address))) return address;
   throw new Refusal('insecure_transport');
 }
 
-/** The last value is the one that our own proxy wrote. */
+/** The first value is of the client's own connection, which its proxy saw; those behind it often speak plain http. */
 function forwardedProto(headers: Headers, isEncrypted: boolean): boolean {
-  const proto = headers.get('x-forwarded-proto')?.split(',').at(-1)?.trim().toLowerCase();
-  return proto === undefined ? isEncrypted : proto === 'https';
+  const protos =
+    headers.get('x-forwarded-proto')?.split(',') ?? forwardedValues(headers.get('forwarded'), 'proto');
+  const [first] = protos.map((proto) => proto.trim().toLowerCase()).filter(Boolean);
+  return first === undefined ? isEncrypted : first === 'https';
+}
+
+/** RFC 7239 §4: the values of one parameter, from the client on. */
+function forwardedValues(header: string | null | undefined, parameter: string): string[] {
+  return (header ?? '').split(',').flatMap((element) =>
+    element.split(';').flatMap((pair) => {
+      const [, key = '', quotedValue, plain] = /^\s*([\w-]+)=(?:"([^"]*)"|([^\s"]*))\s*$/.exec(pair) ?? [];
+      return key.toLowerCase() === parameter ? [quotedValue ?? plain ?? ''] : [];
+    }),
+  );
+}
+
+/** X-Forwarded-For, or the same from Forwarded. */
+export function forwardedFor(headerOf: HeaderOf): string | null {
+  return headerOf('x-forwarded-for') ?? (forwardedValues(headerOf('forwarded'), 'for').join(',') || null);
 }
 
 /**
@@ -44,11 +67,11 @@ export function clientAddress(
   peer: string,
   trusted: readonly string[],
 ): string | undefined {
-  return isAmong(peer, trusted) ? forwardedFor(header, peer, trusted) : plainAddress(peer);
+  return isAmong(peer, trusted) ? addressBehind(header, peer, trusted) : plainAddress(peer);
 }
 
 /** The value of a request's header. */
-type HeaderOf = (name: string) => string | null | undefined;
+export type HeaderOf = (name: string) => string | null | undefined;
 
 /**
  * Whom a limit counts. What a page in a browser sends by itself, such as a picture's or a script's request, is counted
@@ -65,13 +88,18 @@ function isOfPage(headerOf: HeaderOf): boolean {
 }
 
 /** From the right: each trusted proxy names the one before it. What stands further left anybody may have written. */
-function forwardedFor(header: string | null, peer: string, trusted: readonly string[]): string | undefined {
+function addressBehind(header: string | null, peer: string, trusted: readonly string[]): string | undefined {
   let address = plainAddress(peer);
   for (const entry of (header ?? '').split(',').toReversed()) {
-    const before = plainAddress(entry.trim().replace(/^\[(.*)\]$/, '$1'));
+    const before = plainAddress(withoutPort(entry.trim()));
     if (before === undefined) break;
     address = before;
     if (!isAmong(before, trusted)) break;
   }
   return address;
+}
+
+/** Some proxies write the port, too; RFC 7239 §6: an IPv6 address has brackets then. */
+function withoutPort(entry: string): string {
+  return entry.replace(/^\[(.*)\](?::\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1');
 }

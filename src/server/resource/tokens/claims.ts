@@ -1,8 +1,8 @@
 /**
  * The rules on claims that signed tokens and introspected ones share.
  *
- * Invariant: a token passes only if this server is among its audiences, as an exact string (RFC 8707 §2, RFC 9068 §4),
- * and its time has come and not passed.
+ * Invariant: a token passes only if this server is among its audiences (RFC 8707 §2, RFC 9068 §4), and its time has
+ * come and not passed.
  */
 import { z } from 'zod';
 import { Refusal } from '../base/refusal.ts';
@@ -16,8 +16,15 @@ export const instant = z.number();
 export const confirmation = z.looseObject({ jkt: z.string().optional() });
 
 /** Spec, Endpoints, rule 3: the server MUST reject tokens whose audience does not include it. */
-export function checkAudience(aud: z.infer<typeof audience>, resource: string): void {
-  if (![aud].flat().includes(resource)) throw new Refusal('token_wrong_audience');
+export function checkAudience(
+  aud: z.infer<typeof audience>,
+  resource: string,
+  others: readonly string[] = [],
+): void {
+  // URL parsers add a slash to an empty path, and issuers repeat what a client sent: one slash makes no difference.
+  const bare = resource.replace(/\/$/, '');
+  const accepted = [bare, `${bare}/`, ...others];
+  if (![aud].flat().some((one) => accepted.includes(one))) throw new Refusal('token_wrong_audience');
 }
 
 export interface Times {

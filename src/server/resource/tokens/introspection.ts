@@ -10,7 +10,6 @@ import { reasonOf } from '../../../base/errors.ts';
 import type { HttpReply } from '../../../oauth/base/http.ts';
 import { retryAfterSeconds } from '../../../oauth/base/http-time.ts';
 import { parseJsonObject } from '../../../oauth/base/json-object.ts';
-import { readScope } from '../../../oauth/base/scope.ts';
 import { BoundedMap } from '../base/bounded-map.ts';
 import { invalidOption, readOptions } from '../base/option.ts';
 import { Refusal } from '../base/refusal.ts';
@@ -18,6 +17,7 @@ import { CheckedTokens } from './checked-tokens.ts';
 import { audience, checkAudience, checkTimes, confirmation, instant, thumbprintOf } from './claims.ts';
 import { ask } from './introspection-request.ts';
 import type { IntrospectionClient } from './introspection-request.ts';
+import { names, scopesIn } from './issuer-tokens.ts';
 import { KnownIssuer } from './issuer-metadata.ts';
 import { frozen, withoutToken } from './token.ts';
 import type { TokenCheck, TokenContext, TokenKind, VerifiedToken } from './token.ts';
@@ -36,6 +36,8 @@ export interface IntrospectionOptions {
   readonly negativeCacheSeconds?: number;
   /** 5 unless given. */
   readonly timeoutSeconds?: number;
+  /** Audiences of this server beside its resource. */
+  readonly audience?: string | readonly string[];
 }
 
 const name = z.string().min(1);
@@ -55,6 +57,7 @@ const schema = z.strictObject({
   cacheSeconds: z.number().min(0).max(300).default(30),
   negativeCacheSeconds: z.number().min(0).max(60).default(5),
   timeoutSeconds: z.number().positive().max(30).default(5),
+  audience: names.optional(),
 });
 
 type Settings = Omit<z.output<typeof schema>, 'client'> & { readonly client: IntrospectionClient };
@@ -67,7 +70,6 @@ const answerSchema = z.looseObject({
   sub: z.string().min(1).optional(),
   client_id: z.string().min(1).optional(),
   token_type: z.string().optional(),
-  scope: z.string().optional(),
   exp: instant.optional(),
   nbf: instant.optional(),
   iat: instant.optional(),
@@ -189,21 +191,21 @@ class Introspection implements TokenCheck {
     const claims = parsed.data;
     if (claims.iss !== undefined && claims.iss !== this.#issuer) throw new Refusal('token_wrong_issuer');
     // A refresh token is active too, and has no type, or another one.
-    if (claims.token_type !== undefined && !/^(?:bearer|dpop)$/i.test(claims.token_type)) {
+    if (claims.token_type !== undefined && !/^(?:bearer|dpop|access_token)$/i.test(claims.token_type)) {
       throw new Refusal('token_wrong_type');
     }
     // Spec, Endpoints, rule 3: a token that names no audience was not issued for this server.
-    checkAudience(claims.aud ?? [], this.#context.resource);
+    checkAudience(claims.aud ?? [], this.#context.resource, this.#settings.audience);
     const now = this.#context.http.wall() / 1000;
     checkTimes(claims, now, 0);
     const clientId = claims.client_id;
     const subject = claims.sub ?? clientId;
-    if (clientId === undefined || subject === undefined) throw new Refusal('token_claims');
+    if (subject === undefined) throw new Refusal('token_claims');
     return frozen({
       issuer: this.#issuer,
       subject,
-      clientId,
-      scopes: readScope(claims.scope ?? ''),
+      ...(clientId === undefined ? {} : { clientId }),
+      scopes: [...new Set([...scopesIn(json['scope']), ...scopesIn(json['scp'])])],
       // Without an end of its own an answer counts for as long as it is kept.
       expiresAt: claims.exp ?? now + this.#settings.cacheSeconds,
       ...thumbprintOf(claims.cnf),

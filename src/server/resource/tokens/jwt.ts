@@ -1,18 +1,20 @@
 /**
- * Signed access tokens (RFC 9068): the checks of one token, in order.
+ * Signed access tokens (RFC 9068, and what other issuers send): the checks of one token, in order.
  *
  * Invariant: the algorithm comes from a list of asymmetric ones, the key from the key set of the issuer that the token
- * names, and that issuer from the configuration. `jku`, `jwk`, `x5u` and `x5c` of a token are never read.
+ * names, and that issuer from the configuration. `jku`, `jwk`, `x5u` and `x5c` of a token are never read. A token of
+ * an issuer that only a function knows costs at most a few fetches a minute.
  */
 import { compactVerify, decodeJwt, decodeProtectedHeader, errors } from 'jose';
 import type { ProtectedHeaderParameters } from 'jose';
 import { z } from 'zod';
-import { readScope } from '../../../oauth/base/scope.ts';
 import { readOptions } from '../base/option.ts';
 import { Refusal } from '../base/refusal.ts';
 import { CheckedTokens } from './checked-tokens.ts';
 import { audience, checkAudience, checkTimes, confirmation, instant, thumbprintOf } from './claims.ts';
-import { KeySet } from './key-set.ts';
+import type { Claims, IssuersOption, TokenShape } from './issuer-tokens.ts';
+import { TrustedIssuers, issuersOption } from './trusted-issuers.ts';
+import type { KeySet } from './key-set.ts';
 import { frozen } from './token.ts';
 import type { TokenCheck, TokenContext, TokenKind, VerifiedToken } from './token.ts';
 
@@ -47,6 +49,11 @@ export interface JwtOptions {
   readonly keyCooldownSeconds?: number;
   /** How long the last good keys serve while the issuer can't be reached; an hour unless given. */
   readonly keyOutageSeconds?: number;
+  /**
+   * What the tokens of an issuer look like, where they differ from RFC 9068. An issuer that is named here is trusted
+   * beside `authorizationServers`, which the metadata lists; so is each for which a function has an answer.
+   */
+  readonly issuers?: IssuersOption;
 }
 
 const day = 86_400;
@@ -60,6 +67,7 @@ const schema = z.strictObject({
   cacheSeconds: z.number().min(0).max(300).default(60),
   keyCooldownSeconds: z.number().min(1).max(600).default(30),
   keyOutageSeconds: z.number().min(0).max(day).default(3600),
+  issuers: issuersOption.default({}),
 });
 
 type Settings = z.output<typeof schema>;
@@ -72,52 +80,42 @@ export function jwt(options: JwtOptions = {}): TokenKind {
   return { open: (context) => signedTokens(settings, context) };
 }
 
-/** RFC 9068 §2.2: these claims are REQUIRED. */
+/** RFC 9068 §2.2 requires more, such as `jti` and `iat`; most issuers leave some of them out. */
 const claimsSchema = z.looseObject({
   iss: z.string(),
   sub: z.string().min(1),
-  aud: audience,
-  client_id: z.string().min(1),
-  jti: z.string().min(1),
+  aud: audience.optional(),
   exp: instant,
-  iat: instant,
+  iat: instant.optional(),
   nbf: instant.optional(),
-  scope: z.string().optional(),
   cnf: confirmation.optional(),
 });
 
-function signedTokens(settings: Settings, { resource, issuers, http, onOutage }: TokenContext): TokenCheck {
-  const keySets = new Map(
-    issuers.map((issuer) => [
-      issuer,
-      new KeySet({
-        issuer,
-        http,
-        onOutage,
-        cooldownSeconds: settings.keyCooldownSeconds,
-        outageSeconds: settings.keyOutageSeconds,
-      }),
-    ]),
-  );
+function signedTokens(settings: Settings, context: TokenContext): TokenCheck {
+  const { resource, http } = context;
+  const issuers = new TrustedIssuers(settings, context);
   const checked = new CheckedTokens(settings.cacheSeconds, () => http.wall());
 
   async function verify(token: string): Promise<VerifiedToken> {
     const header = readHeader(token, settings.algorithms);
     // Which key set to look in; the signature then proves that the issuer wrote this.
-    const keySet = keySets.get(statedIssuer(token));
-    if (keySet === undefined) throw new Refusal('token_wrong_issuer');
+    const { keySet, shape } = issuers.get(statedIssuer(token));
     const key = await keySet.keyFor(header);
     const payload = await verifiedPayload(token, key, settings.algorithms);
     const parsed = claimsSchema.safeParse(payload);
     if (!parsed.success) throw new Refusal('token_claims');
     const claims = parsed.data;
-    checkAudience(claims.aud, resource);
+    checkAudience(audienceIn(payload, shape), resource, shape.audiences);
+    // RFC 9068 §4: an ID token, or an assertion, must not be taken for an access token.
+    if (!isAccessTokenType(header.typ) && !shape.isAccessToken(payload))
+      throw new Refusal('token_wrong_type');
     checkTimes(claims, http.wall() / 1000, settings.clockToleranceSeconds);
+    const clientId = shape.clientOf(payload);
     return frozen({
       issuer: claims.iss,
       subject: claims.sub,
-      clientId: claims.client_id,
-      scopes: readScope(claims.scope ?? ''),
+      ...(clientId === undefined ? {} : { clientId }),
+      scopes: shape.scopesOf(payload),
       expiresAt: claims.exp,
       ...thumbprintOf(claims.cnf),
       claims: payload,
@@ -135,6 +133,12 @@ function signedTokens(settings: Settings, { resource, issuers, http, onOutage }:
   };
 }
 
+/** A token that names nobody was not issued for this server. */
+function audienceIn(payload: Claims, { audienceClaim }: TokenShape): string | string[] {
+  const stated = audience.safeParse(payload['aud'] ?? (audienceClaim && payload[audienceClaim]));
+  return stated.success ? stated.data : [];
+}
+
 function readHeader(
   token: string,
   algorithms: readonly string[],
@@ -148,8 +152,7 @@ function readHeader(
   const { alg, typ, crit } = header;
   // RFC 9068 §4: the algorithm "none" MUST be refused; so is all that is not on the list (RFC 8725 §3.1).
   if (alg === undefined || !algorithms.includes(alg)) throw new Refusal('token_wrong_algorithm');
-  // RFC 9068 §4: the type keeps an ID token, or an assertion, from being taken for an access token.
-  if (!isAccessTokenType(typ)) throw new Refusal('token_wrong_type');
+  if (!isAccessTokenType(typ) && !isPlainType(typ)) throw new Refusal('token_wrong_type');
   // RFC 7515 §4.1.11: an extension that is not understood makes the token invalid. None is understood here.
   if (crit !== undefined) throw new Refusal('token_critical_header');
   return { ...header, alg };
@@ -158,6 +161,11 @@ function readHeader(
 /** RFC 9068 §4, RFC 7515 §4.1.9: with or without `application/`; media types are not case-sensitive. */
 function isAccessTokenType(typ: unknown): boolean {
   return typeof typ === 'string' && /^(?:application\/)?at\+jwt$/i.test(typ);
+}
+
+/** Of issuers that don't say what a token is. Any other type is that of another kind of token (RFC 8725 §3.11). */
+function isPlainType(typ: unknown): boolean {
+  return typ === undefined || (typeof typ === 'string' && /^(?:application\/)?jwt$/i.test(typ));
 }
 
 function statedIssuer(token: string): string {

@@ -10,7 +10,8 @@ export interface VerifiedToken {
   readonly issuer: string;
   /** The account, or the client where no person is behind the token. */
   readonly subject: string;
-  readonly clientId: string;
+  /** Absent if the token doesn't name its client. */
+  readonly clientId?: string;
   readonly scopes: readonly string[];
   /** Seconds since the epoch. */
   readonly expiresAt: number;

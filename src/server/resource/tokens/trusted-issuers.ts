@@ -1,0 +1,109 @@
+/**
+ * The issuers whose signed tokens are valid here: each with its keys and the shape of its tokens.
+ *
+ * Invariant: an issuer is trusted only if the configuration names it, or its function answers for it. Nothing is
+ * fetched for any other. Issuers that only the function knows are bounded in number, and new ones in a minute.
+ */
+import { z } from 'zod';
+import { requireIssuer } from '../../../oauth/discovery/authorization-server.ts';
+import { BoundedMap } from '../base/bounded-map.ts';
+import { invalidOption, readOptions } from '../base/option.ts';
+import { Refusal } from '../base/refusal.ts';
+import { RateLimiter } from '../requests/rate-limit.ts';
+import { issuerTokens, shapeOf } from './issuer-tokens.ts';
+import type { IssuersOption, TokenShape } from './issuer-tokens.ts';
+import { KeySet } from './key-set.ts';
+import type { TokenContext } from './token.ts';
+
+export const issuersOption = z.union([
+  z.custom<Extract<IssuersOption, (issuer: string) => unknown>>((value) => typeof value === 'function'),
+  z.record(z.string(), issuerTokens),
+]);
+
+export interface TrustedIssuer {
+  readonly keySet: KeySet;
+  readonly shape: TokenShape;
+}
+
+interface TrustSettings {
+  readonly issuers: z.output<typeof issuersOption>;
+  readonly keyCooldownSeconds: number;
+  readonly keyOutageSeconds: number;
+}
+
+/** Tenants whose keys are kept at once: some megabytes. */
+const maxTenants = 1000;
+/** A day, in ms, after which the keys of a tenant are fetched again. */
+const tenantAge = 24 * 60 * 60 * 1000;
+/** Anybody may name a tenant that doesn't exist, and each name costs a request to the issuer. */
+const newTenants = { requests: 60, seconds: 60 };
+
+export class TrustedIssuers {
+  readonly #settings: TrustSettings;
+  readonly #context: TokenContext;
+  readonly #named: ReadonlyMap<string, TrustedIssuer>;
+  readonly #tenants: BoundedMap<TrustedIssuer>;
+  readonly #newTenants: RateLimiter;
+
+  /** Throws invalid_request for a name that is no issuer. */
+  constructor(settings: TrustSettings, context: TokenContext) {
+    this.#settings = settings;
+    this.#context = context;
+    const { issuers } = settings;
+    const named = typeof issuers === 'function' ? {} : issuers;
+    const all = new Set([...context.issuers, ...Object.keys(named)]);
+    for (const issuer of all) {
+      const problem = this.#problemOf(issuer);
+      if (problem !== undefined) {
+        invalidOption('issuers of jwt', problem, 'Write each issuer as its own metadata does.');
+      }
+    }
+    this.#named = new Map(
+      [...all].map((issuer) => [issuer, this.#trusted(issuer, this.#stated(issuer) ?? named[issuer])]),
+    );
+    const now = (): number => context.http.now();
+    this.#tenants = new BoundedMap(maxTenants, now);
+    this.#newTenants = new RateLimiter(newTenants, now);
+  }
+
+  /** Throws a refusal: token_wrong_issuer, keys_unavailable. */
+  get(issuer: string): TrustedIssuer {
+    const known = this.#named.get(issuer) ?? this.#tenants.get(issuer);
+    if (known !== undefined) return known;
+    const tokens = this.#stated(issuer);
+    if (tokens === undefined || this.#problemOf(issuer) !== undefined) {
+      throw new Refusal('token_wrong_issuer');
+    }
+    const wait = this.#newTenants.take('all');
+    if (wait !== undefined) throw new Refusal('keys_unavailable', { retryAfterSeconds: wait });
+    const trusted = this.#trusted(issuer, tokens);
+    this.#tenants.set(issuer, trusted, this.#context.http.now() + tenantAge);
+    return trusted;
+  }
+
+  /** What the function says of an issuer. */
+  #stated(issuer: string): z.output<typeof issuerTokens> | undefined {
+    const { issuers } = this.#settings;
+    const stated = typeof issuers === 'function' ? issuers(issuer) : undefined;
+    return stated === undefined ? undefined : readOptions(issuerTokens, stated, 'issuers of jwt');
+  }
+
+  #trusted(issuer: string, tokens: z.output<typeof issuerTokens> | undefined): TrustedIssuer {
+    const { keyCooldownSeconds: cooldownSeconds, keyOutageSeconds: outageSeconds } = this.#settings;
+    const { http, onOutage } = this.#context;
+    return {
+      keySet: new KeySet({ issuer, http, onOutage, cooldownSeconds, outageSeconds }),
+      shape: shapeOf(tokens),
+    };
+  }
+
+  /** Undefined: it can be an issuer. */
+  #problemOf(issuer: string): string | undefined {
+    try {
+      requireIssuer(issuer, this.#context.http);
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error.message : 'it names no issuer';
+    }
+  }
+}
