@@ -31,12 +31,17 @@ export interface AdapterParts {
   readonly now: () => number;
   /** What the request that runs names as `resource`. */
   readonly askedResource: () => unknown;
+  /** Seconds in which a used refresh token is answered with the same successor; 0: it is a replay at once. */
+  readonly graceSeconds: number;
   /** The grant that ended by it. */
   readonly onReplay: (grantId: string | undefined) => void;
 }
 
 export function adapterFor(parts: AdapterParts): (kind: string) => Adapter {
-  const { storage, errors, now, onReplay } = parts;
+  const { storage, errors, now, onReplay, graceSeconds } = parts;
+  /** Two processes of one client may refresh at once. */
+  const isInGrace = (kind: string, consumedAt: number | undefined): boolean =>
+    kind === 'RefreshToken' && consumedAt !== undefined && seconds() - consumedAt < graceSeconds;
   const seconds = (): number => Math.floor(now() / 1000);
   return (kind) => {
     const isHeld = heldKinds.has(kind);
@@ -57,6 +62,11 @@ export function adapterFor(parts: AdapterParts): (kind: string) => Adapter {
           ...(payload.grantId === undefined ? {} : { grantId: payload.grantId }),
           ...(uid === undefined ? {} : { uid }),
         };
+        if (kind === 'RefreshToken') {
+          // The successor that the other of two refreshes got; it may have been used since.
+          await storage.add(kind, keyOf(id), item);
+          return;
+        }
         if (kind !== 'ReplayDetection') return storage.put(kind, keyOf(id), item);
         // RFC 7523 §3. The provider looked for it before; another request may have brought it since then.
         if (!(await storage.add(kind, keyOf(id), item)))
@@ -64,7 +74,9 @@ export function adapterFor(parts: AdapterParts): (kind: string) => Adapter {
       },
       async find(id) {
         const item = await storage.get(kind, keyOf(id));
-        return item && payloadOf(item, isHeld ? id : undefined);
+        if (item === undefined) return undefined;
+        const { consumedAt, ...unused } = item;
+        return payloadOf(isInGrace(kind, consumedAt) ? unused : item, isHeld ? id : undefined);
       },
       async findByUid(uid) {
         const found = await storage.getByUid(kind, uid);
@@ -78,8 +90,10 @@ export function adapterFor(parts: AdapterParts): (kind: string) => Adapter {
         const granted = (await storage.get(kind, key))?.payload['resource'];
         if (!namesGranted(parts.askedResource(), granted)) throw new errors.InvalidTarget();
         if (await storage.consume(kind, key, seconds())) return;
+        const used = await storage.get(kind, key);
+        if (isInGrace(kind, used?.consumedAt)) return;
         // RFC 9700 §4.14.2: two holders show one token. Either may be the thief, so nobody keeps it.
-        const grantId = (await storage.get(kind, key))?.grantId;
+        const grantId = used?.grantId;
         if (grantId !== undefined) await endGrant(storage, grantId);
         onReplay(grantId);
         throw new errors.InvalidGrant('it was used already');

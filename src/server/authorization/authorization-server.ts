@@ -24,9 +24,17 @@ import { readAuthorizationOptions } from './options.ts';
 import type { AuthorizationEvent, AuthorizationServerOptions, Settings } from './options.ts';
 import { answerHeaders } from './base/pages.ts';
 import { loadOidcProvider } from './base/peer.ts';
+import { rewrittenRequest } from './base/rewritten-request.ts';
 import type { OidcProvider } from './base/peer.ts';
 import { tellClientsApart } from './base/replays.ts';
-import { completeRequests, keepErrors, quietly, tellEvents } from './provider-hooks.ts';
+import {
+  completeRequests,
+  keepErrors,
+  nameRealReason,
+  nameSuccessors,
+  quietly,
+  tellEvents,
+} from './provider-hooks.ts';
 import { pathOf, providerSettings } from './provider-settings.ts';
 import { clientUsed } from './clients/registered-clients.ts';
 import { signingKeys } from './signing-keys.ts';
@@ -162,7 +170,8 @@ async function build(
     ended(grantId);
   };
   const askedResource = (): unknown => oidc.Provider.ctx?.oidc.params?.['resource'];
-  const adapter = adapterFor({ storage, errors, now, askedResource, onReplay });
+  const graceSeconds = lifetimes.refreshGrace;
+  const adapter = adapterFor({ storage, errors, now, askedResource, onReplay, graceSeconds });
   const shared = { settings, fetch, errors, interactionPolicy, consents };
   const parts = { ...shared, adapter, keys, cookieKeys: [secrets.cookies] };
   const provider = new oidc.Provider(issuer, providerSettings(parts));
@@ -173,6 +182,7 @@ async function build(
   tellClientsApart(provider);
   keepErrors(provider, settings);
   completeRequests(provider, settings);
+  nameRealReason(provider);
   tellEvents(provider, onEvent);
   provider.on('grant.revoked', (_ctx, grantId) => ended(grantId));
   provider.on('grant.success', (ctx) => {
@@ -181,6 +191,7 @@ async function build(
     // Where the storage fails, the client's next token does it.
     if (client) clientUsed(storage, client.clientId, Math.floor(now() / 1000)).catch(() => undefined);
   });
+  nameSuccessors(provider, secrets.forms, () => oidc.Provider.ctx?.oidc.entities.RotatedRefreshToken?.jti);
   if (settings.assertionProviders.length > 0)
     acceptAssertions(provider, { settings, storage, fetch, errors });
   return { provider, changesAt };
@@ -196,6 +207,7 @@ function answerer({ settings, storage, fetch, secrets, consents }: ServerParts, 
     secret: secrets.forms,
   };
   const paths = pathsOf(settings.issuer);
+  const resources = settings.resources.map(({ resource }) => resource);
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { url = '/' } = request;
     // RFC 9112 §3.2.2: the absolute form names a host, and the provider would take it for its own.
@@ -214,10 +226,12 @@ function answerer({ settings, storage, fetch, secrets, consents }: ServerParts, 
     if (wait !== undefined) return refuse(response, 429, wait);
     return fetch.askedBy(asker.site ?? asker.key, async () => {
       if (path.startsWith('/interaction/')) return answerInteraction(interaction, request, response);
+      const rewritten = await rewrittenRequest(request, path, resources);
+      if (rewritten === undefined) return refuse(response, 413);
       // The provider finds its mount path by comparing the two.
-      Object.assign(request, { originalUrl: paths.prefix + path, url: path });
-      asIssuer(request, settings.issuer);
-      return provider.callback()(request, response);
+      Object.assign(rewritten, { originalUrl: paths.prefix + path, url: path });
+      asIssuer(rewritten, settings.issuer);
+      return provider.callback()(rewritten, response);
     });
   };
 }

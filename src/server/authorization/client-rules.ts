@@ -16,6 +16,7 @@ import { isOriginOf } from './clients/browser-access.ts';
 import { readDocument } from './clients/client-document.ts';
 import type { GuardedFetch } from './clients/client-document.ts';
 import { redirectProblem } from './clients/redirect.ts';
+import { maxClientName } from './clients/registration-request.ts';
 
 export interface ClientRuleParts {
   readonly settings: Settings;
@@ -49,9 +50,6 @@ export function clientRules(parts: ClientRuleParts): Configuration {
     fetch: async (input, init) => fetchOfClient(fetch, input, init),
   };
 }
-
-/** Characters of a client's own name: it stands on the consent page. */
-const maxClientName = 100;
 
 /** What we look at, before the provider has checked anything. It refuses what has another form. */
 const looked = z.object({

@@ -87,6 +87,11 @@ export interface AuthorizationServerOptions {
     readonly refreshToken?: number;
     /** Seconds of a browser's session; 8 hours unless given. */
     readonly session?: number;
+    /**
+     * Seconds in which a used refresh token gives the same successor, for processes that refresh at once; 10 unless
+     * given, 60 at most, 0: each second use ends the grant.
+     */
+    readonly refreshGrace?: number;
   };
   /** Seconds after which the next signing key takes over; 30 days unless given. */
   readonly keyRotation?: number;
@@ -177,6 +182,7 @@ const schema = z.strictObject({
       accessToken: seconds.max(3600, 'an access token lives an hour at most').default(300),
       refreshToken: seconds.default(30 * day),
       session: seconds.default(day / 3),
+      refreshGrace: z.number().min(0).max(60).default(10),
     })
     .prefault({}),
   keyRotation: seconds.min(3600).default(30 * day),

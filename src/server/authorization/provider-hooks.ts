@@ -3,10 +3,14 @@
  *
  * Invariant: an event holds no token, code or secret.
  */
+import { createHmac } from 'node:crypto';
 import type { Provider } from 'oidc-provider';
+import { z } from 'zod';
 import type { AuthorizationEvent, AuthorizationServerOptions, ResourceOptions, Settings } from './options.ts';
 import { unasked } from './consent-policy.ts';
+import { isLocal, redirectProblem } from './clients/redirect.ts';
 import { errorPage, pageHeaders } from './base/pages.ts';
+import { oneSpelling } from './base/rewritten-request.ts';
 import { defaultScopesOf, pathOf } from './provider-settings.ts';
 
 /**
@@ -18,6 +22,11 @@ export function completeRequests(provider: Provider, { resources, issuer }: Sett
     // Also for HEAD: the provider keeps what that asks, as it does for GET.
     if (ctx.path === '/auth') {
       const query = new URLSearchParams(ctx.querystring);
+      oneSpelling(
+        query,
+        resources.map(({ resource }) => resource),
+      );
+      onlyKnownPrompts(query);
       // A token is for one protected server here (RFC 8707 §2 lets a server restrict that).
       if (query.getAll('resource').length > 1) return showError(ctx, 'invalid_target', oneResource);
       // The provider's own page for it has a script.
@@ -44,6 +53,24 @@ export function completeRequests(provider: Provider, { resources, issuer }: Sett
   });
 }
 
+/** OpenID Connect Core §3.1.2.1 and Prompt Create 1.0: to choose or make an account, a person signs in. */
+const prompts: Readonly<Record<string, string>> = { select_account: 'login', create: 'login' };
+
+function onlyKnownPrompts(query: URLSearchParams): void {
+  const asked = query.get('prompt');
+  if (asked === null) return;
+  const known = [
+    ...new Set(
+      asked
+        .split(' ')
+        .filter(Boolean)
+        .map((prompt) => prompts[prompt] ?? prompt),
+    ),
+  ];
+  if (known.length > 0) query.set('prompt', known.join(' '));
+  else query.delete('prompt');
+}
+
 function isServable(scope: string, resource: ResourceOptions | undefined): boolean {
   return ownScopes.includes(scope) || (resource !== undefined && Object.hasOwn(resource.scopes, scope));
 }
@@ -55,17 +82,32 @@ const noScope = 'The app asks for nothing that this server knows.';
 
 const oneResource = 'The app asks for several servers at once. This server issues a token for one.';
 
-function showError(ctx: KoaContext, error: string, said: string): void {
+function showError(ctx: KoaContext, error: string, said: string, back?: string): void {
   ctx.status = 400;
   ctx.set(pageHeaders);
-  ctx.body = errorPage(error, said);
+  ctx.body = errorPage(error, said, back);
 }
 
 type KoaContext = Parameters<Parameters<Provider['use']>[0]>[0];
 
+/** RFC 7591 §3.2.2: the provider judges redirects by other rules first, and would name one of those. */
+export function nameRealReason(provider: Provider): void {
+  provider.use(async (ctx, next) => {
+    await next();
+    const answer = redirectRefusal.safeParse(ctx.body);
+    const asked = registeredRedirects.safeParse(ctx.oidc?.body);
+    if (!answer.success || !asked.success) return;
+    const [problem] = asked.data.redirect_uris.flatMap((uri) => redirectProblem(uri) ?? []);
+    if (problem !== undefined) ctx.body = { ...answer.data, error_description: problem };
+  });
+}
+
+const redirectRefusal = z.looseObject({ error: z.literal('invalid_redirect_uri') });
+const registeredRedirects = z.looseObject({ redirect_uris: z.array(z.string()) });
+
 /**
  * OAuth 2.1 §7.12.2, spec, Open redirection 7: the error of a request leads a browser to no address that a stranger
- * registered, unless the person did something at this server before. The page names the host instead.
+ * registered, unless the person did something at this server before. The page names the host instead, with a link.
  */
 export function keepErrors(provider: Provider, { clients, issuer }: Settings): void {
   const origin = new URL(issuer).origin;
@@ -81,10 +123,33 @@ export function keepErrors(provider: Provider, { clients, issuer }: Settings): v
     if (said === undefined) return;
     const clientId = new URLSearchParams(ctx.querystring).get('client_id');
     if (clients.some((client) => client.clientId === clientId)) return;
+    // A program on the person's own machine waits there; no stranger has that address.
+    if (isLocal(target.href)) return;
     ctx.remove('location');
     const problem = said.get('error_description') ?? 'it has a fault';
     const words = `The app’s request can’t be served: ${problem}. The app would take the answer at ${target.host}.`;
-    showError(ctx, said.get('error') ?? 'invalid_request', words);
+    showError(ctx, said.get('error') ?? 'invalid_request', words, target.href);
+  });
+}
+
+/**
+ * The successor of a refresh token follows from the token itself, so two refreshes at once get the same one, from each
+ * process that shares the storage, and nothing has to be kept of it. Only who holds the token can make it again here.
+ */
+export function nameSuccessors(
+  provider: Provider,
+  secret: string,
+  usedToken: () => string | undefined,
+): void {
+  const { prototype } = provider.RefreshToken;
+  const random: unknown = Reflect.get(prototype, 'generateTokenId');
+  if (typeof random !== 'function') throw new TypeError('oidc-provider makes refresh tokens in another way');
+  Object.defineProperty(prototype, 'generateTokenId', {
+    value(this: object): unknown {
+      const used = usedToken();
+      if (used === undefined) return random.call(this) as unknown;
+      return createHmac('sha256', secret).update(`refresh token after ${used}`).digest('base64url');
+    },
   });
 }
 

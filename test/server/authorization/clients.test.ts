@@ -255,6 +255,52 @@ describe('dynamic registration', () => {
     expect(JSON.stringify(body)).not.toContain(held);
   });
 
+  it('AS-19: dynamic registration keeps what it can of what real clients send, and says what it registered', async () => {
+    const asked = {
+      client_name: 'n'.repeat(150),
+      redirect_uris: [redirectUri, 'cursor://anysphere.cursor-mcp/oauth/callback', redirectUri],
+      grant_types: [
+        'authorization_code',
+        'refresh_token',
+        'implicit',
+        'urn:ietf:params:oauth:grant-type:device_code',
+      ],
+      response_types: ['code', 'token'],
+      token_endpoint_auth_method: 'client_secret_jwt',
+      application_type: 'web',
+      id_token_signed_response_alg: 'RS256',
+      subject_type: 'pairwise',
+      scope: '',
+      client_uri: null,
+      logo_uri: 'icons/app.png',
+      contacts: [],
+      jwks: null,
+      software_id: 'x',
+    };
+    const { status, body } = await register(rig, asked);
+    expect([status, body]).toMatchObject([
+      201,
+      {
+        client_name: 'n'.repeat(100),
+        redirect_uris: [redirectUri],
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
+        token_endpoint_auth_method: 'client_secret_basic',
+      },
+    ]);
+    expect(body).not.toHaveProperty('logo_uri');
+  });
+
+  it.each([
+    [{ redirect_uris: ['cursor://callback'] }, 'neither https nor http to a loopback address'],
+    [{ redirect_uris: [redirectUri], grant_types: ['client_credentials'] }, 'grant_types must be of'],
+    [{ redirect_uris: [redirectUri], response_types: ['token'] }, 'response_types'],
+    [{}, 'redirect_uris'],
+  ])('AS-19: dynamic registration of %j is refused with the real reason', async (asked, reason) => {
+    const { status, body } = await register(rig, asked);
+    expect([status, body['error_description']]).toEqual([400, expect.stringContaining(reason)]);
+  });
+
   it('AS-19: dynamic registration lets a client read, change and remove its own registration, with its own token only', async () => {
     const mine = (await register(rig, { redirect_uris: [redirectUri], client_name: 'Mine' })).body;
     const other = (await register(rig, { redirect_uris: [redirectUri], client_name: 'Other' })).body;

@@ -129,6 +129,7 @@ describe('a refresh token in the storage', () => {
       askedResource: () => undefined,
       now: Date.now,
       onReplay: () => (replays += 1),
+      graceSeconds: 0,
     })('RefreshToken');
     await adapter.upsert('first', { grantId: 'g' }, 60);
     await adapter.upsert('next', { grantId: 'g' }, 60);
@@ -143,7 +144,7 @@ describe('a client assertion in the storage', () => {
   it('a client assertion in the storage is used up once though both requests found it unused', async () => {
     const { errors } = await loadOidcProvider();
     const shared = { storage: memoryStorage(), errors, now: Date.now };
-    const parts = { ...shared, askedResource: () => undefined, onReplay: () => undefined };
+    const parts = { ...shared, askedResource: () => undefined, onReplay: () => undefined, graceSeconds: 0 };
     const adapter = adapterFor(parts)('ReplayDetection');
     await adapter.upsert('one', { iss: 'robot' }, 60);
     await expect(adapter.upsert('one', { iss: 'robot' }, 60)).rejects.toThrow('invalid_client');

@@ -42,7 +42,6 @@ describe('a client that registers itself', () => {
       'for a code with an ID token',
       { grant_types: ['authorization_code', 'implicit'], response_types: ['code id_token'] },
     ],
-    ['under a name that fills the page', { client_name: 'n'.repeat(101) }],
   ])(
     'AS-2 AS-19: a client that registers itself is refused if it asks %s, though a machine was entered',
     async (_what, asked) => {

@@ -1,5 +1,5 @@
 /** The authorization server: metadata, the code flow, refresh and revocation. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import {
   authorizationOf,
@@ -13,6 +13,7 @@ import {
   tokenRequest,
   walk,
 } from './rig.ts';
+import type { AuthorizationServerOptions } from '../../../src/server/authorization/index.ts';
 import type { Rig } from './rig.ts';
 
 let rig: Rig;
@@ -116,7 +117,7 @@ describe('a sign-in at the authorization server', () => {
     ['no challenge', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
     ['a plain challenge', { code_challenge_method: 'plain' }, 'invalid_request'],
     ['a resource that is not known', { resource: 'https://other.example/mcp' }, 'invalid_target'],
-    ['a resource in another spelling', { resource: `${notes}/` }, 'invalid_target'],
+    ['a resource below one that is known', { resource: `${notes}/admin` }, 'invalid_target'],
   ])(
     'AS-2 AS-3: a sign-in at the authorization server refuses a request with %s at the redirect URI',
     async (_what, asked, error) => {
@@ -131,6 +132,56 @@ describe('a sign-in at the authorization server', () => {
   it('AS-3: a sign-in at the authorization server refuses a request without a resource where there are several protected servers', async () => {
     const answer = await rig.request(authorizationOf(rig, { resource: undefined }).url);
     expect(new URL(answer.headers.get('location') ?? '').searchParams.get('error')).toBe('invalid_target');
+  });
+});
+
+describe('requests as real clients send them', () => {
+  it.each([
+    ['with a slash more', [`${notes}/`]],
+    ['in capital letters', [notes.replace('notes.example', 'NOTES.example')]],
+    ['with the default port', [notes.replace('.example', '.example:443')]],
+    ['twice', [notes, `${notes}/`]],
+  ])('AS-3: names the protected server %s, and the token is for it', async (_how, spellings) => {
+    const authorization = authorizationOf(rig, { resource: spellings[0] });
+    const url = new URL(authorization.url);
+    for (const more of spellings.slice(1)) url.searchParams.append('resource', more);
+    const { code } = await walk(rig, { ...authorization, url: url.href });
+    const form = new URLSearchParams({
+      grant_type: 'authorization_code',
+      code: code ?? '',
+      code_verifier: authorization.verifier,
+      client_id: editor,
+      redirect_uri: redirectUri,
+    });
+    for (const spelling of spellings) form.append('resource', spelling);
+    const answer = await rig.request('/token', { method: 'POST', body: form });
+    const { access_token: token } = (await answer.json()) as { access_token?: string };
+    expect(claimsOf(token)['aud']).toBe(notes);
+  });
+
+  it.each(['select_account', 'create', 'login consent', ''])(
+    'asks with prompt=%j, and ends in a sign-in',
+    async (prompt) => {
+      const authorization = authorizationOf(rig, { prompt, audience: notes, foo: 'bar' });
+      expect((await walk(rig, authorization)).code).not.toBeNull();
+    },
+  );
+
+  it('sends the form of the token endpoint as JSON', async () => {
+    const authorization = authorizationOf(rig);
+    const { code } = await walk(rig, authorization);
+    const answer = await rig.request('/token', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        grant_type: 'authorization_code',
+        code,
+        code_verifier: authorization.verifier,
+        client_id: editor,
+        redirect_uri: redirectUri,
+      }),
+    });
+    expect(answer.status).toBe(200);
   });
 });
 
@@ -248,15 +299,45 @@ describe('a refresh token', () => {
     expect(claimsOf(second.body['access_token'])['aud']).toBe(notes);
   });
 
+  /** A server whose clock a test moves. */
+  async function ownServer(options: Partial<AuthorizationServerOptions> = {}) {
+    let late = 0;
+    const own = await startServer({ now: () => Date.now() + late * 1000, ...options });
+    onTestFinished(async () => own.close());
+    return { own, pass: (seconds: number) => void (late += seconds) };
+  }
+
   it('AS-5: a refresh token that is used twice ends the one that replaced it', async () => {
-    const first = await signIn(rig);
-    const second = await tokenRequest(rig, refreshOf(first.body['refresh_token']));
-    expect((await tokenRequest(rig, refreshOf(first.body['refresh_token']))).body['error']).toBe(
-      'invalid_grant',
-    );
-    expect((await tokenRequest(rig, refreshOf(second.body['refresh_token']))).body['error']).toBe(
-      'invalid_grant',
-    );
+    const { own, pass } = await ownServer();
+    const first = await signIn(own);
+    const second = await tokenRequest(own, refreshOf(first.body['refresh_token']));
+    pass(11);
+    for (const { body } of [first, second]) {
+      const answer = await tokenRequest(own, refreshOf(body['refresh_token']));
+      expect(answer.body['error']).toBe('invalid_grant');
+    }
+  });
+
+  it('AS-5: a refresh token that two processes use at once gives both the same successor, which is used once', async () => {
+    const { own, pass } = await ownServer();
+    const first = refreshOf((await signIn(own)).body['refresh_token']);
+    const answers = await Promise.all([1, 2, 3].map(async () => tokenRequest(own, first)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const successors = new Set(answers.map(({ body }) => body['refresh_token']));
+    expect(successors.size).toBe(1);
+    const [next] = successors;
+    expect((await tokenRequest(own, refreshOf(next))).status).toBe(200);
+    // A late process still gets the successor; it doesn't become unused again by that.
+    expect((await tokenRequest(own, first)).body['refresh_token']).toBe(next);
+    pass(11);
+    expect((await tokenRequest(own, refreshOf(next))).body['error']).toBe('invalid_grant');
+  });
+
+  it('AS-5: a refresh token has no grace where the operator wants none', async () => {
+    const { own } = await ownServer({ lifetimes: { refreshGrace: 0 } });
+    const first = refreshOf((await signIn(own)).body['refresh_token']);
+    await tokenRequest(own, first);
+    expect((await tokenRequest(own, first)).body['error']).toBe('invalid_grant');
   });
 
   it('AS-5: a refresh token gives no more than was granted, and nothing for another resource', async () => {

@@ -130,12 +130,14 @@ function nameNote({ client, documentHost, isSelfNamed }: ConsentQuestion): strin
     : `<p>The operator of this server entered <b>${escaped(client)}</b>.</p>`;
 }
 
-/** `error`: an OAuth error code. */
-export function errorPage(error: string, description: string): string {
+/** `error`: an OAuth error code. `back`: where the app would hear of it, if the person goes there. */
+export function errorPage(error: string, description: string, back?: string): string {
+  const link =
+    back === undefined ? '' : `<p><a href="${escaped(back)}" rel="noreferrer">Tell the app</a></p>\n`;
   return page(
     'The sign-in can’t go on',
     `<p>${escaped(description)}</p>
-<p>Go back to the app and start again. If this page comes again, tell the app’s maker: <code>${escaped(error)}</code>.</p>`,
+${link}<p>Go back to the app and start again. If this page comes again, tell the app’s maker: <code>${escaped(error)}</code>.</p>`,
   );
 }
 

@@ -1,0 +1,84 @@
+/**
+ * Requests in the forms that clients really send, rewritten to the one that oidc-provider takes: registrations that
+ * ask for more than is offered, a `resource` in another spelling or twice, forms as JSON.
+ *
+ * Invariant: a value is only rewritten to another that means the same, or left out. What can't be read goes on as it
+ * came, and the provider refuses it.
+ */
+import { IncomingMessage } from 'node:http';
+import { z } from 'zod';
+import { boundedBytes } from '../../../oauth/base/bounded-bytes.ts';
+import { parseJsonObject } from '../../../oauth/base/json-object.ts';
+import { offeredRegistration } from '../clients/registration-request.ts';
+
+/** Bytes; the provider takes no more. */
+const maxBody = 56 * 1024;
+
+/** The request to hand on, or undefined: its body is too long. */
+export async function rewrittenRequest(
+  request: IncomingMessage,
+  path: string,
+  resources: readonly string[],
+): Promise<IncomingMessage | undefined> {
+  const { method, headers } = request;
+  const [place = ''] = path.split('?', 1);
+  const isRegistration = /^\/reg(?:\/|$)/.test(place) && (method === 'POST' || method === 'PUT');
+  if (!isRegistration && !(method === 'POST' && ['/auth', '/token', '/token/revocation'].includes(place)))
+    return request;
+  const bytes = await boundedBytes(request, maxBody);
+  if (bytes === undefined) return undefined;
+  const text = new TextDecoder().decode(bytes);
+  const type = headers['content-type'] ?? '';
+  if (isRegistration) {
+    const members = parseJsonObject(text);
+    return withBody(
+      request,
+      type,
+      members === undefined ? text : JSON.stringify(offeredRegistration(members)),
+    );
+  }
+  const form = formOf(text, type);
+  if (form === undefined) return withBody(request, type, text);
+  oneSpelling(form, resources);
+  return withBody(request, 'application/x-www-form-urlencoded', form.toString());
+}
+
+/** RFC 6749 §3.2 wants a form; some clients send the same as JSON. */
+function formOf(text: string, type: string): URLSearchParams | undefined {
+  if (!/^application\/json\b/i.test(type)) {
+    return /^application\/x-www-form-urlencoded\b/i.test(type) ? new URLSearchParams(text) : undefined;
+  }
+  const members = parseJsonObject(text);
+  const texts = z.record(z.string(), z.string()).safeParse(members);
+  return texts.success ? new URLSearchParams(texts.data) : undefined;
+}
+
+/** RFC 8707 §2: the same protected server in another spelling, or named twice. */
+export function oneSpelling(parameters: URLSearchParams, resources: readonly string[]): void {
+  const asked = parameters.getAll('resource').filter((resource) => resource !== '');
+  const known = asked.map(
+    (text) => resources.find((resource) => spelled(resource) === spelled(text)) ?? text,
+  );
+  parameters.delete('resource');
+  for (const resource of new Set(known)) parameters.append('resource', resource);
+}
+
+/** Scheme and host in lower case, without the default port and a slash at the end. */
+function spelled(resource: string): string {
+  const url = URL.parse(resource);
+  return url === null || /[?#]/.test(resource) ? resource : url.href.replace(/\/$/, '');
+}
+
+/** The same request of the same connection, with another body. */
+function withBody(request: IncomingMessage, type: string, body: string): IncomingMessage {
+  const bytes = Buffer.from(body);
+  const { method, url, socket, httpVersion, headers } = request;
+  const { 'transfer-encoding': _chunked, ...kept } = headers;
+  const rewritten = Object.assign(new IncomingMessage(socket), { method, url, httpVersion });
+  rewritten.headers = { ...kept, 'content-type': type, 'content-length': String(bytes.byteLength) };
+  // Else the end of it would be taken for a client that left, and the connection closed.
+  rewritten.complete = true;
+  rewritten.push(bytes);
+  rewritten.push(null);
+  return rewritten;
+}
