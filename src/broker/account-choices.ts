@@ -84,7 +84,11 @@ export class AccountChoices {
     if (retryAfter > 0) throw refusals.askedTooSoon(clientName, retryAfter);
     const asker = process?.look();
     const question = { kind: 'choice', clientId, clientName, endpoint, accounts } as const;
-    const shown = { ...question, ...(asker === undefined ? {} : { asker }) };
+    const shown = {
+      ...question,
+      ...(asker === undefined ? {} : { asker }),
+      ...(clients.isProxied(clientId) ? { proxied: true as const } : {}),
+    };
     const decision = await answerInTime(this.#parts, shown, signal).catch((error: unknown) => {
       if (signal.aborted) this.#pauses.lengthen(clientId, endpoint);
       throw error;

@@ -1,9 +1,9 @@
-/** The proxies of a running broker, put together: their list, their programs and their process. */
+/** The proxies of a running broker, put together: their list, their apps and their process. */
 import { forkChild } from '../base/system/child.ts';
 import { proxyWorkerFile } from '../proxy/worker-file.ts';
 import { removeClient } from './methods/client-methods.ts';
 import type { Services } from './methods/services.ts';
-import { ProxiedPrograms } from './proxy/proxied-programs.ts';
+import { ProxiedApps } from './proxy/proxied-apps.ts';
 import { ProxyDesk } from './proxy/proxy-desk.ts';
 import { ProxyProcess } from './proxy/proxy-process.ts';
 import { clock } from './runtime.ts';
@@ -23,7 +23,7 @@ export function proxiesOf(runtime: Runtime, needed: Needed, socket: () => string
   const { options, broker, proxies, keys, net, vaultLock, authority, homeCheck } = runtime;
   const { changed } = needed;
   const remove = (id: string): Promise<void> => removeClient({ broker, ...needed }, id);
-  const programs = new ProxiedPrograms({
+  const apps = new ProxiedApps({
     proxies,
     keys,
     net,
@@ -43,13 +43,13 @@ export function proxiesOf(runtime: Runtime, needed: Needed, socket: () => string
     env: options.env,
     clock,
     log: options.log.write,
-    admit: (entry, asking) => programs.admit(entry, asking),
+    admit: (entry) => apps.admit(entry),
     changed,
   });
   const desk = new ProxyDesk({
     broker,
     proxies,
-    programs,
+    apps,
     process,
   });
   return { desk, stop: () => process.stop() };

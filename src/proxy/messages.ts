@@ -17,14 +17,6 @@ const entrySchema = z.object({
 });
 export type ProxyEntry = z.infer<typeof entrySchema>;
 
-/** The process that connected, and the file that it runs (`imageOf`). */
-const processSchema = z.object({
-  pid: z.int().positive(),
-  startTicks: z.string(),
-  image: z.string(),
-});
-export type ProcessNamed = z.infer<typeof processSchema>;
-
 const agentSchema = z.object({
   reach: z.enum(['public', 'thisMachine', 'anywhere']),
   authorities: z.string().optional(),
@@ -33,9 +25,9 @@ const agentSchema = z.object({
   ignoresEnvironment: z.boolean().optional(),
 });
 
-/** A program that may ask for tokens, and what it reaches. */
+/** As which app an address asks for tokens, and what it reaches. */
 const admissionSchema = z.object({
-  /** The key by which the process asks for this program. */
+  /** The key by which the process asks for this app. */
   identity: z.object({ clientId: z.string(), key: z.string(), brokerId: z.string() }),
   /** The broker's socket. */
   socket: z.string(),
@@ -63,7 +55,6 @@ export type PortState = (typeof portStates)[number];
 
 export const reportSchema = z.discriminatedUnion('op', [
   z.object({ op: z.literal('state'), entry: z.string(), state: z.enum(portStates) }),
-  /** `process` absent: the system doesn't say which program connected. */
-  z.object({ op: z.literal('admit'), id, entry: z.string(), process: processSchema.optional() }),
+  z.object({ op: z.literal('admit'), id, entry: z.string() }),
 ]);
 export type ProxyReport = z.infer<typeof reportSchema>;

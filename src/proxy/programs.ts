@@ -1,20 +1,14 @@
 /**
- * The programs that came to a proxy, each with a connection to the broker of its own.
+ * The proxies as apps, each with one connection to the broker, whatever programs use its address.
  *
- * Invariant: a program is one process with one file, as the kernel tells it. It asks for tokens under the identity that
- * the broker gave for that proxy and that file, and a program that runs another file by now is another program. Where
- * the kernel doesn't tell, all of them are one.
+ * Invariant: a request asks for tokens under the identity that the broker gave for its proxy.
  */
-import type { Socket } from 'node:net';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
 import { optimizingParserLater } from '../base/system/http-parser.ts';
 import { makeAgent } from '../base/system/https-agent.ts';
-import { rowOfPeer } from '../base/system/tcp-owner.ts';
 import { openConnection } from '../client/connection.ts';
 import type { Connection } from '../client/connection.ts';
 import { createFetch } from '../client/fetch.ts';
-import { holderOf, isStillRunning } from '../ipc/peer/socket-holder.ts';
-import type { RunningProcess } from '../ipc/peer/socket-holder.ts';
 import type { After } from '../ipc/wire/timer.ts';
 import type { Admission, ProxyEntry } from './messages.ts';
 import { MessageAddresses } from './message-addresses.ts';
@@ -22,15 +16,15 @@ import { sendVia } from './upstream.ts';
 import type { Dispatcher } from 'undici';
 
 export interface ProgramParts {
-  /** Asks the broker who a program is. Throws the broker's refusal. */
-  readonly admit: (entry: ProxyEntry, process: RunningProcess | undefined) => Promise<Admission>;
+  /** Asks the broker for the app of a proxy. Throws the broker's refusal. */
+  readonly admit: (entry: ProxyEntry) => Promise<Admission>;
   readonly after: After;
 }
 
 /** Milliseconds that a request waits for the person. Clients give up after a minute; the question stays longer. */
 const patience = 50_000;
 
-/** What a program has open at the server, and how often its permission has ended. */
+/** What an app has open at the server, and how often its permission has ended. */
 class OpenAnswers {
   readonly #open = new Set<AbortController>();
   #cuts = 0;
@@ -53,7 +47,7 @@ class OpenAnswers {
   }
 }
 
-/** A program that the broker knows. */
+/** A proxy's app, as the broker knows it. */
 export class Program {
   readonly clientId: string;
   readonly resource: string;
@@ -99,16 +93,10 @@ export class Program {
   }
 }
 
-interface Admitted {
-  readonly process: RunningProcess | undefined;
-  readonly program: Promise<Program>;
-}
-
 export class Programs {
   readonly #parts: ProgramParts;
-  readonly #admitted = new Map<string, Admitted>();
-  /** The process at the other end of each TCP connection. */
-  readonly #seen = new WeakMap<Socket, Promise<RunningProcess | undefined>>();
+  /** By the proxy's id. */
+  readonly #admitted = new Map<string, Promise<Program>>();
   readonly #agents = new Map<string, Dispatcher>();
   readonly #handOver = optimizingParserLater();
 
@@ -116,78 +104,55 @@ export class Programs {
     this.#parts = parts;
   }
 
-  /** Looks who is at the other end, once for each connection. `at` refuses another one that came in its place. */
-  async look(socket: Socket): Promise<void> {
-    await this.#lookAt(socket);
-  }
-
-  /** The program at the other end. Throws `not_permitted` where it changed, and what the broker refuses. */
-  async at(entry: ProxyEntry, socket: Socket): Promise<Program> {
-    const process = await this.#lookAt(socket);
-    if (process && !isStillRunning(process)) throw changed();
-    const key = keyOf(entry, process);
-    const known = this.#admitted.get(key);
-    if (known) return known.program;
-    const program = this.#admit(entry, process);
-    this.#admitted.set(key, { process, program });
-    program.catch(() => this.#admitted.delete(key));
+  /** The proxy's app. Throws what the broker refuses. */
+  async at(entry: ProxyEntry): Promise<Program> {
+    const known = this.#admitted.get(entry.id);
+    if (known) return known;
+    const program = this.#admit(entry);
+    this.#admitted.set(entry.id, program);
+    program.catch(() => this.#admitted.delete(entry.id));
     return program;
   }
 
-  /** A refusal that a program met: one that was unpaired is admitted anew at its next request. */
+  /** A refusal that an app met: one that was unpaired is admitted anew at its next request. */
   async met({ clientId }: Program, error: unknown): Promise<void> {
     if (reasonOf(error) === 'unpaired') await this.forget(clientId);
   }
 
-  /** The permission of this client ended, and so does what its programs have open. */
+  /** The permission of this client ended, and so does what it has open. */
   async cut(clientId: string): Promise<void> {
     // One that is still being admitted keeps none of the others.
     await Promise.all(
-      [...this.#admitted.values()].map(async ({ program }) => {
+      [...this.#admitted.values()].map(async (program) => {
         const found = await program.catch(() => undefined);
         if (found?.clientId === clientId) found.cut();
       }),
     );
   }
 
-  /** Ends what this client's programs have open; each is admitted anew at its next request. */
+  /** Ends what this client has open; it is admitted anew at its next request. */
   async forget(clientId: string): Promise<void> {
     await this.#closeIf((program) => program.clientId === clientId);
   }
 
   /** Ends those of proxies that are gone. */
   async keep(entries: readonly ProxyEntry[]): Promise<void> {
-    const kept = entries.map((entry) => keyOf(entry, undefined));
-    await this.#closeIf((_, key) => !kept.some((start) => key.startsWith(start)));
+    await this.#closeIf((_, proxy) => !entries.some(({ id }) => id === proxy));
   }
 
-  /** Forgets processes that have ended. */
-  async sweep(): Promise<void> {
-    await this.#closeIf((_, key) => {
-      const process = this.#admitted.get(key)?.process;
-      return process !== undefined && !isStillRunning(process);
-    });
-  }
-
-  async #closeIf(isOver: (program: Program, key: string) => boolean): Promise<void> {
+  async #closeIf(isOver: (program: Program, proxy: string) => boolean): Promise<void> {
     await Promise.all(
-      [...this.#admitted].map(async ([key, { program }]) => {
+      [...this.#admitted].map(async ([proxy, program]) => {
         const found = await program.catch(() => undefined);
-        if (!found || !isOver(found, key)) return;
-        if (this.#admitted.get(key)?.program === program) this.#admitted.delete(key);
+        if (!found || !isOver(found, proxy)) return;
+        if (this.#admitted.get(proxy) === program) this.#admitted.delete(proxy);
         found.close();
       }),
     );
   }
 
-  async #lookAt(socket: Socket): Promise<RunningProcess | undefined> {
-    const known = this.#seen.get(socket) ?? look(socket);
-    this.#seen.set(socket, known);
-    return known;
-  }
-
-  async #admit(entry: ProxyEntry, process: RunningProcess | undefined): Promise<Program> {
-    const admission = await this.#parts.admit(entry, process);
+  async #admit(entry: ProxyEntry): Promise<Program> {
+    const admission = await this.#parts.admit(entry);
     const { identity, socket, resource, agent } = admission;
     const connection = await openConnection({ identity, socket, after: this.#parts.after });
     const name = JSON.stringify(agent);
@@ -196,7 +161,7 @@ export class Programs {
     const dispatcher = this.#agents.get(name) ?? makeAgent(agent, { ...endless, handOver: this.#handOver });
     this.#agents.set(name, dispatcher);
     const open = new OpenAnswers();
-    const asking = this.#asking(connection, process, open);
+    const asking = this.#asking(connection, open);
     return new Program(admission, connection, open, (url) =>
       createFetch(asking, {
         resource,
@@ -208,10 +173,9 @@ export class Programs {
     );
   }
 
-  /** The connection, with the process in each request for a token and an end of its waiting. */
-  #asking(connection: Connection, process: RunningProcess | undefined, open: OpenAnswers): Connection {
+  /** The connection, with an end of the waiting for a token. */
+  #asking(connection: Connection, open: OpenAnswers): Connection {
     const { after } = this.#parts;
-    const named = process && { pid: process.pid, startTicks: process.startTicks };
     return {
       get isOpen() {
         return connection.isOpen;
@@ -219,13 +183,9 @@ export class Programs {
       capabilities: connection.capabilities,
       request: (method, params, options) => connection.request(method, params, options),
       getToken: (params, options) =>
-        current(open, async () =>
-          within(after, connection.getToken({ ...params, ...(named && { process: named }) }, options)),
-        ),
+        current(open, async () => within(after, connection.getToken(params, options))),
       getCredential: (params, options) =>
-        current(open, async () =>
-          within(after, connection.getCredential({ ...params, ...(named && { process: named }) }, options)),
-        ),
+        current(open, async () => within(after, connection.getCredential(params, options))),
       proveToken: (params, options) =>
         current(open, async () => within(after, connection.proveToken(params, options))),
       async rejectToken(params, options) {
@@ -269,25 +229,8 @@ async function within<T>(after: After, work: Promise<T>): Promise<T> {
   }
 }
 
-async function look(socket: Socket): Promise<RunningProcess | undefined> {
-  const row = rowOfPeer(socket);
-  return row && holderOf(row.inode);
-}
-
-/** Begins alike for all programs of one proxy. */
-function keyOf({ id }: ProxyEntry, process: RunningProcess | undefined): string {
-  return `${id} ${process ? `${process.pid}:${process.startTicks}:${process.image}` : ''}`;
-}
-
 function ended(): KeyturnError {
-  return new KeyturnError('not_permitted', 'the permission of this program ended', {
+  return new KeyturnError('not_permitted', 'the permission of this proxy ended', {
     hint: 'See `keyturn clients`; a new permission: keyturn allow CLIENT RESOURCE',
-  });
-}
-
-function changed(): KeyturnError {
-  return new KeyturnError('not_permitted', 'the program that connected has ended, or runs another file now', {
-    rule: 'A permission is for one program',
-    hint: 'Connect again.',
   });
 }

@@ -2,8 +2,8 @@
  * One proxy's port: who connects, and the way of each request from its check to its answer.
  *
  * Invariants: it listens on 127.0.0.1 and on the port of its record, and on no other. A connection of another user is
- * gone before a byte of it is read. A request passes its checks before the program behind it is looked at and its
- * body is read, and only then a token is asked for. Slow and silent connections hold no place for long.
+ * gone before a byte of it is read. A request passes its checks before its body is read, and only
+ * then a token is asked for. Slow and silent connections hold no place for long.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -86,11 +86,9 @@ export class ProxyPort {
     let id: MessageId | null = null;
     try {
       const { query } = checkRequest(request, this.entry);
-      // Before the body comes: a program can begin a request and then run another file, which sends the rest.
-      await this.#programs.look(request.socket);
       const body = await bodyOf(request);
       id = messageIdIn(body);
-      const program = await this.#programs.at(this.entry, request.socket);
+      const program = await this.#programs.at(this.entry);
       await this.#pass(program, { request, response, query, body });
     } catch (error) {
       refuse(response, error, id);

@@ -8,7 +8,6 @@
 import { KeyturnError } from '../base/errors.ts';
 import { shieldProcess } from '../base/shield.ts';
 import { hearParent, tellParent } from '../base/system/parent.ts';
-import type { RunningProcess } from '../ipc/peer/socket-holder.ts';
 import { errorFrom } from '../ipc/wire/json-rpc.ts';
 import type { ErrorBody } from '../ipc/wire/json-rpc.ts';
 import { isObject } from '../ipc/wire/values.ts';
@@ -18,7 +17,7 @@ import type { Admission, ProxyEntry, ProxyOrder, ProxyReport } from './messages.
 import { Ports } from './ports.ts';
 import { Programs } from './programs.ts';
 
-/** Milliseconds between two tries for a port that another program has, and two looks for programs that ended. */
+/** Milliseconds between two tries for a port that another program has. */
 const period = 5000;
 
 const waiting = new Map<number, PromiseWithResolvers<Admission>>();
@@ -31,11 +30,11 @@ function tell(report: ProxyReport): void {
   tellParent(report);
 }
 
-async function admit(entry: ProxyEntry, process: RunningProcess | undefined): Promise<Admission> {
+async function admit(entry: ProxyEntry): Promise<Admission> {
   const id = (lastId += 1);
   const asked = Promise.withResolvers<Admission>();
   waiting.set(id, asked);
-  tell({ op: 'admit', id, entry: entry.id, ...(process && { process }) });
+  tell({ op: 'admit', id, entry: entry.id });
   return asked.promise;
 }
 
@@ -70,7 +69,4 @@ hearParent((message) => {
   void shielded.then(() => obey(order));
 });
 
-setInterval(() => {
-  ports.retry();
-  void programs.sweep();
-}, period);
+setInterval(() => ports.retry(), period);

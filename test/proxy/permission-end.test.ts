@@ -8,7 +8,6 @@ import { after } from '../../src/ipc/wire/timer.ts';
 import { Programs } from '../../src/proxy/programs.ts';
 import { startRig } from '../ipc/rig.ts';
 import { tokenDispatch } from '../support/token-broker.ts';
-import { socketPair } from '../support/servers/socket-pair.ts';
 
 async function protectedServer(): Promise<{ readonly resource: string; readonly tokens: string[] }> {
   const tokens: string[] = [];
@@ -73,8 +72,7 @@ async function scene(path: string, { dies, type }: End) {
       agent: { reach: 'anywhere' },
     }),
   });
-  const { server } = await socketPair();
-  const program = await programs.at({ id: 'e', port: 1, path: 'p'.repeat(32) }, server);
+  const program = await programs.at({ id: 'e', port: 1, path: 'p'.repeat(32) });
   onTestFinished(() => program.close());
   return { tokens, ask: async () => program.fetch(url, { method: 'POST', body: '{}' }) };
 }

@@ -19,8 +19,8 @@ export async function openPort(bounds: Partial<PortLimits> = {}) {
   const asked: string[] = [];
   const programs = new Programs({
     after,
-    admit: async (entry, process) => {
-      asked.push(`${entry.id} ${process === undefined ? 'untold' : process.pid}`);
+    admit: async (entry) => {
+      asked.push(entry.id);
       throw new KeyturnError('consent_denied', reached);
     },
   });

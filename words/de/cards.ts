@@ -53,12 +53,8 @@ export const cards: Translation<typeof english> = {
     },
     seenAtPairing: 'beim Verbinden gesehen',
     otherFile: 'Andere Datei als beim Verbinden:',
-    proxied: {
-      program: 'Sie nutzt einen Proxy: Sie bekommt kein Token, und Ihre Antwort gilt nur für diese App.',
-      interpreter:
-        'Sie nutzt einen Proxy: Sie bekommt kein Token. Ihre Antwort gilt für jedes Skript, das dieses Programm ausführt, nicht nur für dieses.',
-      any: 'Dieses System sagt nicht, welche App sich mit dem Proxy verbunden hat. Ihre Antwort gilt für jedes Ihrer Programme.',
-    },
+    proxied:
+      'Das ist die Adresse eines Proxys. Jedes Ihrer Programme, das sie kennt, nutzt, was Sie erlauben. Es bekommt kein Token.',
     cliWarning: 'Jedes Programm, das Sie ausführen, kann dieses Token dann mit dem Befehl keyturn bekommen.',
     cliKeyWarning:
       'Jedes Programm, das Sie ausführen, kann diesen Schlüssel dann mit dem Befehl keyturn bekommen.',

@@ -13,12 +13,8 @@ export const programs: Translation<typeof english> = {
     all: 'Alle Apps',
     used: 'genutzt',
     cli: 'Der Befehl keyturn: Jedes Programm, das Sie ausführen, kann ihn verwenden.',
-    proxied: {
-      program: 'Nutzt einen Proxy von Keyturn und bekommt kein Token.',
-      interpreter:
-        'Nutzt einen Proxy von Keyturn und bekommt kein Token. Der Zugriff gilt für jedes Skript, das dieses Programm ausführt.',
-      any: 'Jedes Ihrer Programme, das diesen Proxy nutzt. Es bekommt kein Token.',
-    },
+    proxied:
+      'Die Adresse eines Proxys: Jedes Ihrer Programme, das sie kennt, nutzt ihn. Es bekommt kein Token.',
     file: 'Datei',
     files: {
       attested: {

@@ -221,7 +221,7 @@ export const settings: Translation<typeof english> = {
 
   proxies: {
     title: 'Proxys',
-    hint: 'Für eine App, die sich nicht mit Keyturn verbinden kann: Tragen Sie dort statt der Adresse des Servers die eines Proxys ein. Keyturn reicht ihre Anfragen mit einem Token weiter, das die App nie sieht, und fragt Sie bei jeder neuen App.',
+    hint: 'Für eine App, die sich nicht mit Keyturn verbinden kann: Tragen Sie dort statt der Adresse des Servers die eines Proxys ein. Keyturn reicht ihre Anfragen mit einem Token weiter, das die App nie sieht. Gefragt werden Sie einmal je Adresse.',
     none: 'Kein Proxy hinzugefügt.',
     called: 'Name',
     port: 'Port',
@@ -235,19 +235,17 @@ export const settings: Translation<typeof english> = {
       failed:
         'Sein Port lässt sich nicht öffnen, darum erreicht ihn keine App. Die Protokolldatei sagt mehr.',
     },
-    usedByNobody: 'noch keine App',
     rotate: 'Neue Adresse …',
     rotateOf: 'Neue Adresse für den Proxy {name}',
     rotateTitle: 'Diesem Proxy eine neue Adresse geben?',
     rotateWhat:
-      'Die bisherige Adresse gilt sofort nicht mehr. Die neue muss in jede App, die ihn nutzt. Was Sie den Apps erlaubt haben, bleibt.',
+      'Die bisherige Adresse gilt sofort nicht mehr. Die neue muss in jede App, die ihn nutzt. Was Sie erlaubt haben, bleibt.',
     rotateConfirm: 'Neue Adresse',
     rotated: 'Der Proxy {name} hat eine neue Adresse. Bitte in die Apps kopieren, die ihn nutzen.',
     remove: 'Entfernen …',
     removeOf: 'Proxy {name} entfernen',
     removeTitle: 'Diesen Proxy entfernen?',
-    removeWhat:
-      'Seine Adresse gilt sofort nicht mehr. Die Apps, die ihn nutzen, werden entfernt, mit dem Zugriff, den Sie ihnen gegeben haben.',
+    removeWhat: 'Seine Adresse gilt sofort nicht mehr, und der Zugriff, den Sie ihr gegeben haben, endet.',
     removeConfirm: 'Entfernen',
     removed: 'Der Proxy {name} ist entfernt.',
     add: 'Proxy hinzufügen',

@@ -47,12 +47,8 @@ export const cards = {
     },
     seenAtPairing: 'seen when it was connected',
     otherFile: 'Another file than when it was connected:',
-    proxied: {
-      program: 'It uses a proxy: it gets no token, and your answer is for this app only.',
-      interpreter:
-        'It uses a proxy: it gets no token. Your answer is for every script that this program runs, not only for this one.',
-      any: 'This system doesn’t say which app connected to the proxy. Your answer is for any program of yours.',
-    },
+    proxied:
+      'This is the address of a proxy. Any program of yours that knows it uses what you allow. It gets no token.',
     cliWarning: 'Any program you run can then get this token with the keyturn command.',
     cliKeyWarning: 'Any program you run can then get this key with the keyturn command.',
     keyAsked: 'It asks for your API key for this server.',

@@ -9,12 +9,7 @@ export const programs = {
     all: 'All apps',
     used: 'used',
     cli: 'The keyturn command: any program you run can use it.',
-    proxied: {
-      program: 'It uses a proxy of Keyturn’s and gets no token.',
-      interpreter:
-        'It uses a proxy of Keyturn’s and gets no token. The access is for every script that it runs.',
-      any: 'Any program of yours that uses this proxy. It gets no token.',
-    },
+    proxied: 'The address of a proxy: any program of yours that knows it uses it. It gets no token.',
     file: 'File',
     files: {
       attested: {

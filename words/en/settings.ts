@@ -208,7 +208,7 @@ export const settings = {
 
   proxies: {
     title: 'Proxies',
-    hint: 'For an app that can’t connect to Keyturn: enter a proxy’s address in it instead of the server’s. Keyturn passes its requests on with a token that the app never sees, and asks you about each new app.',
+    hint: 'For an app that can’t connect to Keyturn: enter a proxy’s address in it instead of the server’s. Keyturn passes its requests on with a token that the app never sees. You are asked once for each address.',
     none: 'No proxy was added.',
     called: 'Name',
     port: 'Port',
@@ -221,19 +221,17 @@ export const settings = {
         'Another program uses its port, so no app reaches it. End that program, or remove the proxy and add it again.',
       failed: 'Its port can’t be opened, so no app reaches it. The log file says more.',
     } as Readonly<Record<string, string | undefined>>,
-    usedByNobody: 'no app yet',
     rotate: 'New address…',
     rotateOf: 'New address for the proxy {name}',
     rotateTitle: 'Give this proxy a new address?',
     rotateWhat:
-      'The old address stops working at once. Copy the new one into each app that uses it. What you allowed the apps stays.',
+      'The old address stops working at once. Copy the new one into each app that uses it. What you allowed stays.',
     rotateConfirm: 'New address',
     rotated: 'The proxy {name} has a new address. Copy it into the apps that use it.',
     remove: 'Remove…',
     removeOf: 'Remove the proxy {name}',
     removeTitle: 'Remove this proxy?',
-    removeWhat:
-      'Its address stops working at once. The apps that use it are removed, with the access that you gave them.',
+    removeWhat: 'Its address stops working at once, and the access that you gave it ends.',
     removeConfirm: 'Remove',
     removed: 'The proxy {name} is removed.',
     add: 'Add a proxy',

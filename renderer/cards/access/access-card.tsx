@@ -128,14 +128,11 @@ function Servers({ requests, kept }: { readonly requests: Requests; readonly kep
 
 /** What a yes means here beyond the scopes. */
 function Warnings({ questions }: Pick<AccessCardProps, 'questions'>) {
-  const [{ client, proxied }] = questions;
+  const [{ client }] = questions;
   const hasKey = questions.some(({ key }) => key);
   const hasToken = questions.some(({ key }) => !key);
   return (
     <>
-      {proxied !== undefined && (
-        <Notice kind={proxied === 'program' ? 'info' : 'warn'}>{words.proxied[proxied]}</Notice>
-      )}
       {hasKey && <Notice kind="warn">{words.keyWhat}</Notice>}
       {client === commandName && hasToken && <Notice kind="warn">{words.cliWarning}</Notice>}
       {client === commandName && hasKey && <Notice kind="warn">{words.cliKeyWarning}</Notice>}

@@ -19,14 +19,14 @@ export type LeaseChoice = (typeof leases)[number];
  * where each of them asks.
  */
 export function leaseChoices(
-  { client, asker }: Question,
+  { client, asker, proxied }: Question,
   permissions: readonly (Permission | undefined)[],
 ): readonly LeaseChoice[] {
   const isCommand = client === commandName;
   const had = permissions.filter((permission) => permission !== undefined).length;
   return [
     // Once is for one token of the run that asked.
-    ...(asker === undefined ? [] : (['once'] as const)),
+    ...(asker === undefined && !proxied ? [] : (['once'] as const)),
     'hour',
     // The command's session is one command: over before the next one asks.
     ...(isCommand || asker === undefined ? [] : (['run'] as const)),

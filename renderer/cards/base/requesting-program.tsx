@@ -2,7 +2,7 @@
  * Who asks: the program's name, its file, its process and what started it, and how far that is known.
  *
  * Invariant: a mark of attestation stands beside a path only, never beside a name. Names, arguments, folders and what
- * holds the process are the program's own choice, and are said to be.
+ * holds the process are the program's own choice, and are said to be. Of a proxy's address no process is shown.
  */
 import { Fact, Facts } from '../../parts/facts.tsx';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
@@ -30,8 +30,6 @@ interface RequestingProgramProps {
 }
 
 export function RequestingProgram({ question, name, note, paired, isRead }: RequestingProgramProps) {
-  const asker: ClientProcess = question.asker ?? { verified: false };
-  const { executable, pid, parents = [] } = asker;
   return (
     <div class="party">
       <Icon name="program" />
@@ -41,23 +39,42 @@ export function RequestingProgram({ question, name, note, paired, isRead }: Requ
             <UntrustedText text={name} />
           </strong>
         </p>
-        <p class="dim small">{note}</p>
-        {/* A command's is the one that it wants to open: the command itself runs here. */}
-        {question.kind !== 'command' && <Elsewhere forward={question.forward} />}
-        <File asker={asker} paired={paired} />
-        {isRead && <p class="dim small">{fileTrust(asker).what}</p>}
-        <ClaimedFacts claim={asker.claim} />
-        {pid !== undefined && (
-          <p class="dim small">
-            {words.process({ pid: String(pid) })}
-            <Parents names={parents} />
-          </p>
+        {question.proxied ? (
+          <Notice kind="warn">{words.proxied}</Notice>
+        ) : (
+          <>
+            <p class="dim small">{note}</p>
+            {/* A command's is the one that it wants to open: the command itself runs here. */}
+            {question.kind !== 'command' && <Elsewhere forward={question.forward} />}
+            <Process asker={question.asker ?? { verified: false }} paired={paired} isRead={isRead} />
+          </>
         )}
-        <Enclosures enclosures={asker.enclosures} />
-        {asker.changeableBy !== undefined && <p class="dim small">{words.changeable[asker.changeableBy]}</p>}
-        <OtherFile now={executable} before={paired?.executable} />
       </div>
     </div>
+  );
+}
+
+interface ProcessProps extends Pick<RequestingProgramProps, 'paired' | 'isRead'> {
+  readonly asker: ClientProcess;
+}
+
+function Process({ asker, paired, isRead }: ProcessProps) {
+  const { executable, pid, parents = [] } = asker;
+  return (
+    <>
+      <File asker={asker} paired={paired} />
+      {isRead && <p class="dim small">{fileTrust(asker).what}</p>}
+      <ClaimedFacts claim={asker.claim} />
+      {pid !== undefined && (
+        <p class="dim small">
+          {words.process({ pid: String(pid) })}
+          <Parents names={parents} />
+        </p>
+      )}
+      <Enclosures enclosures={asker.enclosures} />
+      {asker.changeableBy !== undefined && <p class="dim small">{words.changeable[asker.changeableBy]}</p>}
+      <OtherFile now={executable} before={paired?.executable} />
+    </>
   );
 }
 

@@ -70,6 +70,7 @@ export function IdleMark({ program: { name, pairedAt, lastUsedAt } }: { readonly
 }
 
 function File({ program: { executable, file, proxied } }: { readonly program: LocalClient }) {
+  if (proxied) return <p class="dim small">{words.proxied}</p>;
   const known = executable === undefined ? 'unverified' : (file ?? 'unverified');
   const trust = { isGood: known === 'attested', ...words.files[known] };
   return (
@@ -84,7 +85,6 @@ function File({ program: { executable, file, proxied } }: { readonly program: Lo
         <FileMark trust={trust} />
       </p>
       {!trust.isGood && <p class="dim small">{trust.what}</p>}
-      {proxied !== undefined && <p class="dim small">{words.proxied[proxied]}</p>}
     </>
   );
 }

@@ -15,7 +15,7 @@ import { Field } from '../../parts/field.tsx';
 import { Form } from '../../parts/form.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { Refused } from '../../parts/refused.tsx';
-import { Address, UntrustedLines, UntrustedText } from '../../parts/untrusted-text.tsx';
+import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { When } from '../../parts/when.tsx';
 import { sanitizeLabel } from '../../base/untrusted-text.ts';
 import { strings } from '../../base/strings.ts';
@@ -59,9 +59,6 @@ function Proxy({ proxy }: { readonly proxy: ListedProxy }) {
           <Address url={resource} />
         </Fact>
         <Fact name={words.port}>{String(port)}</Fact>
-        <Fact name={strings.servers.usedBy}>
-          <Apps of={proxy} />
-        </Fact>
         <Fact name={strings.programs.lastUsed}>
           {lastUsedAt === undefined ? strings.never : <When at={lastUsedAt} />}
         </Fact>
@@ -69,10 +66,6 @@ function Proxy({ proxy }: { readonly proxy: ListedProxy }) {
       {trouble !== undefined && <Notice kind="warn">{trouble}</Notice>}
     </ListRow>
   );
-}
-
-function Apps({ of: { clients } }: { readonly of: ListedProxy }) {
-  return clients.length === 0 ? <>{words.usedByNobody}</> : <UntrustedLines texts={clients} />;
 }
 
 function ProxyActions({ proxy }: { readonly proxy: ListedProxy }) {
@@ -89,9 +82,6 @@ function ProxyActions({ proxy }: { readonly proxy: ListedProxy }) {
       </Fact>
       <Fact name={strings.card.server}>
         <Address url={resource} />
-      </Fact>
-      <Fact name={strings.servers.usedBy}>
-        <Apps of={proxy} />
       </Fact>
     </Facts>
   );

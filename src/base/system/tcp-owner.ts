@@ -16,19 +16,11 @@ export interface Connection {
 
 const tables = ['/proc/net/tcp', '/proc/net/tcp6'];
 
-/** A row of the kernel's table: the peer's own socket. */
-export interface SocketRow {
-  readonly uid: number;
-  /** Names the socket among the open files of a process. */
-  readonly inode: string;
-}
-
-function rowOf(connection: Connection): SocketRow | undefined {
-  if (process.platform !== 'linux') return undefined;
+function userAt(connection: Connection): number | undefined {
   for (const table of tables) {
     for (const rows of piecesOf(table)) {
-      const found = rowIn(rows, connection);
-      if (found) return found;
+      const found = userIn(rows, connection);
+      if (found !== undefined) return found;
     }
   }
   return undefined;
@@ -36,37 +28,32 @@ function rowOf(connection: Connection): SocketRow | undefined {
 
 type Ends = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localPort'>;
 
-/** The socket of the program that connected to this one; undefined if the kernel doesn't show it. */
-export function rowOfPeer({ remoteAddress, remotePort, localPort }: Ends): SocketRow | undefined {
-  if (remoteAddress === undefined || remotePort === undefined || localPort === undefined) return undefined;
-  return rowOf({ remoteAddress, remotePort, localPort });
-}
-
 /** `untold`: this system doesn't say which user connected. */
 export type PeerOwner = 'own' | 'other' | 'untold';
 
 /** On Linux a connection without a row counts as another user's. */
 export function ownerOfPeer(socket: Ends, uid = process.getuid?.()): PeerOwner {
-  const row = rowOfPeer(socket);
-  if (row) return row.uid === uid ? 'own' : 'other';
-  return process.platform === 'linux' || socket.remotePort === undefined ? 'other' : 'untold';
+  const { remoteAddress, remotePort, localPort } = socket;
+  if (remoteAddress === undefined || remotePort === undefined || localPort === undefined) return 'other';
+  if (process.platform !== 'linux') return 'untold';
+  const user = userAt({ remoteAddress, remotePort, localPort });
+  return user !== undefined && user === uid ? 'own' : 'other';
 }
 
-/** The row whose local end is the peer's. */
-export function rowIn(
+/** The user of the row whose local end is the peer's. */
+export function userIn(
   rows: string,
   { remotePort, localPort, remoteAddress }: Connection,
-): SocketRow | undefined {
+): number | undefined {
   const peerPort = `:${hexPort(remotePort)} `;
   for (const line of rows.split('\n')) {
     // To take a line apart costs more than all else here, and a busy machine has thousands of them.
     if (!line.includes(peerPort)) continue;
-    const [, local, remote, , , , , uid, , inode] = line.trim().split(/\s+/);
-    if (!local || !remote || uid === undefined || inode === undefined) continue;
+    const [, local, remote, , , , , uid] = line.trim().split(/\s+/);
+    if (!local || !remote || uid === undefined) continue;
     if (!local.endsWith(`:${hexPort(remotePort)}`) || !remote.endsWith(`:${hexPort(localPort)}`)) continue;
     // Both addresses count, because a connection to another loopback address may have the same ports.
-    if (isLoopback(local, remoteAddress) && isLoopback(remote, remoteAddress))
-      return { uid: Number(uid), inode };
+    if (isLoopback(local, remoteAddress) && isLoopback(remote, remoteAddress)) return Number(uid);
   }
   return undefined;
 }

@@ -11,8 +11,6 @@ import type { RequestDeadline } from '../../base/request-deadline.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import type { Decision } from '../questions/answer.ts';
 import { answerInTime } from '../questions/answer-in-time.ts';
-import type { ClientProcessView } from '../questions/client-process.ts';
-import type { ProxiedAsker } from '../questions/question.ts';
 import { shownKey } from '../records/api-key.ts';
 import { cliClientId } from '../records/local-client.ts';
 import type { ForwardOrigin } from '../records/local-client.ts';
@@ -120,7 +118,7 @@ export class Consent {
         ...(offer.scope.length > 0 ? { scope: offer.scope } : {}),
         ...(offer.offered === undefined ? {} : { grant: offer.offered }),
         ...(asker === undefined ? {} : { asker }),
-        ...this.#proxied(access.clientId, asker),
+        ...(clients.isProxied(access.clientId) ? { proxied: true } : {}),
         ...forwardOf(clients.originOf(access.clientId)),
         isAllowed: () => this.changes.extendable(access) !== undefined,
       },
@@ -146,13 +144,6 @@ export class Consent {
   /** Somebody signed in since: a yes would give scopes that the card couldn't list. The next card lists them. */
   #isOutdated(access: AccessRequest, shown: Offer): boolean {
     return shown.scope.length === 0 && !this.current.covering(access) && this.#offer(access).scope.length > 0;
-  }
-
-  #proxied(clientId: string, asker: ClientProcessView | undefined): { readonly proxied?: ProxiedAsker } {
-    const client = this.#parts.clients.proxied(clientId);
-    if (!client) return {};
-    if (client.executable === undefined) return { proxied: 'any' };
-    return { proxied: asker?.file === 'interpreter' ? 'interpreter' : 'program' };
   }
 
   async #settle(access: AccessRequest, card: Card, decision: Decision): Promise<void> {

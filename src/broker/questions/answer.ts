@@ -58,6 +58,12 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
       hint: 'Allow it once, or for a time.',
     });
   }
+  if (run === true && question.proxied === true) {
+    throw new KeyturnError('invalid_request', 'A proxy’s address can’t be allowed for one run.', {
+      rule: 'Keyturn doesn’t know which program uses the address, so it can’t see it quit',
+      hint: 'Allow it once, or for a time.',
+    });
+  }
   if (question.asker?.standing() === 'same') return;
   throw new KeyturnError('conflict', `The run of ${question.clientName} that asked has ended.`, {
     case: 'appChanged',

@@ -103,12 +103,6 @@ export interface OfferedGrant {
   readonly isAnother: boolean;
 }
 
-/**
- * Who may use what a yes to a proxied program gives: this one program; every script of this interpreter; or every
- * program of the user's, because the system doesn't tell which one connected.
- */
-export type ProxiedAsker = 'program' | 'interpreter' | 'any';
-
 /** A setting that was changed outside Keyturn, as it may be shown. */
 export interface WrittenSetting {
   readonly name: string;
@@ -142,8 +136,8 @@ export type Question =
       readonly grant?: OfferedGrant;
       /** The process at the time of its question. */
       readonly asker?: ClientProcessView;
-      /** The program comes by a proxy: whom a yes is for. */
-      readonly proxied?: ProxiedAsker;
+      /** The app is a proxy's address: a yes is for any program that knows it. `asker` is the process of the proxies. */
+      readonly proxied?: true;
       /** The program runs elsewhere; `asker` is what passes its requests on. */
       readonly forward?: ForwardOrigin;
       /** Whether the program has a permission there now, which a yes "as before" could keep. */
@@ -227,6 +221,8 @@ export type Question =
       readonly accounts: readonly string[];
       /** The process at the time of its question. */
       readonly asker?: ClientProcessView;
+      /** As above. */
+      readonly proxied?: true;
     }
   | {
       readonly kind: 'command';

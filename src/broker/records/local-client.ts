@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { areAlike, refuseUnreadable } from './client-name.ts';
+import type { ProxyRecord } from './proxy.ts';
 import type { ChangeRules } from '../../store/narrowing.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
 
@@ -20,7 +21,7 @@ export const localClientSchema = z.object({
   /** False until the first good hello; a pairing that never says hello is void. */
   confirmed: z.boolean(),
   executable: z.string().optional(),
-  /** The id of the proxy that asks for this program. Its key is given to no one but that proxy's process. */
+  /** The id of the proxy whose address this app is. Its key is given to no one but the process of the proxies. */
   proxy: z.string().optional(),
   /** It was paired through a forward, and its key opens that forward's socket alone. */
   forward: z.object({ label: z.string(), hostKey: z.string().optional() }).optional(),
@@ -138,8 +139,13 @@ export class LocalClients {
     const asked = shownName({ name, forward });
     const isTaken = (known: LocalClient): boolean =>
       known.id === cliClientId || shownName(known) !== asked || known.forward?.label !== forward?.label;
+    this.refuseTaken(asked, isTaken);
+  }
+
+  /** Throws `conflict` for the name of an app, or one that looks like it. */
+  refuseTaken(asked: string, counts: (known: LocalClient) => boolean = () => true): void {
     const taken = [cli, ...this.#file.shown].find(
-      (known) => areAlike(shownName(known), asked) && isTaken(known),
+      (known) => areAlike(shownName(known), asked) && counts(known),
     );
     if (taken === undefined) return;
     const other = shownName(taken);
@@ -155,6 +161,11 @@ export class LocalClients {
             : 'Choose another name.',
       },
     );
+  }
+
+  /** Whether a person could take this name for no app that there is. */
+  isFree(name: string): boolean {
+    return ![cli, ...this.#file.shown].some((known) => areAlike(shownName(known), name));
   }
 
   /** To show: verified or not. */
@@ -187,44 +198,29 @@ export class LocalClients {
     return client;
   }
 
-  /** The programs of a proxy. */
-  ofProxy(proxy: string): LocalClient[] {
-    return this.#file.items.filter((client) => client.proxy === proxy);
+  /** The app that a proxy's address is. */
+  ofProxy(proxy: string): LocalClient | undefined {
+    return this.#file.items.find((client) => client.proxy === proxy);
   }
 
-  /** The same, verified or not, with their last use. */
-  shownOfProxy(proxy: string): LocalClient[] {
-    return this.#file.isLoaded ? this.all().filter((client) => client.proxy === proxy) : [];
+  /** The same, verified or not, with its last use. */
+  shownOfProxy(proxy: string): LocalClient | undefined {
+    return this.#file.isLoaded ? this.all().find((client) => client.proxy === proxy) : undefined;
   }
 
-  /** A program that comes by a proxy; undefined for one that asks for itself. */
-  proxied(id: string): LocalClient | undefined {
-    return this.#file.items.find((client) => client.id === id && client.proxy !== undefined);
+  /** Whether it is a proxy's address, which any program can use that knows it. */
+  isProxied(id: string): boolean {
+    return this.#file.items.some((client) => client.id === id && client.proxy !== undefined);
   }
 
-  /**
-   * A program that comes by a proxy. `executable`: its file; absent: any program. `name` gets a number where a person
-   * could take it for another program's.
-   */
-  async addToProxy(
-    proxy: string,
-    { name, now, executable }: { readonly name: string; readonly now: number; readonly executable?: string },
-  ): Promise<LocalClient> {
-    const taken = [cliClientId, ...this.#file.items.map(shownName)];
-    const isFree = (candidate: string): boolean => !taken.some((known) => areAlike(known, candidate));
-    let free = name;
-    for (let number = 2; !isFree(free); number += 1) free = `${name} (${number})`;
-    const client: LocalClient = {
-      id: newId(),
-      name: free,
-      generation: 1,
-      pairedAt: now,
-      // The broker itself saw the program: there is no hello of its own to wait for.
-      confirmed: true,
-      ...(executable === undefined ? {} : { executable }),
-      proxy,
-    };
-    await this.#file.change((items) => [...items, client]);
+  /** The app of a proxy, of the proxy's name. Throws `conflict` where another app has it. */
+  async addProxied({ id: proxy, name }: Pick<ProxyRecord, 'id' | 'name'>, now: number): Promise<LocalClient> {
+    // The broker serves it itself: there is no hello to wait for.
+    const client = { id: newId(), name, generation: 1, pairedAt: now, confirmed: true, proxy };
+    await this.#file.change((items) => {
+      this.refuseTaken(name);
+      return [...items, client];
+    });
     return client;
   }
 

@@ -1,8 +1,8 @@
 /**
  * The proxies: addresses of this machine by which programs without a key of their own reach one protected server.
  *
- * Invariant: an address is a fixed port and a path that nobody can guess. It gives nobody a token: each program that
- * comes by it is a local client of its own and needs a permission. The path stands in this file and in the owner's
+ * Invariant: an address is a fixed port and a path that nobody can guess. It gives nobody a token: it is a local client
+ * of its own, under its name, and needs a permission. The path stands in this file and in the owner's
  * answers, never in a log.
  */
 import { randomBytes } from 'node:crypto';
@@ -107,12 +107,13 @@ export class Proxies {
     });
   }
 
-  /** A name for a proxy of which the person named none: the host, with a number where it is taken. */
-  nameFor(endpoint: string): string {
+  /** A name for a proxy of which the person named none: the host, with a number where it is taken, here or by an app. */
+  nameFor(endpoint: string, isFree: (name: string) => boolean): string {
     const plain = new URL(endpoint).hostname.replace(/[^A-Za-z0-9.-]/g, '').replace(/^[.-]+/, '');
     // Of the address [::] nothing is left.
     const host = plain.slice(0, 24) || 'server';
-    const isTaken = (name: string): boolean => this.#file.items.some((proxy) => proxy.name === name);
+    const isTaken = (name: string): boolean =>
+      !isFree(name) || this.#file.items.some((proxy) => proxy.name === name);
     let name = host;
     for (let number = 2; isTaken(name); number += 1) name = `${host}-${number}`;
     return name;

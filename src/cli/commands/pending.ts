@@ -30,7 +30,7 @@ type Question = Awaited<ReturnType<typeof askWhere<'interaction.list'>>>['answer
 
 /** Lines: what is asked, and how to answer. At a desk a yes typed here would be refused, so none is offered. */
 function describe(question: Question, isDesk: boolean): string[] {
-  const { id, client, asker, resource, scope, code } = question;
+  const { id, client, resource, scope, code } = question;
   const answer = isDesk
     ? [
         '  Answer in Keyturn’s window.',
@@ -45,16 +45,15 @@ function describe(question: Question, isDesk: boolean): string[] {
           ? `${id}  May ${client} have your API key for ${resource} (${keyPlaceWords(question.key)})?`
           : `${id}  May ${client} reach ${resource}${offeredWords(question)}${scope ? ` with ${scope}` : ''}?`,
         ...forwardLines(question.forward),
-        ...askerLines(asker),
+        ...askerLines(question),
         ...(question.tokenType === 'DPoP' ? ['  Its tokens are bound to a key of Keyturn.'] : []),
-        ...(question.proxied === undefined ? [] : [`  ${proxiedWords[question.proxied]}`]),
         ...answer,
       ];
     case 'pair':
       return [
         `${id}  ${client} wants to be paired. It must show the code ${code}.`,
         ...forwardLines(question.forward),
-        ...askerLines(asker),
+        ...askerLines(question),
         ...answer,
       ];
     case 'login':
@@ -64,9 +63,13 @@ function describe(question: Question, isDesk: boolean): string[] {
     case 'account':
       return [`${id}  ${accountQuestion(question)}`, ...answer];
     case 'url':
-      return [...pageLines(question, isDesk), ...askerLines(asker), ...answer];
+      return [...pageLines(question, isDesk), ...askerLines(question), ...answer];
     case 'choice':
-      return [...choiceLines(question), ...askerLines(asker), ...(isDesk ? answer : choiceAnswers(question))];
+      return [
+        ...choiceLines(question),
+        ...askerLines(question),
+        ...(isDesk ? answer : choiceAnswers(question)),
+      ];
     case 'settings':
       return [
         `${id}  Settings were changed outside Keyturn, and you have not confirmed them. Apply them?`,
@@ -76,7 +79,7 @@ function describe(question: Question, isDesk: boolean): string[] {
     case 'command':
       return [
         `${id}  May a command ${commandWords(question)}?`,
-        ...askerLines(asker),
+        ...askerLines(question),
         '  Answer in Keyturn’s window.',
         end,
       ];
@@ -225,7 +228,8 @@ function registrationWords({ grant, authMethod, redirectUri, idp, assertion, rep
  * What the kernel reports of the program that asks, and what the program claims. A program's name proves nothing;
  * this says a little more.
  */
-function askerLines(asker: Question['asker']): string[] {
+function askerLines({ asker, proxied }: Question): string[] {
+  if (proxied) return ['  the address of a proxy: any program of yours that knows it uses what you allow'];
   if (!asker) return [];
   if (!asker.verified) return ['  asked by an unverified process: this system does not tell which'];
   const { parents = [], enclosures = [], changeableBy, claim } = asker;
@@ -240,13 +244,6 @@ function askerLines(asker: Question['asker']): string[] {
     ...(changeableBy ? [`    ${changerWords[changeableBy]} can change this file`] : []),
   ];
 }
-
-/** For whom a yes to a program of a proxy is. */
-const proxiedWords: Readonly<Record<NonNullable<Question['proxied']>, string>> = {
-  program: 'It comes by a proxy and gets no token. A yes is for this program.',
-  interpreter: 'It comes by a proxy and gets no token. A yes is for any script that this interpreter runs.',
-  any: 'The system does not say which program connected to the proxy. A yes is for any program of yours.',
-};
 
 const fileWords = {
   attested: 'the kernel says that this very file runs',

@@ -19,7 +19,12 @@ export const command = defineCommand(
       { name: 'NAME|RESOURCE', optional: true },
     ],
     options: {
-      as: { type: 'string', value: 'NAME', summary: 'name of the new proxy', more: '; by default its host' },
+      as: {
+        type: 'string',
+        value: 'NAME',
+        summary: 'name of the new proxy, as an app',
+        more: '; by default its host',
+      },
       port: {
         type: 'string',
         value: 'PORT',
@@ -34,12 +39,12 @@ export const command = defineCommand(
       'proxy rotate|remove NAME',
     ],
     about:
-      'Give a program an address on this machine instead of a token. It sends its requests there, and Keyturn passes them to the protected server with a token that the program never sees. You are asked about each program that comes.',
+      'Give a program an address on this machine instead of a token. It sends its requests there, and Keyturn passes them to the protected server with a token that the program never sees. Each address is one app: you are asked about it once, and any program that knows the address uses it.',
     terms: {
       add: 'reserves a port and a path that nobody can guess, and prints the address',
       list: 'shows the proxies and where they lead',
       rotate: 'gives a proxy another path: the address of before leads nowhere',
-      remove: 'ends a proxy, and what the programs that came by it were allowed',
+      remove: 'ends a proxy, and what its app was allowed',
     },
     notes: [
       'The address works while the broker runs, on this machine, and for programs of yours. Treat it as a secret: keep it out of shared files.',
@@ -75,7 +80,7 @@ async function add(resource: string, { as, port, json }: Options): Promise<numbe
   return show(proxy, json === true);
 }
 
-/** Two for one server are rarely meant: each program that comes by the second one is asked about anew. */
+/** Two for one server are rarely meant, unless two programs should have permissions of their own. */
 function sayOthers({ name, resource }: Proxy, before: readonly Proxy[]): void {
   const others = before.filter((proxy) => proxy.resource === resource).map((proxy) => proxy.name);
   if (others.length === 0) return;
@@ -97,12 +102,11 @@ async function list(what: string | undefined, isJson: boolean): Promise<number> 
   if (isJson) printJson(proxies);
   else {
     printTable(
-      ['PROXY', 'SERVER', 'ADDRESS', 'PROGRAMS', 'LAST USED'],
-      proxies.map(({ name, resource, url, clients, lastUsedAt }) => [
+      ['PROXY', 'SERVER', 'ADDRESS', 'LAST USED'],
+      proxies.map(({ name, resource, url, lastUsedAt }) => [
         name,
         resource,
         url,
-        clients.join(', ') || '-',
         lastUsedAt === undefined ? '-' : when(lastUsedAt),
       ]),
     );

@@ -13,8 +13,8 @@ import type {
   ClientProcessView,
   ProcessState,
 } from '../../broker/questions/client-process.ts';
-import { peerOfProcess, processOf, sameProcess } from '../../ipc/peer/peer.ts';
-import type { PeerFacts, ProcessName } from '../../ipc/peer/peer.ts';
+import { processOf, sameProcess } from '../../ipc/peer/peer.ts';
+import type { PeerFacts } from '../../ipc/peer/peer.ts';
 import { imageOf, programOf } from '../../ipc/peer/program.ts';
 import type { Caller, PairRequest } from '../../ipc/server/server.ts';
 
@@ -28,7 +28,6 @@ export const brokerClientId = (caller: Caller): string =>
 export class ClientProcesses {
   readonly #runs = new Map<string, Set<Connected>>();
   readonly #known = new WeakMap<Connected, ClientProcess>();
-  readonly #speakers = new WeakMap<Connected, Connected>();
   readonly #ended: (run: string) => void;
   #alone = 0;
 
@@ -37,36 +36,13 @@ export class ClientProcesses {
     this.#ended = ended;
   }
 
-  /**
-   * `behind`: for the proxy's connections, the process that each speaks for, always the same one; `untold` where the
-   * system doesn't say which.
-   */
-  of(connection: Connected, behind?: ProcessName | 'untold'): ClientProcess {
-    const caller = behind === undefined ? connection : this.#speaker(connection, behind);
+  of(caller: Connected): ClientProcess {
     const known = this.#known.get(caller);
     if (known) return known;
     const run = this.#join(caller);
     const asker = { run, look: () => this.#look(run, caller) };
     this.#known.set(caller, asker);
     return asker;
-  }
-
-  /** The connection as if the process behind the proxy had made it. */
-  #speaker(connection: Connected, behind: ProcessName | 'untold'): Connected {
-    const known = this.#speakers.get(connection);
-    if (known) return known;
-    const peerNow = (): PeerFacts => (behind === 'untold' ? { kind: 'unverified' } : peerOfProcess(behind));
-    const speaker: Connected = {
-      clientId: connection.clientId,
-      peer: peerNow(),
-      peerNow,
-      get isOpen() {
-        return connection.isOpen;
-      },
-      onClose: (callback) => connection.onClose(callback),
-    };
-    this.#speakers.set(connection, speaker);
-    return speaker;
   }
 
   #join(caller: Connected): string {

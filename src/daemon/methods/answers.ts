@@ -13,7 +13,6 @@ import { serves } from '../../broker/consent/grant-choice.ts';
 import { isKeySubject, shownKey } from '../../broker/records/api-key.ts';
 import { namesOfServers } from '../../broker/records/grant.ts';
 import type { Grant, Grants } from '../../broker/records/grant.ts';
-import type { LocalClient } from '../../broker/records/local-client.ts';
 import type { Permission } from '../../broker/records/permission.ts';
 import { triedUntil } from '../../broker/revocation/revoker.ts';
 import type { Receipt } from '../../broker/revocation/revoker.ts';
@@ -186,7 +185,7 @@ export function clientAnswers({ parts }: Broker): ClientAnswer[] {
     pairedAt: wholeSeconds(client.pairedAt),
     ...(client.lastUsedAt === undefined ? {} : { lastUsedAt: wholeSeconds(client.lastUsedAt) }),
     ...fileAnswer(client.executable),
-    ...proxiedAnswer(client),
+    ...(client.proxy === undefined ? {} : { proxied: true as const }),
     ...(client.forward === undefined ? {} : { forward: client.forward }),
     permissions: [
       ...permissions.shownOf(client.id, wall).flatMap((permission) => permissionAnswer(parts, permission)),
@@ -205,13 +204,6 @@ export function clientAnswers({ parts }: Broker): ClientAnswer[] {
 function fileAnswer(executable: string | undefined): Pick<ClientAnswer, 'executable' | 'file'> {
   if (executable === undefined) return {};
   return { executable, file: isInterpreter(executable) ? 'interpreter' : 'attested' };
-}
-
-/** For whom a program of a proxy stands. */
-function proxiedAnswer({ proxy, executable }: LocalClient): Pick<ClientAnswer, 'proxied'> {
-  if (proxy === undefined) return {};
-  if (executable === undefined) return { proxied: 'any' };
-  return { proxied: isInterpreter(executable) ? 'interpreter' : 'program' };
 }
 
 /** None while the index of grants can't be read: `status` tells of that. */

@@ -63,8 +63,7 @@ export function interactionAnswer(
         ...card,
         card: onCard,
         client: question.clientName,
-        ...(question.asker === undefined ? {} : { asker: processAnswer(question.asker) }),
-        ...(question.proxied === undefined ? {} : { proxied: question.proxied }),
+        ...askerAnswer(question),
         ...(question.forward === undefined ? {} : { forward: question.forward }),
         resource: question.endpoint,
         ...(question.key === undefined ? {} : { key: shownKey(question.key) }),
@@ -109,11 +108,20 @@ export function interactionAnswer(
   }
 }
 
+/** By a proxy, the process is Keyturn's own: who uses the address isn't known. */
+function askerAnswer({
+  asker,
+  proxied,
+}: Extract<Question, { readonly kind: 'allow' | 'choice' }>): Partial<InteractionAnswer> {
+  if (proxied) return { proxied };
+  return asker === undefined ? {} : { asker: processAnswer(asker) };
+}
+
 function choiceAnswer(question: Extract<Question, { readonly kind: 'choice' }>): Partial<InteractionAnswer> {
-  const { clientName, asker, endpoint, accounts } = question;
+  const { clientName, endpoint, accounts } = question;
   return {
     client: clientName,
-    ...(asker === undefined ? {} : { asker: processAnswer(asker) }),
+    ...askerAnswer(question),
     resource: endpoint,
     accounts: [...accounts],
   };

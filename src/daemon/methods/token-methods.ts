@@ -9,9 +9,7 @@ import type {
 } from '../../broker/questions/token-request.ts';
 import { isKeySubject, keySubject } from '../../broker/records/api-key.ts';
 import { wholeSeconds } from '../../base/clock.ts';
-import type { ProcessName } from '../../ipc/peer/peer.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
-import type { Caller } from '../../ipc/server/server.ts';
 import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
 import type { Written } from '../../broker/questions/json-text.ts';
 import { type Soon, whenThere } from '../../broker/soon.ts';
@@ -33,7 +31,7 @@ export const tokenMethods: Pick<
     const { scope, minimumValidity, challenge } = params;
     const request: TokenRequest = {
       clientId: brokerClientId(caller),
-      asker: processes.of(caller, behindOf(broker, caller, params)),
+      asker: processes.of(caller),
       resource: params.resource,
       scope: scope === undefined ? undefined : parseScope(scope),
       account: params.account,
@@ -78,7 +76,7 @@ export const tokenMethods: Pick<
 
   'url.show': async ({ broker, processes }, caller, { resource, url, message = '' }) => {
     const clientId = brokerClientId(caller);
-    const asker = processes.of(caller, behindOf(broker, caller, {}));
+    const asker = processes.of(caller);
     return {
       action: await broker.showUrl({ clientId, asker, resource, url, message, signal: caller.signal }),
     };
@@ -138,20 +136,6 @@ async function releaseAll(broker: Broker, clientId: string, subjects: readonly s
     }
   }
   if (missing.length === subjects.length) throw missing[0];
-}
-
-/** Whom the proxy's process asks for. Throws `not_permitted` where another program says such a thing. */
-function behindOf(
-  { parts }: Broker,
-  { clientId, role }: Caller,
-  { process }: Pick<ParamsOf<'token.get'>, 'process'>,
-): ProcessName | 'untold' | undefined {
-  if (role === 'client' && parts.clients.proxied(clientId)) return process ?? 'untold';
-  if (process === undefined) return undefined;
-  throw new KeyturnError('not_permitted', 'A program asks for itself, not for another process.', {
-    rule: 'Only the broker’s own proxy names the process behind it',
-    hint: 'Leave out `process`.',
-  });
 }
 
 function keyAnswer({ key, value }: HandedKey): ResultOf<'token.get'> {

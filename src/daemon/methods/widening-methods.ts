@@ -21,6 +21,7 @@ import { checkRegistration, enteredFor } from './registration-entry.ts';
 import type { Forwards } from '../forwards/forwards.ts';
 import type { CheckedSetting } from '../settings/settings-book.ts';
 import { withoutPassword } from '../settings/settings-book.ts';
+import { newProxyName } from '../proxy/proxied-apps.ts';
 import { spelled } from '../system/spelling.ts';
 import { checkKey } from './key-methods.ts';
 import {
@@ -140,8 +141,11 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
   'proxy.add': {
     request: ({ broker, proxies }, { resource, name, port }) => {
       const endpoint = broker.canonical(resource);
-      proxies.refuseTaken({ name, port });
-      return { command: 'proxy', endpoint, name: name ?? proxies.nameFor(endpoint) };
+      return {
+        command: 'proxy',
+        endpoint,
+        name: newProxyName(broker.parts, proxies, { endpoint, name, port }),
+      };
     },
     widensAtClosedDesk: always,
   },

@@ -3,7 +3,7 @@
  *
  * Invariants: the process serves what stands in the list and nothing else. A change that fails at any step leaves the
  * proxy as it was; programs that a removal already ended stay ended. Before the list is verified, the process gets only
- * ports and paths: no program gets anything before the list counts (proxied-programs.ts).
+ * ports and paths: no program gets anything before the list counts (proxied-apps.ts).
  */
 import { wholeSeconds } from '../../base/clock.ts';
 import { addressOf } from '../../broker/records/proxy.ts';
@@ -11,13 +11,14 @@ import type { Proxies, ProxyRecord } from '../../broker/records/proxy.ts';
 import type { Broker } from '../../broker/broker.ts';
 import type { ParamsOf, ResultOf } from '../../ipc/protocol/methods.ts';
 import { freePort } from './free-port.ts';
-import type { ProxiedPrograms } from './proxied-programs.ts';
+import { newProxyName } from './proxied-apps.ts';
+import type { ProxiedApps } from './proxied-apps.ts';
 import type { ProxyProcess } from './proxy-process.ts';
 
 export interface ProxyDeskParts {
   readonly broker: Broker;
   readonly proxies: Proxies;
-  readonly programs: Pick<ProxiedPrograms, 'endWith' | 'rerouted' | 'withoutPermission'>;
+  readonly apps: Pick<ProxiedApps, 'appOf' | 'endWith' | 'rerouted' | 'withoutPermission'>;
   readonly process: ProxyProcess;
 }
 
@@ -38,15 +39,15 @@ export class ProxyDesk {
 
   /** Something was narrowed or widened: who lost a permission loses what it has open. */
   recheck(): void {
-    const { programs, process } = this.#parts;
-    for (const clientId of programs.withoutPermission()) process.cut(clientId);
+    const { apps, process } = this.#parts;
+    for (const clientId of apps.withoutPermission()) process.cut(clientId);
   }
 
   /** Something changed: who would connect in another way now is asked about it anew. Never fails. */
   async reroute(): Promise<void> {
-    const { programs, process } = this.#parts;
+    const { apps, process } = this.#parts;
     // Without an answer now, the next change asks again.
-    const others = await programs.rerouted().catch(() => []);
+    const others = await apps.rerouted().catch(() => []);
     for (const clientId of others) process.forget(clientId);
   }
 
@@ -61,17 +62,24 @@ export class ProxyDesk {
 
   /** Throws `invalid_resource`, `insecure_url`, `conflict`, `rate_limited`. */
   async add({ resource, name, port }: ParamsOf<'proxy.add'>): Promise<ProxyAnswer> {
-    const { broker, proxies } = this.#parts;
+    const { broker, proxies, apps } = this.#parts;
     const endpoint = broker.canonical(resource);
-    proxies.refuseTaken({ name, port });
+    const called = newProxyName(broker.parts, proxies, { endpoint, name, port });
     const free = await freePort(port, (other) => proxies.all().some((proxy) => proxy.port === other));
     const added = await proxies.add({
-      name: name ?? proxies.nameFor(endpoint),
+      name: called,
       endpoint,
       port: free,
       createdAt: broker.parts.clock.wall(),
     });
-    await this.#record(added, 'added', () => proxies.remove(added.id));
+    const undo = (): Promise<void> => apps.endWith(added.id, () => proxies.remove(added.id));
+    try {
+      await apps.appOf(added);
+    } catch (error) {
+      await proxies.remove(added.id);
+      throw error;
+    }
+    await this.#record(added, 'added', undo);
     return this.#opened(added);
   }
 
@@ -84,14 +92,14 @@ export class ProxyDesk {
     return this.#opened(rotated);
   }
 
-  /** The programs that came by it end first. Throws `not_found`, `conflict`. */
+  /** Its app ends first. Throws `not_found`, `conflict`. */
   async remove(named: string): Promise<void> {
-    const { proxies, programs, process } = this.#parts;
+    const { proxies, apps, process } = this.#parts;
     const proxy = this.#find(named);
-    // Its port closes before anything else: its programs don't come back while they are ended one by one.
+    // Its port closes before anything else: nobody comes back by it while its app is ended.
     process.serve(proxies.shown().filter(({ id }) => id !== proxy.id));
     try {
-      await programs.endWith(proxy.id, () => proxies.remove(proxy.id));
+      await apps.endWith(proxy.id, () => proxies.remove(proxy.id));
       await this.#record(proxy, 'removed', () => proxies.restore(proxy));
     } finally {
       this.follow();
@@ -127,16 +135,14 @@ export class ProxyDesk {
 
   #standingOf({ id, name, endpoint, port }: ProxyRecord): ResultOf<'status'>['proxies'][number] {
     const { broker, process } = this.#parts;
-    const clients = broker.parts.clients.shownOfProxy(id);
-    const uses = clients.flatMap(({ lastUsedAt }) => (lastUsedAt === undefined ? [] : [lastUsedAt]));
+    const lastUsedAt = broker.parts.clients.shownOfProxy(id)?.lastUsedAt;
     return {
       id,
       name,
       resource: endpoint,
       port,
       state: process.stateOf(id),
-      clients: clients.map((client) => client.name),
-      ...(uses.length === 0 ? {} : { lastUsedAt: wholeSeconds(Math.max(...uses)) }),
+      ...(lastUsedAt === undefined ? {} : { lastUsedAt: wholeSeconds(lastUsedAt) }),
     };
   }
 }

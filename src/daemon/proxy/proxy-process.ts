@@ -9,7 +9,7 @@ import { doubled } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import { errorBody } from '../../ipc/wire/json-rpc.ts';
 import { reportSchema } from '../../proxy/messages.ts';
-import type { Admission, PortState, ProcessNamed, ProxyEntry, ProxyOrder } from '../../proxy/messages.ts';
+import type { Admission, PortState, ProxyEntry, ProxyOrder } from '../../proxy/messages.ts';
 import type { WriteLog } from '../system/log.ts';
 
 /** Milliseconds until it is started again: the first time, and at most. */
@@ -24,8 +24,8 @@ export interface ProxyProcessParts {
   readonly env: NodeJS.ProcessEnv;
   readonly clock: Pick<Clock, 'sleep'>;
   readonly log: WriteLog;
-  /** Which program asks. Throws what refuses it. */
-  readonly admit: (entry: string, process: ProcessNamed | undefined) => Promise<Admission>;
+  /** As which app the address asks. Throws what refuses it. */
+  readonly admit: (entry: string) => Promise<Admission>;
   /** The state of a port changed. */
   readonly changed: () => void;
 }
@@ -132,7 +132,7 @@ export class ProxyProcess {
     }
     const report = parsed.data;
     if (report.op === 'admit') {
-      void this.#admit(report.id, report.entry, report.process);
+      void this.#admit(report.id, report.entry);
       return;
     }
     if (report.state === 'open') this.#ends = 0;
@@ -151,9 +151,9 @@ export class ProxyProcess {
     this.#parts.log(`a proxy's port ${port} could not be opened: ${why}`, 'warn');
   }
 
-  async #admit(id: number, entry: string, process: ProcessNamed | undefined): Promise<void> {
+  async #admit(id: number, entry: string): Promise<void> {
     try {
-      this.#post({ op: 'admitted', id, admission: await this.#parts.admit(entry, process) });
+      this.#post({ op: 'admitted', id, admission: await this.#parts.admit(entry) });
     } catch (error) {
       this.#post({ op: 'refused', id, error: errorBody(error) });
     }

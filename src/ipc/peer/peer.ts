@@ -25,12 +25,6 @@ export type PeerFacts =
     }
   | { readonly kind: 'unverified' };
 
-/** The system uses a pid again, so the start time belongs to it. */
-export interface ProcessName {
-  readonly pid: number;
-  readonly startTicks: string;
-}
-
 /** Reads a connected socket's peer. Throws `socket_unsafe` where the kernel refuses to answer. */
 export type PeerReader = (socket: Socket) => PeerFacts;
 
@@ -95,13 +89,6 @@ function withProcess(peer: Credentials): PeerFacts {
     ...(startTicks ? { startTicks } : {}),
     ...(executable ? { executable } : {}),
   };
-}
-
-/** A process of this user's by its pid and its beginning; `unverified` once it has ended. */
-export function peerOfProcess({ pid, startTicks }: ProcessName): PeerFacts {
-  const [uid, gid] = [process.getuid?.(), process.getgid?.()];
-  if (uid === undefined || gid === undefined || startOf(pid) !== startTicks) return { kind: 'unverified' };
-  return { kind: 'verified', uid, gid, pid, startTicks };
 }
 
 /**

@@ -41,8 +41,6 @@ export interface TokenGetParams {
   readonly operation?: string;
   readonly interaction?: 'never' | 'allow';
   readonly timeout?: number;
-  /** From the broker's own proxy only: the process behind it. */
-  readonly process?: { readonly pid: number; readonly startTicks: string };
 }
 
 /** The kinds that the program can use. If both are named, the endpoint's API key is the answer where it has one. */

@@ -61,7 +61,7 @@ describe('a card', () => {
     'of a process that now claims other things': asker({ claim: { arguments: ['x'], isCut: false } }),
     'of a process that something else holds by now': asker({ parents: [] }),
     'of a process that the system does not tell': asker({ run: 'connection 1', verified: false }),
-    'of a program that comes by a proxy': { proxied: 'program' },
+    'of a proxy’s address': { proxied: true },
     'of a program that runs elsewhere': { forward: { label: 'build' } },
   };
   it.each(Object.entries(apart))('shows no question %s', (_which, changes) => {

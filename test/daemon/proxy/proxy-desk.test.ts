@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { KeyturnError } from '../../../src/base/errors.ts';
 import { Proxies, proxyRules, proxySchema } from '../../../src/broker/records/proxy.ts';
-import { ProxiedPrograms } from '../../../src/daemon/proxy/proxied-programs.ts';
+import { ProxiedApps } from '../../../src/daemon/proxy/proxied-apps.ts';
 import { ProxyDesk } from '../../../src/daemon/proxy/proxy-desk.ts';
 import { ProxyProcess } from '../../../src/daemon/proxy/proxy-process.ts';
 import type { ProxyEntry, ProxyOrder } from '../../../src/proxy/messages.ts';
@@ -55,7 +55,7 @@ async function newDesk() {
     await parts.permissions.endAllOf(id);
     await parts.clients.remove(id);
   };
-  const programs = new ProxiedPrograms({
+  const apps = new ProxiedApps({
     proxies,
     keys: { identityOf: async ({ id }) => ({ clientId: id, key: 'k', brokerId: 'b' }) },
     net: { agentFor: async () => ({ reach: 'public' }) },
@@ -65,9 +65,9 @@ async function newDesk() {
     changed: () => undefined,
     removeClient,
   });
-  const desk = new ProxyDesk({ broker, proxies, programs, process });
+  const desk = new ProxyDesk({ broker, proxies, apps, process });
   const paths = (): string[] => proxies.all().map(({ path }) => path);
-  return { desk, proxies, programs, parts, served, paths };
+  return { desk, proxies, apps, parts, served, paths };
 }
 
 afterEach(() => void vi.restoreAllMocks());
@@ -77,7 +77,7 @@ describe('a change of the proxies that fails', () => {
     const { desk, parts, served } = await newDesk();
     vi.spyOn(parts.audit, 'record').mockRejectedValueOnce(diskFull);
     await expect(desk.add({ resource: endpoint })).rejects.toBe(diskFull);
-    expect(desk.list()).toEqual([]);
+    expect([desk.list(), parts.clients.all()]).toEqual([[], []]);
     expect(served).toEqual([]);
   });
 
@@ -91,12 +91,12 @@ describe('a change of the proxies that fails', () => {
     expect(served.flat()).toEqual(before);
   });
 
-  it.each(['a program that can’t be ended', 'its record', 'the audit log'])(
+  it.each(['its app, which can’t be ended', 'its record', 'the audit log'])(
     'serves the proxy again where its removal fails at %s',
     async (step) => {
-      const { desk, programs, proxies, parts, served, paths } = await newDesk();
+      const { desk, apps, proxies, parts, served, paths } = await newDesk();
       const { id, name, url } = await desk.add({ resource: endpoint });
-      await programs.admit(id, undefined);
+      await apps.admit(id);
       const before = paths();
       if (step === 'its record') vi.spyOn(proxies, 'remove').mockRejectedValueOnce(diskFull);
       else if (step === 'the audit log') vi.spyOn(parts.audit, 'record').mockRejectedValueOnce(diskFull);
@@ -111,16 +111,16 @@ describe('a change of the proxies that fails', () => {
 });
 
 describe('the removal of a proxy', () => {
-  it('closes its port before it ends a program, and leaves none that comes meanwhile', async () => {
-    const { desk, programs, parts, served } = await newDesk();
+  it('closes its port before it ends its app, and leaves none that comes meanwhile', async () => {
+    const { desk, apps, parts, served } = await newDesk();
     const { id, name } = await desk.add({ resource: endpoint });
-    await programs.admit(id, undefined);
+    await apps.admit(id);
     const remove = parts.clients.remove.bind(parts.clients);
     const late: Promise<unknown>[] = [];
     vi.spyOn(parts.clients, 'remove').mockImplementation(async (client) => {
       expect(served.at(-1)).toEqual([]);
       await remove(client);
-      late.push(programs.admit(id, undefined).catch((error: unknown) => error));
+      late.push(apps.admit(id).catch((error: unknown) => error));
     });
     await desk.remove(name);
     expect(await Promise.all(late)).toMatchObject([{ reason: 'not_found' }]);

@@ -13,7 +13,7 @@ import { askBroker } from '../../support/homes/ask-broker.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
 import { pairedProgram } from '../../support/processes/program.ts';
 import { openKeyServer } from '../../support/servers/key-server.ts';
-import { allowedProxy, answering, call, otherProgram, proxied, refusalOf } from './proxy-rig.ts';
+import { allowedProxy, answering, call, nextCard, otherProgram, proxied, refusalOf } from './proxy-rig.ts';
 import type { Proxy } from './proxy-rig.ts';
 
 type Allowed = Awaited<ReturnType<typeof allowedProxy>>;
@@ -90,7 +90,7 @@ describe('a request by a proxy', () => {
     const { home, protectedServer, proxy } = await allowedProxy({ shared });
     protectedServer.bend.neededScopes = () => ['read', 'write'];
     const { card, got } = await answering(home, call(proxy.url), 'yes');
-    expect(card).toMatchObject({ kind: 'allow', client: `${proxy.name}: node` });
+    expect(card).toMatchObject({ kind: 'allow', client: proxy.name });
     expect(got.status).toBe(200);
   });
 
@@ -265,40 +265,47 @@ describe('a client of the older transport', () => {
 });
 
 describe('the programs of a proxy', () => {
-  it('H-15: the programs of a proxy are asked about one by one, by their files, and an interpreter stands for all its scripts', async () => {
+  it('H-15: the programs of a proxy are one app of its name: one question, and every program that knows the address has its answer', async () => {
     const { home, proxy } = await proxied({ shared });
-    const first = await answering(home, call(proxy.url), 'yes');
-    expect(first.card).toMatchObject({
-      client: `${proxy.name}: node`,
-      proxied: 'interpreter',
-      asker: { pid: process.pid, file: 'interpreter' },
-    });
-    const second = await answering(home, otherProgram(proxy.url, 'agent'), 'yes');
-    expect(second.card).toMatchObject({
-      client: `${proxy.name}: agent`,
-      proxied: 'program',
-      asker: { file: 'attested' },
-    });
-    expect(second.got).toBe('200');
+    const { card } = await answering(home, call(proxy.url), 'yes');
+    expect(card).toMatchObject({ client: proxy.name, proxied: true });
+    expect(await otherProgram(proxy.url, 'agent')).toBe('200');
+    expect(await owner.nothingIsAsked(home)).toBe(true);
     expect(await home.ok(['proxy', 'list'])).toMatch(
       new RegExp(String.raw`LAST USED\n(.*\n)*${proxy.name} .* \d{4}-\d\d-\d\d \d\d:\d\d`),
     );
-    const listed = await home.json<Proxy[]>('proxy', 'list');
-    expect(listed.find(({ name }) => name === proxy.name)?.clients).toEqual([
-      `${proxy.name}: node`,
-      `${proxy.name}: agent`,
-    ]);
-    expect(await home.ok(['clients'])).toContain(`${proxy.name}: agent`);
+    expect(await home.ok(['clients'])).toContain(proxy.name);
   });
 
-  it('the programs of a proxy are different ones if two files have the same name', async () => {
+  it('the programs of a proxy can’t be allowed for a run, which Keyturn wouldn’t see end, but once', async () => {
+    const { home, proxy } = await proxied({ shared });
+    const calling = call(proxy.url);
+    const { id } = await nextCard(home);
+    await expect(
+      askBroker(home, 'interaction.answer', { id, answer: 'yes', lease: { run: true } }),
+    ).rejects.toMatchObject({ reason: 'invalid_request' });
+    await askBroker(home, 'interaction.answer', { id, answer: 'yes', lease: { once: true } });
+    expect((await calling).status).toBe(200);
+  });
+
+  it('the programs of a proxy whose app was unpaired are asked about again', async () => {
     const { home, proxy } = await allowedProxy({ shared });
-    const first = await answering(home, otherProgram(proxy.url, 'agent'), 'yes');
-    const second = await answering(home, otherProgram(proxy.url, 'agent'), 'no');
-    expect([first, second].map(({ card, got }) => [card.client, got])).toEqual([
-      [`${proxy.name}: agent`, '200'],
-      [`${proxy.name}: agent (2)`, '403'],
-    ]);
+    await home.ok(['unpair', proxy.name]);
+    expect(await refusalOf(await call(proxy.url))).toMatchObject({ reason: 'unpaired' });
+    const { got } = await answering(home, call(proxy.url), 'no');
+    expect(got.status).toBe(403);
+  });
+
+  it('the app of a proxy has a name of its own: another one’s is refused, and a default one gets a number', async () => {
+    const { home, url } = await proxied({ shared });
+    await pairedProgram(home, 'drafts');
+    await expect(askBroker(home, 'proxy.add', { resource: url, name: 'drafts' })).rejects.toMatchObject({
+      reason: 'conflict',
+      message: expect.stringContaining('"drafts"'),
+    });
+    await pairedProgram(home, '127.0.0.1');
+    const { proxy } = await askBroker(home, 'proxy.add', { resource: url });
+    expect(proxy.name).toBe('127.0.0.1-2');
   });
 
   it('H-15: the programs of a proxy get nothing after a no, and are not asked about again', async () => {
@@ -308,16 +315,6 @@ describe('the programs of a proxy', () => {
     expect(await refusalOf(await call(proxy.url))).toEqual({ status: 403, id: 7, reason: 'consent_denied' });
     expect(protectedServer.visits).toEqual([]);
     expect(await owner.nothingIsAsked(home)).toBe(true);
-  });
-
-  it('a client of a proxy can’t claim to be a program that was paired', async () => {
-    const { home, url, proxy } = await allowedProxy({ shared });
-    const program = await pairedProgram(home, 'editor');
-    const behind = { pid: process.pid, startTicks: '1' };
-    await expect(program.request('token.get', { resource: url, process: behind })).rejects.toMatchObject({
-      reason: 'not_permitted',
-    });
-    expect((await call(proxy.url)).status).toBe(200);
   });
 });
 
@@ -330,7 +327,7 @@ describe('the address of a proxy', () => {
     expect((await call(url)).status).toBe(200);
   });
 
-  it('the address of a proxy is closed once it was removed, and its programs are gone', async () => {
+  it('the address of a proxy is closed once it was removed, and its app is gone', async () => {
     const { home, proxy, client } = await allowedProxy({ shared });
     await home.ok(['proxy', 'remove', proxy.name]);
     await expect(call(proxy.url)).rejects.toThrow('fetch failed');

@@ -16,7 +16,6 @@ export interface Proxy {
   readonly url: string;
   readonly port: number;
   readonly state: string;
-  readonly clients: readonly string[];
 }
 
 /** The next card, once it is there: each is a program's. */
@@ -79,7 +78,7 @@ export async function refusalOf(
   return { status: response.status, id: body.id, reason: body.error?.data?.reason };
 }
 
-/** A program of another file, which is no interpreter that anybody knows: sends one message, prints the status. */
+/** A program of another file: sends one message, prints the status. */
 export async function otherProgram(url: string, name: string): Promise<string> {
   const file = path.join(temporaryFolder(), name);
   copyFileSync(process.execPath, file);

@@ -28,10 +28,11 @@ describe('a proxy', () => {
     expect(asked).toMatchObject({
       kind: 'allow',
       resource,
-      client: '127.0.0.1: node',
-      proxied: 'interpreter',
+      client: '127.0.0.1',
+      proxied: true,
     });
-    expect(await home.ok(['pending'])).toContain('any script that this interpreter runs');
+    expect(asked).not.toHaveProperty('asker');
+    expect(await home.ok(['pending'])).toContain('any program of yours that knows it');
     await owner.answer(home, id, 'yes');
     const program = await connecting;
     const notes = await program.callTool({ name: 'list-notes', arguments: {} });

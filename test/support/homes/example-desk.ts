@@ -326,10 +326,9 @@ const proxies: ResultOn<'status'>['proxies'] = [
     resource: notes,
     port: 61_820,
     state: 'open',
-    clients: ['notes: sketchpad'],
     lastUsedAt: ago(3 * hour),
   },
-  { id: 'b7c2', name: 'tickets', resource: tickets, port: 61_821, state: 'portTaken', clients: [] },
+  { id: 'b7c2', name: 'tickets', resource: tickets, port: 61_821, state: 'portTaken' },
 ];
 
 const status: ResultOn<'status'> = {

@@ -294,9 +294,8 @@ export const wrong: Lists = {
         resource: longAddress,
         port: 61_820,
         state: 'failed',
-        clients: [longName],
       },
-      { id: 'p2', name: 'notes', resource: longAddress, port: 61_821, state: 'starting', clients: [] },
+      { id: 'p2', name: 'notes', resource: longAddress, port: 61_821, state: 'starting' },
     ],
   }),
 };

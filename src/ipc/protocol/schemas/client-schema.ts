@@ -48,8 +48,8 @@ export const localClient = z.object({
   executable: executable.optional(),
   /** What that says: of an interpreter not which program it ran. */
   file: z.literal(['attested', 'interpreter']).optional(),
-  /** It comes by a proxy: for this program, for every script of this interpreter, or for any program. */
-  proxied: z.literal(['program', 'interpreter', 'any']).optional(),
+  /** It is a proxy's address: any program that knows it uses it. */
+  proxied: z.literal(true).optional(),
   /** It runs elsewhere, and comes by this forward. */
   forward: forwardOrigin.optional(),
   permissions: z.array(heldPermission),

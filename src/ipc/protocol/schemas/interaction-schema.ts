@@ -71,8 +71,8 @@ export const interaction = z.object({
   card: id.optional(),
   client: shownName.optional(),
   asker: asker.optional(),
-  /** Of `allow`, by a proxy: a yes is for this program, for every script of this interpreter, or for any program. */
-  proxied: z.literal(['program', 'interpreter', 'any']).optional(),
+  /** The app is a proxy's address: any program that knows it uses it, and no `asker` is known. */
+  proxied: z.literal(true).optional(),
   /** Of `allow` and `pair`: the program runs elsewhere. Of a forward that would be opened: its other end. */
   forward: forwardOrigin.optional(),
   /** Of a forward that would be opened: what its programs could ask for. */

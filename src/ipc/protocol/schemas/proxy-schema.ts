@@ -6,7 +6,7 @@
 import * as z from 'zod';
 
 import { maxLength } from '../../wire/limits.ts';
-import { id, instant, shownName, url } from './values.ts';
+import { id, instant, url } from './values.ts';
 
 /** As it can stand in a command. */
 const proxyName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/);
@@ -28,9 +28,7 @@ export const proxy = z.object({
   /** What a client is configured with. Any program of the user that knows it may ask. */
   url,
   state: proxyState,
-  /** The programs that came by it. */
-  clients: z.array(shownName),
-  /** When the broker was last asked for one of them; absent: never, as far as it remembers. */
+  /** When it was last used; absent: never, as far as the broker remembers. */
   lastUsedAt: instant.optional(),
 });
 

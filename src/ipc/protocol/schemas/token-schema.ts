@@ -62,8 +62,6 @@ export const tokenGet = z.object({
   operation: z.string().max(maxLength.operation).optional(),
   interaction: z.literal(['never', 'allow']).optional(),
   timeout: seconds.optional(),
-  /** From the broker's own proxy only: the process behind it. */
-  process: z.object({ pid: z.int().positive(), startTicks: z.string().max(maxLength.id) }).optional(),
 });
 
 /** What the program gives up there. */

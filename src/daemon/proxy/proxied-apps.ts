@@ -1,0 +1,145 @@
+/**
+ * The apps that proxies are: each address is one local client, whoever uses it.
+ *
+ * Invariants: such a client is made without a question, since it may do nothing: its first request for a token asks the
+ * person. Only the process of the proxies gets its key.
+ */
+import type { BrokerParts } from '../../broker/parts.ts';
+import type { LocalClient } from '../../broker/records/local-client.ts';
+import type { Proxies, ProxyRecord } from '../../broker/records/proxy.ts';
+import { KeyturnError } from '../../base/errors.ts';
+import { mutex } from '../../base/mutex.ts';
+import type { ParamsOf } from '../../ipc/protocol/methods.ts';
+import type { Admission } from '../../proxy/messages.ts';
+import type { DaemonFetch } from '../system/fetch.ts';
+import type { Keys } from '../vault/keys.ts';
+
+export interface ProxiedAppsParts {
+  readonly proxies: Proxies;
+  readonly keys: Pick<Keys, 'identityOf'>;
+  readonly net: Pick<DaemonFetch, 'agentFor'>;
+  readonly parts: Pick<BrokerParts, 'clients' | 'clock' | 'leases' | 'overrides' | 'pause' | 'permissions'>;
+  /** Before records or keys are used. Throws what the vault throws. */
+  readonly verify: () => Promise<void>;
+  /** The broker's socket. */
+  readonly socket: () => string;
+  /** An app was made. */
+  readonly changed: () => void;
+  /** Unpairs an app, with what it has open. */
+  readonly removeClient: (clientId: string) => Promise<void>;
+}
+
+export class ProxiedApps {
+  readonly #parts: ProxiedAppsParts;
+  readonly #exclusive = mutex();
+  /** Those that came in this run, by client; with the proxy of each. */
+  readonly #came = new Map<string, string>();
+  /** By client, the last use that a cut ended. */
+  readonly #ended = new Map<string, number | undefined>();
+  /** By client, the proxy and authorities of its connections when it came, as JSON. */
+  readonly #routes = new Map<string, string>();
+
+  constructor(parts: ProxiedAppsParts) {
+    this.#parts = parts;
+  }
+
+  /** Throws `not_found`, `conflict`, `insecure_url`, and what the vault throws. */
+  async admit(proxyId: string): Promise<Admission> {
+    const { proxies, keys, verify, socket } = this.#parts;
+    await verify();
+    const proxy = proxies.byId(proxyId);
+    if (!proxy) throw gone();
+    const client = await this.appOf(proxy);
+    this.#came.set(client.id, proxy.id);
+    const agent = await this.#routeOf(proxy);
+    this.#routes.set(client.id, JSON.stringify(agent));
+    return { identity: await keys.identityOf(client), socket: socket(), resource: proxy.endpoint, agent };
+  }
+
+  /** Made with its proxy, and again where it was unpaired. Throws `conflict` where another app has its name by now. */
+  async appOf(proxy: ProxyRecord): Promise<LocalClient> {
+    const { parts, proxies, changed } = this.#parts;
+    return this.#exclusive(async () => {
+      // It may have been removed while this request waited for its turn.
+      if (!proxies.byId(proxy.id)) throw gone();
+      const known = parts.clients.ofProxy(proxy.id);
+      if (known) return known;
+      const added = await parts.clients.addProxied(proxy, parts.clock.wall());
+      changed();
+      return added;
+    });
+  }
+
+  /**
+   * Unpairs the app of a proxy, and then takes the proxy away by `remove`. Nobody is admitted meanwhile: an app that
+   * came in between would be left without a proxy.
+   */
+  async endWith(proxyId: string, remove: () => Promise<void>): Promise<void> {
+    await this.#exclusive(async () => {
+      const { parts, removeClient } = this.#parts;
+      const app = parts.clients.ofProxy(proxyId);
+      if (app) await removeClient(app.id);
+      await remove();
+    });
+  }
+
+  /**
+   * Apps that lost their permission since this was last asked; during a pause of all access, all of them. An app that
+   * only waits for an answer is not among them: its request would ask the person twice.
+   */
+  withoutPermission(): string[] {
+    const { clients, leases, pause } = this.#parts.parts;
+    const isPaused = pause.current !== undefined;
+    const lost = [...this.#came]
+      // One that was allowed once goes on with what it got, until the user decides otherwise.
+      .filter(([id, proxy]) => isPaused || (!this.#isAllowed(id, proxy) && !leases.hasUsedUp(id)))
+      .map(([id]) => id)
+      .filter((id) => clients.lastUseOf(id) !== this.#ended.get(id));
+    for (const id of lost) this.#ended.set(id, clients.lastUseOf(id));
+    return lost;
+  }
+
+  /** Apps that would connect in another way by now: a setting or an override changed since they came. */
+  async rerouted(): Promise<string[]> {
+    const others: string[] = [];
+    for (const [id, proxyId] of this.#came) {
+      const proxy = this.#parts.proxies.byId(proxyId);
+      const route = this.#routes.get(id);
+      if (!proxy || route === undefined || JSON.stringify(await this.#routeOf(proxy)) === route) continue;
+      this.#routes.delete(id);
+      others.push(id);
+    }
+    return others;
+  }
+
+  async #routeOf({ endpoint }: ProxyRecord): Promise<Admission['agent']> {
+    const { net, parts } = this.#parts;
+    return net.agentFor(endpoint, (url) => parts.overrides.isPrivate(url));
+  }
+
+  /** The app of a proxy has one server to ask for: a token there, or its API key. */
+  #isAllowed(clientId: string, proxyId: string): boolean {
+    const { permissions, leases, clock } = this.#parts.parts;
+    if (!this.#parts.proxies.byId(proxyId)) return false;
+    const now = clock.wall();
+    const isKept = permissions.of(clientId, now).some(({ decision }) => decision === 'allow');
+    return isKept || leases.of(clientId, now).length > 0;
+  }
+}
+
+/** The name of a new proxy, which is that of its app too. Throws `conflict` for a name or a port that is taken. */
+export function newProxyName(
+  { clients }: Pick<BrokerParts, 'clients'>,
+  proxies: Pick<Proxies, 'refuseTaken' | 'nameFor'>,
+  { endpoint, name, port }: { readonly endpoint: string } & Pick<ParamsOf<'proxy.add'>, 'name' | 'port'>,
+): string {
+  proxies.refuseTaken({ name, port });
+  if (name !== undefined) clients.refuseTaken(name);
+  return name ?? proxies.nameFor(endpoint, (free) => clients.isFree(free));
+}
+
+function gone(): KeyturnError {
+  return new KeyturnError('not_found', 'This proxy is no longer there.', {
+    hint: '`keyturn proxy list` shows the proxies there are.',
+  });
+}

@@ -1,0 +1,76 @@
+/** The apps that proxies are: what the broker tells the process of the proxies about one that stays for long. */
+import { describe, expect, it } from 'vitest';
+import { AccessPause } from '../../../src/broker/refusals/access-pause.ts';
+import { Leases } from '../../../src/broker/consent/lease.ts';
+import { Proxies } from '../../../src/broker/records/proxy.ts';
+import { daemonFetch } from '../../../src/daemon/system/fetch.ts';
+import { ProxiedApps } from '../../../src/daemon/proxy/proxied-apps.ts';
+import { lastingVault, startOn } from '../../support/homes/authority-home.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+
+const endpoint = 'https://notes.example/mcp';
+const now = 1_000;
+
+async function oneProxy() {
+  const { records, clients, permissions, overrides } = await startOn(temporaryFolder(), lastingVault());
+  const proxies = new Proxies(records.proxies);
+  const { id } = await proxies.add({ name: 'notes', endpoint, port: 4000, createdAt: now });
+  const leases = new Leases();
+  const pause = new AccessPause(() => now);
+  const clock = { wall: () => now, now: () => now, awake: () => now, sleep: async () => undefined };
+  const apps = new ProxiedApps({
+    proxies,
+    parts: { clients, permissions, leases, overrides, clock, pause },
+    keys: { identityOf: async (client) => ({ clientId: client.id, key: 'k', brokerId: 'b' }) },
+    net: daemonFetch(async () => ({})),
+    verify: async () => undefined,
+    socket: () => '/socket',
+    changed: () => undefined,
+    removeClient: async (client) => clients.remove(client),
+  });
+  return { clients, leases, pause, overrides, apps, comes: () => apps.admit(id) };
+}
+
+describe('the app of a proxy', () => {
+  it('is one, however many programs come at once', async () => {
+    const { clients, comes } = await oneProxy();
+    const came = await Promise.all([comes(), comes(), comes()]);
+    expect(new Set(came.map(({ identity }) => identity.clientId)).size).toBe(1);
+    expect(clients.all()).toMatchObject([{ name: 'notes' }]);
+  });
+
+  it('is refused where another app took its name after it was unpaired', async () => {
+    const { clients, comes } = await oneProxy();
+    await clients.remove((await comes()).identity.clientId);
+    await clients.add('NOTES', now);
+    await expect(comes()).rejects.toMatchObject({
+      reason: 'conflict',
+      message: expect.stringContaining('NOTES'),
+    });
+  });
+
+  it('loses what it has open when its person pauses all access, though it stays allowed', async () => {
+    const { clients, comes, apps, leases, pause } = await oneProxy();
+    const { clientId } = (await comes()).identity;
+    leases.set({ permission: { clientId, endpoint, decision: 'allow', createdAt: now } });
+    clients.used(clientId, now);
+    expect(apps.withoutPermission()).toEqual([]);
+    pause.begin({ since: now });
+    expect([apps.withoutPermission(), apps.withoutPermission()]).toEqual([[clientId], []]);
+  });
+
+  it('connects to private addresses no longer than its person allows that host', async () => {
+    const { comes, apps, overrides } = await oneProxy();
+    const reaches = async (): Promise<string> => (await comes()).agent.reach;
+    expect(await reaches()).toBe('public');
+    const { origin } = new URL(endpoint);
+    await overrides.set(origin, 'private-address', true);
+    expect(await apps.rerouted()).toHaveLength(1);
+    expect(await apps.rerouted()).toEqual([]);
+    expect(await reaches()).toBe('anywhere');
+    await overrides.set(origin, 'private-address', false);
+    expect(await apps.rerouted()).toHaveLength(1);
+    expect(await reaches()).toBe('public');
+    expect(await apps.rerouted()).toEqual([]);
+  });
+});
