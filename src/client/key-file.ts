@@ -9,6 +9,7 @@ import path from 'node:path';
 
 import { KeyturnError, quoted } from '../base/errors.ts';
 import { belowFile, hasFileAbove, makeFolder } from '../base/private-folder.ts';
+import { requireAppName } from '../ipc/wire/app-name.ts';
 import { type Identity, isIdentity } from '../ipc/wire/handshake-messages.ts';
 import type { HomePaths } from '../base/paths.ts';
 import { checkPrivate } from '../base/private-file.ts';
@@ -17,15 +18,10 @@ import { systemCode } from '../base/system-error.ts';
 /** Bytes of a key file: an identity takes 150. */
 const maxKeyFileLength = 4096;
 
-/** A name that can stand in a file's name on every system; starts with a letter or digit. */
-const fileName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-
-/** Where the key of the local client `name` lies. Throws `invalid_request` for other characters. */
+/** Where the key of the app `name` is. Throws `invalid_request` as `requireAppName`. */
 export function clientKeyFile(paths: HomePaths, name: string): string {
-  if (fileName.test(name)) return path.join(paths.config, 'clients', `${name}.key`);
-  throw new KeyturnError('invalid_request', `${quoted(name)} can't be the name of a program`, {
-    hint: 'Use up to 64 letters, digits, dots, dashes and underscores, beginning with a letter or digit.',
-  });
+  requireAppName(name);
+  return path.join(paths.config, 'clients', `${name}.key`);
 }
 
 /** The key with which the command line acts as the owner. */

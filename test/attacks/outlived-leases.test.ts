@@ -1,7 +1,6 @@
 /** Attack: a program tries to keep access beyond what the person gave it: for one token, one run, or a time. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { brokerRig, inWorld, refusal } from '../broker/rig.ts';
@@ -49,9 +48,6 @@ async function allowed(home: TestHome, program: Program, ...how: readonly string
   expect(await waiting).toBe('token');
 }
 
-const forgetKey = (home: TestHome, name: string): void =>
-  rmSync(path.join(home.paths.config, 'clients', `${name}.key`));
-
 describe('what a person allowed for one run', () => {
   it('DOOR-6: what a person allowed for one run outlives no new connection, no other process of the program, and no new start of it or of the broker', async () => {
     const { home, resource } = await homeInWorld({ vault: 'keychain' });
@@ -91,7 +87,7 @@ describe('what a person allowed once', () => {
     await home.ok(['daemon', '--restart']);
     await program.tell('connect');
     expect(await program.tell('ask')).toBe('consent_required');
-    forgetKey(home, 'editor');
+    await home.ok(['unpair', 'editor']);
     await paired(home, 'editor');
     await program.tell('connect');
     expect(await program.tell('ask')).toBe('consent_required');
@@ -116,7 +112,7 @@ describe('what a person allowed for an hour', () => {
     await paired(home, 'editor-two');
     const renamed = await started(home, resource, 'editor-two');
     expect(await renamed.tell('ask')).toBe('consent_required');
-    forgetKey(home, 'editor');
+    await home.ok(['unpair', 'editor']);
     await paired(home, 'editor');
     const anew = await started(home, resource, 'editor');
     expect(await anew.tell('ask')).toBe('consent_required');

@@ -1,120 +1,88 @@
 /** Attack: a new program takes a name that a person would take for the name of another program. */
 import { describe, expect, it } from 'vitest';
 import { LocalClients, localClientSchema } from '../../src/broker/records/local-client.ts';
+import { RawClient, startRig } from '../ipc/rig.ts';
 import { testAuthority } from '../broker/rig.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const known = ['editor', 'Ledger', 'modem', 'agent-10', 'Почта'];
+const forward = { label: 'box' };
 
 async function paired(): Promise<LocalClients> {
   const records = testAuthority(temporaryFolder()).records('clients', localClientSchema);
   await records.verify();
   const clients = new LocalClients(records);
-  for (const name of known) await clients.add(name, 0);
+  for (const name of ['editor', 'Ledger', 'agent-10']) await clients.add(name, 0);
+  await clients.add('token', 0, { forward });
   return clients;
 }
 
-/** What stands as `U+XXXX` in a title, so that it can be read. */
-const shown = (name: string): string =>
-  name.replace(/[^ -~]/gu, (character) => `U+${character.codePointAt(0)?.toString(16).toUpperCase()} `);
-
 describe('a program that asks to be paired', () => {
-  it.each(
-    [
-      'e\u{200B}ditor',
-      'editor\u{2060}',
-      'editor\u{FE0F}',
-      'editor\u{E0101}',
-      'editor\u{3164}',
-      'editor\u{2800}',
-      'editor\u{1D159}',
-      '\u{3164}',
-      '\u{115F}\u{1160}',
-      '\u{2800}\u{2800}',
-      '\u{200D}\u{200C}',
-      '\u{AD}editor',
-      'editor\u{A0}',
-      ' editor',
-      'editor ',
-      'new   editor',
-      'rotide\u{202E}',
-      '\u{2066}new\u{2069}',
-      'new\u{61C}',
-      'new\u{FFFC}',
-      'new\u{E000}',
-      'new\u{7}',
-    ].map((name) => [shown(name), name]),
-  )('is refused a name with characters that nobody sees: "%s"', async (_title, name) => {
+  it.each([
+    ['editor', 'editor'],
+    ['EDITOR', 'editor'],
+    ['edltor', 'editor'],
+    ['cli', 'cli'],
+    ['c1i', 'cli'],
+    ['CLI', 'cli'],
+    ['1edger', 'Ledger'],
+    ['Iedger', 'Ledger'],
+    ['agent-1O', 'agent-10'],
+    ['token@B0X', 'token@box'],
+  ])('is refused the name %s, because there is %s', async (name, other) => {
     const clients = await paired();
-    expect(() => clients.refuseConfusing(name)).toThrow(
-      expect.objectContaining({ reason: 'invalid_request', hint: expect.stringContaining('another name') }),
+    expect(() => clients.refuseTaken(name, 0)).toThrow(
+      expect.objectContaining({ reason: 'conflict', message: expect.stringContaining(`"${other}"`) }),
     );
   });
 
-  it.each(
-    ['n\u{301}\u{301}ew', 'n\u{300}\u{301}\u{302}\u{303}\u{308}ew', '\u{301}new', '\u{301}', '...', '😀'].map(
-      (name) => [shown(name), name],
-    ),
-  )('is refused a name of marks, or with a heap of them: %s', async (_title, name) => {
+  it.each(['editor-2', 'edit', 'agent-11', 'token', 'editor@box'])('gets the name %s', async (name) => {
     const clients = await paired();
-    expect(() => clients.refuseConfusing(name)).toThrow(
-      expect.objectContaining({ reason: 'invalid_request' }),
-    );
+    expect(() => clients.refuseTaken(name, 0)).not.toThrow();
   });
 
-  it.each(['p\u{430}yments', 'новыйz', 'αgent-x', 'ne\u{13C7}', 'ᏟᎳᎩ'].map((name) => [shown(name), name]))(
-    'is refused a word whose letters are of several scripts, or of one that hardly anybody reads: %s',
-    async (_title, name) => {
-      const clients = await paired();
-      expect(() => clients.refuseConfusing(name)).toThrow(
-        expect.objectContaining({ reason: 'invalid_request' }),
-      );
-    },
-  );
-
-  it.each(
-    [
-      ['с\u{406}\u{456}', 'cli'],
-      ['c1i', 'cli'],
-      ['CIi', 'cli'],
-      ['ｃｌｉ', 'cli'],
-      ['1edger', 'Ledger'],
-      ['Iedger', 'Ledger'],
-      ['LEDGER', 'Ledger'],
-      ['modern', 'modem'],
-      ['agent-1O', 'agent-10'],
-      ['agent‐10', 'agent-10'],
-      ['ed\u{131}tor', 'editor'],
-      ['𝐞𝐝𝐢𝐭𝐨𝐫', 'editor'],
-      ['\u{435}ditor', 'editor'],
-      ['П\u{3BF}чта', 'Почта'],
-    ].map(([name = '', other = '']) => [shown(name), shown(other), name, other]),
-  )('is refused the name %s, which looks like %s', async (_title, _other, name, other) => {
+  it('is refused a name that another one took while the person was asked', async () => {
     const clients = await paired();
-    expect(() => clients.refuseConfusing(name)).toThrow(
-      expect.objectContaining({ message: expect.stringContaining(JSON.stringify(name)) }),
-    );
-    expect(other).not.toBe(name);
+    await expect(clients.add('Editor', 1)).rejects.toMatchObject({ reason: 'conflict' });
+    // From elsewhere it is another name.
+    await expect(clients.add('editor', 1, { forward })).resolves.toMatchObject({ name: 'editor' });
+  });
+
+  it('gets the name of a pairing that nobody used within its minute', async () => {
+    const clients = await paired();
+    await expect(clients.add('editor', 60_001)).resolves.toMatchObject({ name: 'editor' });
+    expect(clients.all().filter(({ name }) => name === 'editor')).toHaveLength(1);
   });
 
   it.each([
-    'editor',
-    'Visual Editor',
-    'editor-2',
-    'agent-11',
-    'Почтальон',
-    'Почта Thunderbird',
-    'Éditeur',
-    'E\u{301}diteur',
-    'Trình soạn thảo',
-    '編集者アプリ',
-    '한국어 편집기',
-    'محرر النصوص',
-    'संपादक',
-    'notes (work) 😀',
-    'bridge:https://notes.example/mcp',
-  ])('keeps the name %s', async (name) => {
-    const clients = await paired();
-    expect(() => clients.refuseConfusing(name)).not.toThrow();
+    'e\u{200B}ditor',
+    'rotide\u{202E}',
+    'Почта',
+    'ｃｌｉ',
+    'editor@box',
+    'new editor',
+    '-x',
+    '.x',
+    '',
+    'x'.repeat(65),
+    '../x',
+    'a/b',
+    'a\nb',
+    'a\n',
+  ])('is refused other characters on the wire, before anybody is asked: %j', async (name) => {
+    const asked: string[] = [];
+    const rig = await startRig({
+      pair: async (request) => {
+        asked.push(request.name);
+        throw new Error('nobody is asked');
+      },
+    });
+    const raw = new RawClient(rig.socket);
+    const params = { versions: [1], name, endpoint: rig.server.endpoint };
+    raw.send({ jsonrpc: '2.0', id: 1, method: 'pair', params });
+    const answer = await raw.next();
+    expect(answer).toMatchObject({
+      error: { data: { reason: name === '' ? 'handshake_failed' : 'invalid_request' } },
+    });
+    expect(asked).toEqual([]);
   });
 });

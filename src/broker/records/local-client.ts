@@ -6,8 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { KeyturnError, quoted } from '../../base/errors.ts';
-import { areAlike, refuseUnreadable } from './client-name.ts';
+import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { ProxyRecord } from './proxy.ts';
 import type { ChangeRules } from '../../store/narrowing.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
@@ -129,43 +128,37 @@ export class LocalClients {
   }
 
   /**
-   * For a name that a new program gives itself. Throws `invalid_request` for one that a person can't read as it
-   * stands, and `conflict` for one that a person would take for another program's. The very same name is
-   * allowed from where it came before, also where that machine has another host key now: a program that lost its key has
-   * to pair again, and the ids stay apart.
+   * Throws `conflict` for the name of an app that there is, as `shownName` gives it. Case doesn't matter, and `l`, `1`, `I`
+   * and `i` are one letter, and `0` and `O`: a person would take one for the other.
    */
-  refuseConfusing(name: string, forward?: ForwardOrigin): void {
-    refuseUnreadable(name);
-    const asked = shownName({ name, forward });
-    const isTaken = (known: LocalClient): boolean =>
-      known.id === cliClientId || shownName(known) !== asked || known.forward?.label !== forward?.label;
-    this.refuseTaken(asked, isTaken);
-  }
-
-  /** Throws `conflict` for the name of an app, or one that looks like it. */
-  refuseTaken(asked: string, counts: (known: LocalClient) => boolean = () => true): void {
-    const taken = [cli, ...this.#file.shown].find(
-      (known) => areAlike(shownName(known), asked) && counts(known),
-    );
+  refuseTaken(name: string, now: number): void {
+    const taken = this.#named(name, now);
     if (taken === undefined) return;
     const other = shownName(taken);
     throw new KeyturnError(
       'conflict',
-      `The name ${quoted(asked)} looks like ${quoted(other)}, which is taken.`,
+      `The name ${quoted(name)} is taken: there is the app ${quoted(other)}.`,
       {
         case: 'nameTaken',
-        rule: 'A program may not pair under a name that a person would take for another one’s: by case, spaces or letters that look alike (Unicode UTS 39)',
+        rule: 'Names of apps differ in more than case, l, 1 and I, or 0 and O',
         hint:
-          other === cliClientId
+          taken.id === cliClientId
             ? 'That is the command line itself. Choose another name.'
-            : 'Choose another name.',
+            : `Choose another name. If this app lost its key, remove it first: keyturn unpair ${shellWord(other)}`,
       },
     );
   }
 
-  /** Whether a person could take this name for no app that there is. */
-  isFree(name: string): boolean {
-    return ![cli, ...this.#file.shown].some((known) => areAlike(shownName(known), name));
+  /** Whether no app has this name. */
+  isFree(name: string, now: number): boolean {
+    return this.#named(name, now) === undefined;
+  }
+
+  #named(name: string, now: number): LocalClient | undefined {
+    const looks = folded(name);
+    return [cli, ...this.#file.shown].find(
+      (known) => isAlive(known, now) && folded(shownName(known)) === looks,
+    );
   }
 
   /** To show: verified or not. */
@@ -194,7 +187,11 @@ export class LocalClients {
       ...(executable === undefined ? {} : { executable }),
       ...(forward === undefined ? {} : { forward }),
     };
-    await this.#file.change((items) => [...items.filter((c) => isAlive(c, now)), client]);
+    await this.#file.change((items) => {
+      // Another one may have taken the name while the person was asked.
+      this.refuseTaken(shownName(client), now);
+      return [...items.filter((c) => isAlive(c, now)), client];
+    });
     return client;
   }
 
@@ -218,7 +215,7 @@ export class LocalClients {
     // The broker serves it itself: there is no hello to wait for.
     const client = { id: newId(), name, generation: 1, pairedAt: now, confirmed: true, proxy };
     await this.#file.change((items) => {
-      this.refuseTaken(name);
+      this.refuseTaken(name, now);
       return [...items, client];
     });
     return client;
@@ -254,6 +251,9 @@ export class LocalClients {
     return lastUsedAt === undefined ? client : { ...client, lastUsedAt };
   }
 }
+
+/** As a person could read a name. */
+const folded = (name: string): string => name.toLowerCase().replaceAll(/[1i]/g, 'l').replaceAll('0', 'o');
 
 function isAlive({ confirmed, pairedAt }: LocalClient, now: number): boolean {
   return confirmed || pairedAt + confirmWithin > now;

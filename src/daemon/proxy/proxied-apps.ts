@@ -129,13 +129,14 @@ export class ProxiedApps {
 
 /** The name of a new proxy, which is that of its app too. Throws `conflict` for a name or a port that is taken. */
 export function newProxyName(
-  { clients }: Pick<BrokerParts, 'clients'>,
+  { clients, clock }: Pick<BrokerParts, 'clients' | 'clock'>,
   proxies: Pick<Proxies, 'refuseTaken' | 'nameFor'>,
   { endpoint, name, port }: { readonly endpoint: string } & Pick<ParamsOf<'proxy.add'>, 'name' | 'port'>,
 ): string {
   proxies.refuseTaken({ name, port });
-  if (name !== undefined) clients.refuseTaken(name);
-  return name ?? proxies.nameFor(endpoint, (free) => clients.isFree(free));
+  const now = clock.wall();
+  if (name !== undefined) clients.refuseTaken(name, now);
+  return name ?? proxies.nameFor(endpoint, (free) => clients.isFree(free, now));
 }
 
 function gone(): KeyturnError {

@@ -55,9 +55,9 @@ export class Keys {
   /** Asks the user; resolves with the new client's key, or throws `pairing_denied`. */
   async pair(request: PairRequest, forward?: ForwardOrigin): Promise<Paired> {
     const { home, clients, interactions, clock, audit } = this.#parts;
-    clients.refuseConfusing(request.name, forward);
-    const asker = attested(request);
     const clientName = shownName({ name: request.name, forward });
+    clients.refuseTaken(clientName, clock.wall());
+    const asker = attested(request);
     const question = {
       kind: 'pair',
       clientName,

@@ -20,6 +20,7 @@ import {
 } from './broker-handshake.ts';
 import type { Paired, PairingQueue } from './pairing.ts';
 import type { PeerFacts } from '../peer/peer.ts';
+import { requireAppName } from '../wire/app-name.ts';
 import { isHelloParams, isPairParams, isProveParams, ownerId } from '../wire/handshake-messages.ts';
 import { errorBody, type Message, type MessageId, parseMessage } from '../wire/json-rpc.ts';
 import { frameLimit, handshakeFrameLimit } from '../wire/limits.ts';
@@ -295,6 +296,7 @@ export class Session {
 
   async #pair(id: MessageId, params: unknown): Promise<void> {
     if (!isPairParams(params)) throw handshakeRefusal('a pairing lacks a field, or one is malformed');
+    requireAppName(params.name);
     refuseOtherAddress(params, this.#host.endpoint);
     const asker = { name: params.name, peer: this.peer, peerNow: () => this.#peerNow() };
     const paired = await this.#host.pairings.ask(asker, this.#gone.signal, (code) => {

@@ -5,7 +5,7 @@
  */
 import { capabilityPattern } from './capabilities.ts';
 import { maxLength, maxListLength } from './limits.ts';
-import { isBase64url, isCount, isId, isName, isObject, isText } from './values.ts';
+import { isBase64url, isCount, isId, isObject, isText } from './values.ts';
 
 /** The one version of the wire that this release speaks. */
 export const protocolVersion = 1;
@@ -91,7 +91,7 @@ export function isPairParams(value: unknown): value is PairParams {
   return (
     isObject(value) &&
     isVersions(value['versions']) &&
-    isName(value['name']) &&
+    isText(value['name'], maxLength.account) &&
     isText(value['endpoint'], maxLength.account)
   );
 }

@@ -1,6 +1,4 @@
 /** The plain values that messages consist of, with the guards that every text and number passes. */
-import { invisible } from '../../base/visible.ts';
-import { maxNameLength } from './limits.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -19,9 +17,6 @@ export function isCount(value: unknown): value is number {
 
 /** An identifier: letters, digits, `-` and `_`, so that it can stand in a line of its own. */
 export const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
-
-/** A name that a program gives itself: one line of visible text. */
-export const namePattern = (): RegExp => new RegExp(`^[^${invisible}]{1,64}$`, 'u');
 
 /** Visible ASCII: all that may stand after `Bearer ` in a header (RFC 6750 §2.1 allows less). */
 export const tokenPattern = /^[\x21-\x7e]+$/;
@@ -52,8 +47,4 @@ export function isId(value: unknown): value is string {
 export function isBase64url(value: unknown, bytes: number): value is string {
   if (typeof value !== 'string' || value.length !== Math.ceil((bytes * 4) / 3)) return false;
   return Buffer.from(value, 'base64url').toString('base64url') === value;
-}
-
-export function isName(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= maxNameLength && namePattern().test(value);
 }

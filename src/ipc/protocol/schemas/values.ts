@@ -6,15 +6,14 @@
 import * as z from 'zod';
 
 import { maxLength } from '../../wire/limits.ts';
-import { idPattern, namePattern } from '../../wire/values.ts';
+import { idPattern } from '../../wire/values.ts';
 
 /** Seconds in a day: nobody needs a token to be valid for longer, or waits longer for one. */
 export const day = 24 * 60 * 60;
 
 export const id = z.string().regex(idPattern);
-export const name = z.string().regex(namePattern()).max(maxLength.id);
 /**
- * A program as lists and cards call it. Of a forwarded program: before its forward's label. Of one that comes by a proxy: after the name of that.
+ * A program as lists and cards call it. Of a forwarded program: before its forward's label.
  */
 export const shownName = z.string().regex(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]{1,300}$/u);
 export const url = z.string().min(1).max(maxLength.url);
