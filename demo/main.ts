@@ -139,7 +139,7 @@ async function sharedGrant(stage: Stage, you: Person, second: Program): Promise<
 
 async function fiftyCallers(stage: Stage, reader: Program): Promise<void> {
   const resource = stage.servers.url;
-  const { expires_at: expiresAt, tokenId } = await reader.connection.getToken({ resource });
+  const { expires_at: expiresAt = 0, tokenId } = await reader.connection.getToken({ resource });
   const connections = await Promise.all(
     Array.from({ length: 50 }, () => connect({ name: reader.name, env: stage.env })),
   );
@@ -225,7 +225,7 @@ async function revoke(stage: Stage, reader: Program): Promise<void> {
   const { stdout } = await stage.keyturn('revoke', url, '--json');
   const isConfirmed = stdout.includes('"confirmed"');
   // A signed token is good until it ends; nothing renews it any more.
-  await sleep(Math.max(0, (token.expires_at + 1) * 1000 - Date.now()));
+  await sleep(Math.max(0, ((token.expires_at ?? 0) + 1) * 1000 - Date.now()));
   const headers = { authorization: `Bearer ${token.access_token}`, 'content-type': 'application/json' };
   const after = await stage.servers.fetch(url, { method: 'POST', body: '{}', headers });
   const reason = await reader.connection.getToken({ resource: url, interaction: 'allow' }).then(

@@ -175,12 +175,15 @@ class Identity:
 
 @dataclass(frozen=True)
 class Token:
-    """An access token. `expires_at`: seconds since 1970. `token_id` names it to `reject`."""
+    """An access token. `expires_at`: seconds since 1970. `token_id` names it to `reject`.
+
+    `expires_at` and `expires_in` are None if the server stated no lifetime: use the token until it is refused.
+    """
 
     access_token: str = field(repr=False)
     token_type: str
-    expires_at: int
-    expires_in: int
+    expires_at: Optional[int]
+    expires_in: Optional[int]
     scope: str
     resource: str
     account: str
@@ -210,13 +213,14 @@ class Rejection:
 def _token(result: Any) -> Token:
     texts = ("access_token", "token_type", "scope", "resource", "account", "issuer", "tokenId")
     whole = isinstance(result, dict) and all(isinstance(result.get(name), str) for name in texts)
-    if not whole or not all(type(result.get(name)) is int for name in ("expires_at", "expires_in")):
+    times = ("expires_at", "expires_in")
+    if not whole or not all(name not in result or type(result[name]) is int for name in times):
         raise _error("frame_invalid", "the broker's answer is no token")
     # RFC 6749 section 7.1: a client must not use a token type that it does not understand.
     known = result["token_type"].lower() in ("bearer", "dpop")
     if not known or not re.fullmatch(r"[\x21-\x7e]+", result["access_token"]):
         raise _error("token_invalid", "the token is of an unknown type")
-    fields = {name: result[name] for name in (*texts[:-1], "expires_at", "expires_in")}
+    fields = {name: result.get(name) for name in (*texts[:-1], *times)}
     return Token(token_id=result["tokenId"], **fields)
 
 

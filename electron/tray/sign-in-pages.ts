@@ -6,7 +6,7 @@
  * that led here by another way (an approval, "Sign in again") opens one page, of that very server. An address of a
  * card opens once, exactly as that card showed it. Only https, and http on this machine, is ever opened.
  */
-import { canonicalResource } from '../../src/oauth/base/resource.ts';
+import { endpointOf } from '../../src/oauth/base/resource.ts';
 import { isLoopbackHost } from '../../src/base/this-machine.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import type { Question } from '../base/summary.ts';
@@ -166,7 +166,7 @@ const isRecent = (at: number, now: number): boolean => now - at <= maxClickAge;
 /** One name for the spellings of one resource. What is no resource the broker refuses. */
 function nameOf(resource: string): string {
   try {
-    return canonicalResource(resource, { allowInsecureLoopback: true });
+    return endpointOf(resource, { allowInsecureLoopback: true });
   } catch {
     return resource;
   }

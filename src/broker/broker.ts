@@ -4,7 +4,7 @@
  */
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
 import type { Soon } from './soon.ts';
-import { asTyped, canonicalResource } from '../oauth/base/resource.ts';
+import { asTyped, endpointOf, exactEndpoint, queryOf } from '../oauth/base/resource.ts';
 import { AccountChoices } from './account-choices.ts';
 import { Consent } from './consent/consent.ts';
 import type { BrokerParts } from './parts.ts';
@@ -89,7 +89,12 @@ export class Broker {
 
   /** The canonical endpoint for what a person typed. Throws `invalid_resource`. */
   canonical(resource: string): string {
-    return canonicalResource(resource, this.parts.urlPolicy);
+    return endpointOf(resource, this.parts.urlPolicy);
+  }
+
+  /** The same with its query, for what belongs to one URL only: an API key, a proxy. Throws `invalid_resource`. */
+  exact(resource: string): string {
+    return exactEndpoint(resource, this.parts.urlPolicy);
   }
 
   /**
@@ -144,7 +149,7 @@ export class Broker {
       await this.parts.refresher.compareWithVault(this.parts.grants.forEndpoint(endpoint));
       const beside = namesBeside(this.parts.grants, endpoint, asked.account);
       return await this.#signIns.byUser(
-        { endpoint, typed: asTyped(resource), ...asked, ...beside },
+        { endpoint, typed: asTyped(resource), query: queryOf(resource), ...asked, ...beside },
         deadline.signal,
       );
     } catch (error) {

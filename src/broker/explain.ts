@@ -11,7 +11,7 @@ import { toWall } from '../base/clock.ts';
 import type { Grant, GrantState } from './records/grant.ts';
 import type { BrokerParts } from './parts.ts';
 import { scopesLost } from './refusals/refusals.ts';
-import { fullScope } from './tokens/token-cache.ts';
+import { dueAt, fullScope } from './tokens/token-cache.ts';
 import type { AccessToken } from './tokens/token-cache.ts';
 import { quietMargin, tickEvery } from './tokens/upkeep.ts';
 
@@ -112,8 +112,10 @@ function active(parts: BrokerParts, grant: Grant): Sentences {
   const { cache, clock, refresher } = parts;
   const token = cache.get(grant.id, fullScope);
   const isAlive = token !== undefined && token.expiresAt > clock.now();
+  const end =
+    isAlive && Number.isFinite(token.expiresAt) ? moment(toWall(clock, token.expiresAt)) : undefined;
   const inMemory = isAlive
-    ? `a token is in memory, good until ${moment(toWall(clock, token.expiresAt))}`
+    ? `a token is in memory, good until ${end ?? 'the server refuses it'}`
     : 'no token is in memory';
   const trouble = refresher.backoff.trouble(grant.id);
   if (trouble && !parts.pause.current) {
@@ -147,7 +149,7 @@ function nextRefresh(
   if (current) return { by: 'resume', ...(current.until === undefined ? {} : { after: current.until }) };
   if (!grant.hasRefreshToken) return { by: 'signIn' };
   if (!token) return { by: 'request' };
-  const left = (margin: number): number => toWall(clock, token.expiresAt - margin);
+  const left = (margin: number): number => toWall(clock, dueAt(token) - margin);
   if (token.handedTo.size === 0 || token.margin < tickEvery) {
     return { by: 'request', after: left(token.margin) };
   }

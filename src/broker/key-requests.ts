@@ -6,7 +6,7 @@
  */
 import { reasonOf } from '../base/errors.ts';
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
-import { canonicalResource } from '../oauth/base/resource.ts';
+import { exactEndpoint } from '../oauth/base/resource.ts';
 import type { Consent } from './consent/consent.ts';
 import type { AccessRequest } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';
@@ -38,8 +38,8 @@ export class KeyRequests {
   /** Undefined: the endpoint has no API key. */
   async answer(request: TokenRequest): Promise<HandedKey | undefined> {
     const { keys, urlPolicy, clock } = this.#parts;
-    const endpoint = canonicalResource(request.resource, urlPolicy);
-    if (!keys.for(endpoint)) return undefined;
+    const endpoint = exactEndpoint(request.resource, urlPolicy);
+    if (!keys.servingAt(endpoint)) return undefined;
     const deadline = requestDeadline(clock, request.timeout, request.signal);
     try {
       return await this.#serve({ endpoint, request, deadline });
@@ -72,7 +72,7 @@ export class KeyRequests {
       // First, and again after each wait: the owner may have paused meanwhile.
       pause.refuse();
       // Read anew each time: the owner may have set another one meanwhile, or removed it.
-      const key = keys.for(endpoint);
+      const key = keys.servingAt(endpoint);
       if (!key) throw noKey(endpoint);
       const access = accessTo(key, request);
       const permission = this.#consent.current.covering(access)?.[0];

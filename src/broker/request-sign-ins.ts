@@ -7,7 +7,7 @@
  * only; the request then starts again.
  */
 import type { KeyturnError } from '../base/errors.ts';
-import { asTyped } from '../oauth/base/resource.ts';
+import { asTyped, queryOf } from '../oauth/base/resource.ts';
 import { isWithin, stepUpScope, union } from '../oauth/base/scope.ts';
 import type { AccessRequest } from './consent/current-permissions.ts';
 import type { Consent } from './consent/consent.ts';
@@ -78,9 +78,13 @@ export class RequestSignIns {
    * Race: a first sign-in puts its grant into the index before its tokens are in the vault (sign-in/store-grant.ts).
    * Who sees that grant in between joins the sign-in.
    */
-  #isBeingMade({ endpoint, request: { account, interaction } }: PendingRequest, grant: Grant): boolean {
+  #isBeingMade(
+    { endpoint, access: { query }, request: { account, interaction } }: PendingRequest,
+    grant: Grant,
+  ): boolean {
     const first = {
       endpoint,
+      ...(query ? { query } : {}),
       ...(account === undefined ? {} : { account }),
       isUnattended: interaction === 'never',
     };
@@ -165,6 +169,7 @@ export class RequestSignIns {
       {
         endpoint,
         typed: asTyped(request.resource),
+        query: queryOf(request.resource),
         ...noted,
         ...(scope.length === 0 ? {} : { scope }),
         ...(account === undefined ? {} : { account }),

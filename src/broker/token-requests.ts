@@ -12,7 +12,7 @@
  */
 import { reasonOf } from '../base/errors.ts';
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
-import { canonicalResource } from '../oauth/base/resource.ts';
+import { endpointOf, isResourceOf, queryOf } from '../oauth/base/resource.ts';
 import { isWithin, union, withoutOfflineAccess } from '../oauth/base/scope.ts';
 import type { AccountChoices } from './account-choices.ts';
 import type { Consent } from './consent/consent.ts';
@@ -107,6 +107,7 @@ export class TokenRequests {
         asker,
         account,
         endpoint,
+        query: queryOf(request.resource),
         scope: neededScope(request),
         interaction: request.interaction,
       },
@@ -119,7 +120,7 @@ export class TokenRequests {
   #endpointOf(resource: string): string {
     const known = this.#endpoints.get(resource);
     if (known !== undefined) return known;
-    const endpoint = canonicalResource(resource, this.#parts.urlPolicy);
+    const endpoint = endpointOf(resource, this.#parts.urlPolicy);
     if (this.#endpoints.size >= maxEndpoints) this.#endpoints.clear();
     this.#endpoints.set(resource, endpoint);
     return endpoint;
@@ -180,21 +181,28 @@ export class TokenRequests {
 
   /** `permissions`: those that cover the request now. Undefined: permission or grant have changed, start again. */
   #tryOnce(pending: PendingRequest, permissions: Covering): Soon<Token | undefined> {
-    const { grants, pause, refresher } = this.#parts;
+    const { pause, refresher } = this.#parts;
     // Race: the owner may have paused while a card was open. No sign-in begins then.
     pause.refuse();
-    const there = grants.forEndpoint(pending.endpoint);
+    const there = this.#grantsFor(pending);
     // What the index says of a grant counts only where the vault says so too.
     if (!refresher.secrets.comparison.areCompared(there)) return this.#tryCompared(pending, there);
     return this.#choose(pending, permissions, there);
   }
 
   async #tryCompared(pending: PendingRequest, there: readonly Grant[]): Promise<Token | undefined> {
-    const { grants, refresher } = this.#parts;
-    await refresher.compareWithVault(there);
+    await this.#parts.refresher.compareWithVault(there);
     // Races: the index may have been mended by the vault, and the user may have ended a permission.
     const permissions = this.#current.requireCovering(pending.access);
-    return this.#choose(pending, permissions, grants.forEndpoint(pending.endpoint));
+    return this.#choose(pending, permissions, this.#grantsFor(pending));
+  }
+
+  /** Those of the endpoint. One whose resource has a query is for that URL only. */
+  #grantsFor({ endpoint, request }: PendingRequest): Grant[] {
+    const there = this.#parts.grants.forEndpoint(endpoint);
+    return there.every(({ resource }) => !resource.includes('?'))
+      ? there
+      : there.filter(({ resource }) => isResourceOf(resource, request.resource));
   }
 
   /** `there`: the grants of the endpoint. */

@@ -18,8 +18,8 @@ const serverDocument = '/.well-known/oauth-authorization-server';
 const steps: Readonly<Record<string, Step>> = {
   'the protected server': {
     reason: 'protected_server_unreachable',
-    lay: ({ protectedServer: { server } }, answer) => server.on('GET', '/mcp', answer),
-    asked: ({ protectedServer: { server } }) => server.requests.length,
+    lay: ({ protectedServer: { server } }, answer) => server.on('*', '/mcp', answer),
+    asked: ({ protectedServer: { server } }) => server.asked('/mcp', 'POST').length,
   },
   'its metadata': {
     reason: 'protected_server_unreachable',

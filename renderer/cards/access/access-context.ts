@@ -5,7 +5,7 @@
  * not an empty one. It holds only what the card shows, so that nothing else counts as a change of it.
  */
 import type { Questions } from '../../base/cards.ts';
-import { defaultChoice, leaseChoices, currentPermission } from './lease-choices.ts';
+import { defaultChoice, endpointIn, leaseChoices, currentPermission } from './lease-choices.ts';
 import type { LeaseChoice } from './lease-choices.ts';
 import { useList } from '../../state/store.ts';
 import type { LocalClient, Permission, Refusal } from '../../base/views.ts';
@@ -46,7 +46,9 @@ export function useAccessContext(questions: Questions): {
   const named = clients.value.clients.filter(({ name }) => name === questions[0].client);
   const asker = named.length === 1 ? named[0] : undefined;
   const servers = questions.map((question) => {
-    const there = known.filter(({ endpoint }) => endpoint === question.resource).map((grant) => grant.issuer);
+    const there = known
+      .filter(({ endpoint }) => endpoint === endpointIn(question.resource))
+      .map((grant) => grant.issuer);
     return {
       permission: currentPermission(question, asker),
       issuers: question.issuer === undefined ? [...new Set(there)] : [question.issuer],

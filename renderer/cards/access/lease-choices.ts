@@ -47,6 +47,10 @@ export function defaultChoice(
   return choices.includes('asBefore') && wanted === 'untilRevoked' ? 'asBefore' : 'hour';
 }
 
+/** Without the query, which a card shows: permissions are for the endpoint. A key may be for the whole URL. */
+export const endpointIn = (resource: string | undefined): string | undefined =>
+  resource?.replace(/\?.*$/s, '');
+
 /** What the asking program may do at that server already, beyond a session. */
 export function currentPermission(
   { resource, key }: Question,
@@ -54,7 +58,7 @@ export function currentPermission(
 ): Permission | undefined {
   return asker?.permissions.find(
     (p) =>
-      p.resource === resource &&
+      p.resource === (key === undefined ? endpointIn(resource) : resource) &&
       // A permission for tokens says nothing about the key, and the other way round.
       (p.key === undefined) === (key === undefined) &&
       p.decision === 'allow' &&

@@ -114,6 +114,7 @@ export class Consent {
         clientId: access.clientId,
         clientName: clients.nameOf(access.clientId),
         endpoint: access.key?.endpoint ?? access.endpoint,
+        ...(access.query && !access.key ? { query: access.query } : {}),
         ...(access.key === undefined ? {} : { key: { ...shownKey(access.key), subject: access.endpoint } }),
         ...(offer.scope.length > 0 ? { scope: offer.scope } : {}),
         ...(offer.offered === undefined ? {} : { grant: offer.offered }),

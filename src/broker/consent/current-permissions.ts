@@ -30,6 +30,8 @@ export interface CurrentPermissionsParts {
  */
 export interface AccessRequest extends GrantRequest, Need {
   readonly key?: ApiKey;
+  /** Of the URL that is asked for: for the card only. */
+  readonly query?: string;
   readonly asker?: ClientProcess | undefined;
   readonly interaction: 'never' | 'allow';
 }

@@ -10,7 +10,6 @@ import type { BearerChallenge } from '../../oauth/discovery/challenge.ts';
 import { discoverResource } from '../../oauth/discovery/discovery.ts';
 import type { DiscoveredResource } from '../../oauth/discovery/discovery.ts';
 import type { Http } from '../../oauth/base/http.ts';
-import { probeEitherSpelling } from '../../oauth/discovery/probe.ts';
 import type { AuthorizationServers } from '../tokens/authorization-servers.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Grant, Grants, MetadataSource } from '../records/grant.ts';
@@ -56,17 +55,17 @@ const isByPerson = ({ isAutomatic = true }: ResourceRequest): boolean => !isAuto
 
 async function askResourceNow(parts: DestinationParts, request: ResourceRequest): Promise<AskedResource> {
   const http = parts.network(request.endpoint);
-  const { at, ...own } = await probeEitherSpelling(request.typed ?? request.endpoint, http);
-  const challenge = countingChallenge(own.challenge, request);
-  const probed = challenge === undefined ? { status: own.status } : { status: own.status, challenge };
-  const found = await discoverResource(at, probed, http);
+  const typed = request.typed ?? request.endpoint;
+  const { found, own } = await discoverResource(typed, http, (challenge) =>
+    countingChallenge(challenge, request),
+  );
   // What a local client says counts only within its permission, which `bound` is where it names scopes.
-  const challengedScope = request.challenge?.scope ?? own.challenge?.scope;
+  const challengedScope = request.challenge?.scope ?? own?.scope;
   const inMetadata = found.kind === 'protected' && found.resource.wantsBoundTokens === true;
   return {
     found,
     ...(challengedScope === undefined ? {} : { challengedScope }),
-    ...(inMetadata || own.challenge?.wantsBoundTokens ? { wantsBoundTokens: true } : {}),
+    ...(inMetadata || own?.wantsBoundTokens ? { wantsBoundTokens: true } : {}),
   };
 }
 

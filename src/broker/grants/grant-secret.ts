@@ -52,7 +52,8 @@ export const secretSchema = z.object({
       value: z.string(),
       /** Milliseconds since the epoch by the wall clock, and so the next. */
       issuedAt: z.number(),
-      expiresAt: z.number(),
+      /** Absent: the server stated none. */
+      expiresAt: z.number().optional(),
       scope: z.array(z.string()),
     })
     .optional(),

@@ -126,6 +126,8 @@ export type Question =
       readonly clientId: string;
       readonly clientName: string;
       readonly endpoint: string;
+      /** Of the URL that the program asks for, with its question mark: shown, and no part of the permission. */
+      readonly query?: string;
       /**
        * The question is about the endpoint's API key, and about no token. `subject`: what its permission stands under.
        */

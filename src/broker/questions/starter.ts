@@ -19,14 +19,17 @@ export interface SignInDetails {
   readonly account?: string;
   /** The accounts signed in there, if none has that label: this sign-in would add a new account. */
   readonly beside?: readonly string[];
+  /** Of the URL that was asked for, with its question mark: shown after the endpoint. */
+  readonly query?: string;
   /** Absent: only the windows show it. */
   readonly starter?: Starter;
 }
 
-export function signInDetails({ account, beside, starter }: SignInDetails): SignInDetails {
+export function signInDetails({ account, beside, query, starter }: SignInDetails): SignInDetails {
   return {
     ...(account === undefined ? {} : { account }),
     ...(beside === undefined ? {} : { beside }),
+    ...(query ? { query } : {}),
     ...(starter === undefined ? {} : { starter }),
   };
 }

@@ -19,7 +19,7 @@ import { keyRosterItem, type KnownIds, knownIds, VaultRoster } from './vault-ros
 
 /** Where a key goes. */
 const placeFields = {
-  /** Canonical endpoint: origin and path. */
+  /** Canonical endpoint; with a query, where the key is for that URL only. */
   endpoint: z.string(),
   /** The name of the header, as the owner wrote it. */
   header: z.string(),
@@ -94,6 +94,11 @@ export class ApiKeys {
 
   for(endpoint: string): ApiKey | undefined {
     return this.#file.items.find((key) => key.endpoint === endpoint);
+  }
+
+  /** The key that goes to this URL: that of the very URL, or the one of its endpoint without a query. */
+  servingAt(url: string): ApiKey | undefined {
+    return this.for(url) ?? this.for(url.replace(/\?.*$/s, ''));
   }
 
   byId(id: string): ApiKey | undefined {

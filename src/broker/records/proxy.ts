@@ -16,7 +16,7 @@ export const proxySchema = z.object({
   id: z.string().max(64),
   /** As the person types it. */
   name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/),
-  /** Canonical endpoint as the user named it. */
+  /** Canonical endpoint as the user named it, with its query. */
   endpoint: z.string().min(1).max(2048),
   /**
    * What the process of the proxies couldn't use would end it, again and again: the list is served before it is

@@ -27,11 +27,11 @@ export function tokensToRevoke(
 ): TokenToRevoke[] {
   const { refreshToken, accessToken, superseded } = secret;
   const own = secret.registrationId ?? grant.registrationId;
-  const access = (value: string, expiresAt: number): Superseded => ({
+  const access = (value: string, expiresAt: number | undefined): Superseded => ({
     value,
     hint: 'access_token',
     registrationId: own,
-    expiresAt,
+    ...(expiresAt !== undefined && Number.isFinite(expiresAt) ? { expiresAt } : {}),
   });
   const tokens: Superseded[] = [
     ...superseded,

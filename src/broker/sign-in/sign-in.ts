@@ -229,7 +229,7 @@ async function storeTokens(
 }
 
 function scopeFor(request: SignInRequest, destination: Destination): string[] | undefined {
-  const { challengedScope, scopesSupported, server, source, isCompany } = destination;
+  const { challengedScope, scopesSupported, server, isCompany } = destination;
   // OpenID Connect Core §3.1.2.1, §11: an ID token, and a way to the next one.
   if (isCompany) return withOfflineAccess(union(['openid'], request.scope ?? []), server.scopesSupported);
   const selected = selectScope({
@@ -237,7 +237,6 @@ function scopeFor(request: SignInRequest, destination: Destination): string[] | 
     ...(request.scope === undefined ? {} : { requested: request.scope }),
     ...(scopesSupported === undefined ? {} : { scopesSupported }),
     ...(server.scopesSupported === undefined ? {} : { authorizationServerScopes: server.scopesSupported }),
-    earlierRevision: source.revision === 'earlier',
   });
   if (!request.bound) return selected;
   // Least privilege: if a program may have only some scopes, no more are requested. A refresh token is for Keyturn, not

@@ -106,7 +106,7 @@ export class SignIns {
   }
 
   /** True while an automatic sign-in for no grant is under way: a request for the same joins it. */
-  isFirstUnderWay(asked: Pick<AutomaticSignIn, 'endpoint' | 'account' | 'isUnattended'>): boolean {
+  isFirstUnderWay(asked: Pick<AutomaticSignIn, 'endpoint' | 'query' | 'account' | 'isUnattended'>): boolean {
     return this.#runs.has(keyOfAutomatic(asked));
   }
 
@@ -254,7 +254,8 @@ function keyOfAutomatic({
   isUnattended,
   grantId = '',
   endpoint,
+  query = '',
   account,
-}: Pick<AutomaticSignIn, 'endpoint' | 'account' | 'isUnattended' | 'grantId'>): string {
-  return `${isUnattended ? 'unattended' : 'attended'} ${grantId} ${keyOf(endpoint, account)}`;
+}: Pick<AutomaticSignIn, 'endpoint' | 'query' | 'account' | 'isUnattended' | 'grantId'>): string {
+  return `${isUnattended ? 'unattended' : 'attended'} ${grantId} ${keyOf(endpoint + query, account)}`;
 }

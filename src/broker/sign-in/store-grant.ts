@@ -20,7 +20,7 @@ import type { Prompt } from './page-options.ts';
 import type { Refresher } from '../tokens/refresher.ts';
 import { matchAccount } from './sign-in-account.ts';
 import type { Another } from './sign-in-account.ts';
-import { fullScope } from '../tokens/token-cache.ts';
+import { fullScope, liveUntil } from '../tokens/token-cache.ts';
 import type { TokenCache } from '../tokens/token-cache.ts';
 
 export interface StoreGrantParts {
@@ -249,8 +249,8 @@ function secretFrom(clock: Clock, grant: Grant, kept: Kept): GrantSecret {
   };
   if (refreshToken !== undefined) return { refreshToken, ...rest };
   const issuedAt = toWall(clock, answer.issuedAt);
-  const expiresAt = toWall(clock, answer.expiresAt);
-  return { accessToken: { value, issuedAt, expiresAt, scope: [...scope] }, ...rest };
+  const expiresAt = Number.isFinite(answer.expiresAt) ? { expiresAt: toWall(clock, answer.expiresAt) } : {};
+  return { accessToken: { value, issuedAt, ...expiresAt, scope: [...scope] }, ...rest };
 }
 
 /**
@@ -278,9 +278,4 @@ function newBinding({ createdAt, account, generation }: Grant, { received, befor
     signedInAt: now,
     ...(loginHint === undefined ? {} : { loginHint }),
   };
-}
-
-/** When the last access token expires, by the wall clock. Earlier tokens may outlive the new one. */
-function liveUntil(clock: Clock, grant: Grant, { expiresAt }: TokenResponse): number {
-  return Math.max(grant.liveUntil ?? 0, toWall(clock, expiresAt));
 }

@@ -16,7 +16,6 @@ import type { Vault } from '../../vault/base/vault.ts';
 import type { Audit } from '../../audit/audit.ts';
 import type { AccessPause } from '../refusals/access-pause.ts';
 import { Backoff } from '../../base/backoff.ts';
-import { toWall } from '../../base/clock.ts';
 import type { Clock } from '../../base/clock.ts';
 import { isSameScope } from '../grants/grant-binding.ts';
 import { GrantSecrets } from '../grants/grant-secret.ts';
@@ -34,7 +33,7 @@ import { lostAfter, narrowsForGood } from './lost-scope.ts';
 import { narrowedForGood, serverResting, unreachableUntil } from '../refusals/refusals.ts';
 import { deadState, whyEnded } from '../refusals/login-required.ts';
 import { SharedWork } from '../../base/shared-work.ts';
-import { scopeKey } from './token-cache.ts';
+import { liveUntil, scopeKey } from './token-cache.ts';
 import type { AccessToken } from './token-cache.ts';
 import {
   setsOf,
@@ -250,7 +249,7 @@ export class Refresher {
       grants.change(grant, {
         ...granted,
         lastRefreshedAt: clock.wall(),
-        liveUntil: Math.max(grant.liveUntil ?? 0, toWall(clock, answer.expiresAt)),
+        liveUntil: liveUntil(clock, grant, answer),
         audience: answer.audience,
         attempt: undefined,
       });

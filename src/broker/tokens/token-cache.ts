@@ -5,6 +5,8 @@
  * protected server refuses it. A grant has at most eight scope sets (invariant 10, docs/internals.md).
  */
 import { randomBytes } from 'node:crypto';
+import { toWall } from '../../base/clock.ts';
+import type { ClockReadings } from '../../base/clock.ts';
 import { jsonText, type JsonText } from '../questions/json-text.ts';
 import { ProofKey, type ProofJwk } from '../../oauth/client/proof-key.ts';
 
@@ -16,6 +18,7 @@ export interface AccessToken {
   readonly json: JsonText;
   /** Milliseconds, steady. */
   readonly issuedAt: number;
+  /** Infinity: nobody knows. Then it is good until its server refuses it. */
   readonly expiresAt: number;
   /** It is refreshed when no more than this is left of it, in milliseconds. */
   readonly margin: number;
@@ -60,6 +63,13 @@ export function scopeKey(scope: readonly string[] | undefined): string {
 
 type Times = Pick<AccessToken, 'issuedAt' | 'expiresAt'>;
 
+/** Milliseconds, for a token of unknown lifetime that a refresh can replace: most servers end theirs after an hour. */
+const assumedLifetime = 3_600_000;
+
+/** When a refresh is due at the latest: the end of the token, or the end that it probably has. */
+export const dueAt = ({ issuedAt, expiresAt }: Times): number =>
+  Number.isFinite(expiresAt) ? expiresAt : issuedAt + assumedLifetime;
+
 const lifetimeOf = (token: Times): number => token.expiresAt - token.issuedAt;
 
 const justIssued = (token: Times): number => Math.min(maxJustIssued, lifetimeOf(token) * justIssuedPart);
@@ -76,7 +86,9 @@ export function isFresh(
   minimumValidity = 0,
 ): boolean {
   const left = token.expiresAt - now;
-  return left > token.margin && (left > minimumValidity || now - token.issuedAt < justIssued(token));
+  return (
+    dueAt(token) - now > token.margin && (left > minimumValidity || now - token.issuedAt < justIssued(token))
+  );
 }
 
 /**
@@ -91,6 +103,19 @@ export function suffices(token: Times, now: number, minimumValidity = 0): boolea
 /** True while the protected server should still take it, for a caller that can't have a fresher one. */
 export function isAlive(token: Times, now: number, minimumValidity = 0): boolean {
   return token.expiresAt - now > minimumValidity;
+}
+
+/**
+ * When the last access token expires, by the wall clock, as far as the server states it. Earlier tokens may outlive the
+ * new one.
+ */
+export function liveUntil(
+  clock: ClockReadings,
+  grant: { readonly liveUntil?: number | undefined },
+  { expiresAt }: Pick<AccessToken, 'expiresAt'>,
+): number | undefined {
+  if (!Number.isFinite(expiresAt)) return grant.liveUntil;
+  return Math.max(grant.liveUntil ?? 0, toWall(clock, expiresAt));
 }
 
 export class TokenCache {

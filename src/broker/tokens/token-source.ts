@@ -67,7 +67,8 @@ async function unrefreshable(
   if (token && isAlive(token, clock.now())) return 'signIn';
   if (!grants.isCurrent(grant)) return 'changed';
   cache.dropGrant(grant.id);
-  const why = 'its access token has expired and the server gave no refresh token';
+  const isEnded = token !== undefined && Number.isFinite(token.expiresAt);
+  const why = `${isEnded ? 'its access token has expired' : 'its access token is no longer accepted'} and the server gave no refresh token`;
   await grants.change(grant, { state: { kind: 'loginRequired', why, cause: 'noRefreshToken' } });
   return 'changed';
 }
@@ -80,7 +81,7 @@ async function storedToken(
   if (!stored || cache.isRefused(grant.id, stored.value) || !grants.isCurrent(grant)) return undefined;
   const { value: accessToken, scope } = stored;
   const issuedAt = fromWall(clock, stored.issuedAt);
-  const expiresAt = fromWall(clock, stored.expiresAt);
+  const expiresAt = stored.expiresAt === undefined ? Infinity : fromWall(clock, stored.expiresAt);
   // Another request may have read it meanwhile: one token has one id.
   return (
     cache.get(grant.id, fullScope) ??

@@ -4,7 +4,7 @@
  */
 import { KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
-import { canonicalResource } from '../../oauth/base/resource.ts';
+import { endpointOf } from '../../oauth/base/resource.ts';
 import { grantFrom } from '../terminal/arguments.ts';
 import { wholeId } from '../terminal/short-id.ts';
 import { ask, call } from './request.ts';
@@ -54,7 +54,7 @@ function isAboutName(error: KeyturnError, text: string): boolean {
 function isNameOfAny(text: string, grants: readonly Listed[]): boolean {
   const named = grantFrom(text);
   if ('grant' in named) return grants.some(({ id }) => id === named.grant);
-  const endpoint = canonicalResource(named.resource, { allowInsecureLoopback: true });
+  const endpoint = endpointOf(named.resource, { allowInsecureLoopback: true });
   return grants.some((grant) => grant.endpoint === endpoint);
 }
 

@@ -1,6 +1,6 @@
 /** `keyturn allow CLIENT RESOURCE`: gives a local client a permission. Works before any discovery. */
 import { exitCodes, quoted, shellWord } from '../../base/errors.ts';
-import { canonicalResource } from '../../oauth/base/resource.ts';
+import { endpointOf } from '../../oauth/base/resource.ts';
 import { accountNote } from '../words/account-note.ts';
 import { durationFrom, resourceFrom, scopeFrom, UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
@@ -79,7 +79,7 @@ async function sayAccount(client: string, resource: string): Promise<void> {
 
 /** A permission for tokens gives no key. Where there is a key and no sign-in, the person may have meant the key. */
 async function sayKey(client: string, resource: string): Promise<void> {
-  const endpoint = canonicalResource(resource, { allowInsecureLoopback: true });
+  const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
   const { keys } = await ask('key.list', {});
   if (!keys.some((key) => key.resource === endpoint)) return;
   const { grants } = await ask('grant.list', {});

@@ -5,7 +5,7 @@ import { defineCommand } from '../terminal/command.ts';
 import { withGrant } from '../broker/named-grant.ts';
 import { keyPlaceWords } from '../words/key-rows.ts';
 import type { ListedKey } from '../words/key-rows.ts';
-import { canonicalResource } from '../../oauth/base/resource.ts';
+import { endpointOf } from '../../oauth/base/resource.ts';
 import { pauseEnd, print, printJson, printTable, when } from '../terminal/output.ts';
 
 type Explanation = Awaited<ReturnType<typeof ask<'grant.explain'>>>['grants'][number];
@@ -86,7 +86,7 @@ interface ExplainedKey {
 /** The API key of a server that is named by its endpoint; none for a name of any other form. */
 async function keyAt(name: string): Promise<ExplainedKey | undefined> {
   if (!URL.canParse(name)) return undefined;
-  const endpoint = canonicalResource(name, { allowInsecureLoopback: true });
+  const endpoint = endpointOf(name, { allowInsecureLoopback: true });
   const { keys } = await ask('key.list', {});
   const key = keys.find(({ resource }) => resource === endpoint);
   return key && { key, timeline: await timelineOf(key) };

@@ -82,6 +82,7 @@ export const command = defineCommand(
 );
 
 function sayLifetime({ expires_in: left }: TokenResult, validity: number): void {
+  if (left === undefined) return;
   if (left < validity) {
     say(
       `keyturn: this header is good for ${left} s, less than ${validity} s (--min-validity). Keyturn has no token that lives longer.`,

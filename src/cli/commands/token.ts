@@ -201,7 +201,8 @@ async function printToken(
     else if (proven) for (const line of headersOf(token, proof)) print(line);
     else print(token.access_token);
     if (isBound(token) && !proven) sayBound();
-    if (token.expires_in < (params.minimumValidity ?? 0)) sayShorter(token.expires_in);
+    const { expires_in: left = Infinity } = token;
+    if (left < (params.minimumValidity ?? 0)) sayShorter(left);
     return exitCodes.ok;
   } catch (error) {
     throw await withVersions(error, connection);

@@ -39,9 +39,13 @@ export function unattended({ as, params }: Asked, minimumValidity: number): Aske
   return { as, params: { ...params, interaction: 'never', minimumValidity } };
 }
 
-/** A key has no end. A part of a second counts as a whole one: a token that was just issued is not too old. */
+/**
+ * A key has no end, and some tokens have none that is known. A part of a second counts as a whole one: a token that was
+ * just issued is not too old.
+ */
 function secondsLeft(credential: Credential | undefined, now: number): number {
-  return !credential || 'kind' in credential ? Infinity : Math.ceil(credential.expires_at - now / 1000);
+  if (!credential || 'kind' in credential || credential.expires_at === undefined) return Infinity;
+  return Math.ceil(credential.expires_at - now / 1000);
 }
 
 function longEnough<Got extends Credential | undefined>(
@@ -49,7 +53,7 @@ function longEnough<Got extends Credential | undefined>(
   credential: Got,
   validity: number,
 ): Got {
-  if (!credential || 'kind' in credential || credential.expires_in >= validity) return credential;
+  if (!credential || 'kind' in credential || (credential.expires_in ?? Infinity) >= validity) return credential;
   throw new KeyturnError(
     'token_invalid',
     `The newest token for ${quoted(resource)} lives ${credential.expires_in} s more, and the command needs ${validity} s. Nothing was run.`,

@@ -16,7 +16,7 @@ import { pollInterval } from '../../client/takeover.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
-import { canonicalResource } from '../../oauth/base/resource.ts';
+import { endpointOf, exactEndpoint } from '../../oauth/base/resource.ts';
 import { connect } from '../broker/connection.ts';
 import { call } from '../broker/request.ts';
 import { watchQuestions } from '../waiting/watch.ts';
@@ -48,7 +48,7 @@ export async function connectEntry({ name, resource, account }: Entry): Promise<
   try {
     // Before anybody is asked: what the broker would refuse afterwards.
     const status = await call(owner, 'status', {});
-    canonicalResource(resource, { allowInsecureLoopback: status.insecureLoopback });
+    endpointOf(resource, { allowInsecureLoopback: status.insecureLoopback });
     await moveForgottenKey(owner, name, status);
     const told = tellQuestions(owner, { name, resource }, done.signal);
     const release = await othersDone(files, over, told.code);
@@ -150,14 +150,16 @@ function tellQuestions(
   signal: AbortSignal,
 ): { readonly code: (code: string) => void } {
   const isDesk = owner.capabilities.includes(deskCapability);
-  const endpoint = canonicalResource(resource, { allowInsecureLoopback: true });
+  const endpoint = exactEndpoint(resource, { allowInsecureLoopback: true });
   const codes = new Set<string>();
   const shown = new Set<string>();
   const prompts = new Prompts(signal);
   const isOurs = ({ kind, code = '', client, resource: about }: Question): boolean =>
     kind === 'pair'
       ? codes.has(code)
-      : (kind === 'allow' || kind === 'choice') && client === name && about === endpoint;
+      : (kind === 'allow' || kind === 'choice') &&
+        client === name &&
+        (about === endpoint || about === endpointOf(resource, { allowInsecureLoopback: true }));
   const look = async (): Promise<void> => {
     const questions = await openQuestions(owner);
     prompts.keep(questions.map(({ id }) => id));

@@ -60,7 +60,11 @@ export function keepFresh(file: FreshFile, signal: AbortSignal): void {
   wait(dueOf(file.token));
 }
 
+/** Milliseconds, for a token whose end nobody knows: the file gets the newest one that Keyturn has. */
+const unknownLifetime = 300_000;
+
 function dueOf({ expires_at: end }: TokenResult): number {
+  if (end === undefined) return Date.now() + unknownLifetime;
   const left = end * 1000 - Date.now();
   return Date.now() + Math.max(minPause, left - Math.min(lead, left / 2));
 }

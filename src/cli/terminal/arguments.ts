@@ -6,7 +6,7 @@
 import { parseArgs } from 'node:util';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
-import { canonicalResource } from '../../oauth/base/resource.ts';
+import { endpointOf } from '../../oauth/base/resource.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
 import type { Input, Operand, Statement } from './statement.ts';
 
@@ -98,7 +98,7 @@ function operandProblem(command: string, operands: readonly Operand[], given: nu
 
 /** `text`, if it can name a protected server. Whether http is allowed, the broker says. Throws `invalid_resource`. */
 export function resourceFrom(text: string): string {
-  canonicalResource(text, { allowInsecureLoopback: true });
+  endpointOf(text, { allowInsecureLoopback: true });
   return text;
 }
 

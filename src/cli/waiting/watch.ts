@@ -7,7 +7,7 @@
 import type { Connection } from '../../client/connection.ts';
 import { quoted, shellQuoted, shellWord } from '../../base/errors.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
-import { canonicalResource } from '../../oauth/base/resource.ts';
+import { endpointOf } from '../../oauth/base/resource.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
 import { hasDisplay } from '../broker/desktop-session.ts';
 import { choiceOptions, choiceQuestion } from '../words/choice-words.ts';
@@ -68,13 +68,18 @@ export async function watchQuestions(
  * to more scopes, would allow what nobody here wants. One that this process asked for is its own in any case.
  */
 function isAbout(question: Fields, { resource, scope }: TerminalRequest): boolean {
-  if (text(question, 'resource') !== canonicalResource(resource, { allowInsecureLoopback: true }))
-    return false;
+  if (!isSameEndpoint(text(question, 'resource'), resource)) return false;
   const asker = question['asker'];
   if (scope === undefined || (isFields(asker) && asker['pid'] === process.pid)) return true;
   const wanted = new Set(parseScope(scope));
   const named = text(question, 'scope');
   return named !== '' && parseScope(named).every((one) => wanted.has(one));
+}
+
+/** A question shows the query of the URL that was asked for; permissions and sign-ins are for the endpoint. */
+function isSameEndpoint(shown: string, resource: string): boolean {
+  const policy = { allowInsecureLoopback: true };
+  return shown !== '' && endpointOf(shown, policy) === endpointOf(resource, policy);
 }
 
 /** What a sign-in is for. */
@@ -102,7 +107,7 @@ function isEqual(question: Fields, { resource, account = '', method }: SignIn): 
   return (
     question['kind'] === (method === 'device' ? 'device' : 'login') &&
     question['startedBy'] !== 'program' &&
-    text(question, 'resource') === canonicalResource(resource, { allowInsecureLoopback: true }) &&
+    isSameEndpoint(text(question, 'resource'), resource) &&
     text(question, 'account') === account &&
     (method === 'device' || isBrowser === (method === 'browser'))
   );

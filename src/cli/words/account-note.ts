@@ -1,7 +1,7 @@
 /** Accounts in words: which one a program will use after `keyturn allow` without --account. */
 import { quoted } from '../../base/errors.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
-import { canonicalResource } from '../../oauth/base/resource.ts';
+import { endpointOf } from '../../oauth/base/resource.ts';
 
 type Clients = ResultOf<'client.list'>['clients'];
 type Grants = ResultOf<'grant.list'>['grants'];
@@ -13,7 +13,7 @@ interface Allowed {
 }
 
 export function accountNote({ client, resource }: Allowed, clients: Clients, grants: Grants): string {
-  const endpoint = canonicalResource(resource, { allowInsecureLoopback: true });
+  const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
   const permission = clients
     .find(({ clientId, name }) => clientId === client || name === client)
     ?.permissions.find((one) => one.resource === endpoint);

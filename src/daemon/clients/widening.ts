@@ -66,7 +66,7 @@ export function endsKeyRefusal(broker: Broker, { client, resource }: EndParams):
 
 /** Throws `not_found`. */
 export function requireKey(broker: Broker, resource: string): ApiKey {
-  const endpoint = broker.canonical(resource);
+  const endpoint = broker.exact(resource);
   const key = broker.parts.keys.for(endpoint);
   if (!key) throw noKey(endpoint);
   return key;

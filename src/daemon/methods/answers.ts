@@ -48,7 +48,9 @@ export function grantAnswer(
     ...(grant.audience === undefined ? {} : { audience: grant.audience }),
     ...whyOf(grant),
     ...receiptOf(broker, grant),
-    ...(expiresAt > 0 ? { expires_at: wholeSeconds(toWall(clock, expiresAt)) } : {}),
+    ...(expiresAt > 0 && Number.isFinite(expiresAt)
+      ? { expires_at: wholeSeconds(toWall(clock, expiresAt)) }
+      : {}),
     ...(grant.lastRefreshedAt === undefined ? {} : { lastRefreshedAt: wholeSeconds(grant.lastRefreshedAt) }),
     ...troubleOf(broker, grant),
     clients: [...new Set(names)],

@@ -54,7 +54,7 @@ export const keyMethods: Pick<
 
 async function setKey(broker: Broker, params: ParamsOf<'key.set'>): Promise<ResultOf<'key.set'>> {
   const { keys, audit, clock } = broker.parts;
-  const { resource, header, scheme, value, unchecked } = params;
+  const { header, scheme, value, unchecked } = params;
   const endpoint = checkKey(broker, params);
   if (!unchecked) await requireNoSignIn(broker, endpoint);
   const before = keys.for(endpoint);
@@ -67,7 +67,7 @@ async function setKey(broker: Broker, params: ParamsOf<'key.set'>): Promise<Resu
   // Race: a program may have been allowed that key in the meantime.
   if (ends) await endPermissionsFor(broker, ends);
   const outcome = `${before ? 'replaced' : 'set'}${unchecked ? ', unchecked' : ''}`;
-  await audit.record({ event: 'key', outcome, endpoint: broker.canonical(resource) });
+  await audit.record({ event: 'key', outcome, endpoint });
   // The new key is set. If the vault keeps the former value for now, the next tidying removes it.
   await keys.tidy().catch(() => undefined);
   return { replaced: before !== undefined, permissionsStay: before !== undefined && !ends };
@@ -82,7 +82,7 @@ export function checkKey(
   { resource, header }: Pick<ParamsOf<'key.set'>, 'resource' | 'header'>,
 ): string {
   requireKeyHeader(header);
-  return broker.canonical(resource);
+  return broker.exact(resource);
 }
 
 async function requireNoSignIn({ parts }: Broker, endpoint: string): Promise<void> {

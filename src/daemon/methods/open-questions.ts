@@ -65,7 +65,7 @@ export function interactionAnswer(
         client: question.clientName,
         ...askerAnswer(question),
         ...(question.forward === undefined ? {} : { forward: question.forward }),
-        resource: question.endpoint,
+        resource: question.endpoint + (question.query ?? ''),
         ...(question.key === undefined ? {} : { key: shownKey(question.key) }),
         ...(question.scope === undefined ? {} : { scope: formatScope(question.scope) }),
         ...offeredAnswer(question.grant),
@@ -131,7 +131,7 @@ type SignInQuestion = Extract<Question, { readonly kind: 'login' | 'device' }>;
 
 function signInAnswer(question: SignInQuestion, mayFinish: boolean): Partial<InteractionAnswer> {
   const common = {
-    resource: question.endpoint,
+    resource: question.endpoint + (question.query ?? ''),
     issuer: spelled(question.issuer),
     ...(question.account === undefined ? {} : { account: question.account }),
     ...(question.beside === undefined ? {} : { accounts: [...question.beside] }),

@@ -87,7 +87,7 @@ export const tokenMethods: Pick<
   'permission.release': async ({ broker }, caller, { resource, kinds = ['token'] }) => {
     const clientId = brokerClientId(caller);
     const endpoint = broker.canonical(resource);
-    const subjects = subjectsAt(broker, endpoint, kinds);
+    const subjects = subjectsAt(broker, { endpoint, url: broker.exact(resource) }, kinds);
     if (subjects.length === 0) throw noKey(endpoint);
     const refused = subjects.find((subject) => refusalOf(broker, clientId, subject));
     if (refused !== undefined) throw refusedByPerson(broker, clientId, { endpoint, subject: refused });
@@ -117,10 +117,10 @@ async function keyOrToken(
 /** What permissions of these kinds stand under; none for a key where there is no key. */
 function subjectsAt(
   { parts }: Broker,
-  endpoint: string,
+  { endpoint, url }: { readonly endpoint: string; readonly url: string },
   kinds: NonNullable<ParamsOf<'permission.release'>['kinds']>,
 ): string[] {
-  const key = kinds.includes('key') ? parts.keys.for(endpoint) : undefined;
+  const key = kinds.includes('key') ? parts.keys.servingAt(url) : undefined;
   return [...(kinds.includes('token') ? [endpoint] : []), ...(key ? [keySubject(key)] : [])];
 }
 
@@ -153,11 +153,16 @@ function keyAnswer({ key, value }: HandedKey): ResultOf<'token.get'> {
 function tokenAnswer(broker: Broker, token: Token): Answer {
   const { clock } = broker.parts;
   const left = token.expiresAt - clock.now();
+  const end = Number.isFinite(left)
+    ? {
+        expires_at: wholeSeconds(Math.round(left + clock.wall())),
+        expires_in: wholeSeconds(Math.max(0, left)),
+      }
+    : {};
   return {
     access_token: token.json,
     token_type: token.tokenType,
-    expires_at: wholeSeconds(Math.round(left + clock.wall())),
-    expires_in: wholeSeconds(Math.max(0, left)),
+    ...end,
     scope: formatScope(token.scope),
     resource: token.resource,
     account: token.account,

@@ -118,7 +118,7 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
       if (issuer !== undefined) requireSecureUrl(issuer, 'the issuer', broker.parts.urlPolicy);
       return {
         command: 'login',
-        endpoint: broker.canonical(resource),
+        endpoint: broker.exact(resource),
         method,
         ...(issuer === undefined ? {} : { issuer: spelled(issuer) }),
         ...(account === undefined ? {} : { account }),
@@ -140,7 +140,7 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
 
   'proxy.add': {
     request: ({ broker, proxies }, { resource, name, port }) => {
-      const endpoint = broker.canonical(resource);
+      const endpoint = broker.exact(resource);
       return {
         command: 'proxy',
         endpoint,

@@ -63,7 +63,7 @@ export class ProxyDesk {
   /** Throws `invalid_resource`, `insecure_url`, `conflict`, `rate_limited`. */
   async add({ resource, name, port }: ParamsOf<'proxy.add'>): Promise<ProxyAnswer> {
     const { broker, proxies, apps } = this.#parts;
-    const endpoint = broker.canonical(resource);
+    const endpoint = broker.exact(resource);
     const called = newProxyName(broker.parts, proxies, { endpoint, name, port });
     const free = await freePort(port, (other) => proxies.all().some((proxy) => proxy.port === other));
     const added = await proxies.add({
@@ -108,7 +108,7 @@ export class ProxyDesk {
 
   #find(named: string): ProxyRecord {
     const { broker, proxies } = this.#parts;
-    return proxies.resolve(URL.canParse(named) ? broker.canonical(named) : named);
+    return proxies.resolve(URL.canParse(named) ? broker.exact(named) : named);
   }
 
   /** A change that the audit log can't take is undone. */

@@ -61,12 +61,15 @@ export interface KeyResult {
   readonly keyId: string;
 }
 
-/** `expires_at`: seconds since 1970. `expires_in`: seconds from the moment of the answer. */
+/**
+ * `expires_at`: seconds since 1970. `expires_in`: seconds from the moment of the answer. Both are absent if the server
+ * stated no lifetime.
+ */
 export interface TokenResult {
   readonly access_token: string;
   readonly token_type: string;
-  readonly expires_at: number;
-  readonly expires_in: number;
+  readonly expires_at?: number | undefined;
+  readonly expires_in?: number | undefined;
   readonly scope: string;
   readonly resource: string;
   readonly account: string;
@@ -125,8 +128,8 @@ export function isTokenResult(value: unknown): value is TokenResult {
     isText(value['access_token'], maxLength.token) &&
     tokenPattern.test(value['access_token']) &&
     isText(value['token_type'], maxLength.id) &&
-    isCount(value['expires_at']) &&
-    isCount(value['expires_in']) &&
+    isCountIfThere(value['expires_at']) &&
+    isCountIfThere(value['expires_in']) &&
     isText(value['scope'], maxLength.scope, 0) &&
     isText(value['resource'], maxLength.url) &&
     isText(value['account'], maxLength.account, 0) &&
@@ -151,6 +154,8 @@ export function isKeyResult(value: unknown): value is KeyResult {
     isId(value['keyId'])
   );
 }
+
+const isCountIfThere = (value: unknown): boolean => value === undefined || isCount(value);
 
 const matches = (value: unknown, pattern: RegExp): boolean =>
   typeof value === 'string' && pattern.test(value);

@@ -58,7 +58,7 @@ export interface HttpRequest {
   readonly url: string;
   /** Names the target in messages: "the token endpoint". */
   readonly what: string;
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'DELETE';
   readonly headers: Record<string, string>;
   readonly body?: string;
   readonly signal: AbortSignal;

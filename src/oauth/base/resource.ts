@@ -40,10 +40,33 @@ export function canonicalResource(input: string, policy: UrlPolicy): string {
 }
 
 /**
- * The URL as the person typed it, with a slash at its end if it has one; for input that `canonicalResource` accepted.
+ * The canonical URI of the server behind a URL that may have a query (RFC 8707 §2: "it may be needed"). The query selects
+ * what the server offers, so requests keep it; permissions and tokens are for the server. Throws invalid_resource.
  */
+export function endpointOf(input: string, policy: UrlPolicy): string {
+  if (input.length > maxUrlLength)
+    throw invalid(input, `it has more than ${maxUrlLength} characters`, 'Use a shorter URL of this server.');
+  return canonicalResource(input.replace(/\?[^#]*/, ''), policy);
+}
+
+/** The query with its question mark, as it is sent; '' for none. For input that `endpointOf` accepted. */
+export function queryOf(input: string): string {
+  return input.includes('?') ? new URL(input).search : '';
+}
+
+/** The endpoint and its query: the name of what belongs to this one URL only. Throws invalid_resource. */
+export function exactEndpoint(input: string, policy: UrlPolicy): string {
+  return endpointOf(input, policy) + queryOf(input);
+}
+
+/** The URL as the person typed it, with its query and the slash at its end; for input that `endpointOf` accepted. */
 export function asTyped(input: string): string {
   return new URL(input).href.replaceAll("'", '%27');
+}
+
+/** False if the resource and the URL both have a query, and not the same one: then the token is for another URL. */
+export function isResourceOf(resource: string, url: string): boolean {
+  return !resource.includes('?') || ['', queryOf(resource)].includes(queryOf(url));
 }
 
 function requireScheme(input: string, url: URL, policy: UrlPolicy): void {

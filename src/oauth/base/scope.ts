@@ -121,8 +121,6 @@ export interface ScopeSources {
   readonly scopesSupported?: readonly string[];
   /** `scopes_supported` of the authorization server's metadata. */
   readonly authorizationServerScopes?: readonly string[];
-  /** True if the server follows the earlier revision, which has another order (spec, Versioning 3). */
-  readonly earlierRevision?: boolean;
 }
 
 /**
@@ -141,14 +139,8 @@ function baseScope(sources: ScopeSources): readonly string[] {
   const { challenge, requested } = sources;
   if (challenge !== undefined && challenge.length > 0) return union(challenge, requested ?? []);
   if (requested !== undefined && requested.length > 0) return union(requested);
-  return union(supportedScope(sources));
-}
-
-/** Only the earlier revision selects from the authorization server's scopes_supported (Versioning 3). */
-function supportedScope(sources: ScopeSources): readonly string[] {
-  const ofResource = sources.scopesSupported ?? [];
-  const ofServer = sources.authorizationServerScopes ?? [];
-  return sources.earlierRevision === true && ofServer.length > 0 ? ofServer : ofResource;
+  // All that the authorization server lists would be more than this one server needs.
+  return union(sources.scopesSupported ?? []);
 }
 
 /**

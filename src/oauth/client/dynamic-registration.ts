@@ -60,7 +60,7 @@ export async function registerDynamically(
 ): Promise<RegistrationWithSecrets> {
   const endpoint = server.registrationEndpoint;
   if (endpoint === undefined) throw registrationRequired(server);
-  let refusal: OAuthError | undefined;
+  let last: HttpReply | undefined;
   const refused: string[] = [];
   for await (const redirectUri of request.redirectUris) {
     const { reply, ...answered } = await registerWithFallbacks(
@@ -73,15 +73,12 @@ export async function registerDynamically(
     if (reply.status === 201 || reply.status === 200) {
       return processRegistration(server, { redirectUri, ...answered }, reply, http.wall());
     }
-    refusal = oauthError(reply);
-    if (!refusesRedirect(refusal)) throw registrationFailed(server, describe(reply, refusal));
+    last = reply;
+    if (!mayRefuseRedirect(reply)) throw registrationFailed(server, describe(reply));
     refused.push(redirectUri);
   }
   const offered = refused.map(quoted).join(', ');
-  throw registrationFailed(
-    server,
-    `it accepts none of the redirect URIs ${offered}: ${describe(undefined, refusal)}`,
-  );
+  throw registrationFailed(server, `it accepts none of the redirect URIs ${offered}: ${describe(last)}`);
 }
 
 interface SingleRedirectRegistration extends Omit<DynamicRegistration, 'redirectUris'> {
@@ -261,7 +258,30 @@ function refusesRedirect(error: OAuthError | undefined): boolean {
   return error?.code === 'invalid_client_metadata' && /redirect/i.test(error.description ?? '');
 }
 
-function describe(reply: HttpReply | undefined, error: OAuthError | undefined): string {
+/** RFC 7591 §3.2.2, and the codes of RFC 6749 that servers use here. */
+const knownErrors: ReadonlySet<string> = new Set([
+  'invalid_client_metadata',
+  'invalid_software_statement',
+  'unapproved_software_statement',
+  'invalid_scope',
+  'unsupported_grant_type',
+  'unauthorized_client',
+  'access_denied',
+  'invalid_token',
+]);
+
+/**
+ * A refusal of the redirect URI, or one that doesn't say what it is about: a firewall in front of the server may dislike
+ * an address of this machine in the body.
+ */
+function mayRefuseRedirect(reply: HttpReply): boolean {
+  const error = oauthError(reply);
+  if (refusesRedirect(error)) return true;
+  return reply.status >= 400 && (error === undefined || !knownErrors.has(error.code));
+}
+
+function describe(reply: HttpReply | undefined): string {
+  const error = reply && oauthError(reply);
   if (error !== undefined) return shownError(error);
   const status = reply?.status ?? 0;
   // Compare RFC 9700 §4.12: a request for one endpoint isn't sent to another.

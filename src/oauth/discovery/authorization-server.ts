@@ -7,7 +7,8 @@
 import type { JsonObject } from 'openid-client';
 import { z } from 'zod';
 
-import { quoted, quotedWithheld, RuleRefusal, shellWord } from '../../base/errors.ts';
+import { quoted, quotedWithheld, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
+import { signInPageHint } from '../base/http.ts';
 import type { Http } from '../base/http.ts';
 import { firstMetadata, textList } from './metadata-document.ts';
 import type { FoundDocument } from './metadata-document.ts';
@@ -81,7 +82,7 @@ const authorizationServerSchema = z.looseObject({
 type Document = z.infer<typeof authorizationServerSchema>;
 
 /**
- * The metadata of the server that `issuer` names. Undefined only if every location is absent or a web page. Throws
+ * The metadata of the server that `issuer` names. Undefined only if every location is absent. Throws
  * issuer_mismatch, pkce_unsupported, metadata_invalid, insecure_url, or Unreachable (authorization_server_unreachable).
  */
 export async function discoverAuthorizationServer(
@@ -90,10 +91,40 @@ export async function discoverAuthorizationServer(
   overrides: Overrides = {},
 ): Promise<AuthorizationServer | undefined> {
   const locations = authorizationServerLocations(requireIssuer(issuer, http));
-  const found = await firstMetadata(locations, http, 'authorization_server_unreachable');
+  const found = await publishedMetadata(issuer, locations, http);
   return (
-    found && processAuthorizationServer({ identifier: issuer, issuers: [issuer] }, found, http, overrides)
+    found &&
+    processAuthorizationServer({ identifier: issuer, issuers: spellings(issuer) }, found, http, overrides)
   );
+}
+
+/** Undefined only if the server refuses every location: a web page in its place may be a maintenance page. */
+export async function publishedMetadata(
+  identifier: string,
+  locations: readonly string[],
+  http: Http,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<FoundDocument | undefined> {
+  const found = await firstMetadata(locations, http, 'authorization_server_unreachable', headers);
+  if (found === 'page') throw onlyPages(identifier);
+  return found === 'absent' ? undefined : found;
+}
+
+function onlyPages(identifier: string): Unreachable {
+  return new Unreachable(
+    'authorization_server_unreachable',
+    `${quoted(identifier)} answers with a web page where its metadata should be.`,
+    { rule: 'RFC 8414 §3', hint: signInPageHint },
+  );
+}
+
+/**
+ * RFC 8414 §3.1: a final slash is removed before the well-known part is inserted, so that both spellings of an issuer
+ * without a path have one document. Whatever the document states then counts, byte for byte.
+ */
+function spellings(issuer: string): readonly string[] {
+  const { origin } = new URL(issuer);
+  return [origin, `${origin}/`].includes(issuer) ? [issuer, ...[origin, `${origin}/`]] : [issuer];
 }
 
 export function requireIssuer(issuer: string, http: Pick<Http, 'allowInsecureLoopback'>): URL {

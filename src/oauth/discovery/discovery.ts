@@ -6,13 +6,13 @@
  */
 import { KeyturnError, quoted, RuleRefusal } from '../../base/errors.ts';
 import { authorizationBaseUrl } from './earlier-revision.ts';
+import type { BearerChallenge } from './challenge.ts';
 import type { Http } from '../base/http.ts';
-import { UnclearAnswer } from './metadata-document.ts';
-import { demandsAuthorization } from './probe.ts';
+import { demandsAuthorization, namesMetadata, probe, probeByPost } from './probe.ts';
 import type { Probe } from './probe.ts';
 import { discoverProtectedResource } from './protected-resource.ts';
 import type { ProtectedResource } from './protected-resource.ts';
-import { canonicalResource } from '../base/resource.ts';
+import { endpointOf } from '../base/resource.ts';
 
 export type DiscoveredResource =
   | { readonly kind: 'protected'; readonly resource: ProtectedResource }
@@ -24,27 +24,44 @@ export type DiscoveredResource =
       readonly authorizationBaseUrl: string;
     };
 
+/** What the server said, and what follows from it. */
+export interface ResourceDiscovery {
+  readonly found: DiscoveredResource;
+  /** The challenge that the server itself sent. */
+  readonly own?: BearerChallenge;
+}
+
 /**
- * `probed`: the answer of the server at `endpoint` to a request without a token. Throws authorization_not_required, the
- * errors of `discoverProtectedResource`, and metadata_invalid if neither revision fits.
+ * Asks the server at `typed`. `counting` chooses between the server's own challenge and another one. Throws Unreachable,
+ * authorization_not_required, the errors of `discoverProtectedResource`, and metadata_invalid if neither revision fits.
  */
 export async function discoverResource(
-  endpoint: string,
-  probed: Probe,
+  typed: string,
   http: Http,
-): Promise<DiscoveredResource> {
-  const resource = await discoverProtectedResource(endpoint, probed.challenge, http).catch(
-    (error: unknown) => {
-      // A server that wants no token may answer anything where its metadata would be.
-      if (error instanceof UnclearAnswer && isOpen(probed.status)) return undefined;
-      throw error;
-    },
-  );
-  if (resource !== undefined) return { kind: 'protected', resource };
-  requireDemand(endpoint, probed.status);
+  counting = (own: BearerChallenge | undefined): BearerChallenge | undefined => own,
+): Promise<ResourceDiscovery> {
+  const probed = await probe(typed, http);
+  const { at } = probed;
+  const resource = await discoverProtectedResource(at, counting(probed.challenge), http);
+  if (resource !== undefined) return withOwn({ kind: 'protected', resource }, probed);
+  // The challenge to the GET names no metadata. The protocol is POST, whose challenge may.
+  const posted = probed.isPosted ? probed : await probeByPost(at, http).catch(() => probed);
+  if (posted !== probed && namesMetadata(posted.challenge)) {
+    const named = await discoverProtectedResource(at, posted.challenge, http);
+    if (named !== undefined) return withOwn({ kind: 'protected', resource: named }, posted);
+  }
+  requireDemand(at, probed.status);
+  return withOwn(earlierRevision(at, http), probed);
+}
+
+function withOwn(found: DiscoveredResource, { challenge }: Probe): ResourceDiscovery {
+  return challenge === undefined ? { found } : { found, own: challenge };
+}
+
+function earlierRevision(endpoint: string, http: Http): DiscoveredResource {
   return {
     kind: 'earlierRevision',
-    resource: canonicalResource(endpoint, http),
+    resource: endpointOf(endpoint, http),
     authorizationBaseUrl: authorizationBaseUrl(endpoint),
   };
 }

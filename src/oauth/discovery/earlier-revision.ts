@@ -2,13 +2,16 @@
  * Protected servers of the earlier revision, which publish no protected resource metadata (spec,
  * Versioning 3): their authorization server is at their own origin.
  *
- * Invariant: the default endpoints are used only if every metadata location is absent or a web page. Metadata that
- * is malformed, unclear or unreachable is an error.
+ * Invariant: the default endpoints are used only if every metadata location is refused with a 4xx that isn't temporary.
+ * Metadata that is malformed or unreachable, or a web page, is an error.
  */
-import { authorizationServerLocations, processAuthorizationServer } from './authorization-server.ts';
+import {
+  authorizationServerLocations,
+  processAuthorizationServer,
+  publishedMetadata,
+} from './authorization-server.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
 import type { Http } from '../base/http.ts';
-import { firstMetadata } from './metadata-document.ts';
 import type { Overrides } from '../base/overrides.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
 
@@ -32,8 +35,7 @@ export async function discoverEarlierRevision(
 ): Promise<AuthorizationServer> {
   const base = requireSecureUrl(baseUrl, 'the authorization base URL', http).origin;
   const locations = authorizationServerLocations(new URL(base));
-  const headers = versionHeader(http);
-  const found = await firstMetadata(locations, http, 'authorization_server_unreachable', headers);
+  const found = await publishedMetadata(base, locations, http, versionHeaders(http));
   if (found === undefined) return defaultServer({ issuer: base, base }, http.now());
   // We know only the origin, and the issuer may be either spelling of it.
   const expected = { identifier: base, issuers: [base, `${base}/`] };
@@ -41,11 +43,14 @@ export async function discoverEarlierRevision(
 }
 
 /**
- * Versioning 3: clients SHOULD send it during server metadata discovery. It is sent nowhere else, because servers with
- * protected resource metadata follow a later revision than the one that it names.
+ * Versioning 3: clients SHOULD send it during server metadata discovery, by the name that MCP servers read and by the
+ * specification's neutral one. It is sent nowhere else, because servers with protected resource metadata follow a later
+ * revision than the one that it names.
  */
-function versionHeader({ protocolVersion }: Http): Record<string, string> {
-  return protocolVersion === undefined ? {} : { [protocolVersion.header]: protocolVersion.value };
+function versionHeaders({ protocolVersion }: Http): Record<string, string> {
+  if (protocolVersion === undefined) return {};
+  const { header, value } = protocolVersion;
+  return { 'MCP-Protocol-Version': value, [header]: value };
 }
 
 /**

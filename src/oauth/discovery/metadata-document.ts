@@ -1,15 +1,15 @@
 /**
  * Fetches a JSON document that a server publishes about itself, with limits of size, time, redirects and depth.
  *
- * Invariant: four results differ: "absent" (the server says there is none), "page" (a web page is there), "unclear"
- * (another status), "invalid" (a document that breaks a rule). An unreachable server is an error. A caller may go on
- * without the document only if every location is "absent" or "page".
+ * Invariant: three results differ: "absent" (the server refuses the request), "page" (a web page is there), "invalid" (a
+ * document that breaks a rule). An unreachable server is an error. Well-known locations are alternatives: one that has a
+ * useless answer doesn't hide the others.
  */
 import type { JsonObject } from 'openid-client';
 import { parseJsonObject } from '../base/json-object.ts';
 import { z } from 'zod';
 
-import { quoted, RuleRefusal } from '../../base/errors.ts';
+import { quoted, RuleRefusal, Unreachable } from '../../base/errors.ts';
 import type { KeyturnError } from '../../base/errors.ts';
 import { deadline, isTransient, send, unreachableReply } from '../base/http.ts';
 import type { Http, HttpReply, UnreachableReason } from '../base/http.ts';
@@ -21,9 +21,9 @@ export type MetadataAnswer =
   | {
       /**
        * `page`: a 200 whose content neither is JSON nor claims to be. Web applications answer like this at unknown
-       * paths. `unclear`: a 4xx that doesn't mean that there is no document.
+       * paths. `absent`: a 4xx that isn't temporary.
        */
-      readonly kind: 'absent' | 'page' | 'unclear';
+      readonly kind: 'absent' | 'page';
       readonly status: number;
     };
 
@@ -35,9 +35,6 @@ export interface FoundDocument {
   /** Until when the HTTP headers allow to keep it, at most a day: milliseconds, steady. */
   readonly freshUntil: number;
 }
-
-/** The statuses for no document: 404, and 401 or 403 from servers that protect every path. */
-const absentStatuses: readonly number[] = [401, 403, 404];
 
 /** 10 s for the document and all its redirects: a person waits for a sign-in. */
 const requestTimeout = 10_000;
@@ -80,9 +77,7 @@ export async function fetchMetadata(
       at = redirectTarget(at, reply, http);
       continue;
     }
-    if (reply.status >= 400) {
-      return { kind: absentStatuses.includes(reply.status) ? 'absent' : 'unclear', status: reply.status };
-    }
+    if (reply.status >= 400) return { kind: 'absent', status: reply.status };
     if (reply.status !== 200) throw invalid(at, `was answered with status ${reply.status}`);
     if (isPage(reply)) return { kind: 'page', status: reply.status };
     const json = readDocument(at, reply);
@@ -96,40 +91,33 @@ export async function fetchMetadata(
 }
 
 /**
- * The first document that exists at `urls`, in order; undefined only if each location is "absent" or a "page". After an
- * invalid document (such as malformed JSON) or an unclear answer the next location is tried; the error is thrown if no
- * document is found.
+ * The first document that exists at `urls`, in order. If each location is absent or a page: `page` if there was one, else
+ * `absent`. After any other answer the next location is tried, and if no document is found, the error is thrown: first
+ * one that may be temporary.
  */
 export async function firstMetadata(
   urls: readonly string[],
   http: Http,
   reason: UnreachableReason,
   headers: Readonly<Record<string, string>> = {},
-): Promise<FoundDocument | undefined> {
+): Promise<FoundDocument | 'absent' | 'page'> {
+  let none: 'absent' | 'page' = 'absent';
   let refused: KeyturnError | undefined;
+  let trouble: Unreachable | undefined;
   for (const url of urls) {
     try {
       const answer = await fetchMetadata(url, http, reason, headers);
       if (answer.kind === 'found') return answer;
-      if (answer.kind === 'unclear') refused ??= new UnclearAnswer(url, answer.status);
+      if (answer.kind === 'page') none = 'page';
     } catch (error) {
-      if (!(error instanceof RuleRefusal && error.reason === 'metadata_invalid')) throw error;
-      if (!refused || refused instanceof UnclearAnswer) refused = error;
+      if (error instanceof Unreachable) trouble ??= error;
+      else if (error instanceof RuleRefusal && error.reason === 'metadata_invalid') refused ??= error;
+      else throw error;
     }
   }
-  if (refused !== undefined) throw refused;
-  return undefined;
-}
-
-/** A 4xx that doesn't mean that there is no document. */
-export class UnclearAnswer extends RuleRefusal {
-  constructor(url: string, status: number) {
-    const { message, details } = problemWith(
-      new URL(url),
-      `was answered with status ${status}, which doesn't say whether there is one`,
-    );
-    super('metadata_invalid', message, details);
-  }
+  const error = trouble ?? refused;
+  if (error !== undefined) throw error;
+  return none;
 }
 
 function isRedirect(status: number): boolean {

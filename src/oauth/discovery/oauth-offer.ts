@@ -6,7 +6,7 @@
  */
 import { reasonOf } from '../../base/errors.ts';
 import type { Http } from '../base/http.ts';
-import { probeEitherSpelling } from './probe.ts';
+import { namesMetadata, probe } from './probe.ts';
 import { discoverProtectedResource } from './protected-resource.ts';
 
 /**
@@ -14,8 +14,8 @@ import { discoverProtectedResource } from './protected-resource.ts';
  * metadata that covers the endpoint. Throws Unreachable (protected_server_unreachable) and insecure_url.
  */
 export async function offersOAuth(endpoint: string, http: Http): Promise<boolean> {
-  const { at, challenge } = await probeEitherSpelling(endpoint, http);
-  if (challenge?.isUnreadable || challenge?.resourceMetadata !== undefined) return true;
+  const { at, challenge } = await probe(endpoint, http);
+  if (namesMetadata(challenge)) return true;
   try {
     return (await discoverProtectedResource(at, challenge, http)) !== undefined;
   } catch (error) {

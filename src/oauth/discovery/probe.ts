@@ -1,12 +1,13 @@
 /**
  * Sends a request without a token to a protected server, to read its challenge.
  *
- * Invariant: no request has an effect at the server or contains a credential, and no body is read.
+ * Invariant: no request contains a credential, and no body is read. At most one request of a discovery could have an
+ * effect: an `initialize` by POST, whose session is ended at once.
  */
 import { KeyturnError } from '../../base/errors.ts';
 import { bearerChallenge } from './challenge.ts';
 import type { BearerChallenge } from './challenge.ts';
-import { deadline, isTransient, sendForHead, unreachableReply } from '../base/http.ts';
+import { deadline, isSuccess, isTransient, sendForHead, unreachableReply } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
 
 const unreachable = 'protected_server_unreachable';
@@ -17,68 +18,127 @@ export interface Probe {
   readonly challenge?: BearerChallenge;
 }
 
+/** A probe, and the spelling of the endpoint that it is about. */
+export interface PlacedProbe extends Probe {
+  readonly at: string;
+  /** The challenge is that of the POST, so another POST would bring nothing new. */
+  readonly isPosted: boolean;
+}
+
 /** True for the statuses that ask for authorization: 401, and 403 in the earlier revision. */
 export function demandsAuthorization(status: number): boolean {
   return status === 401 || status === 403;
 }
 
+/** True if the challenge says where the metadata is, even in a form that can't be read. */
+export function namesMetadata(challenge: BearerChallenge | undefined): boolean {
+  return challenge?.resourceMetadata !== undefined || challenge?.isUnreadable === true;
+}
+
 /** 10 s, as for metadata: the probe waits only for the head of a response. */
-const probeTimeout = 10_000;
+const postTimeout = 10_000;
+
+/** 5 s for a GET, which some servers never answer: the POST that follows counts more. */
+const getTimeout = 5000;
 
 /** The types of both answers that a server may send; a server may refuse a request that doesn't accept both. */
 const accept = 'application/json, text/event-stream';
 
-/** The statuses of servers that check the method before the authorization and don't support GET here. */
-const unknownMethod: readonly number[] = [400, 404, 405, 406, 415, 501];
+/** The protocol's first request. A server that doesn't know the revision answers with its own. */
+const initialize = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'Keyturn', version: '1' },
+  },
+});
 
-/**
- * Sends unauthenticated requests to get the server's challenge. First a GET, which changes nothing. If the server
- * doesn't support GET, or answers it without authorization, a `ping` follows by POST, which has no effect either.
- * Redirects are followed within the origin: some servers redirect to the URL with a slash at its end. Throws
- * Unreachable.
- */
-export async function probe(endpoint: string, http: Http): Promise<Probe> {
-  const first = await probeWith({ url: endpoint, method: 'GET', headers: { accept } }, http);
-  const isOpen = first.status >= 200 && first.status < 300;
-  if (!isOpen && !unknownMethod.includes(first.status)) return first;
-  const second = await probeWith(
-    {
-      url: endpoint,
-      method: 'POST',
-      headers: { accept, 'content-type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
-    },
-    http,
-  );
-  // If GET needs no authorization, only a POST that asks for it counts instead.
-  return isOpen && !demandsAuthorization(second.status) ? first : second;
+/** What a request brought: the head of a response, or why there is none. */
+interface Outcome {
+  readonly head?: Probe;
+  readonly trouble?: KeyturnError;
 }
 
+const demanding = ({ head }: Outcome): Probe | undefined =>
+  head && demandsAuthorization(head.status) ? head : undefined;
+
 /**
- * Like `probe`, at the endpoint as the person typed it. If that asks for no authorization, it tries again with a slash
- * at the end added or removed: the canonical URI is the same for both, and the server may only know the other one.
+ * Asks the endpoint as the person typed it for its challenge. First a GET, which changes nothing. The protocol is POST,
+ * so that no other answer to the GET ends the search: an `initialize` by POST follows. If the server asks for no
+ * authorization there, a GET tries the endpoint with a slash at its end added or removed, since the canonical URI is the
+ * same for both. Redirects are followed within the origin. Throws Unreachable.
  */
-export async function probeEitherSpelling(
-  typed: string,
-  http: Http,
-): Promise<Probe & { readonly at: string }> {
-  const first = { at: typed, ...(await probe(typed, http)) };
+export async function probe(typed: string, http: Http): Promise<PlacedProbe> {
+  const first = await outcomeOf(probeByGet(typed, http));
+  const found = demanding(first);
+  if (found) return { ...found, at: typed, isPosted: false };
   const other = otherSpelling(typed);
-  if (demandsAuthorization(first.status) || other === undefined) return first;
+  const lookAtOther = async (): Promise<Outcome> =>
+    other === undefined ? {} : outcomeOf(probeByGet(other, http));
+  // Nothing is at the typed spelling: the one POST goes to the other one, if something is there.
+  const isMissing = first.head?.status === 404;
+  const before = isMissing ? await lookAtOther() : {};
+  const isOther = before.head !== undefined && before.head.status !== 404;
+  const at = isOther ? (other ?? typed) : typed;
+  const early = demanding(before);
+  if (early) return { ...early, at, isPosted: false };
+  const posted = await outcomeOf(probeByPost(at, http));
+  const late = demanding(posted);
+  if (late) return { ...late, at, isPosted: true };
+  const after = isMissing ? {} : await lookAtOther();
+  return unprotected(typed, { first, posted, after, other });
+}
+
+interface Outcomes {
+  readonly first: Outcome;
+  readonly posted: Outcome;
+  /** Of the other spelling. */
+  readonly after: Outcome;
+  readonly other: string | undefined;
+}
+
+/** Where neither request to the typed spelling was refused. An open answer to the GET counts before that to the POST. */
+function unprotected(typed: string, { first, posted, after, other = typed }: Outcomes): PlacedProbe {
+  const demand = demanding(after);
+  if (demand) return { ...demand, at: other, isPosted: true };
+  const isOpen = first.head !== undefined && isSuccess(first.head.status);
+  const head = isOpen ? first.head : (posted.head ?? first.head);
+  if (head) return { ...head, at: typed, isPosted: true };
+  throw (
+    first.trouble ??
+    posted.trouble ??
+    new TypeError('a request ended without an answer and without a refusal')
+  );
+}
+
+async function outcomeOf(probing: Promise<Probe>): Promise<Outcome> {
   try {
-    const second = { at: other, ...(await probe(other, http)) };
-    return demandsAuthorization(second.status) ? second : first;
+    return { head: await probing };
   } catch (error) {
-    // The other spelling failed, but the typed one did answer.
-    if (error instanceof KeyturnError) return first;
+    if (error instanceof KeyturnError && error.reason === unreachable) return { trouble: error };
     throw error;
   }
 }
 
+function probeByGet(url: string, http: Http): Promise<Probe> {
+  return probeWith({ url, method: 'GET', headers: { accept }, timeout: getTimeout }, http);
+}
+
+/** Asks as a client of the protocol does. Ends the session that an open server begins. */
+export async function probeByPost(url: string, http: Http): Promise<Probe> {
+  const headers = { accept, 'content-type': 'application/json' };
+  return probeWith({ url, method: 'POST', headers, body: initialize, timeout: postTimeout }, http);
+}
+
 /** With a slash at its end, or without. Undefined for a server's root, which has one spelling. */
-function otherSpelling(url: string): string | undefined {
-  if (new URL(url).pathname === '/') return undefined;
-  return url.endsWith('/') ? url.replace(/\/+$/, '') : `${url}/`;
+function otherSpelling(typed: string): string | undefined {
+  const url = new URL(typed);
+  if (url.pathname === '/') return undefined;
+  url.pathname = url.pathname.endsWith('/') ? url.pathname.replace(/\/+$/, '') : `${url.pathname}/`;
+  return url.href;
 }
 
 interface ProbeRequest {
@@ -93,8 +153,11 @@ type Head = Omit<HttpReply, 'text'>;
 /** 3, as for metadata. */
 const maxRedirects = 3;
 
-async function probeWith(request: ProbeRequest, http: Http): Promise<Probe> {
-  const signal = deadline(http, probeTimeout);
+async function probeWith(
+  { timeout, ...request }: ProbeRequest & { readonly timeout: number },
+  http: Http,
+): Promise<Probe> {
+  const signal = deadline(http, timeout);
   const first = await headOf({ ...request, signal }, http);
   let [url, head]: [string, Head] = [request.url, first];
   for (let redirects = 0; redirects < maxRedirects; redirects += 1) {
@@ -102,6 +165,7 @@ async function probeWith(request: ProbeRequest, http: Http): Promise<Probe> {
     if (target === undefined) break;
     [url, head] = [target, await headOf({ ...request, url: target, signal }, http)];
   }
+  await endSession(url, head, http);
   // If a redirect led to another path that asks for no authorization (such as a web page), the first status counts.
   const counts = demandsAuthorization(head.status) || isSamePlace(url, request.url);
   return counts ? { status: head.status, ...challengeOf(head) } : { status: first.status };
@@ -114,6 +178,21 @@ async function headOf(request: ProbeRequest & { readonly signal: AbortSignal }, 
   if (isTransient(reply.status) && reply.status !== 501)
     throw unreachableReply(http, reply, outgoing, unreachable);
   return reply;
+}
+
+/** MCP, Session Management: an open server may have begun a session, which nothing needs. */
+async function endSession(url: string, { status, headers }: Head, http: Http): Promise<void> {
+  const session = headers.get('mcp-session-id');
+  if (session === null || !isSuccess(status)) return;
+  const outgoing = {
+    url,
+    what: 'the protected server',
+    method: 'DELETE',
+    headers: { 'mcp-session-id': session },
+  } as const;
+  await sendForHead(http, { ...outgoing, signal: deadline(http, getTimeout) }, unreachable).catch(
+    () => undefined,
+  );
 }
 
 /**

@@ -12,7 +12,7 @@ import type { Http } from '../base/http.ts';
 import { fetchMetadata, firstMetadata, textList } from './metadata-document.ts';
 import type { FoundDocument } from './metadata-document.ts';
 import { proofAlgorithm } from '../base/proof-algorithm.ts';
-import { canonicalResource, maxUrlLength, resourceCovers } from '../base/resource.ts';
+import { endpointOf, isResourceOf, maxUrlLength, resourceCovers } from '../base/resource.ts';
 import { readScope } from '../base/scope.ts';
 
 const unreachable = 'protected_server_unreachable';
@@ -57,17 +57,18 @@ export async function discoverProtectedResource(
     named === undefined
       ? await firstMetadata(protectedResourceLocations(endpoint), http, unreachable)
       : await namedDocument(named, http);
-  return found && processProtectedResource(endpoint, found, http);
+  // Web applications answer unknown paths with a page.
+  return typeof found === 'string' ? undefined : processProtectedResource(endpoint, found, http);
 }
 
 /**
- * RFC 9728 §3.1: first the well-known part between host and path, then the root form. If the path ends in a slash, the
- * form without the slash is tried too, since servers publish either.
+ * RFC 9728 §3.1: first the well-known part between host and path, with the query if there is one, then the root form. If
+ * the path ends in a slash, the form without the slash is tried too, since servers publish either.
  */
 export function protectedResourceLocations(endpoint: string): string[] {
-  const { origin, pathname } = new URL(endpoint);
+  const { origin, pathname, search } = new URL(endpoint);
   const root = `${origin}/.well-known/oauth-protected-resource`;
-  return [...new Set([pathname, pathname.replace(/\/+$/, ''), ''])]
+  return [...new Set([pathname + search, pathname, pathname.replace(/\/+$/, ''), ''])]
     .filter((path) => path !== '/')
     .map((path) => root + path);
 }
@@ -110,7 +111,7 @@ function processProtectedResource(
   // RFC 9728 §3.3: metadata for another resource MUST NOT be used.
   if (resource !== undefined && !isUsable(resource, endpoint)) throw mismatch(endpoint, resource);
   return {
-    resource: resource ?? canonicalResource(endpoint, http),
+    resource: resource ?? endpointOf(endpoint, http),
     authorizationServers,
     ...(scopes === undefined ? {} : { scopesSupported: scopes.flatMap(readScope) }),
     ...(wantsBoundTokens(parsed.data) ? { wantsBoundTokens: true } : {}),
@@ -131,7 +132,7 @@ function wantsBoundTokens(document: z.infer<typeof protectedResourceSchema>): bo
 function isUsable(resource: string, endpoint: string): boolean {
   const url = resource.length > maxUrlLength ? null : URL.parse(resource);
   if (url === null || resource.includes('#') || url.username !== '' || url.password !== '') return false;
-  return resourceCovers(resource, endpoint);
+  return isResourceOf(resource, endpoint) && resourceCovers(resource, endpoint);
 }
 
 function mismatch(endpoint: string, resource: string): RuleRefusal {

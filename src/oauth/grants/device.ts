@@ -79,6 +79,7 @@ const maxLifetime = 3600;
 /** RFC 8628 §6.1 suggests 8 letters; nobody would type more than 64 characters. */
 const userCodeForm = /^[\x21-\x7e](?:[\x20-\x7e]{0,62}[\x21-\x7e])?$/;
 
+/** RFC 8628 §3.2. Some servers keep the names of an earlier draft, `verification_url`. */
 const responseSchema = z.object({
   device_code: z.string().min(1),
   user_code: z.string().regex(userCodeForm),
@@ -135,7 +136,13 @@ function readResponse(
   http: Http,
 ): DeviceAuthorizationResponse {
   const error = oauthError(reply);
-  const parsed = responseSchema.safeParse(responseFields(reply));
+  const fields = responseFields(reply);
+  const { verification_url: url_, verification_url_complete: completeUrl } = fields ?? {};
+  const parsed = responseSchema.safeParse({
+    verification_uri: url_,
+    verification_uri_complete: completeUrl,
+    ...fields,
+  });
   if (isSuccess(reply.status) && parsed.success) return parsed.data;
   const isRefusal = error !== undefined && !isTransient(reply.status);
   if (isRefusal) throw refused(server, reply, http, isScoped);

@@ -4,12 +4,18 @@
  * Invariant: only a response that says that the refresh token is invalid becomes `login_required`. A response without a
  * clear refusal becomes `Unreachable`: it may be temporary, and never ends a grant.
  */
-import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
+import { KeyturnError, quoted, RuleRefusal, shellWord } from '../../base/errors.ts';
 import type { ErrorDetails } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import { isSuccess, isTransient, unreachableReply } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
-import { isTransientError, oauthError, shownError, wantsPerson } from '../base/oauth-error.ts';
+import {
+  isTransientError,
+  oauthError,
+  responseFields,
+  shownError,
+  wantsPerson,
+} from '../base/oauth-error.ts';
 import type { OAuthError } from '../base/oauth-error.ts';
 
 /** The refusals that all grants share: of the client or the resource, not of the code or token. */
@@ -89,6 +95,7 @@ export function exchangeFailure(server: TokenServer, reply: HttpReply, http: Htt
   const common = commonRefusal(server, error, true);
   if (common) return common;
   const isRefusal = reply.status >= 400 || error !== undefined;
+  if (isTokenless(reply, error)) return tokenless(server);
   if (!isRefusal || (error === undefined && reply.text !== '')) return unreachable(server, reply, http);
   return new KeyturnError(
     'login_failed',
@@ -179,6 +186,18 @@ export class PersonWanted extends KeyturnError {
   }
 }
 
+/** RFC 6749 §5.1: a JSON answer of success without a token won't have one the next time either. */
+function isTokenless(reply: HttpReply, error: OAuthError | undefined): boolean {
+  return isSuccess(reply.status) && error === undefined && responseFields(reply) !== undefined;
+}
+
+function tokenless({ issuer }: TokenServer): RuleRefusal {
+  return new RuleRefusal('token_invalid', `The token answer of ${quoted(issuer)} holds no token.`, {
+    rule: 'RFC 6749 §5.1 (access_token)',
+    hint: 'The authorization server is set up wrongly, or answers in a form of its own. Tell its operator.',
+  });
+}
+
 function said({ status }: HttpReply, error: OAuthError | undefined): string {
   return error === undefined ? `status ${status}` : shownError(error);
 }
@@ -192,6 +211,7 @@ export function grantFailure(
 ): (server: TokenServer, reply: HttpReply, http: Http, isScoped?: boolean) => KeyturnError {
   return (server, reply, http, isScoped = true) => {
     const error = oauthError(reply);
+    if (isTokenless(reply, error)) return tokenless(server);
     if (isTransient(reply.status) || error === undefined) return unreachable(server, reply, http);
     if (isTransientError(error)) return unreachable(server, reply, http, error);
     const common = commonRefusal(server, error);

@@ -17,6 +17,7 @@ import { parseJsonObject } from '../base/json-object.ts';
 import { responseFields, shownText } from '../base/oauth-error.ts';
 import type { Overrides } from '../base/overrides.ts';
 import { formatScope, maxScopeLength, readGranted } from '../base/scope.ts';
+import { serverTime } from '../base/server-clock.ts';
 
 export interface TokenResponse {
   readonly accessToken: string;
@@ -25,12 +26,8 @@ export interface TokenResponse {
   readonly proofKey?: ProofKey;
   /** When the request was sent, so that a slow response doesn't lengthen the lifetime: milliseconds, steady. */
   readonly issuedAt: number;
-  /** Milliseconds, steady. */
+  /** Milliseconds, steady. The earliest end that the response or the token states; Infinity if neither states one. */
   readonly expiresAt: number;
-  /** Seconds from `issuedAt`. */
-  readonly expiresIn: number;
-  /** False if the server gave no lifetime: then it is `defaultLifetime`. */
-  readonly lifetimeStated: boolean;
   /** Absent if the response had none. After a refresh the one that was sent then stays valid. */
   readonly refreshToken?: string;
   /** The granted scopes; the requested ones if the server doesn't state any (RFC 6749 §5.1). */
@@ -53,9 +50,6 @@ export interface Subject {
   readonly loginHint?: string;
 }
 
-/** One hour, in seconds, for a server that states no lifetime: most servers state this one. */
-export const defaultLifetime = 3600;
-
 /** One year, in seconds. With a larger number of a server, the time of expiry would not be exact. */
 const maxLifetime = 365 * 24 * 60 * 60;
 
@@ -70,10 +64,13 @@ const maxSubjectLength = 255;
 const optionalText = z.string().nullish().catch(undefined);
 const answerSchema = z.object({
   access_token: z.string().min(1),
-  token_type: optionalText,
+  // Absent means Bearer; a wrong type doesn't.
+  token_type: z.string().nullish().catch('unreadable'),
   /** Of a token exchange (RFC 8693 §2.2.1). */
   issued_token_type: optionalText,
   expires_in: z.unknown().optional(),
+  /** Some servers write the instant too, or only that: seconds since the epoch. */
+  expires_at: z.unknown().optional(),
   refresh_token: optionalText,
   scope: z.unknown().optional(),
   id_token: optionalText,
@@ -95,6 +92,7 @@ export function readTokenFields(reply: HttpReply): TokenFields | undefined {
 }
 
 export interface ExpectedTokens extends ExpectedAudience {
+  readonly tokenEndpoint: string;
   /** The requested scopes; for a refresh that names none, the scopes granted before. */
   readonly scope: readonly string[];
   /** Milliseconds, steady. */
@@ -120,6 +118,7 @@ export function expectedTokens(
 ): ExpectedTokens {
   return {
     issuer: server.issuer,
+    tokenEndpoint: server.tokenEndpoint,
     resource,
     nonResourceAudiences: nonResourceAudiences({ server, registration }),
     ...(overrides === undefined ? {} : { overrides }),
@@ -129,31 +128,30 @@ export function expectedTokens(
   };
 }
 
+type TokenTimes = Pick<Http, 'allowInsecureLoopback' | 'now' | 'wall' | 'serverClocks'>;
+
 /** Checks one response, in order. Throws token_invalid and audience_mismatch. */
 export function processTokenFields(
   fields: TokenFields,
   expected: ExpectedTokens,
-  policy: Pick<Http, 'allowInsecureLoopback'>,
+  http: TokenTimes,
 ): TokenResponse {
   const { proofKey } = expected;
   requireType(fields, expected);
   requireHeaderSafe(fields, expected);
   const claims = jwtClaims(fields.access_token);
   if (proofKey) requireOwnKey(claims, proofKey, expected);
-  const audience = claims && checkAudience(claims.aud, { ...expected, secrets: fields.secrets }, policy);
-  const lifetime = statedLifetime(fields, expected);
+  const audience = claims && checkAudience(claims.aud, { ...expected, secrets: fields.secrets }, http);
   const stated = statedScope(fields, claims, expected);
   const scope = stated ?? expected.scope;
   requireListable(scope, expected);
-  const expiresIn = lifetime ?? defaultLifetime;
+  const lifetime = lifetimeOf(fields, claims, expected, http);
   return {
     accessToken: fields.access_token,
     tokenType: proofKey ? 'DPoP' : 'Bearer',
     ...(proofKey ? { proofKey } : {}),
     issuedAt: expected.requestedAt,
-    expiresAt: expected.requestedAt + expiresIn * 1000,
-    expiresIn,
-    lifetimeStated: lifetime !== undefined,
+    expiresAt: expected.requestedAt + lifetime * 1000,
     ...(fields.refresh_token ? { refreshToken: fields.refresh_token } : {}),
     scope,
     scopeStated: stated !== undefined,
@@ -170,13 +168,13 @@ export function processAccessToken(...answer: Parameters<typeof processTokenFiel
 }
 
 /**
- * RFC 6749 §7.1: a token of an unknown type MUST NOT be used. §5.1: the type is case-insensitive. RFC 9449 §5: a server
- * that doesn't bind the token says Bearer. After a proof that is refused, so that no server and nobody in between can
- * take the key away again.
+ * RFC 6749 §7.1: a token of an unknown type MUST NOT be used. §5.1: the type is case-insensitive, and REQUIRED, but some
+ * servers leave it out: without a proof that means Bearer. RFC 9449 §5: a server that doesn't bind the token says Bearer.
+ * After a proof that is refused, so that no server and nobody in between can take the key away again.
  */
 function requireType(fields: TokenFields, expected: ExpectedTokens): void {
-  const type = fields.token_type ?? '';
   const wanted = expected.proofKey ? 'DPoP' : 'Bearer';
+  const type = fields.token_type || (expected.proofKey ? '' : wanted);
   if (type.toLowerCase() === wanted.toLowerCase()) return;
   const rule = expected.proofKey ? 'RFC 9449 §5' : 'RFC 6749 §7.1';
   throw unusable(expected, `its type is ${shownText(type, fields.secrets)}, not ${wanted}`, rule);
@@ -237,6 +235,40 @@ export function statedLifetime(
   return Math.floor(Math.min(seconds, maxLifetime));
 }
 
+/**
+ * Seconds until the earliest end that is known: what the response states, and what a JWT states about itself (RFC 7519
+ * §4.1.4). Infinity if nothing is known: the token is good until the protected server refuses it.
+ */
+function lifetimeOf(
+  fields: TokenFields,
+  claims: Claims | undefined,
+  expected: ExpectedTokens,
+  http: TokenTimes,
+): number {
+  // Instants are the server's, so its own clock decides how far away they are.
+  const now = Math.floor(
+    (serverTime(http, { issuer: expected.issuer, tokenEndpoint: expected.tokenEndpoint }) -
+      http.now() +
+      expected.requestedAt) /
+      1000,
+  );
+  const until = (instant: unknown, start: number): number => {
+    const seconds = typeof instant === 'number' ? instant : decimal(instant);
+    // Some servers count milliseconds.
+    return Math.floor(seconds > maxSeconds ? seconds / 1000 : seconds) - start;
+  };
+  const issuedAt = until(claims?.iat, 0);
+  const ends = [statedLifetime(fields, expected), until(fields.expires_at, now)];
+  const byClaim = until(claims?.exp, now);
+  // Ended before it came: the clocks differ more than the server's answers show. Then its own two instants decide.
+  ends.push(byClaim > 0 ? byClaim : until(claims?.exp, issuedAt));
+  const known = ends.filter((end, at) => end !== undefined && !Number.isNaN(end) && (at === 0 || end > 0));
+  return Math.min(...known.map((end) => Math.min(end ?? Infinity, maxLifetime)), Infinity);
+}
+
+/** Seconds since the epoch, in the year 5138: a larger number counts milliseconds. */
+const maxSeconds = 1e11;
+
 /** Number() itself would accept "", "0x10" and "Infinity", and turn true and [] into numbers. */
 function decimal(value: unknown): number {
   return typeof value === 'string' && /^\s*-?\d+(?:\.\d+)?\s*$/.test(value) ? Number(value) : Number.NaN;
@@ -268,6 +300,8 @@ function scopeText(value: unknown): string | undefined {
 const claimsSchema = z.object({
   aud: z.unknown().optional(),
   scope: z.unknown().optional(),
+  exp: z.unknown().optional(),
+  iat: z.unknown().optional(),
   cnf: z.object({ jkt: z.unknown().optional() }).optional().catch(undefined),
 });
 

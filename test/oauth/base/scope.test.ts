@@ -113,19 +113,10 @@ describe('the scopes to ask for', () => {
     );
   });
 
-  it('E-8: uses the scopes_supported of the authorization server for the earlier revision only', () => {
+  it('E-8: never selects all scopes that the authorization server lists', () => {
     const sources = { scopesSupported: ['s'], authorizationServerScopes: ['x', 'y'] };
     expect(selectScope(sources)).toEqual(['s']);
     expect(selectScope({ authorizationServerScopes: ['x', 'y'] })).toBeUndefined();
-    expect(selectScope({ ...sources, earlierRevision: true })).toEqual(['x', 'y']);
-    expect(selectScope({ scopesSupported: ['s'], earlierRevision: true })).toEqual(['s']);
-    expect(selectScope({ earlierRevision: true })).toBeUndefined();
-  });
-
-  it("E-8: for the earlier revision, selects the challenge's scopes first, then the caller's", () => {
-    const sources = { authorizationServerScopes: ['x'], earlierRevision: true };
-    expect(selectScope({ ...sources, challenge: ['c'], requested: ['r'] })).toEqual(['c', 'r']);
-    expect(selectScope({ ...sources, requested: ['r'] })).toEqual(['r']);
   });
 
   it('N-8: keeps an offline_access that the challenge or the caller named, and adds none', () => {

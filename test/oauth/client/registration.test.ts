@@ -187,9 +187,12 @@ describe('registerDynamically', () => {
     ['an error', { status: 400, body: { error: 'access_denied', error_description: '\u202eno' } }],
     [
       'an error as a form',
-      { status: 400, headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'error=denied' },
+      {
+        status: 400,
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: 'error=access_denied',
+      },
     ],
-    ['a closed door', { status: 403, body: '<html>' }],
     ['a redirect', { status: 307, headers: { location: '/other' } }],
     ['no client', { status: 201, body: {} }],
     [

@@ -50,14 +50,14 @@ describe('the locations', () => {
     expect(await discover()).toBeUndefined();
   });
 
-  it('a location that fails or is unclear never counts as absent', async () => {
-    for (const [status, reason] of [
-      [500, 'authorization_server_unreachable'],
-      [400, 'metadata_invalid'],
-    ] as const) {
-      site.lay(oauthLocation, { status });
-      expect((await refusalOf(() => discover())).reason).toBe(reason);
-    }
+  it.each<[string, Page]>([
+    ['fails', { status: 500 }],
+    ['is a web page', { headers: { 'content-type': 'text/html' }, body: '<html>' }],
+  ])('a location that %s never counts as absent, and hides no other location', async (_what, page) => {
+    site.lay(oauthLocation, page);
+    expect((await refusalOf(() => discover())).reason).toBe('authorization_server_unreachable');
+    site.lay(oidcLocation, document());
+    expect(await discover()).toMatchObject({ issuer: site.origin });
   });
 });
 
@@ -134,11 +134,33 @@ describe('a document', () => {
     }
   });
 
-  it('N-3: refuses a document whose issuer differs in a single slash', async () => {
-    site.lay(oauthLocation, document({ issuer: `${site.origin}/` }));
-    const refusal = await refusalOf(() => discover());
-    expect(refusal).toBeInstanceOf(RuleRefusal);
-    expect(refusal).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 8414 §3.3' });
+  it('N-3: refuses a document whose issuer differs in a single slash behind a path', async () => {
+    for (const [listed, stated] of [
+      ['/t', '/t/'],
+      ['/t/', '/t'],
+      ['', '//'],
+      ['', '/?'],
+    ]) {
+      site.lay(
+        listed === '' ? oauthLocation : `${oauthLocation}/t`,
+        document({ issuer: site.origin + stated }),
+      );
+      const refusal = await refusalOf(() => discover(site.origin + listed));
+      expect(refusal).toBeInstanceOf(RuleRefusal);
+      expect(refusal).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 8414 §3.3' });
+    }
+  });
+
+  it('takes the spelling of the document if an issuer without a path differs in its final slash', async () => {
+    for (const [listed, stated] of [
+      ['', '/'],
+      ['/', ''],
+    ]) {
+      site.lay(oauthLocation, document({ issuer: site.origin + stated }));
+      const server = await discover(site.origin + listed);
+      expect(server).toMatchObject({ issuer: site.origin + stated });
+      expect(server).not.toHaveProperty('discoveredAs');
+    }
   });
 
   it('N-3: accepts a document whose issuer ends in a slash if the expected one does', async () => {

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 
 import { Unreachable } from '../../../src/base/errors.ts';
 import { discoverResource } from '../../../src/oauth/discovery/discovery.ts';
-import { probe } from '../../../src/oauth/discovery/probe.ts';
 import { refusalOf } from '../refusal.ts';
 import { siteOfFile } from '../site.ts';
 import type { Page } from '../site.ts';
@@ -13,7 +12,7 @@ const pathSpecific = '/.well-known/oauth-protected-resource/mcp';
 const site = await siteOfFile();
 const endpoint = `${site.origin}/mcp`;
 
-const discover = async () => discoverResource(endpoint, await probe(endpoint, site.http), site.http);
+const discover = async () => (await discoverResource(endpoint, site.http)).found;
 const document = { authorization_servers: ['https://issuer.example'] };
 
 describe('a protected server', () => {
@@ -33,6 +32,12 @@ describe('a protected server', () => {
     expect(await discover()).toMatchObject({ kind: 'protected' });
   });
 
+  it('a server is of the earlier revision if it refuses its metadata by any 4xx', async () => {
+    site.lay('/mcp', { status: 401 });
+    site.lay(pathSpecific, { status: 400 });
+    expect(await discover()).toMatchObject({ kind: 'earlierRevision' });
+  });
+
   it.each([[401], [403]])(
     'E-6: a server without metadata follows the earlier revision after a %i',
     async (status) => {
@@ -49,7 +54,6 @@ describe('a protected server', () => {
     ['names no authorization server', { body: { resource: 'x' } }],
     ['has an empty list of them', { body: { authorization_servers: [] } }],
     ['is broken JSON', { headers: { 'content-type': 'application/json' }, body: '{' }],
-    ['answers 400', { status: 400 }],
   ])('D-4: a server is not of the earlier revision if its metadata %s', async (_what, page) => {
     site.lay('/mcp', { status: 401 });
     site.lay(pathSpecific, page);

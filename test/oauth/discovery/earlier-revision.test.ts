@@ -130,8 +130,7 @@ describe('the default endpoints', () => {
   it.each<[string, Page]>([
     ['a 500', { status: 500 }],
     ['a 429', { status: 429 }],
-    ['a 400', { status: 400 }],
-    ['a 410', { status: 410 }],
+    ['a web page', { headers: { 'content-type': 'text/html' }, body: '<html>' }],
     ['broken JSON', { headers: { 'content-type': 'application/json' }, body: '{' }],
     ['an empty 204', { status: 204 }],
     ['a document that is none', { body: [] }],

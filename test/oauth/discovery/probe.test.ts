@@ -1,12 +1,19 @@
 /** Asking a protected server without a token. */
 import { describe, expect, it } from 'vitest';
 
-import { probe, probeEitherSpelling } from '../../../src/oauth/discovery/probe.ts';
+import { probe as placed } from '../../../src/oauth/discovery/probe.ts';
 import { refusalOf } from '../refusal.ts';
 import { deadOrigin, siteOfFile } from '../site.ts';
+import type { Page } from '../site.ts';
 
 const site = await siteOfFile();
 const endpoint = `${site.origin}/mcp`;
+
+/** What it found, without where. */
+async function probe(...asked: Parameters<typeof placed>) {
+  const { at: _at, isPosted: _isPosted, ...found } = await placed(...asked);
+  return found;
+}
 
 describe('probe', () => {
   const challenge = { 'www-authenticate': 'Bearer scope="a"' };
@@ -23,6 +30,27 @@ describe('probe', () => {
       method === 'GET' ? { status: 405 } : { status: 401, headers: challenge },
     );
     expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
+  });
+
+  it.each<[string, Page]>([
+    ['fails', { status: 503 }],
+    ['leads to another page', { status: 302, headers: { location: 'https://docs.example/' } }],
+    ['is forbidden by a method of its own', { status: 409 }],
+  ])('sends one POST, without credentials, if GET %s', async (_what, page) => {
+    site.lay('/mcp', ({ method }) => (method === 'GET' ? page : { status: 401, headers: challenge }));
+    expect(await probe(endpoint, site.http)).toEqual({ status: 401, challenge: { scope: ['a'] } });
+    const posts = site.asked.filter(({ method }) => method === 'POST');
+    expect(posts).toMatchObject([{ body: expect.stringContaining('"initialize"') }]);
+    expect(posts[0]?.headers).not.toHaveProperty('authorization');
+  });
+
+  it('ends the session that an open server begins', async () => {
+    site.lay('/mcp', ({ method }) =>
+      method === 'POST' ? { headers: { 'mcp-session-id': 's1' }, body: {} } : { status: 405 },
+    );
+    expect(await probe(endpoint, site.http)).toEqual({ status: 200 });
+    const { method, headers } = site.asked.find((one) => one.method === 'DELETE') ?? {};
+    expect([method, headers?.['mcp-session-id']]).toEqual(['DELETE', 's1']);
   });
 
   it('E-6: reads the challenge of a 403 too', async () => {
@@ -84,16 +112,18 @@ describe('probe', () => {
       'GET /mcp',
       'GET /mcp/',
       'POST /mcp',
+      'GET /mcp/',
     ]);
   });
 
   it('follows no redirect to another origin, and at most three', async () => {
     site.lay('/mcp', { status: 307, headers: { location: 'https://127.0.0.1:1/mcp' } });
     expect(await probe(endpoint, site.http)).toEqual({ status: 307 });
-    expect(site.asked).toHaveLength(1);
+    expect(site.asked).toHaveLength(3);
     site.lay('/mcp', { status: 307, headers: { location: '/mcp' } });
     expect(await probe(endpoint, site.http)).toEqual({ status: 307 });
-    expect(site.asked).toHaveLength(5);
+    // Four by GET, four by POST, and one to the other spelling.
+    expect(site.asked).toHaveLength(3 + 9);
   });
 
   it('a page that a redirect leads to does not count as the endpoint', async () => {
@@ -105,16 +135,16 @@ describe('probe', () => {
   it('tries a slash at the end, or none, if the typed endpoint asks for no authorization', async () => {
     const found = { status: 401, challenge: { scope: ['a'] } };
     site.lay('/mcp/', { status: 401, headers: challenge });
-    expect(await probeEitherSpelling(endpoint, site.http)).toEqual({ at: `${endpoint}/`, ...found });
+    expect(await placed(endpoint, site.http)).toMatchObject({ at: `${endpoint}/`, ...found });
     site.clear();
     site.lay('/mcp', { status: 401, headers: challenge });
-    expect(await probeEitherSpelling(`${endpoint}/`, site.http)).toEqual({ at: endpoint, ...found });
+    expect(await placed(`${endpoint}/`, site.http)).toMatchObject({ at: endpoint, ...found });
     site.clear();
     site.lay('/mcp', { body: 'open' });
     site.lay('/mcp/', { status: 500 });
-    expect(await probeEitherSpelling(endpoint, site.http)).toEqual({ at: endpoint, status: 200 });
+    expect(await placed(endpoint, site.http)).toMatchObject({ at: endpoint, status: 200 });
     site.clear();
-    expect(await probeEitherSpelling(`${site.origin}/`, site.http)).toMatchObject({ status: 404 });
+    expect(await placed(`${site.origin}/`, site.http)).toMatchObject({ status: 404 });
     expect(site.asked.map(({ path }) => path)).toEqual(['/', '/']);
   });
 

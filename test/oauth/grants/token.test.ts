@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 
 import { RuleRefusal, Unreachable } from '../../../src/base/errors.ts';
-import { defaultLifetime } from '../../../src/oauth/grants/token-response.ts';
 import { exchangeCode } from '../../../src/oauth/grants/token.ts';
 import { registrationAt, serverAt } from '../parties.ts';
 import { resource, tokenRequests } from '../token-requests.ts';
@@ -33,8 +32,6 @@ describe('the requests', () => {
       tokenType: 'Bearer',
       issuedAt: now,
       expiresAt: now + 60_000,
-      expiresIn: 60,
-      lifetimeStated: true,
       refreshToken: 'refr3sh',
       scope: ['a'],
       scopeStated: true,
@@ -113,15 +110,20 @@ describe('the requests', () => {
 
 describe('an answer', () => {
   it.each([
-    ['bEaReR and a lifetime as text', { token_type: 'bEaReR', expires_in: '60' }, { expiresIn: 60 }],
+    [
+      'bEaReR and a lifetime as text',
+      { token_type: 'bEaReR', expires_in: '60' },
+      { expiresAt: now + 60_000 },
+    ],
     [
       'null where nothing is meant',
       { scope: null, refresh_token: null, id_token: null },
       { scope: ['a', 'b'] },
     ],
-    ['no lifetime', { expires_in: undefined }, { expiresIn: defaultLifetime, lifetimeStated: false }],
-    ['half seconds', { expires_in: 1.5 }, { expiresIn: 1 }],
-    ['an endless lifetime', { expires_in: 1e300 }, { expiresIn: 31_536_000 }],
+    ['no lifetime', { expires_in: undefined }, { expiresAt: Infinity }],
+    ['no token type', { token_type: undefined }, { tokenType: 'Bearer' }],
+    ['half seconds', { expires_in: 1.5 }, { expiresAt: now + 1000 }],
+    ['an endless lifetime', { expires_in: 1e300 }, { expiresAt: now + 31_536_000_000 }],
     ['scopes that were not asked for', { scope: 'a z' }, { scope: ['a', 'z'] }],
     ['a new refresh token', { refresh_token: 'n3xt' }, { refreshToken: 'n3xt' }],
   ])('W-1: accepts a token response with %s', async (_what, changes, expected) => {
@@ -147,7 +149,7 @@ describe('an answer', () => {
       headers: form,
       body: 'access_token=acc3ss&token_type=bearer&expires_in=60&scope=a',
     });
-    expect(await refreshed()).toMatchObject({ accessToken: 'acc3ss', expiresIn: 60, scope: ['a'] });
+    expect(await refreshed()).toMatchObject({ accessToken: 'acc3ss', expiresAt: now + 60_000, scope: ['a'] });
   });
 });
 

@@ -18,7 +18,7 @@ for (let call = 0; call < Number(calls); call += 1) {
   const asked = Date.now();
   const token = await connection.getToken({ resource, interaction: 'never' });
   // By the moment of the question: the answer of a busy machine may have waited longer than the token had to live.
-  if (token.expires_at * 1000 + 999 < asked) throw new Error(`call ${call} got a token that is over`);
+  if ((token.expires_at ?? 0) * 1000 + 999 < asked) throw new Error(`call ${call} got a token that is over`);
   seen.add(token.tokenId);
   await sleep(Number(pause));
 }

@@ -27,8 +27,9 @@ const accessToken = z.string().min(1).max(maxLength.token).regex(tokenPattern);
 export const tokenResult = z.object({
   access_token: accessToken,
   token_type: z.string().min(1).max(maxLength.id),
-  expires_at: instant,
-  expires_in: instant,
+  /** Absent, both: the server stated no lifetime. */
+  expires_at: instant.optional(),
+  expires_in: instant.optional(),
   scope,
   resource: url,
   account,

@@ -31,7 +31,7 @@ const schema = z.looseObject({
 export async function issuerMetadata(issuer: string, http: Http): Promise<IssuerMetadata> {
   const locations = authorizationServerLocations(requireIssuer(issuer, http));
   const found = await firstMetadata(locations, http, 'authorization_server_unreachable');
-  if (found === undefined) throw invalid('is missing');
+  if (typeof found === 'string') throw invalid('is missing');
   requireExpectedIssuer({ identifier: issuer, issuers: [issuer] }, found.json, {});
   const parsed = schema.safeParse(found.json);
   if (!parsed.success) throw invalid('has a wrong form');
