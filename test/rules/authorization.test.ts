@@ -332,7 +332,7 @@ describe('the bodies of the requests for code, refresh and revocation', () => {
 describe('a code', () => {
   it.each([
     ['a 500', { status: 500 }],
-    ['a 429', { status: 429, headers: { 'retry-after': '1' } }],
+    ['a 429 with a long wait', { status: 429, headers: { 'retry-after': '61' } }],
     ['a web page with status 200', html('<h1>Welcome</h1>')],
     ['a broken connection', 'destroy'],
     ['an answer that breaks off', cutOff()],

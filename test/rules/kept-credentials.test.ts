@@ -21,7 +21,7 @@ const troubles: readonly (readonly [string, Answer])[] = [
   ['a 500', { status: 500 }],
   ['a 500 that says invalid_grant', json({ error: 'invalid_grant' }, 500)],
   ['a 503 with a page', html('<h1>Maintenance</h1>', 503)],
-  ['a 429', { status: 429, headers: { 'retry-after': '7' } }],
+  ['a 429', { status: 429, headers: { 'retry-after': '61' } }],
   ['a web page with status 200', html('<h1>Sign in to this network</h1>')],
   ['a broken connection', 'destroy'],
   ['an answer that breaks off', cutOff('{"access_token":"')],

@@ -187,10 +187,8 @@ describe('a clock', () => {
 
 describe('an ID token', () => {
   it.each([
-    ['of another issuer', { iss: 'https://issuer.example' }, 'claim "iss"', 'openid'],
     ['for another client', { aud: 'another' }, 'claim "aud"', 'openid'],
     ['of another sign-in', { nonce: 'another' }, 'another sign-in', 'again'],
-    ['that ended yesterday', { exp: 1 }, 'claim "exp"', 'clock'],
     ['whose subject would make every list unreadable', { sub: 's'.repeat(256) }, '255', 'operator'],
   ])(
     'an ID token %s refuses the whole answer, and the refusal says what is wrong',
@@ -205,6 +203,28 @@ describe('an ID token', () => {
       expect(rig.parts.grants.all()).toEqual([]);
     },
   );
+
+  it.each([
+    ['of another issuer', { iss: 'https://issuer.example' }],
+    ['without an issuer', { iss: undefined }],
+    ['that ended yesterday', { exp: 1 }],
+    ['with its times in milliseconds', { iat: Date.now(), exp: Date.now() + 600_000 }],
+  ])('an ID token %s names nobody, and the access token beside it is good', async (_what, claims) => {
+    const { rig, authorizationServer } = await ground();
+    authorizationServer.bend.idTokenClaims = (right) => ({ ...right, ...claims });
+    await rig.ask({ scope: ['openid'] });
+    expect(rig.grant()).toMatchObject({ account: 'default', subject: null });
+  });
+
+  it('a sign-in that names nobody replaces one that named an account only after a yes', async () => {
+    const { rig, authorizationServer } = await ground();
+    await rig.login({ scope: ['openid'] });
+    authorizationServer.bend.idTokenClaims = (right) => ({ ...right, iss: undefined });
+    const login = refused(rig.login({ scope: ['openid'] }));
+    rig.parts.interactions.answer((await rig.question('account')).id, 'no');
+    expect(await login).toMatchObject({ reason: 'account_mismatch' });
+    expect(rig.grant().subject).toBe('alice');
+  });
 });
 
 /** A token that looks signed, for this audience. */

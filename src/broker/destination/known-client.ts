@@ -4,7 +4,7 @@
  * Invariant: a metadata document is not used if its URL is no longer the user's, nor if another issuer knows us by it
  * and an answer may name no issuer (mix-up.ts).
  */
-import { isWithin } from '../../oauth/base/scope.ts';
+import { isWithin, union, withoutOfflineAccess } from '../../oauth/base/scope.ts';
 import { chooseRegistration } from '../../oauth/client/registration.ts';
 import type { RegistrationChoice } from '../../oauth/client/registration.ts';
 import type { DynamicRegistration } from '../../oauth/client/dynamic-registration.ts';
@@ -76,11 +76,33 @@ export function chooseIdentity(parts: IdentityParts, server: AuthorizationServer
 
 /** A server may refuse scopes that the client did not register. */
 export function coversScope(
-  { registration: { scope } }: RegistrationRecord,
+  { registration: { scope, refusedScope = [] } }: RegistrationRecord,
   { now = [] }: WantedClient,
 ): boolean {
-  return scope === undefined || isWithin(now, scope);
+  return scope === undefined || isWithin(now, union(scope, refusedScope));
 }
+
+/**
+ * What this client may ask for (RFC 7591 §3.2.1). Scopes that the owner named are asked for all the same, and so are all
+ * if none is left: then the server's own words say why not.
+ */
+export function askableScope(
+  { registration: { refusedScope = [] } }: RegistrationRecord,
+  scope: readonly string[] | undefined,
+  named: readonly string[] = [],
+): readonly string[] | undefined {
+  const isAskable = (one: string): boolean => named.includes(one) || !refusedScope.includes(one);
+  const askable = scope?.filter(isAskable) ?? [];
+  return withoutOfflineAccess(askable).length > 0
+    ? askable
+    : scope && withoutRefusedOffline(scope, isAskable);
+}
+
+/** `offline_access` is Keyturn's own addition, so it goes first. */
+const withoutRefusedOffline = (
+  scope: readonly string[],
+  isAskable: (one: string) => boolean,
+): readonly string[] => scope.filter((one) => isAskable(one) || withoutOfflineAccess([one]).length > 0);
 
 export function mayBeUsed(existing: RegistrationRecord, wanted: WantedClient): boolean {
   const isCovered = existing.registration.source !== 'dynamic' || coversScope(existing, wanted);

@@ -189,6 +189,13 @@ export class Registrations {
     );
   }
 
+  /** The server doesn't let this client ask for these scopes: no later sign-in does. */
+  async refuseScope({ id }: RegistrationRecord, refused: readonly string[]): Promise<void> {
+    await this.#file.change((items) =>
+      items.map((item) => (item.id === id ? withoutScope(item, refused) : item)),
+    );
+  }
+
   /** Deletes a registration: the user enters another, or wants none. */
   async remove(record: RegistrationRecord): Promise<void> {
     const others = (items: readonly RegistrationRecord[]): readonly RegistrationRecord[] =>
@@ -231,6 +238,12 @@ export class Registrations {
   #ids(): string[] {
     return this.#file.items.filter(({ hasSecret }) => hasSecret).map(({ id }) => id);
   }
+}
+
+function withoutScope(record: RegistrationRecord, refused: readonly string[]): RegistrationRecord {
+  const { registration } = record;
+  const refusedScope = [...new Set([...(registration.refusedScope ?? []), ...refused])];
+  return { ...record, registration: { ...registration, refusedScope } };
 }
 
 function isUsable({ registration, isRejected }: RegistrationRecord, issuer: string, now: number): boolean {

@@ -10,6 +10,7 @@ import type { DeviceRequest } from '../../oauth/grants/device.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { overridesAt, registeredScope } from '../destination/destination.ts';
 import type { Grant } from '../records/grant.ts';
+import { askedScope } from './asked-scope.ts';
 import { calledOff } from './page-sign-in.ts';
 import { prepareIdentity } from '../destination/redirect.ts';
 import { giveUpClient, replacingClient, useFromNowOn } from './refused-client.ts';
@@ -31,7 +32,7 @@ export async function signInByDevice(
   );
   opened();
   const answer = await approval(parts, context, device, authorization, signal);
-  const grant = await storeTokens({ record, answer });
+  const grant = await storeTokens({ record, answer, asked: device.scope });
   await useFromNowOn(parts, record, refused);
   return grant;
 }
@@ -66,19 +67,21 @@ async function start(
 /** The same client as with a browser. */
 async function prepare(
   parts: SignInParts,
-  { request, destination, scope, proofKey }: SignInContext,
+  context: SignInContext,
   refused: Refused | undefined,
 ): Promise<{ readonly identity: Identity; readonly device: DeviceRequest }> {
+  const { request, destination, proofKey } = context;
   const { server, resource } = destination;
   const http = parts.network(request.endpoint);
   const wanted = {
-    ...registeredScope({ destination, scope }),
+    ...registeredScope(context),
     isDevice: true,
     isByPerson: !request.isAutomatic,
   };
   const identity = await prepareIdentity(parts, server, http, wanted, refused);
   const { record } = identity;
   const clientSecret = await parts.registrations.secret(record);
+  const scope = askedScope(context, record);
   const device: DeviceRequest = {
     server,
     registration: record.registration,

@@ -4,14 +4,21 @@
  * Invariant: every reply passes the same checks of state and issuer, once. A client that the server refuses is replaced
  * once; after that the refusal says so.
  */
-import { KeyturnError, reasonOf, RuleRefusal, shellWord } from '../../base/errors.ts';
+import { KeyturnError, reasonOf, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
+import { ResponseLost } from '../../oauth/base/http.ts';
 import { buildAuthorizationRequest } from '../../oauth/grants/authorization.ts';
-import { clientRefused, openidHint, PromptRefused } from '../../oauth/grants/authorization-failure.ts';
+import {
+  clientRefused,
+  OfflineRefused,
+  openidHint,
+  PromptRefused,
+} from '../../oauth/grants/authorization-failure.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { AmbiguousIssuer, StartedAuthorization } from '../../oauth/grants/authorization.ts';
 import { exchangeCode } from '../../oauth/grants/token.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { overridesAt, registeredScope } from '../destination/destination.ts';
+import { askedScope } from './asked-scope.ts';
 import type { Grant } from '../records/grant.ts';
 import type { Page } from '../loopback/loopback-page.ts';
 import type { RedirectCallback } from '../loopback/loopback.ts';
@@ -65,7 +72,8 @@ async function onePage(page: OnePage, refused: Refused | undefined): Promise<Out
   try {
     // Kept while the page is open: a client that is removed here meanwhile still gets answers from its issuer.
     const ambiguity = ambiguityOf(parts.registrations.all(), redirect.record);
-    const { url, started } = await authorizationRequest(parts, context, redirect);
+    const scope = askedScope(context, redirect.record);
+    const { url, started } = await authorizationRequest(parts, { ...context, scope }, redirect);
     page.opened();
     const shown = { url, started, redirect, refused };
     const callback = await visit(parts, context, shown, signal);
@@ -214,8 +222,9 @@ async function finish(
     isShown = true;
   };
   try {
-    const answer = await redeem(parts, context, arrival);
-    const grant = await storeTokens({ record, answer, asking: () => show('asking') });
+    const answer = await redeem(parts, context, arrival, page.signal);
+    const asked = arrival.started.scope;
+    const grant = await storeTokens({ record, answer, asked, asking: () => show('asking') });
     await useFromNowOn(parts, record, refused);
     show('done');
     return { value: grant };
@@ -236,8 +245,8 @@ async function finish(
 }
 
 function pageFor(error: unknown): Page {
-  // The sign-in goes on without the prompt.
-  if (error instanceof PromptRefused) return 'again';
+  // The sign-in goes on without the prompt, or without the scope.
+  if (error instanceof PromptRefused || error instanceof OfflineRefused) return 'again';
   return reasonOf(error) === 'account_mismatch' ? 'otherAccount' : 'failed';
 }
 
@@ -245,6 +254,7 @@ async function redeem(
   parts: SignInParts,
   { request, destination, ambiguity: before }: OpenedContext,
   arrival: Arrival,
+  signal: AbortSignal,
 ): Promise<TokenResponse> {
   const { started, redirect, callback } = arrival;
   const { record } = redirect;
@@ -253,17 +263,35 @@ async function redeem(
   // Checked again: this home may have got other clients while the page was open.
   const ambiguity = before ?? ambiguityOf(parts.registrations.all(), record);
   requireUnchanged(parts, arrival);
-  return exchangeCode(
-    {
-      started,
-      server,
-      registration: record.registration,
-      ...(clientSecret === undefined ? {} : { clientSecret }),
-      callbackUrl: callback.url,
-      ambiguity,
-    },
-    parts.network(request.endpoint),
-  );
+  const exchange = (): Promise<TokenResponse> =>
+    exchangeCode(
+      {
+        started,
+        server,
+        registration: record.registration,
+        ...(clientSecret === undefined ? {} : { clientSecret }),
+        callbackUrl: callback.url,
+        ambiguity,
+      },
+      parts.network(request.endpoint),
+    );
+  try {
+    return await exchange();
+  } catch (error) {
+    const wait = shortWait(error);
+    if (wait === undefined) throw error;
+    await parts.clock.sleep(wait * 1000, signal);
+    return exchange();
+  }
+}
+
+/** Seconds. RFC 6749 §4.1.2: a code lives ten minutes at most; with some servers it lives a minute. */
+const longestWait = 30;
+
+/** Seconds until the code may be sent once more: the server didn't serve the request, and says when it will. */
+function shortWait(error: unknown): number | undefined {
+  if (!(error instanceof Unreachable) || error instanceof ResponseLost) return undefined;
+  return error.retryAfter !== undefined && error.retryAfter <= longestWait ? error.retryAfter : undefined;
 }
 
 /** RFC 9700 §4.4.2: the answer arrived at the redirect URI of the client that asked, and that client is still ours. */

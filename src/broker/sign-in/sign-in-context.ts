@@ -63,6 +63,8 @@ export interface SignInContext {
   readonly scope: readonly string[] | undefined;
   /** None for a way of signing in without a page of ours. */
   readonly options: PageOptions;
+  /** The server refused the page with `offline_access`, which Keyturn had added. */
+  readonly isWithoutOffline?: true;
   /** The key that its tokens will be bound to; undefined for Bearer tokens. */
   readonly proofKey: ProofKey | undefined;
 }
@@ -71,6 +73,8 @@ export interface SignInContext {
 export interface IssuedTokens {
   readonly record: RegistrationRecord;
   readonly answer: TokenResponse;
+  /** What was asked for at last, if that is less than the sign-in wanted. */
+  readonly asked?: readonly string[] | undefined;
   /** Tells the person's browser that a question waits; absent where none shows the outcome. */
   readonly asking?: () => void;
 }

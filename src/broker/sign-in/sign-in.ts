@@ -9,10 +9,17 @@ import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
 import { PromptRefused } from '../../oauth/grants/authorization-failure.ts';
 import { ProofKey } from '../../oauth/client/proof-key.ts';
 import { requireRegistrationIssuer } from '../../oauth/client/registration.ts';
-import { selectScope, union, withOfflineAccess } from '../../oauth/base/scope.ts';
+import {
+  offlineAccess,
+  selectScope,
+  union,
+  withoutOfflineAccess,
+  withOfflineAccess,
+} from '../../oauth/base/scope.ts';
 import { canonicalResource } from '../../oauth/base/resource.ts';
 import { companySignIn, hasEndedCompany } from '../records/company.ts';
 import { CompanySignInNeeded } from './company-session.ts';
+import { withLessOffline } from './asked-scope.ts';
 import { anotherAccount, giveBack, requireYes } from './account-question.ts';
 import { findDestination, overridesAt, requireSignIn } from '../destination/destination.ts';
 import type { Destination } from '../destination/destination.ts';
@@ -78,15 +85,30 @@ async function signInNow(
   return onPage(async (opened, closed) => {
     const visit = (one: SignInContext): Promise<Grant> =>
       way(parts, one, (tokens) => storeConfirmed(parts, one, tokens, { closed, signal }), opened, signal);
-    try {
-      return await visit(context);
-    } catch (error) {
-      if (!(error instanceof PromptRefused)) throw error;
-      const grant = await visit({ ...context, options: { ...options, prompts: [] } });
-      parts.refusedPrompts.add(server.issuer, options.prompts);
-      return grant;
-    }
+    return adapting(parts, context, visit);
   });
+}
+
+/**
+ * Repeats the sign-in without what Keyturn itself had added and the server refuses: once without its prompts, and once
+ * with less for `offline_access`. A further refusal is the person's to see.
+ */
+async function adapting(
+  parts: SignInParts,
+  context: SignInContext,
+  visit: (one: SignInContext) => Promise<Grant>,
+): Promise<Grant> {
+  const { options, destination } = context;
+  try {
+    return await visit(context);
+  } catch (error) {
+    const next = withLessOffline(context, error);
+    if (next) return visit(next);
+    if (!(error instanceof PromptRefused)) throw error;
+    const grant = await visit({ ...context, options: { ...options, prompts: [] } });
+    parts.refusedPrompts.add(destination.server.issuer, options.prompts);
+    return grant;
+  }
 }
 
 /** Before a page opens; when the tokens are there, `storeGrant` asks the vault again. */
@@ -205,14 +227,16 @@ async function storeTokens(
   confirmAccount: ConfirmAccount,
 ): Promise<Grant> {
   const { request, destination, scope, options } = context;
-  const { record, answer } = tokens;
+  const { record, answer, asked = scope } = tokens;
+  // A scope that was not asked for in the end stays in what was wanted, so that no step-up asks for it again and again.
+  const wanted = union(asked ?? [], withoutOfflineAccess(scope ?? []));
   const received = {
     endpoint: request.endpoint,
     resource: destination.resource,
     issuer: destination.server.issuer,
     server: destination.source,
     registrationId: record.id,
-    requestedScope: union(scope ?? [], request.notGranted ?? []),
+    requestedScope: union(wanted, request.notGranted ?? []),
     answer,
     isAutomatic: request.isAutomatic,
     prompts: options.prompts,
@@ -220,7 +244,9 @@ async function storeTokens(
     ...(request.grantId === undefined ? {} : { grantId: request.grantId }),
   };
   try {
-    return await storeGrant(parts, received, confirmAccount);
+    const grant = await storeGrant(parts, received, confirmAccount);
+    if (context.isWithoutOffline) await parts.registrations.refuseScope(record, [offlineAccess]);
+    return grant;
   } catch (error) {
     // Tokens that are refused only here (`unboundNow`) are good at the server, and nobody would end them.
     if (reasonOf(error) === 'token_invalid') await giveBack(parts, context, tokens);
@@ -235,6 +261,7 @@ function scopeFor(request: SignInRequest, destination: Destination): string[] | 
   const selected = selectScope({
     ...(challengedScope === undefined ? {} : { challenge: challengedScope }),
     ...(request.scope === undefined ? {} : { requested: request.scope }),
+    isExact: !request.isAutomatic || request.grantId !== undefined,
     ...(scopesSupported === undefined ? {} : { scopesSupported }),
     ...(server.scopesSupported === undefined ? {} : { authorizationServerScopes: server.scopesSupported }),
   });

@@ -20,7 +20,7 @@ export const command = defineCommand(
       scope: {
         type: 'string',
         value: '"A B"',
-        summary: 'ask for these scopes besides those the server names',
+        summary: 'ask for exactly these scopes, whatever the server names',
       },
       account: {
         type: 'string',

@@ -14,6 +14,8 @@ export interface Overrides {
   readonly noPkceMetadata?: boolean;
   /** A token may name another resource as its audience. */
   readonly otherAudience?: boolean;
+  /** No waiver: the ID token itself is what is wanted, so that one which can't be validated is refused. */
+  readonly needsIdToken?: boolean;
 }
 
 /** The `resource` parameter (RFC 8707 §2), byte for byte, unless the owner waived it for this server. */

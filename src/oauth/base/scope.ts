@@ -66,7 +66,7 @@ export function isWithin(part: readonly string[], whole: readonly string[]): boo
  * OpenID Connect Core §11: it asks for a refresh token, which no program gets. It gives a program no right, so a
  * permission doesn't have to name it.
  */
-const offlineAccess = 'offline_access';
+export const offlineAccess = 'offline_access';
 
 /** The scopes that give a right to the holder of the token. */
 export function withoutOfflineAccess(scope: readonly string[]): string[] {
@@ -117,6 +117,8 @@ export interface ScopeSources {
   readonly challenge?: readonly string[];
   /** The scopes that the caller asks for. */
   readonly requested?: readonly string[];
+  /** True if the owner named them, or if they renew a sign-in: then they are all, whatever the challenge says. */
+  readonly isExact?: boolean;
   /** `scopes_supported` of the protected resource metadata. */
   readonly scopesSupported?: readonly string[];
   /** `scopes_supported` of the authorization server's metadata. */
@@ -136,7 +138,8 @@ export function selectScope(sources: ScopeSources): string[] | undefined {
  * Spec, Scope selection: the challenge with the caller's scopes, else the caller's, else scopes_supported, else none.
  */
 function baseScope(sources: ScopeSources): readonly string[] {
-  const { challenge, requested } = sources;
+  const { challenge, requested, isExact = false } = sources;
+  if (isExact && requested !== undefined && requested.length > 0) return union(requested);
   if (challenge !== undefined && challenge.length > 0) return union(challenge, requested ?? []);
   if (requested !== undefined && requested.length > 0) return union(requested);
   // All that the authorization server lists would be more than this one server needs.

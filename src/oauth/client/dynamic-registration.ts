@@ -14,7 +14,7 @@ import type { Http, HttpReply } from '../base/http.ts';
 import { responseFields, oauthError, shownError, shownText } from '../base/oauth-error.ts';
 import type { OAuthError } from '../base/oauth-error.ts';
 import { textList } from '../discovery/metadata-document.ts';
-import { formatScope } from '../base/scope.ts';
+import { formatScope, readScope } from '../base/scope.ts';
 import { isLoopbackHost } from '../../base/this-machine.ts';
 import { dynamicAuthMethods, registrationRequired } from './registration.ts';
 import type { Registration, RegistrationWithSecrets } from './registration.ts';
@@ -31,6 +31,8 @@ const clientInformationSchema = z.object({
     .catch(undefined),
   redirect_uris: textList.nullish().catch(undefined),
   token_endpoint_auth_method: z.string().nullish(),
+  // An unreadable value counts as absent.
+  scope: z.string().nullish().catch(undefined),
   registration_access_token: z.string().nullish(),
   registration_client_uri: z.string().nullish(),
 });
@@ -182,6 +184,7 @@ function processRegistration(
       registeredAt: now,
       grantTypes: [...grantTypes],
       ...(scope === undefined ? {} : { scope: [...scope] }),
+      ...refusedScope(scope, answer),
       // RFC 7591 §3.2.1: seconds; 0 is never.
       ...(clientSecret && expiry ? { secretExpiresAt: Math.floor(expiry) * 1000 } : {}),
       ...(answer.registration_client_uri ? { managementUrl: answer.registration_client_uri } : {}),
@@ -191,6 +194,17 @@ function processRegistration(
       ? { registrationAccessToken: answer.registration_access_token }
       : {}),
   };
+}
+
+/** RFC 7591 §3.2.1: the server may register less than was asked for, and says so. */
+function refusedScope(
+  asked: readonly string[] = [],
+  { scope }: ClientInformation,
+): { refusedScope?: string[] } {
+  if (!scope) return {};
+  const granted = readScope(scope);
+  const refused = asked.filter((one) => !granted.includes(one));
+  return refused.length === 0 ? {} : { refusedScope: refused };
 }
 
 /** The method that the server states. Without one: client_secret_basic if it gave a secret (RFC 7591 §2), else none. */

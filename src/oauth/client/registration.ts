@@ -37,6 +37,8 @@ export const registrationSchema = z.object({
   grantTypes: z.array(z.string()).optional(),
   /** As registered: some servers refuse every other scope. Absent if no scope was registered. */
   scope: z.array(z.string()).optional(),
+  /** Scopes that the server doesn't let this client ask for, as its answers showed (RFC 7591 §3.2.1). */
+  refusedScope: z.array(z.string()).optional(),
   /** RFC 7592: where the registration can be managed. */
   managementUrl: z.string().optional(),
 });

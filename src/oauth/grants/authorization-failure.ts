@@ -4,9 +4,11 @@
  * Invariant: the caller has checked state and issuer before. `error_uri` is never shown.
  */
 import { KeyturnError, quoted, shellWord, Unreachable } from '../../base/errors.ts';
+import type { ErrorDetails } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 import { isTransientError, shownError } from '../base/oauth-error.ts';
 import type { OAuthError } from '../base/oauth-error.ts';
+import { includesOfflineAccess } from '../base/scope.ts';
 import { resourceHint } from './token-failure.ts';
 
 /** The part of an authorization request that a refusal may be about. */
@@ -24,6 +26,42 @@ export class PromptRefused extends KeyturnError {}
 
 /** The server refuses the requested scopes; with others the sign-in may work. */
 export class ScopeRefused extends KeyturnError {}
+
+/** The server may refuse only `offline_access`: without it, or after the person's consent, the sign-in may work. */
+export class OfflineRefused extends ScopeRefused {
+  readonly wantsConsent: boolean;
+
+  constructor(
+    message: string,
+    { wantsConsent, ...details }: ErrorDetails & { readonly wantsConsent: boolean },
+  ) {
+    super('login_failed', message, details);
+    this.wantsConsent = wantsConsent;
+  }
+}
+
+/** OpenID Connect Core §11, and what servers say to a client that may have no refresh token. */
+const offlineErrors: ReadonlySet<string> = new Set(['invalid_scope', 'not_allowed', 'consent_required']);
+
+/** The error, if the request had `offline_access` and the answer may be about that. */
+export function offlineRefused(
+  { scope, prompt }: RefusableRequest,
+  server: Pick<AuthorizationServer, 'issuer'>,
+  error: OAuthError,
+): OfflineRefused | undefined {
+  const { code, description = '' } = error;
+  if (!includesOfflineAccess(scope)) return undefined;
+  if (!offlineErrors.has(code) && !/offline/i.test(description)) return undefined;
+  const shown = shownError(error);
+  const wantsConsent =
+    prompt === undefined && (code === 'consent_required' || /consent|prompt/i.test(description));
+  return new OfflineRefused(`${quoted(server.issuer)} refused the sign-in: ${shown}.`, {
+    wantsConsent,
+    facts: { said: shown },
+    rule: 'OAuth 2.1 §4.1.2.1',
+    hint: scopeHint,
+  });
+}
 
 /** The codes of OpenID Connect Core §3.1.2.6, and of servers that don't support the parameter. */
 const promptErrors: ReadonlySet<string> = new Set([
@@ -64,6 +102,8 @@ export function refuseError(
   const description = answer.get('error_description');
   const error = description === null ? { code } : { code, description };
   const shown = shownError(error);
+  const offline = offlineRefused(request, server, error);
+  if (offline) throw offline;
   if (code === 'access_denied') {
     throw new KeyturnError('access_denied', `The sign-in was denied at ${quoted(server.issuer)}: ${shown}.`, {
       facts: { said: shown },
@@ -82,14 +122,21 @@ export function refuseError(
       },
     );
   }
-  if (refusesClient(request, error))
+  const isAboutScope = refusesScope(request, error);
+  if (!isAboutScope && refusesClient(request, error))
     throw clientRefused(server, `refused the client of this sign-in: ${shown}`);
-  const Refusal = code === 'invalid_scope' ? ScopeRefused : KeyturnError;
+  const Refusal = isAboutScope ? ScopeRefused : KeyturnError;
   throw new Refusal('login_failed', `${quoted(server.issuer)} refused the sign-in: ${shown}.`, {
     facts: { said: shown },
     rule: 'OAuth 2.1 §4.1.2.1',
-    hint: hintFor(request, server, error),
+    hint: isAboutScope && code !== 'invalid_scope' ? scopeHint : hintFor(request, server, error),
   });
+}
+
+/** Some servers blame the client for a scope that they don't know: another client would fare no better. */
+function refusesScope({ scope }: RefusableRequest, { code, description = '' }: OAuthError): boolean {
+  if (code === 'invalid_scope') return true;
+  return scope !== undefined && code !== 'invalid_target' && /\bscopes?\b/i.test(description);
 }
 
 /**
@@ -147,7 +194,10 @@ export function openidHint(
 const scopeless =
   'No scopes were asked for, and the server has none of its own for that. Name some: keyturn login RESOURCE --scope "…"';
 
+const scopeHint =
+  'Name exactly the scopes that the authorization server knows for this server: keyturn login RESOURCE --scope "…"';
+
 const hints: Readonly<Record<string, string>> = {
-  invalid_scope: 'Ask for other scopes: the server does not know at least one of these.',
+  invalid_scope: scopeHint,
   invalid_target: "The authorization server doesn't know this protected server. Tell their operators.",
 };

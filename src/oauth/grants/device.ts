@@ -198,6 +198,7 @@ export async function pollDeviceAuthorization(
       return pollFailure(server, reply, http);
     },
     proofKey: request.proofKey,
+    needsIdToken: request.overrides?.needsIdToken,
   });
   if (seen.error === 'authorization_pending') return { kind: 'waiting', interval };
   if (seen.error === 'slow_down') return { kind: 'waiting', interval: bounded(interval + slowDownStep) };

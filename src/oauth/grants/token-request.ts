@@ -13,6 +13,7 @@ import type { OAuthClient } from '../client/client-authentication.ts';
 import type { ProofKey } from '../client/proof-key.ts';
 import { isSuccess } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
+import { parseJsonObject } from '../base/json-object.ts';
 import { oauthError } from '../base/oauth-error.ts';
 import { clientConfiguration, libraryRefusal } from '../client/oauth-client.ts';
 import { readTokenFields } from './token-response.ts';
@@ -24,6 +25,10 @@ export interface TokenRequest {
   readonly failure: (server: TokenServer, reply: HttpReply, http: Http) => KeyturnError;
   /** The key that the token should be bound to. */
   readonly proofKey?: ProofKey | undefined;
+  /** The ID token is what is wanted: without a valid one the answer is refused. Else it only names the account. */
+  readonly needsIdToken?: boolean | undefined;
+  /** The nonce that was sent, if one was. */
+  readonly nonce?: string | undefined;
 }
 
 interface IdTokenClaims {
@@ -84,8 +89,30 @@ async function requestOnce(
     const claims = result.claims();
     return { ...answer, ...(claims === undefined ? {} : { claims }) };
   } catch (error) {
+    const { fields } = answer;
+    if (fields?.id_token && mayDoWithout(fields.id_token, client, request)) return answer;
     return { ...answer, refusal: libraryRefusal(error, client.server) };
   }
+}
+
+const unverifiedClaims = z.object({ aud: z.unknown().optional(), nonce: z.unknown().optional() });
+
+/**
+ * The access token came over the same connection and is good without an ID token that can't be validated. One that says
+ * that it is for another client or another sign-in is refused all the same (OpenID Connect Core §3.1.3.7 rules 3 and 11).
+ */
+function mayDoWithout(
+  idToken: string,
+  { registration }: OAuthClient,
+  { needsIdToken = false, nonce }: TokenRequest,
+): boolean {
+  if (needsIdToken) return false;
+  const payload = Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString();
+  const claims = unverifiedClaims.safeParse(parseJsonObject(payload)).data;
+  if (claims === undefined) return true;
+  const audiences = [claims.aud].flat();
+  const isForUs = claims.aud === undefined || audiences.includes(registration.clientId);
+  return isForUs && (claims.nonce === undefined || claims.nonce === nonce);
 }
 
 /** The library checks the ID token only; `processTokenFields` checks the rest. */

@@ -6,18 +6,22 @@
  * after all checks passed. A rotated refresh token is passed on even if the rest of the response is refused.
  */
 import { quoted, RuleRefusal } from '../../base/errors.ts';
-import type { AuthorizationServer } from '../discovery/authorization-server.ts';
+import type { KeyturnError } from '../../base/errors.ts';
+import type { AuthorizationServer, TokenServer } from '../discovery/authorization-server.ts';
 import { processAuthorizationResponse } from './authorization.ts';
 import type { AmbiguousIssuer, StartedAuthorization } from './authorization.ts';
 import type { OAuthClient } from '../client/client-authentication.ts';
 import type { ProofKey } from '../client/proof-key.ts';
-import type { Http } from '../base/http.ts';
+import { isTransient } from '../base/http.ts';
+import type { Http, HttpReply } from '../base/http.ts';
 import { resourceParameter } from '../base/overrides.ts';
 import type { Overrides } from '../base/overrides.ts';
 import { formatScope } from '../base/scope.ts';
 import { expectedTokens, processTokenFields } from './token-response.ts';
 import type { TokenResponse } from './token-response.ts';
 import { exchangeFailure, refreshFailure } from './token-failure.ts';
+import { offlineRefused } from './authorization-failure.ts';
+import { oauthError } from '../base/oauth-error.ts';
 import { requireTokenFields, requestToken, subjectOf } from './token-request.ts';
 import type { TokenOutcome } from './token-request.ts';
 
@@ -50,8 +54,11 @@ export async function exchangeCode(request: CodeRequest, http: Http): Promise<To
       redirect_uri: started.redirectUri,
       ...resourceParameter(resource, overrides),
     },
-    failure: exchangeFailure,
+    failure: (issuer, reply, at) =>
+      offlineRefusal(started, issuer, reply) ?? exchangeFailure(issuer, reply, at),
     proofKey,
+    nonce: started.nonce,
+    needsIdToken: overrides?.needsIdToken,
   });
   requireNonce(started, outcome);
   const { scope } = started;
@@ -101,6 +108,7 @@ export async function refresh(request: RefreshRequest, http: Http): Promise<Toke
     },
     failure: refreshFailure(scope !== undefined),
     proofKey: request.proofKey,
+    needsIdToken: request.overrides?.needsIdToken,
   });
   const rotated = outcome.fields?.refresh_token;
   if (rotated) await request.onRotation?.(rotated);
@@ -112,6 +120,16 @@ export async function refresh(request: RefreshRequest, http: Http): Promise<Toke
     },
     http,
   );
+}
+
+/** Some servers find out only here that this client may have no refresh token. */
+function offlineRefusal(
+  started: StartedAuthorization,
+  server: TokenServer,
+  reply: HttpReply,
+): KeyturnError | undefined {
+  const error = isTransient(reply.status) ? undefined : oauthError(reply);
+  return error && offlineRefused(started, server, error);
 }
 
 /** OpenID Connect Core §3.1.3.7 rule 11: an ID token must contain the nonce that was sent. */

@@ -10,6 +10,7 @@ import {
 import { refusalOf } from '../refusal.ts';
 import { metadataOf } from '../token-requests.ts';
 import { now, siteOfFile } from '../site.ts';
+import type { Page } from '../site.ts';
 
 const oauthLocation = '/.well-known/oauth-authorization-server';
 const oidcLocation = '/.well-known/openid-configuration';

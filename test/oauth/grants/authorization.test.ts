@@ -310,7 +310,7 @@ describe('processAuthorizationResponse', () => {
   );
 
   it.each([
-    [['read'], 'Ask for other scopes'],
+    [['read'], '--scope'],
     [undefined, 'No scopes were asked for'],
   ])('the hint for invalid_scope depends on the requested scopes (%s)', async (scope, hint) => {
     const { started: made } = await build(scope === undefined ? {} : { scope });

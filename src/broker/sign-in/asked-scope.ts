@@ -1,0 +1,32 @@
+/**
+ * The scopes that a sign-in's request names at last.
+ *
+ * Invariant: what Keyturn adds by itself (`offline_access`), Keyturn takes back where the server refuses it for this
+ * client. A scope that the owner or a program named is never taken back.
+ */
+import { OfflineRefused } from '../../oauth/grants/authorization-failure.ts';
+import { includesOfflineAccess, withoutOfflineAccess } from '../../oauth/base/scope.ts';
+import { askableScope } from '../destination/known-client.ts';
+import type { RegistrationRecord } from '../records/registrations.ts';
+import { reasonOf } from '../../base/errors.ts';
+import type { SignInContext } from './sign-in-context.ts';
+
+export function askedScope(
+  { request, scope, isWithoutOffline }: Pick<SignInContext, 'request' | 'scope' | 'isWithoutOffline'>,
+  record: RegistrationRecord,
+): readonly string[] | undefined {
+  const askable = askableScope(record, scope, request.scope);
+  return isWithoutOffline && askable ? withoutOfflineAccess(askable) : askable;
+}
+
+/** The next try after this refusal; undefined if it says nothing about a scope that Keyturn added. */
+export function withLessOffline(context: SignInContext, error: unknown): SignInContext | undefined {
+  const { request, scope, options, isWithoutOffline } = context;
+  if (isWithoutOffline || !includesOfflineAccess(scope) || includesOfflineAccess(request.scope))
+    return undefined;
+  const isByDevice = request.method === 'device' && reasonOf(error) === 'scope_insufficient';
+  if (!(error instanceof OfflineRefused) && !isByDevice) return undefined;
+  if (error instanceof OfflineRefused && error.wantsConsent)
+    return { ...context, options: { ...options, prompts: ['consent'] } };
+  return { ...context, isWithoutOffline: true };
+}
