@@ -53,7 +53,8 @@ function longEnough<Got extends Credential | undefined>(
   credential: Got,
   validity: number,
 ): Got {
-  if (!credential || 'kind' in credential || (credential.expires_in ?? Infinity) >= validity) return credential;
+  if (!credential || 'kind' in credential || (credential.expires_in ?? Infinity) >= validity)
+    return credential;
   throw new KeyturnError(
     'token_invalid',
     `The newest token for ${quoted(resource)} lives ${credential.expires_in} s more, and the command needs ${validity} s. Nothing was run.`,

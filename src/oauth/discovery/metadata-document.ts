@@ -179,14 +179,12 @@ function isShallow(json: JsonObject): boolean {
 }
 
 function invalid(url: URL, problem: string): RuleRefusal {
-  const { message, details } = problemWith(url, problem);
-  return new RuleRefusal('metadata_invalid', message, details);
+  return new RuleRefusal(
+    'metadata_invalid',
+    `The metadata document ${quoted(url.origin + url.pathname)} ${problem}.`,
+    {
+      rule: 'RFC 8414 §3.2, RFC 9728 §3.2',
+      hint: 'The server has to publish it as a JSON object of its own. Tell the operator of the server.',
+    },
+  );
 }
-
-const problemWith = (url: URL, problem: string) => ({
-  message: `The metadata document ${quoted(url.origin + url.pathname)} ${problem}.`,
-  details: {
-    rule: 'RFC 8414 §3.2, RFC 9728 §3.2',
-    hint: 'The server has to publish it as a JSON object of its own. Tell the operator of the server.',
-  },
-});
