@@ -124,7 +124,7 @@ function onlyPages(identifier: string): Unreachable {
  */
 function spellings(issuer: string): readonly string[] {
   const { origin } = new URL(issuer);
-  return [origin, `${origin}/`].includes(issuer) ? [issuer, ...[origin, `${origin}/`]] : [issuer];
+  return [origin, `${origin}/`].includes(issuer) ? [origin, `${origin}/`] : [issuer];
 }
 
 export function requireIssuer(issuer: string, http: Pick<Http, 'allowInsecureLoopback'>): URL {
