@@ -137,7 +137,7 @@ describe('the real way of a hostile value', () => {
     await rig.allow('reader', ['read']);
     await rig.login();
     const { hint } = await refused(rig.ask({ clientId: 'reader', ...stepUp(evil), interaction: 'never' }));
-    expect(pasted(hint)).toEqual(['allow', 'reader', rig.endpoint, '--scope', evil]);
+    expect(pasted(hint)).toEqual(['allow', 'reader', rig.endpoint, '--scope', `read ${evil}`]);
   });
 
   it('leads from a question of the broker to one argument', async () => {

@@ -7,7 +7,7 @@
  * card opens once, exactly as that card showed it. Only https, and http on this machine, is ever opened.
  */
 import { endpointOf } from '../../src/oauth/base/resource.ts';
-import { isLoopbackHost } from '../../src/base/this-machine.ts';
+import { isLoopbackHost } from '../../src/base/text/this-machine.ts';
 import { KeyturnError } from '../../src/base/errors.ts';
 import type { Question } from '../base/summary.ts';
 

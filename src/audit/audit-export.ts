@@ -4,7 +4,7 @@
  * Invariant: reads the log as it was at one moment. Memory: one line, or for the last rows at most three times
  * `maxTail`.
  */
-import { visible } from '../base/visible.ts';
+import { visible } from '../base/text/visible.ts';
 import { auditFile, openSnapshot } from './audit-files.ts';
 import { readRow } from './audit-row.ts';
 import type { StoredRow } from './audit-row.ts';

@@ -14,7 +14,7 @@ import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { quoted, RuleRefusal, shellWord } from './errors.ts';
-import { isThisMachine } from './this-machine.ts';
+import { isThisMachine } from './text/this-machine.ts';
 
 /** Where one request may go: to the public Internet, to this machine, or wherever its host is. */
 export type Reach = 'public' | 'thisMachine' | 'anywhere';

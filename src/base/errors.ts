@@ -7,7 +7,7 @@
  * app have a sentence for each reason and each case of it (words/, a test compares them); messages are English.
  */
 
-import { visible } from './visible.ts';
+import { visible } from './text/visible.ts';
 
 /** Exit codes of the CLI. Stable: scripts branch on them. */
 export const exitCodes = {
@@ -243,20 +243,27 @@ const plainWord = /^(?![=%])[\w@%+=:,./-]+$/;
 /** cmd.exe and PowerShell take these alike. Nothing else has a quotation that both of them read. */
 const plainOnWindows = /^[\w./:][\w@+=:./?-]*$/;
 
+type Platform = 'win32' | (string & {});
+
+/** The server roles run without Node's globals, too. */
+function ownPlatform(): Platform {
+  return globalThis.navigator?.platform.startsWith('Win') ? 'win32' : 'other';
+}
+
 /**
  * A value as one argument of a command that a person may paste into a shell. Use it for every value that isn't a constant
  * of the source: a URL may hold `$()`, `;` and quotes. The value is never cut, because a command with half a value is
  * another command. On Windows a command holds plain words only: the error's constructor and the terminal name another
  * value on a line of its own (`valuesBelow`).
  */
-export function shellWord(text: string, platform: NodeJS.Platform = process.platform): string {
+export function shellWord(text: string, platform: Platform = ownPlatform()): string {
   if (platform === 'win32')
     return plainOnWindows.test(text) ? text : `${setAside[0]}${whole(text)}${setAside[1]}`;
   return plainWord.test(text) ? text : shellQuoted(text, platform);
 }
 
 /** `shellWord`, but always in quotation marks: for names of accounts and lists of scopes. */
-export function shellQuoted(text: string, platform: NodeJS.Platform = process.platform): string {
+export function shellQuoted(text: string, platform: Platform = ownPlatform()): string {
   if (platform === 'win32') return shellWord(text, platform);
   const shown = visible(text);
   // Every shell takes these literally between double quotes, unlike `$`, backticks, backslashes and `!`.

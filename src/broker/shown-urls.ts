@@ -9,7 +9,7 @@
 import { untilAborted } from '../base/abort.ts';
 import { KeyturnError, quoted, RuleRefusal, shellWord } from '../base/errors.ts';
 import { keyedMutex } from '../base/mutex.ts';
-import { isLoopbackHost } from '../base/this-machine.ts';
+import { isLoopbackHost } from '../base/text/this-machine.ts';
 import { CardPauses } from './consent/card-pauses.ts';
 import type { CurrentPermissions } from './consent/current-permissions.ts';
 import type { BrokerParts } from './parts.ts';

@@ -1,7 +1,7 @@
 /** Which URLs belong to a protected server's endpoint: the same origin, and a path at or below its. */
-import { isBelow } from '../base/below-path.ts';
+import { isBelow } from '../base/text/below-path.ts';
 import { KeyturnError, quoted } from '../base/errors.ts';
-import { isLoopbackHost } from '../base/this-machine.ts';
+import { isLoopbackHost } from '../base/text/this-machine.ts';
 
 /** The endpoint as a URL. Throws `invalid_resource`, or `insecure_url` for HTTP beyond this machine. */
 export function endpointUrl(text: string): URL {

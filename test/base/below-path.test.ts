@@ -1,7 +1,7 @@
 /** What is below a path, and what is this machine: one rule each. */
 import { describe, expect, it } from 'vitest';
-import { isBelow } from '../../src/base/below-path.ts';
-import { isLoopbackHost, isThisMachine } from '../../src/base/this-machine.ts';
+import { isBelow } from '../../src/base/text/below-path.ts';
+import { isLoopbackHost, isThisMachine } from '../../src/base/text/this-machine.ts';
 import { isWithin } from '../../src/client/endpoint-url.ts';
 import { resourceCovers } from '../../src/oauth/base/resource.ts';
 import { isLocal } from '../../src/server/authorization/clients/redirect.ts';

@@ -7,7 +7,7 @@
  * No server's text reaches the terminal as a command to it: control characters are shown as escapes.
  */
 import { exitCodes, KeyturnError, reasons, valuesBelow } from '../../base/errors.ts';
-import { visible } from '../../base/visible.ts';
+import { visible } from '../../base/text/visible.ts';
 import { systemCode } from '../../base/system-error.ts';
 import { labelOf } from './rule-label.ts';
 

@@ -15,7 +15,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { systemCode } from '../../base/system-error.ts';
-import { visible } from '../../base/visible.ts';
+import { visible } from '../../base/text/visible.ts';
 
 /** From what must be looked at to what only a search for a fault needs. */
 export const levels = ['error', 'warn', 'info', 'debug'] as const;

@@ -5,7 +5,7 @@
  * text is bounded and visible.
  */
 import { isReason, KeyturnError, type Reason, reasons } from '../../base/errors.ts';
-import { visible } from '../../base/visible.ts';
+import { visible } from '../../base/text/visible.ts';
 import { maxLength } from './limits.ts';
 import { isObject, isText, type Fields } from './values.ts';
 

@@ -5,9 +5,9 @@
  * has no slash at its end. If a server needs that slash, the metadata of the protected resource says so, and the
  * metadata's value is sent byte for byte.
  */
-import { isBelow } from '../../base/below-path.ts';
+import { isBelow } from '../../base/text/below-path.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { isLoopbackHost } from '../../base/this-machine.ts';
+import { isLoopbackHost } from '../../base/text/this-machine.ts';
 import type { UrlPolicy } from './secure-url.ts';
 
 /**

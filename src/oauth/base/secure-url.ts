@@ -5,7 +5,7 @@
  * or `file:` URL that a server names is ever fetched or opened.
  */
 import { quoted, RuleRefusal } from '../../base/errors.ts';
-import { isLoopbackHost } from '../../base/this-machine.ts';
+import { isLoopbackHost } from '../../base/text/this-machine.ts';
 
 export interface UrlPolicy {
   /** True if http is accepted for loopback hosts (development, tests). For other hosts it never is. */

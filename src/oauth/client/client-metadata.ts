@@ -8,7 +8,7 @@
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 import type { Registration } from './registration.ts';
-import { isLoopbackHost } from '../../base/this-machine.ts';
+import { isLoopbackHost } from '../../base/text/this-machine.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
 
 /** The document at the URL, with the type application/json. */

@@ -15,7 +15,7 @@ import { responseFields, oauthError, shownError, shownText } from '../base/oauth
 import type { OAuthError } from '../base/oauth-error.ts';
 import { textList } from '../discovery/metadata-document.ts';
 import { formatScope, readScope } from '../base/scope.ts';
-import { isLoopbackHost } from '../../base/this-machine.ts';
+import { isLoopbackHost } from '../../base/text/this-machine.ts';
 import { dynamicAuthMethods, registrationRequired } from './registration.ts';
 import type { Registration, RegistrationWithSecrets } from './registration.ts';
 

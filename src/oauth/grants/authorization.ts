@@ -16,7 +16,7 @@ import { requireRegistrationIssuer } from '../client/registration.ts';
 import type { ProofKey } from '../client/proof-key.ts';
 import type { Registration } from '../client/registration.ts';
 import { formatScope } from '../base/scope.ts';
-import { isLoopbackHost } from '../../base/this-machine.ts';
+import { isLoopbackHost } from '../../base/text/this-machine.ts';
 import { requireSecureUrl } from '../base/secure-url.ts';
 import { refuseError, refusePrompt } from './authorization-failure.ts';
 import type { RefusableRequest } from './authorization-failure.ts';

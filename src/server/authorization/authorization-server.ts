@@ -24,7 +24,7 @@ import { readAuthorizationOptions } from './options.ts';
 import type { AuthorizationEvent, AuthorizationServerOptions, Settings } from './options.ts';
 import { answerHeaders } from './base/pages.ts';
 import { loadOidcProvider } from './base/peer.ts';
-import { rewrittenRequest } from './base/rewritten-request.ts';
+import { rewrittenRequest } from './rewritten-request.ts';
 import type { OidcProvider } from './base/peer.ts';
 import { tellClientsApart } from './base/replays.ts';
 import {

@@ -5,7 +5,7 @@
  * Invariant: what needs no person is for entered clients only. A client's keys here are public ones. Each rule counts
  * however the client became known.
  */
-import { hasVisible } from '../../base/visible.ts';
+import { hasVisible } from '../../base/text/visible.ts';
 import type { ClientMetadata, Configuration } from 'oidc-provider';
 import { z } from 'zod';
 import { hasPrivatePart } from '../resource/base/public-key.ts';

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { canonicalResource } from '../../oauth/base/resource.ts';
-import { isLoopbackHost } from '../../base/this-machine.ts';
+import { isLoopbackHost } from '../../base/text/this-machine.ts';
 import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
 import { isAddressOrRange } from '../resource/base/address.ts';
 import { hasPrivatePart } from '../resource/base/public-key.ts';

@@ -10,7 +10,7 @@ import type { AuthorizationEvent, AuthorizationServerOptions, ResourceOptions, S
 import { unasked } from './consent-policy.ts';
 import { isLocal, redirectProblem } from './clients/redirect.ts';
 import { errorPage, pageHeaders } from './base/pages.ts';
-import { oneSpelling } from './base/rewritten-request.ts';
+import { oneSpelling } from './rewritten-request.ts';
 import { defaultScopesOf, pathOf } from './provider-settings.ts';
 
 /**

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { canonicalResource } from '../../oauth/base/resource.ts';
-import { isLoopbackHost } from '../../base/this-machine.ts';
+import { isLoopbackHost } from '../../base/text/this-machine.ts';
 import { requireIssuer } from '../../oauth/discovery/authorization-server.ts';
 import { isAddressOrRange } from './base/address.ts';
 import { invalidOption, readOptions, seconds } from './base/option.ts';

@@ -1,7 +1,7 @@
 /** Which URLs are used at all. */
 import { describe, expect, it } from 'vitest';
 
-import { isLoopbackHost } from '../../../src/base/this-machine.ts';
+import { isLoopbackHost } from '../../../src/base/text/this-machine.ts';
 import { requireSecureUrl } from '../../../src/oauth/base/secure-url.ts';
 import { everyWordOf, refusalOf } from '../refusal.ts';
 

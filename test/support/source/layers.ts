@@ -12,18 +12,24 @@ export interface Layer {
 }
 
 /** What both ends of the socket stand on. */
-export const base = ['errors', 'system-error', 'abort', 'paths', 'private-file', 'private-folder'].map(
-  (name) => `base/${name}.ts`,
-);
+export const base = [
+  'base/text/',
+  ...['errors', 'system-error', 'abort', 'paths', 'private-file', 'private-folder'].map(
+    (name) => `base/${name}.ts`,
+  ),
+];
 /** Time, and work that waits: functions of a clock that is passed in. */
 const waiting = ['clock', 'backoff', 'shared-work', 'request-deadline', 'mutex', 'abort'].map(
   (name) => `base/${name}.ts`,
 );
 
 /** What keeps secrets, records and rows stands on. */
-const keeping = ['errors', 'system-error', 'private-file', 'append-only', 'mutex', 'backoff'].map(
-  (name) => `base/${name}.ts`,
-);
+const keeping = [
+  'base/text/',
+  ...['errors', 'system-error', 'private-file', 'append-only', 'mutex', 'backoff'].map(
+    (name) => `base/${name}.ts`,
+  ),
+];
 
 /** By folder or single file; a file belongs to the longest name that fits. */
 export const layers: Readonly<Record<string, Layer>> = {
@@ -32,7 +38,16 @@ export const layers: Readonly<Record<string, Layer>> = {
     packages: [],
     why: 'everything stands on it, so it stands on nothing else',
   },
-  'base/errors.ts': { mayImport: [], packages: [], why: 'everything imports it, so it imports nothing' },
+  'base/errors.ts': {
+    mayImport: ['base/text/'],
+    packages: [],
+    why: 'everything imports it, so it imports nothing but the rules for text from outside',
+  },
+  'base/text/': {
+    mayImport: [],
+    packages: [],
+    why: 'the one rule for text and URLs from outside, on every platform: each layer asks it',
+  },
   'base/paths.ts': {
     mayImport: ['base/errors.ts'],
     packages: [],
@@ -64,7 +79,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     why: 'what broker and keychain worker do to their own process, each of them alike',
   },
   'base/addresses.ts': {
-    mayImport: ['base/errors.ts'],
+    mayImport: ['base/errors.ts', 'base/text/'],
     packages: ['ipaddr.js'],
     why: 'the one check of addresses, for the broker’s connections and for the server roles',
   },
@@ -100,12 +115,12 @@ export const layers: Readonly<Record<string, Layer>> = {
     why: 'what a TLS connection of ours trusts; the bridge loads it without the check of addresses',
   },
   'oauth/': {
-    mayImport: ['base/errors.ts', 'base/system/connection-faults.ts'],
+    mayImport: ['base/errors.ts', 'base/text/', 'base/system/connection-faults.ts'],
     packages: ['openid-client', 'zod'],
     why: 'the protocol is pure: fetch and clock are passed in',
   },
   'server/': {
-    mayImport: ['base/errors.ts', 'server/', 'oauth/base/', 'oauth/discovery/'],
+    mayImport: ['base/errors.ts', 'base/text/', 'server/', 'oauth/base/', 'oauth/discovery/'],
     packages: ['jose', 'zod', 'ipaddr.js'],
     why: 'the server roles owe nothing to the broker: of the client role they share its grammar and its bounds',
   },
@@ -117,6 +132,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   'server/authorization/': {
     mayImport: [
       'base/errors.ts',
+      'base/text/',
       'base/addresses.ts',
       'base/system/https-agent.ts',
       'oauth/base/',
@@ -170,6 +186,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   'broker/': {
     mayImport: [
       'base/errors.ts',
+      'base/text/',
       'base/private-file.ts',
       'base/system/named-text.ts',
       'base/system/printed-text.ts',
@@ -247,7 +264,13 @@ export const layers: Readonly<Record<string, Layer>> = {
     why: 'the composition root; hosts import it, it imports no host',
   },
   'setup/': {
-    mayImport: [...base, 'ipc/protocol/', 'ipc/wire/', 'client/endpoint-url.ts'],
+    mayImport: [
+      ...base,
+      'base/system/program-variables.ts',
+      'ipc/protocol/',
+      'ipc/wire/',
+      'client/endpoint-url.ts',
+    ],
     packages: ['jsonc-parser', 'zod'],
     why: 'reads and writes files of other programs; the broker is handed in, as a command or the app may ask it',
   },

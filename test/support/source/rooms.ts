@@ -7,6 +7,7 @@
 import { importCycles, type Tree } from './imports.ts';
 
 export const rooms: Readonly<Record<string, string>> = {
+  'src/base/text': 'text and URLs from outside are the same for all',
   'src/base': 'all the others stand on it',
   'src/base/system': 'the machine, for all processes of ours',
   'src/base/windows': 'the same for the system that has other means',

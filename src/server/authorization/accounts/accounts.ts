@@ -4,7 +4,7 @@
  * Invariant: an account's id is the subject (`sub`) of its tokens, and never changes hands.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isLoopbackHost } from '../../../base/this-machine.ts';
+import { isLoopbackHost } from '../../../base/text/this-machine.ts';
 import { invalidOption } from '../base/invalid-option.ts';
 import { signInPage } from '../base/pages.ts';
 

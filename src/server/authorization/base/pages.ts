@@ -5,7 +5,7 @@
  * button has an id, so no address moves the focus to one. Each page has one heading, labels for its fields, and works
  * without a mouse.
  */
-import { visible } from '../../../base/visible.ts';
+import { visible } from '../../../base/text/visible.ts';
 
 /**
  * Headers of every answer. oidc-provider has a page of its own, for a sign-in as another account than before, and adds

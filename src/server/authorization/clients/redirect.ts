@@ -5,8 +5,8 @@
  * is ever registered, and the provider compares what a request names with what was registered, character by
  * character; the port of a loopback address is free (RFC 8252 §7.3).
  */
-import { climbs } from '../../../base/below-path.ts';
-import { isLoopbackHost, isThisMachine } from '../../../base/this-machine.ts';
+import { climbs } from '../../../base/text/below-path.ts';
+import { isLoopbackHost, isThisMachine } from '../../../base/text/this-machine.ts';
 
 /** What is wrong with a redirect URI, as the end of a sentence; undefined: it may be used. */
 export function redirectProblem(text: string): string | undefined {

@@ -4,14 +4,9 @@
  * Invariant: `isThisMachine` misses none, for rules that refuse or ask; `isLoopbackHost` names only those that plain http
  * never leaves this machine for, whatever a resolver says.
  */
-import { BlockList, isIP } from 'node:net';
-
-const here = new BlockList();
-here.addSubnet('127.0.0.0', 8, 'ipv4');
-here.addAddress('::1', 'ipv6');
-// The unspecified address: a connection to it reaches this machine.
-here.addSubnet('0.0.0.0', 8, 'ipv4');
-here.addAddress('::', 'ipv6');
+/** The unspecified addresses count too: a connection to one reaches this machine. */
+const here =
+  /^(?:(?:127|0)(?:\.\d{1,3}){3}|\[::1?\]|\[::ffff:(?:7f[0-9a-f]{2}|[0-9a-f]{1,2}):[0-9a-f]{1,4}\])$/;
 
 /** Addresses that are mapped into IPv6, names below `localhost` and dots at the end of a name too (RFC 6761 §6.3). */
 export function isThisMachine(host: string): boolean {
@@ -20,9 +15,9 @@ export function isThisMachine(host: string): boolean {
     .replace(/^\[|\]$/g, '')
     .replace(/%.*$/, '')
     .replace(/\.+$/, '');
-  const kind = isIP(bare);
-  if (kind !== 0) return here.check(bare, kind === 4 ? 'ipv4' : 'ipv6');
-  return bare === 'localhost' || bare.endsWith('.localhost');
+  // The URL parser writes each address in one way.
+  const hostname = URL.parse(bare.includes(':') ? `http://[${bare}]` : `http://${bare}`)?.hostname;
+  return bare === 'localhost' || bare.endsWith('.localhost') || here.test(hostname ?? '');
 }
 
 /** 127.0.0.0/8, [::1] and localhost. */

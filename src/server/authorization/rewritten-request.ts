@@ -7,9 +7,9 @@
  */
 import { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { boundedBytes } from '../../../oauth/base/bounded-bytes.ts';
-import { parseJsonObject } from '../../../oauth/base/json-object.ts';
-import { offeredRegistration } from '../clients/registration-request.ts';
+import { boundedBytes } from '../../oauth/base/bounded-bytes.ts';
+import { parseJsonObject } from '../../oauth/base/json-object.ts';
+import { offeredRegistration } from './clients/registration-request.ts';
 
 /** Bytes; the provider takes no more. */
 const maxBody = 56 * 1024;
