@@ -139,8 +139,9 @@ export function refuseExposure(
   const found = options.find((option) => telling.test(option.replaceAll('_', '-')));
   if (found !== undefined) throw exposed(`Node was started with ${quoted(found)}`);
   if (inspector.url() !== undefined) throw exposed('Node’s inspector is open');
+  // Containers set /dev/null, which loads nothing.
   const loading = Object.keys(env).find(
-    (name) => /^OPENSSL_(?:CONF|MODULES|ENGINES)$/i.test(name) && env[name],
+    (name) => /^OPENSSL_(?:CONF|MODULES|ENGINES)$/i.test(name) && env[name] && env[name] !== '/dev/null',
   );
   if (loading !== undefined) throw exposed(`${loading} is set, which loads libraries`);
   if (env['NODE_DEBUG']) throw exposed('NODE_DEBUG is set');

@@ -168,6 +168,8 @@ describe('a broker that would show its secrets', () => {
     ['NODE_OPTIONS', '--no-warnings "--tls_keylog=keys.txt"'],
     ['NODE_OPTIONS', '--heapsnapshot-signal=SIGUSR2'],
     ['NODE_DEBUG', 'http'],
+    ['OPENSSL_CONF', '/nowhere/openssl.cnf'],
+    ['OPENSSL_MODULES', '/nowhere'],
   ])('a broker that would show its secrets is not started: %s=%s', async (name, value) => {
     const home = newHome();
     const run = await home.keyturn(['daemon'], { env: { [name]: value } });
@@ -177,6 +179,12 @@ describe('a broker that would show its secrets', () => {
     expect(existsSync(home.folder)).toBe(false);
     rmSync(path.join(path.dirname(home.folder), 'work', 'keys.txt'), { force: true });
   });
+});
+
+it.each(['/dev/null', ''])('a broker starts with OPENSSL_CONF=%s, which loads nothing', async (value) => {
+  const home = newHome({ env: { OPENSSL_CONF: value } });
+  const broker = home.start(['daemon']);
+  await broker.says('the broker listens on');
 });
 
 describe('arguments and environment', () => {

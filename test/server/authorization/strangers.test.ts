@@ -98,6 +98,14 @@ describe('a client that registers itself', () => {
     },
   );
 
+  it.each([' ', '\u200b\u2800', '\u3164\u115f', '\ufe0f\u00ad'])(
+    'a client that registers itself is refused if no character of its client_name is visible: %j',
+    async (name) => {
+      const asked = { redirect_uris: [redirectUri], token_endpoint_auth_method: 'none', client_name: name };
+      expect((await register(asked)).status).toBe(400);
+    },
+  );
+
   it('AS-8: a client that the operator entered gets its errors at its redirect URI', async () => {
     const answer = await rig.request(authorizationOf(rig, { response_type: 'x' }).url);
     const target = new URL(answer.headers.get('location') ?? '');

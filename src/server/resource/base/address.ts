@@ -30,6 +30,7 @@ function networkOf(address: string, bits: 48 | 64): string | undefined {
   return parsed instanceof ipaddr.IPv6 ? `${parsed.parts.slice(0, bits / 16).join(':')}/${bits}` : undefined;
 }
 
+/** Narrower than `isThisMachine`: a connection never comes from a name or from the unspecified address. */
 export function isLoopbackAddress(address: string): boolean {
   const plain = plainAddress(address);
   return plain !== undefined && ipaddr.parse(plain).range() === 'loopback';
