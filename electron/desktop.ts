@@ -48,12 +48,12 @@ import { loadUpdater, Updates } from './system/updates.ts';
 import { MissingTray, showsTray } from './tray/missing-tray.ts';
 import type { MissingTrayParts } from './tray/missing-tray.ts';
 import { SignInPages } from './tray/sign-in-pages.ts';
-import { forbiddenSwitches, hiddenSwitch, langSwitch } from './base/switches.ts';
+import { forbiddenSwitches, hiddenSwitch } from './base/switches.ts';
 import { startSoleDaemon } from './system/sole-daemon.ts';
 import { Windows } from './windows/windows.ts';
-import { speak } from './base/words.ts';
+import { useLocale } from './base/words.ts';
 import { sayEarlierFault } from './base/faults.ts';
-import { chooseLanguage } from '../words/language.ts';
+import { englishLocale } from '../words/locale.ts';
 
 /** As electron-builder.yml has it: Windows shows a notification only of what its start menu knows by this name. */
 const appId = 'io.keyturn.desktop';
@@ -86,7 +86,8 @@ export async function startDesktop(options: DesktopOptions): Promise<void> {
     // Windows come and go; the app stays in the tray.
     app.on('window-all-closed', () => undefined);
     const opening = app.whenReady().then(() => {
-      speakAsSystem(options.args);
+      // Only from here on does Electron know it.
+      useLocale(englishLocale(app.getSystemLocale()));
       Menu.setApplicationMenu(applicationMenu());
       return open(options, paths);
     });
@@ -96,13 +97,6 @@ export async function startDesktop(options: DesktopOptions): Promise<void> {
     await sayStartFailed(error);
     app.exit(1);
   }
-}
-
-/** The switch `--lang` names a language before the system's. Only from here on does Electron know those. */
-function speakAsSystem(args: readonly string[]): void {
-  const named = langSwitch(args);
-  const preferred = [...(named === undefined ? [] : [named]), ...app.getPreferredSystemLanguages()];
-  speak(chooseLanguage(preferred, app.getSystemLocale()));
 }
 
 /** False, and about to quit, where this home's app runs already: that one shows its window. */

@@ -6,12 +6,11 @@
  */
 import { contextBridge, ipcRenderer } from 'electron';
 import type { Bridge, Change } from './bridge/channels.ts';
-import { callMessage, changeMessage, languageArgument } from './bridge/messages.ts';
+import { callMessage, changeMessage, localeArgument } from './bridge/messages.ts';
 
 const bridge: Bridge = {
-  language:
-    process.argv.find((argument) => argument.startsWith(languageArgument))?.slice(languageArgument.length) ??
-    '',
+  locale:
+    process.argv.find((argument) => argument.startsWith(localeArgument))?.slice(localeArgument.length) ?? '',
   call: (channel, params) => ipcRenderer.invoke(callMessage, channel, params),
   onChange: (listener) => {
     const heard = (_event: unknown, what: Change): void => listener(what);

@@ -4,7 +4,7 @@ import { App } from './app.tsx';
 import { keepFocus } from './state/focus.ts';
 import { startClock } from './state/now.ts';
 import { startStore } from './state/store.ts';
-import { language, strings } from './base/strings.ts';
+import { strings } from './base/strings.ts';
 import './style/colours.css';
 import './style/page.css';
 import './style/controls.css';
@@ -16,7 +16,6 @@ import './style/cards.css';
 import './style/welcome.css';
 import './style/lists.css';
 
-document.documentElement.lang = language;
 document.title = strings.appName;
 startStore();
 startClock();

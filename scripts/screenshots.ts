@@ -9,7 +9,6 @@
  *   npm run screenshots                            those of the documents, to docs/images
  *   npm run screenshots -- FOLDER WIDTH            the same to look at, in another width
  *   npm run screenshots -- --every FOLDER WIDTH    every state that a person can meet
- *   npm run screenshots -- --language=de FOLDER    in another language
  */
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -21,16 +20,14 @@ import build from '../test/support/built.ts';
 import { openStatePage } from '../test/support/states/open-state.ts';
 import { deskStates, isCardState } from '../test/support/states/states.ts';
 import type { DeskState } from '../test/support/states/states.ts';
-import { chooseLanguage } from '../words/language.ts';
 import { smallPng } from './small-png.ts';
 
 const { values, positionals } = parseArgs({
-  options: { language: { type: 'string', default: 'en' }, every: { type: 'boolean', default: false } },
+  options: { every: { type: 'boolean', default: false } },
   allowPositionals: true,
 });
 const [given, width] = positionals;
 const folder = given ?? path.join(import.meta.dirname, '..', 'docs', 'images');
-const spoken = chooseLanguage([values.language], values.language);
 
 /** CSS pixels. */
 const main = { width: 960, height: 720 };
@@ -77,7 +74,7 @@ async function draw(
   scheme: 'light' | 'dark',
 ): Promise<void> {
   // A page for each: its clock begins at the desk's own moment.
-  const { page, complaints, show } = await openStatePage(context, { scheme, spoken });
+  const { page, complaints, show } = await openStatePage(context, { scheme });
   await show(state);
   await page.setViewportSize(sizeOf(state));
   // A picture of a document shows the card as it is answered.

@@ -2,7 +2,7 @@
  * What a catalogue of words is, and how its messages become text.
  *
  * A catalogue is a tree of ICU messages: `{name}` stands for an argument, `{count, plural, one {…} other {…}}` for a
- * choice by the language's own rules. English is the pattern; each other language has the same keys.
+ * choice by the language's own rules. English is the pattern; another language has the same keys.
  *
  * Invariant: a missing or superfluous key is a type error, as is a missing or superfluous argument where a message is
  * used. Arguments are text and are never read as messages; nothing is compiled from text at run time (the page's policy

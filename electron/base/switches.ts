@@ -14,7 +14,6 @@ const allowed: ReadonlySet<string> = new Set([
   'ozone-platform',
   'ozone-platform-hint',
   'force-device-scale-factor',
-  'lang',
 ]);
 
 /**
@@ -36,12 +35,6 @@ export function forbiddenSwitches(
     if (platform === 'win32' && word === '-Embedding') return false;
     return !allowed.has(name);
   });
-}
-
-/** The language that `--lang=` names, as Chromium reads it: the last one counts. */
-export function langSwitch(args: readonly string[]): string | undefined {
-  const [, named] = args.map((arg) => /^(?:--?|\/)lang=(.+)$/.exec(arg.trim())).findLast(Boolean) ?? [];
-  return named;
 }
 
 /** The login item's own switch: start without a window. */

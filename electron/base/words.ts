@@ -1,20 +1,13 @@
 /**
- * The desktop's own words: menu, tray and notifications, in the system's language (words/ has them all). The windows'
- * words are the page's.
+ * The desktop's own words: menu, tray and notifications (words/ has them all). The windows' words are the page's.
  *
  * Invariant: text from servers and programs is bounded before it stands in a sentence, and in quotation marks if it
  * could pass for words of ours. What can't be seen in it is written out. A menu
  * never takes a character of it for a mnemonic, and a notification none for markup.
  */
 import { askerKind } from '../../words/asker.ts';
-import { desktop as german } from '../../words/de/desktop.ts';
-import { refusals as germanRefusals } from '../../words/de/refusals.ts';
 import { desktop as english } from '../../words/en/desktop.ts';
-import { refusals as englishRefusals } from '../../words/en/refusals.ts';
-import type { Language, Spoken } from '../../words/language.ts';
 import { bindMessages } from '../../words/messages.ts';
-import type { Translation } from '../../words/messages.ts';
-import { refusalSentence } from '../../words/refusal.ts';
 import type { KeyturnError } from '../../src/base/errors.ts';
 import type { Card, Pause, Question, Row, Server } from './summary.ts';
 
@@ -71,22 +64,17 @@ export function inNotification(text: string, platform: NodeJS.Platform = process
   return platform === 'linux' ? text.replace(/[<>&]/g, (sign) => lookAlikes[sign] ?? '') : text;
 }
 
-const catalogues: Readonly<Record<Language, Translation<typeof english>>> = { en: english, de: german };
+const inLocale = (locale: string) => ({ locale, words: bindMessages<typeof english>(english, locale) });
 
-const inLanguage = (spoken: Spoken) => ({
-  spoken,
-  words: bindMessages<typeof english>(catalogues[spoken.language], spoken.locale),
-});
+/** The system says its locale once the app is ready. */
+let now = inLocale('en');
 
-/** English until the system is asked, which answers once the app is ready. */
-let now = inLanguage({ language: 'en', locale: 'en' });
-
-/** From here on every word is in this language. */
-export function speak(spoken: Spoken): void {
-  now = inLanguage(spoken);
+/** From here on numbers, dates and times are written by this locale (`englishLocale`, words/locale.ts). */
+export function useLocale(locale: string): void {
+  now = inLocale(locale);
 }
 
-export const spoken = (): Spoken => now.spoken;
+export const locale = (): string => now.locale;
 
 export const words = () => now.words;
 
@@ -95,20 +83,9 @@ export function serverLine({ endpoint, state }: Server): string {
   return server({ server: serverName(endpoint), state: states[state] ?? quotedName(state) });
 }
 
-const refusals: Readonly<Record<Language, Translation<typeof englishRefusals>>> = {
-  en: englishRefusals,
-  de: germanRefusals,
-};
-
-/** A refusal for a dialog. Beside a translated sentence stands what the broker says, for whoever mends or reports it. */
-export function refusalWords(error: Pick<KeyturnError, 'reason' | 'case' | 'message' | 'hint'>): string {
-  const { message, hint } = error;
-  const inEnglish = hint === undefined ? message : `${message}\n${hint}`;
-  const { language } = spoken();
-  if (language === 'en') return inEnglish;
-  const table = refusals[language];
-  return `${refusalSentence(table, error)}\n\n${table.technicalMessage}:\n${inEnglish}`;
-}
+/** A refusal for a dialog. */
+export const refusalWords = ({ message, hint }: Pick<KeyturnError, 'message' | 'hint'>): string =>
+  hint === undefined ? message : `${message}\n${hint}`;
 
 export const signedOutWords = ({ endpoint }: Server): string =>
   words().signedOut({ server: serverName(endpoint) });
@@ -156,7 +133,7 @@ function clockTime(milliseconds: number, today = Date.now()): string {
   const date = new Date(milliseconds);
   const isToday = date.toDateString() === new Date(today).toDateString();
   const time = { hour: '2-digit', minute: '2-digit' } as const;
-  return date.toLocaleString(spoken().locale, isToday ? time : { ...time, day: 'numeric', month: 'short' });
+  return date.toLocaleString(locale(), isToday ? time : { ...time, day: 'numeric', month: 'short' });
 }
 
 export function pauseWords({ until }: Pause): string {

@@ -218,8 +218,8 @@ export interface Refusal {
 
 /** What preload puts on `window.keyturn`, and the only thing it puts there. */
 export interface Bridge {
-  /** Which language the page speaks (`languageOf`, words/language.ts). */
-  readonly language: string;
+  /** By which the page writes numbers, dates and times (words/locale.ts). */
+  readonly locale: string;
   call<C extends ChannelName>(channel: C, params: ParamsOn<C>): Promise<Envelope<ResultOn<C>>>;
   /** Told that something changed: read the lists again. Answers how to stop listening. */
   onChange(listener: (what: Change) => void): () => void;

@@ -2,5 +2,5 @@
 export const callMessage = 'keyturn:call';
 export const changeMessage = 'keyturn:change';
 
-/** Begins the argument of a page's process that says its language (`languageQuery`, words/language.ts). */
-export const languageArgument = '--keyturn-language=';
+/** Begins the argument of a page's process that says its locale. */
+export const localeArgument = '--keyturn-locale=';

@@ -11,9 +11,8 @@ import type { After } from '../../src/ipc/wire/timer.ts';
 import { CardGuard } from './card-guard.ts';
 import type { Change, PageFragment } from '../bridge/channels.ts';
 import { windowIcon } from '../base/files.ts';
-import { changeMessage, languageArgument } from '../bridge/messages.ts';
-import { spoken } from '../base/words.ts';
-import { languageQuery } from '../../words/language.ts';
+import { changeMessage, localeArgument } from '../bridge/messages.ts';
+import { locale } from '../base/words.ts';
 import { entryPage } from './page.ts';
 import type { PreferenceFile, Size } from '../system/preferences.ts';
 
@@ -219,7 +218,7 @@ export function windowOptions(preload: string, size: Size): BrowserWindowConstru
     ...(process.platform === 'linux' ? { icon: windowIcon } : {}),
     webPreferences: {
       preload,
-      additionalArguments: [languageArgument + languageQuery(spoken())],
+      additionalArguments: [localeArgument + locale()],
       sandbox: true,
       contextIsolation: true,
       nodeIntegration: false,

@@ -47,7 +47,7 @@ export type OverrideName = ParamsOn<'override.set'>['name'];
 
 /** `window.keyturn`, as preload makes it. */
 export interface Bridge {
-  readonly language: string;
+  readonly locale: string;
   call<C extends ChannelName>(channel: C, params: ParamsOn<C>): Promise<Envelope<ResultOn<C>>>;
   onChange(listener: () => void): () => void;
 }

@@ -3,8 +3,7 @@
  *
  * Invariant: a message never holds a token, code, verifier, secret or key, and never a server's raw body. Text from
  * outside passes `quoted` first; in a command that a person may copy it passes `shellWord` or `shellQuoted`. Scripts
- * rely on the table below (docs/errors.md shows it): reason → JSON-RPC code → exit code of the CLI. The catalogues of the
- * app have a sentence for each reason and each case of it (words/, a test compares them); messages are English.
+ * rely on the table below (docs/errors.md shows it): reason → JSON-RPC code → exit code of the CLI. Messages are English.
  */
 
 import { visible } from './text/visible.ts';

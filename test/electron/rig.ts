@@ -10,7 +10,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Page } from 'playwright-core';
 import { afterAll, onTestFinished } from 'vitest';
 import type { ChannelName, Envelope, ParamsOn, ResultOn } from '../../electron/bridge/channels.ts';
-import { speak } from '../../electron/base/words.ts';
+import { useLocale } from '../../electron/base/words.ts';
 import { startDesktop } from '../../electron/desktop.ts';
 import type { DesktopOptions } from '../../electron/desktop.ts';
 import { app, double } from '../support/electron/electron-double.ts';
@@ -143,7 +143,7 @@ export async function startInDouble(
   double.reset();
   Object.assign(double, set);
   // For the next file of the process; runs after the app has ended.
-  atEnd(() => speak({ language: 'en', locale: 'en' }));
+  atEnd(() => useLocale('en'));
   atEnd(async () => {
     if (double.exitCode === undefined && double.isPrimary) await overDouble.quit();
   });

@@ -25,7 +25,7 @@ describe('the command line', () => {
   });
 
   it('takes what the app and desktops set, and what is no switch', () => {
-    const fine = ['--hidden', '--ozone-platform=wayland', '--lang=de', 'file', '-', '--', '--no-sandbox'];
+    const fine = ['--hidden', '--ozone-platform=wayland', 'file', '-', '--', '--no-sandbox'];
     expect(forbiddenSwitches(fine, 'linux')).toEqual([]);
   });
 

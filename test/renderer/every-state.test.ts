@@ -1,7 +1,6 @@
 /**
  * Every state of the windows (test/support/states/states.ts), in a real Chromium: whole at every width, in the light
- * and in the dark, and open to everybody. The soak looks at the variants too, asks axe at each width, and does it all in
- * German as well.
+ * and in the dark, and open to everybody. The soak looks at the variants too, and asks axe at each width.
  */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { stateFaults } from '../support/states/state-faults.ts';

@@ -118,7 +118,7 @@ describe('the built page', () => {
     const script = files.find((file) => file.endsWith('.js')) ?? '';
     const code = readFileSync(path.join(built, 'assets', script), 'utf8');
     expect(code).not.toMatch(/zod|sourceMappingURL|https?:\/\/(?!www\.w3\.org|notes\.example)/i);
-    // The words of two languages are half of it. The main process and its schemas would be ten times as much.
+    // The words are a third of it. The main process and its schemas would be ten times as much.
     expect(code.length).toBeLessThan(300_000);
   });
 });

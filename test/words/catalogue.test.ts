@@ -1,22 +1,13 @@
-/** The catalogues of words: each language has every message, with the same arguments, and its own plurals. */
+/** The catalogue of words: its arguments, plurals and signs, and what has to be in it. */
 import { IntlMessageFormat } from 'intl-messageformat';
 import { describe, expect, it } from 'vitest';
-import { reasons } from '../../src/base/errors.ts';
 import { shieldGaps } from '../../src/base/shield.ts';
 import { signInCauses } from '../../src/broker/records/grant.ts';
 import { leftCauses } from '../../src/setup/left.ts';
 import type { AskerKind } from '../../words/asker.ts';
-import { desktop as germanDesktop } from '../../words/de/desktop.ts';
-import { window as germanWindow } from '../../words/de/window.ts';
 import { desktop as englishDesktop } from '../../words/en/desktop.ts';
 import { window as englishWindow } from '../../words/en/window.ts';
-import { languages } from '../../words/language.ts';
 import { bindMessages } from '../../words/messages.ts';
-
-const catalogues = {
-  en: { window: englishWindow, desktop: englishDesktop },
-  de: { window: germanWindow, desktop: germanDesktop },
-};
 
 type Messages = ReadonlyMap<string, string>;
 
@@ -30,9 +21,8 @@ function flat(tree: object, path = ''): Messages {
   );
 }
 
-const english = flat(catalogues.en);
-const parsed = (text: string, language = 'en') =>
-  new IntlMessageFormat(text, language, undefined, { ignoreTag: true });
+const english = flat({ window: englishWindow, desktop: englishDesktop });
+const parsed = (text: string) => new IntlMessageFormat(text, 'en', undefined, { ignoreTag: true });
 
 type Element = ReturnType<IntlMessageFormat['getAst']>[number];
 
@@ -64,61 +54,12 @@ function namedByType(text: string): string[] {
   return [...new Set(found)].toSorted();
 }
 
-/** What a person types into a terminal: it is the same in every language. */
-const isCommand = (key: string): boolean =>
-  key.startsWith('window.welcome.commands.') || key === 'window.setup.install';
-
-/** The same word in both languages. */
-const sameInGerman = new Set([
-  'App',
-  'Client-ID',
-  'Code',
-  'Details',
-  'Filter',
-  'Header',
-  'Interpreter',
-  'Keyturn',
-  'Keyturn: offline',
-  'Name',
-  'OK',
-  'Passphrase',
-  'Port',
-  'Proxy',
-  'Server',
-  'Version',
-]);
-
-describe('a catalogue of words', () => {
-  it.each(languages)('has every message and no other one (%s)', (language) => {
-    expect([...flat(catalogues[language]).keys()].toSorted()).toEqual([...english.keys()].toSorted());
-    expect(english.size).toBeGreaterThan(700);
-  });
-
-  it.each(languages)(
-    'has a sentence for each reason of a refusal and each case of it, and for no other (%s)',
-    (language) => {
-      const { refusals, refusalCases } = catalogues[language].window;
-      expect(Object.keys(refusals).toSorted()).toEqual(Object.keys(reasons).toSorted());
-      const cases = Object.entries(reasons).flatMap(([reason, of]) =>
-        'cases' in of ? of.cases.map((name) => `${reason}.${name}`) : [],
-      );
-      expect([...flat(refusalCases).keys()].toSorted()).toEqual(cases.toSorted());
-    },
-  );
-
-  it.each(languages)(
-    'has a sentence for each cause of a sign-in, gap of the shield, and cause that leaves an entry (%s)',
-    (language) => {
-      const { servers, settings, setup } = catalogues[language].window;
-      expect(Object.keys(servers.causes).toSorted()).toEqual(signInCauses.toSorted());
-      expect(Object.keys(settings.shieldGaps).toSorted()).toEqual(Object.keys(shieldGaps).toSorted());
-      expect(Object.keys(setup.leftBecause).toSorted()).toEqual(leftCauses.toSorted());
-    },
-  );
-
-  it.each(languages)('has the same arguments as the English one in each message (%s)', (language) => {
-    const other = [...flat(catalogues[language])].map(([key, text]) => [key, named(text)]);
-    expect(other).toEqual([...english].map(([key, text]) => [key, named(text)]));
+describe('the catalogue of words', () => {
+  it('has a sentence for each cause of a sign-in, gap of the shield, and cause that leaves an entry', () => {
+    const { servers, settings, setup } = englishWindow;
+    expect(Object.keys(servers.causes).toSorted()).toEqual(signInCauses.toSorted());
+    expect(Object.keys(settings.shieldGaps).toSorted()).toEqual(Object.keys(shieldGaps).toSorted());
+    expect(Object.keys(setup.leftBecause).toSorted()).toEqual(leftCauses.toSorted());
   });
 
   it('has the arguments that the types read from the English messages', () => {
@@ -126,20 +67,16 @@ describe('a catalogue of words', () => {
     expect(typed).toEqual([...english].map(([key, text]) => [key, named(text)]));
   });
 
-  it.each(languages)(
-    'has no sign that would be read as syntax, and ends nothing with a space (%s)',
-    (language) => {
-      const odd = [...flat(catalogues[language])].filter(([, text]) => /'|\s$|^\s|\.\.\./.test(text));
-      expect(odd).toEqual([]);
-    },
-  );
+  it('has no sign that would be read as syntax, and ends nothing with a space', () => {
+    expect([...english].filter(([, text]) => /'|\s$|^\s|\.\.\./.test(text))).toEqual([]);
+  });
 
-  it.each(languages)('says 0, 1, 2 and 5 of everything that is counted (%s)', (language) => {
-    for (const [key, text] of flat(catalogues[language])) {
+  it('says 0, 1, 2 and 5 of everything that is counted', () => {
+    for (const [key, text] of english) {
       const names = named(text);
       if (!names.includes('count: count')) continue;
       const values = Object.fromEntries(names.map((name) => [name.split(':')[0] ?? '', 'x']));
-      const said = [0, 1, 2, 5].map((count) => String(parsed(text, language).format({ ...values, count })));
+      const said = [0, 1, 2, 5].map((count) => String(parsed(text).format({ ...values, count })));
       expect(new Set(said).size, key).toBe(4);
       expect(
         said.slice(2).every((one, at) => one.includes(at === 0 ? '2' : '5')),
@@ -150,25 +87,6 @@ describe('a catalogue of words', () => {
         key,
       ).toEqual([]);
     }
-  });
-
-  it('is in German throughout: what reads the same is a word of both languages', () => {
-    const german = flat(catalogues.de);
-    const same = [...english]
-      .filter(([key, text]) => german.get(key) === text && /\p{L}/u.test(text.replace(/\{[^}]*\}/g, '')))
-      .filter(([key]) => !isCommand(key))
-      .map(([, text]) => text);
-    expect(same.filter((text) => !sameInGerman.has(text))).toEqual([]);
-  });
-
-  it('says in German what it calls a thing everywhere', () => {
-    const words = [...flat(catalogues.de).values()].join('\n').replace(/\{\w+\}/g, '');
-    for (const word of ['Anmeldedienst', 'Zugriff widerrufen', 'Verbundene Apps'])
-      expect(words).toContain(word);
-    // Other words for these, the informal address, and quotation marks of other languages.
-    expect(words).not.toMatch(
-      /Aussteller|Issuer|\bGrants?\b|Scope|\b([Dd]u|[Dd]eine?[mnrs]?|[Dd]ir|[Dd]ich)\b|”/,
-    );
   });
 });
 
@@ -208,17 +126,13 @@ describe('a message', () => {
   });
 
   it('names the command in the case that the sentence wants, and any other asker by its name', () => {
-    const { card } = bindMessages<typeof englishWindow>(germanWindow, 'de');
+    const { card } = bindMessages<typeof englishWindow>(englishWindow, 'en');
     const server = { is: 'server' };
     const title = (who: AskerKind, app: object) => card.titleAllow.parts({ who, app, server });
-    expect(title('command', { is: 'cli' })).toEqual([
-      'Dem Befehl keyturn die Nutzung von ',
-      server,
-      ' erlauben?',
-    ]);
+    expect(title('command', { is: 'cli' })).toEqual(['Allow the keyturn command to use ', server, '?']);
     const editor = { is: 'editor' };
-    expect(title('app', editor)).toEqual([editor, ' die Nutzung von ', server, ' erlauben?']);
-    expect(card.allowed({ who: 'command', program: 'cli' })).toBe('Der Befehl keyturn hat Zugriff.');
+    expect(title('app', editor)).toEqual(['Allow ', editor, ' to use ', server, '?']);
+    expect(card.allowed({ who: 'command', program: 'cli' })).toBe('The keyturn command has access.');
   });
 
   it('takes all of its arguments by name and no other ones, or it is a fault of types', () => {

@@ -50,7 +50,6 @@ export const servers = {
       issuerChanged: 'the server now names another sign-in provider.',
       keyWanted: 'the server now takes only tokens that are bound to a key.',
     } as Readonly<Record<string, string | undefined>>,
-    causeUnknown: 'the sign-in provider no longer takes it.',
     trouble: 'Keyturn gets no new token: {reason}.',
     troubleSince: 'It first failed',
     nextTry: 'next try',

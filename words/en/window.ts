@@ -1,5 +1,5 @@
 /**
- * Every word of the windows, in English: the pattern of each other language. One file for each room of the windows; the
+ * Every word of the windows, in English. One file for each room of the windows; the
  * cards of commands have their own.
  *
  * ICU messages (messages.ts). An apostrophe is ’, since ' quotes there.
@@ -10,7 +10,6 @@ import { commands } from './commands.ts';
 import { common } from './common.ts';
 import { programs } from './programs.ts';
 import { providers } from './providers.ts';
-import { refusals } from './refusals.ts';
 import { servers } from './servers.ts';
 import { settings } from './settings.ts';
 import { views } from './views.ts';
@@ -18,7 +17,6 @@ import { welcome } from './welcome.ts';
 
 export const window = {
   ...common,
-  ...refusals,
   ...views,
   ...servers,
   ...programs,

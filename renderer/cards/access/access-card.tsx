@@ -3,7 +3,6 @@
  *
  * Invariant: every word of the program or the server is shown as untrusted text.
  */
-import { spokenRefusal } from '../../base/refusal-words.ts';
 import { useState } from 'preact/hooks';
 import { announce } from '../../state/announcement.ts';
 import { call } from '../../state/bridge.ts';
@@ -16,7 +15,7 @@ import { ConsentForm } from '../base/consent-form.tsx';
 import type { ConsentWords } from '../base/consent-form.tsx';
 import { Facts } from '../../parts/facts.tsx';
 import { formatNumber } from '../../base/format.ts';
-import { sanitizeLabel } from '../../base/untrusted-text.ts';
+import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { UntrustedText } from '../../parts/untrusted-text.tsx';
 import { approvalsOf, obstacleOf, useKeptAccess } from './kept-access.ts';
 import type { KeptAccess } from './kept-access.ts';
@@ -157,7 +156,7 @@ async function undoDenials(questions: Questions, clientId: string): Promise<void
     const answer = await call(method, { client: clientId, resource });
     if (!answer.ok) refusals.push(answer.refusal);
   }
-  announce(refusals[0] ? spokenRefusal(refusals[0]) : undone);
+  announce(refusals[0] ? sanitizeSentence(refusals[0].message) : undone);
   rereadAll();
 }
 

@@ -1,12 +1,11 @@
 /** One permission or denial of a program: what, until when; narrow it, end it, undo it. */
-import { spokenRefusal } from '../../base/refusal-words.ts';
 import { useState } from 'preact/hooks';
 import { announce, announceBriefly } from '../../state/announcement.ts';
 import { call } from '../../state/bridge.ts';
 import { useAction } from '../../state/action.ts';
 import { ListRow } from '../../lists/list-row.tsx';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
-import { sanitizeLabel } from '../../base/untrusted-text.ts';
+import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { KeyPlace } from '../../parts/key-place.tsx';
 import { ReduceAccessDialog } from './reduce-access-dialog.tsx';
 import { Refused } from '../../parts/refused.tsx';
@@ -171,7 +170,7 @@ async function setAnew({ clientId: client, name }: LocalClient, permission: Perm
   announce(
     answer.ok
       ? words.restored({ program: sanitizeLabel(name), server: sanitizeLabel(resource) })
-      : spokenRefusal(answer.refusal),
+      : sanitizeSentence(answer.refusal.message),
   );
   rereadAll();
 }

@@ -4,7 +4,7 @@
 import { sanitizeLabel, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { Notice } from '../../parts/notice.tsx';
 import { ReceiptText } from './receipt.tsx';
-import { language, strings } from '../../base/strings.ts';
+import { strings } from '../../base/strings.ts';
 import type { Grant, Trouble } from '../../base/views.ts';
 import { When } from '../../parts/when.tsx';
 
@@ -37,7 +37,7 @@ export function GrantNotices({ grant }: { readonly grant: Grant }) {
 /** A record of an older release has only the broker's own sentence, in English. */
 function causeWords({ why = '', cause = '' }: Grant): string {
   const known = Object.hasOwn(words.causes, cause) ? words.causes[cause] : undefined;
-  return known ?? (language === 'en' ? `${sanitizeSentence(why)}.` : words.causeUnknown);
+  return known ?? `${sanitizeSentence(why)}.`;
 }
 
 function TroubleNotice({ trouble: { reason, since, nextTryAt } }: { readonly trouble: Trouble }) {

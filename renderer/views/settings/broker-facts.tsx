@@ -6,7 +6,7 @@ import { sanitize, sanitizeSentence } from '../../base/untrusted-text.ts';
 import { Address, UntrustedText } from '../../parts/untrusted-text.tsx';
 import { Notice } from '../../parts/notice.tsx';
 import { NextStart } from './setting-choice.tsx';
-import { language, strings } from '../../base/strings.ts';
+import { strings } from '../../base/strings.ts';
 import { UnconfirmedFacts } from '../../cards/settings-card.tsx';
 import type { SettingDetail, Status } from '../../base/views.ts';
 import { formatNumber, formatSetting } from '../../base/format.ts';
@@ -173,8 +173,7 @@ function Unreadable({ files }: { readonly files: Status['unreadable'] }) {
       <ul>
         {files.map(({ file, why }) => (
           <li key={file}>
-            <UntrustedText text={file} bound={maxPathLength} />
-            {language === 'en' && `: ${sanitizeSentence(why)}`}
+            <UntrustedText text={file} bound={maxPathLength} />: {sanitizeSentence(why)}
           </li>
         ))}
       </ul>
@@ -189,8 +188,7 @@ function Differences({ index: { differences, more } }: { readonly index: Status[
       <ul>
         {differences.map(({ grant, what }) => (
           <li key={grant}>
-            <UntrustedText text={grant} />
-            {language === 'en' && `: ${sanitizeSentence(what)}`}
+            <UntrustedText text={grant} />: {sanitizeSentence(what)}
           </li>
         ))}
       </ul>

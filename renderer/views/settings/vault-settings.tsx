@@ -8,7 +8,7 @@ import { PassphraseForm } from '../vault/passphrase-form.tsx';
 import { Refused } from '../../parts/refused.tsx';
 import { SettingChoice } from './setting-choice.tsx';
 import { Mark } from '../../parts/state-mark.tsx';
-import { language, strings } from '../../base/strings.ts';
+import { strings } from '../../base/strings.ts';
 import { UnlockButton } from '../vault/unlock.tsx';
 import { lockedStates } from '../vault/vault-banner.tsx';
 import type { SettingDetail, Status } from '../../base/views.ts';
@@ -51,11 +51,9 @@ export function VaultSettings({ status, details }: VaultSettingsProps) {
   );
 }
 
-/** What is wrong with it, and what to do. The broker's own sentences say more, in English. */
-function VaultTrouble({ state: { state, what, hint } }: { readonly state: Status['vaultState'] }) {
-  const help = strings.vaultHelp[state];
-  const lines = language === 'en' ? [what, hint] : what === undefined && hint === undefined ? [] : [help];
-  const said = lines.filter((line) => line !== undefined);
+/** What is wrong with it, and what to do. */
+function VaultTrouble({ state: { what, hint } }: { readonly state: Status['vaultState'] }) {
+  const said = [what, hint].filter((line) => line !== undefined);
   if (said.length === 0) return null;
   return (
     <Notice kind="warn">

@@ -180,8 +180,7 @@ type Ask = (socket: Socket) => PeerOwner;
 
 function answer(openPort: OpenPort, ownerOf: Ask, request: IncomingMessage, response: ServerResponse): void {
   const { expected } = openPort;
-  const show = (status: number, page: Page): void =>
-    end(response, status, renderPage(page, request.headers['accept-language']));
+  const show = (status: number, page: Page): void => end(response, status, renderPage(page));
   const onward = leadFor(openPort, ownerOf, request);
   if (onward !== undefined) {
     // RFC 9700 §4.12: 303, so that the browser goes on with a GET. Nothing stores or repeats this address.

@@ -40,26 +40,6 @@ describe('the listener', () => {
     expect(await answer).toMatchObject({ status: 400, page: expect.stringContaining('Sign-in failed') });
   });
 
-  it.each([
-    ['de-DE,de;q=0.9,en;q=0.8', 'de', 'Angemeldet'],
-    ['fr, de;q=0.5', 'de', 'Angemeldet'],
-    ['en-GB,en;q=0.9,de;q=0.8', 'en', 'Signed in'],
-    ['fr', 'en', 'Signed in'],
-    ['constructor,*', 'en', 'Signed in'],
-  ])(
-    'the listener’s page for a browser that prefers %s is in the language %s',
-    async (preferred, language, title) => {
-      const receiver = await opened();
-      const awaited = receiver.receive('right', never);
-      const headers = { 'accept-language': preferred };
-      const answer = send(withQuery(receiver, 'code=c&state=right'), { headers });
-      (await awaited).show('done');
-      const { page } = await answer;
-      expect(page).toContain(`<html lang="${language}">`);
-      expect(page).toContain(`<h1>${title}</h1>`);
-    },
-  );
-
   it('the listener uses a redirect URI of the literal address 127.0.0.1, and answers at [::1] as well', async () => {
     const receiver = await opened();
     expect(receiver.redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{22}\/callback$/);

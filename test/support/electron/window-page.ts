@@ -8,8 +8,6 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import type { Envelope } from '../../../electron/bridge/channels.ts';
-import { languageQuery } from '../../../words/language.ts';
-import type { Spoken } from '../../../words/language.ts';
 
 const built = path.join(import.meta.dirname, '..', '..', '..', 'dist', 'renderer');
 
@@ -39,7 +37,7 @@ export interface WindowOptions {
   readonly width?: number;
   readonly height?: number;
   /** English unless given. */
-  readonly spoken?: Spoken;
+  readonly locale?: string;
   /** Seconds by which the page's clock is ahead of this machine's. */
   readonly later?: number;
   /** Timers of a moment a person could notice wait for `releaseTimers`. */
@@ -93,8 +91,8 @@ export async function windowPage(context: BrowserContext): Promise<WindowPage> {
     turns += 1;
     window.turn = turns;
     shown = window;
-    const { later = 0, areTimersHeld = false, spoken } = window.options;
-    const setup: Setup = { turn: turns, later, areTimersHeld, language: spoken ? languageQuery(spoken) : '' };
+    const { later = 0, areTimersHeld = false, locale = '' } = window.options;
+    const setup: Setup = { turn: turns, later, areTimersHeld, locale };
     await page.goto(`${origin}/?${encodeURIComponent(JSON.stringify(setup))}#${hash}`);
   };
   return {
@@ -146,7 +144,7 @@ interface Setup {
   readonly turn: number;
   readonly later: number;
   readonly areTimersHeld: boolean;
-  readonly language: string;
+  readonly locale: string;
 }
 
 /** Milliseconds below which a timer is the page's own business. */
@@ -154,14 +152,14 @@ const notice = 300;
 
 /** Runs in the page, before it. Text: what playwright makes of a function depends on how tests are compiled. */
 const preload = `if (location.origin === ${JSON.stringify(origin)}) {
-  const { turn, later, areTimersHeld, language } = JSON.parse(decodeURIComponent(location.search.slice(1)));
+  const { turn, later, areTimersHeld, locale } = JSON.parse(decodeURIComponent(location.search.slice(1)));
   const { bridgeCall, violation, setTimeout } = window;
   // By hand: playwright's clock would be every page's of this browser.
   const { now } = Date;
   Date.now = () => now() + later * 1000;
   window.callsMade = 0;
   const bridge = {
-    language,
+    locale,
     call: (channel, params) => {
       window.callsMade += 1;
       return bridgeCall(turn, channel, params);

@@ -1,7 +1,6 @@
 /** One page that shows one state of the windows after another. */
 import type { BrowserContext, Page } from 'playwright-core';
-import { window as german } from '../../../words/de/window.ts';
-import { window as english } from '../../../words/en/window.ts';
+import { window as words } from '../../../words/en/window.ts';
 import { exampleLater } from '../homes/example-desk.ts';
 import { drawn, openPage, settled } from '../electron/window-page.ts';
 import type { Answer, WindowOptions } from '../electron/window-page.ts';
@@ -30,11 +29,10 @@ export interface StatePage {
 
 export async function openStatePage(
   context: BrowserContext,
-  options: Pick<WindowOptions, 'scheme' | 'spoken'> = {},
+  options: Pick<WindowOptions, 'scheme'> = {},
   /** What the broker answers in place of what the state says. */
   change: (answer: Answer) => Answer = (answer) => answer,
 ): Promise<StatePage> {
-  const words = options.spoken?.language === 'de' ? german : english;
   let shown = nothing;
   let isLoaded = false;
   const { page, complaints, load } = await openPage(context, {

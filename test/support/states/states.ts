@@ -6,7 +6,6 @@
  * Invariant: a state stands by itself, so that each can be opened in a page that showed another one before.
  */
 import type { ChannelName, Envelope } from '../../../electron/bridge/channels.ts';
-import type { window as german } from '../../../words/de/window.ts';
 import type { window as english } from '../../../words/en/window.ts';
 import type { Answer } from '../electron/window-page.ts';
 import { exampleAnswer, exampleQuestions } from '../homes/example-desk.ts';
@@ -30,10 +29,8 @@ import type { Lists } from './lists.ts';
 import { questions } from './questions.ts';
 import { severalStates } from './several.ts';
 
-type Catalogue = typeof english | typeof german;
-
-/** A selector, or the name of a button in the window's language: an ICU message whose arguments fit any text. */
-export type Pressed = string | ((words: Catalogue) => string);
+/** A selector, or the name of a button: an ICU message whose arguments fit any text. */
+export type Pressed = string | ((words: typeof english) => string);
 
 export interface DeskState {
   readonly name: string;

@@ -70,8 +70,7 @@ function fresh() {
     /** Addresses that a page asked for and that the app did not cancel, other than its own. */
     leaked: [] as string[],
     paths: new Map<string, string>(),
-    /** The system's: what the person prefers, and by which country dates are written. */
-    languages: ['en-US'] as readonly string[],
+    /** The system's: by which country dates are written. */
     locale: 'en-US',
     isQuitting: false,
     exitCode: undefined as number | undefined,
@@ -115,10 +114,6 @@ class App extends EventEmitter {
   }
   getPath(name: string): string {
     return double.paths.get(name) ?? '/nonexistent';
-  }
-  getPreferredSystemLanguages(): readonly string[] {
-    failNext(!double.isReady, 'languages are asked for once the app is ready');
-    return double.languages;
   }
   getSystemLocale(): string {
     failNext(!double.isReady, 'the locale is asked for once the app is ready');
