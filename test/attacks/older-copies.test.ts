@@ -217,7 +217,7 @@ describe('a copy of the whole home, in which another broker runs,', () => {
     const { id: decoy } = await broker.clients.add('decoy', now);
     const copy = temporaryFolder();
     cpSync(folder, copy, { recursive: true });
-    for (const name of ['config', 'state', 'run']) chmodSync(path.join(copy, name), 0o700);
+    for (const name of ['config', 'state']) chmodSync(path.join(copy, name), 0o700);
     const other = await startOn(copy, vault);
     attacker.keeps('permissions.json');
     await broker.permissions.set({ clientId: program, endpoint, decision: 'deny', createdAt: now });

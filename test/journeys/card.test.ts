@@ -48,7 +48,7 @@ const markup = '<img/src=x/onerror=window.wasHit=1>';
 
 /** What a program may choose: its name, a server's address, scopes, an account. */
 const hostile = {
-  name: '<b onclick=x>&amp;editor</b> “quoted” keyturn',
+  name: 'keyturn.io_support-desk',
   path: `/${encodeURIComponent('<script>window.wasHit=1</script>\u202egpj.')}${'W'.repeat(1500)}`,
   scope: `${markup} ${'W'.repeat(3000)}`,
   account: `\u202e${markup}`,
@@ -137,10 +137,10 @@ describe('a card, and names that were chosen to deceive', () => {
     const { url: resource } = bent.protectedServer;
     const seat = desk.current();
     const tabs = seat.tabs().length;
-    // What can't be seen at all is no name.
-    await expect(pairs(seat, 'edi\u202etor', pairByHand)).rejects.toMatchObject({
-      reason: 'handshake_failed',
-    });
+    // A name of other characters is refused before a card is shown.
+    for (const name of ['edi\u202etor', '<b>editor</b>']) {
+      await expect(pairs(seat, name, pairByHand)).rejects.toThrow();
+    }
     const key = await pairs(seat, hostile.name, pairByHand);
     const program = await connect({ key, env: seat.home.env });
     onTestFinished(() => program.close());
@@ -148,7 +148,6 @@ describe('a card, and names that were chosen to deceive', () => {
     const asking = asks(program, { resource, scope, account });
     const card = await openCard(seat, names.notice.asking);
     await isHarmless(card);
-    expect(await textOf(card)).toContain('<b onclick=x>&amp;editor</b>');
     // What a yes allows is on its card whole; everywhere else it is cut.
     expect(await textOf(card)).toContain('W'.repeat(3000));
     const rows = (await seat.app.tray()).rows.join('\n');
@@ -159,7 +158,7 @@ describe('a card, and names that were chosen to deceive', () => {
     await bent.fetch(await tab(seat, tabs + 1));
     await asking;
     const main = await openMain(seat, 'servers');
-    const picked = { servers: new URL(resource).host, programs: '<b onclick=x>' } as const;
+    const picked = { servers: new URL(resource).host, programs: hostile.name } as const;
     for (const name of ['overview', 'servers', 'programs', 'activity', 'settings'] as const) {
       await openMain(seat, name);
       if (name === 'servers' || name === 'programs') {

@@ -66,7 +66,7 @@ describe('an account that nobody is signed in as', () => {
     await rig.ask();
     await signInAs(all, 'bob', 'home');
     const error = await refused(rig.ask({ account: 'wrok' }));
-    expect(error).toMatchObject({ reason: 'login_required', message: expect.stringContaining('"wrok"') });
+    expect(error).toMatchObject({ reason: 'account_required', message: expect.stringContaining('"wrok"') });
     expect(error.hint).toContain('"work"');
     expect(error.hint).not.toContain('"home"');
     expect(rig.pages).toHaveLength(2);

@@ -190,7 +190,7 @@ describe('a token', () => {
   });
 
   it('for a resource whose name only looks alike is refused', async () => {
-    const other = `${resource}/`;
+    const other = `${resource}//`;
     world.authorizationServer.addResource({ resource: other, scopes: ['notes:read'], defaultScopes: [] });
     const { tokens } = await signIn(world, { scope: 'notes:read', resource: other });
     expect((await verdictOn(world, tokens.access_token)).status).toBe(401);
