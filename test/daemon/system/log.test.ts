@@ -34,7 +34,7 @@ describe('a log in a file', () => {
     log.write('of use now', 'debug');
     expect(readFileSync(file, 'utf8').split('\n')).toEqual([
       '2026-01-02T03:04:05.000Z info started',
-      '2026-01-02T03:04:05.000Z error two\\nlines',
+      '2026-01-02T03:04:05.000Z error two\\u000alines',
       '2026-01-02T03:04:05.000Z debug of use now',
       '',
     ]);

@@ -180,7 +180,8 @@ describe.runIf(postgres)('two authorization servers on one PostgreSQL database',
     const storages = await Promise.all(
       [1, 2].map(async () => sealedStorage(await postgresStorage(postgres?.url ?? ''), keys)),
     );
-    const rigs = await Promise.all(storages.map(async (storage) => startServer({ storage })));
+    const lifetimes = { refreshGrace: 0 };
+    const rigs = await Promise.all(storages.map(async (storage) => startServer({ storage, lifetimes })));
     try {
       const [rig] = rigs;
       if (!rig) throw new Error('two servers');
