@@ -44,7 +44,6 @@ import { PreferenceFile } from './system/preferences.ts';
 import { ScreenChoice } from './system/screen-choice.ts';
 import { proxyFrom } from './system/proxy.ts';
 import { watchScreenLock } from './system/screen-lock.ts';
-import { loadUpdater, Updates } from './system/updates.ts';
 import { MissingTray, showsTray } from './tray/missing-tray.ts';
 import type { MissingTrayParts } from './tray/missing-tray.ts';
 import { SignInPages } from './tray/sign-in-pages.ts';
@@ -234,7 +233,6 @@ function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopPa
     loginItem: atLogin,
     screenChoice,
     screenLock,
-    updates: newUpdates(options, owner, log, () => controller.noteChange('preferences.changed')),
     signInPages: pages,
     copy: (text) => clipboard.writeText(text),
     exportAudit: ({ browser }, format) => exportByDialog(paths, browser, format),
@@ -278,17 +276,6 @@ function newWindows({ after = realAfter }: DesktopOptions, preferences: Preferen
     sessionEnds: () => app.quit(),
   });
   return windows;
-}
-
-function newUpdates(
-  { after = realAfter }: DesktopOptions,
-  owner: InProcessOwner,
-  log: Log,
-  changed: () => void,
-): Updates {
-  const { platform } = process;
-  const resources = app.isPackaged ? process.resourcesPath : undefined;
-  return new Updates({ resources, platform, owner, load: loadUpdater, changed, log: log.write, after, now });
 }
 
 type MissingTrayNeeds = Omit<MissingTrayParts, 'showsTray' | 'ask'> & { readonly log: Log };

@@ -108,8 +108,6 @@ export type Preferences = z.infer<typeof preferences>;
 const shownPreferences = preferences.extend({
   /** Whether a lock of the screen is heard, and why it isn't: see screen-lock.ts. */
   screenLock: z.literal(['listening', 'starting', 'noProgram', 'noBus', 'noSystemBus', 'ended']),
-  /** Whether this build can update itself: see updates.ts. */
-  updates: z.literal(['none', 'unsigned', 'possible', 'ready']),
 });
 
 export type ShownPreferences = z.infer<typeof shownPreferences>;
@@ -144,7 +142,7 @@ export const channels = {
   /** Those that the window offers. The others name programs, proxies and authorities: for the command line only. */
   'settings.set': {
     params: methods['settings.set'].params.extend({
-      name: z.literal(['lockAfter', 'defaultLease', 'clientMetadataUrl', 'checkForUpdates']),
+      name: z.literal(['lockAfter', 'defaultLease', 'clientMetadataUrl']),
     }),
     result: methods['settings.set'].result,
   },

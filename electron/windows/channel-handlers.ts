@@ -15,7 +15,6 @@ import type { LoginItem } from '../system/login-item.ts';
 import type { PreferenceFile } from '../system/preferences.ts';
 import type { ScreenChoice } from '../system/screen-choice.ts';
 import type { ScreenLock } from '../system/screen-lock.ts';
-import type { Updates } from '../system/updates.ts';
 import type { SignInPages } from '../tray/sign-in-pages.ts';
 import { cardOf, isCard, type Question } from '../base/summary.ts';
 import type { AppWindow, Windows } from './windows.ts';
@@ -28,7 +27,6 @@ export interface HandlerParts {
   readonly screenChoice: ScreenChoice;
   readonly windows: Pick<Windows, 'fitCard' | 'noteAnswer'>;
   readonly screenLock: Pick<ScreenLock, 'state'>;
-  readonly updates: Pick<Updates, 'state'>;
   readonly signInPages: SignInPages;
   /** Puts a text on the clipboard. */
   readonly copy: (text: string) => Promise<void>;
@@ -81,13 +79,12 @@ function toBroker({ owner }: HandlerParts, channel: ChannelName, params: unknown
 
 /** What the broker knows nothing of. */
 function appHandlers(parts: HandlerParts): Handlers {
-  const { clientSetup, preferences, loginItem, screenChoice, screenLock, updates, windows } = parts;
+  const { clientSetup, preferences, loginItem, screenChoice, screenLock, windows } = parts;
   const shownPreferences = async (): Promise<ShownPreferences> => ({
     ...preferences.choices(),
     lockWithScreen: await screenChoice.isOn(),
     openAtLogin: await loginItem.isOn(),
     screenLock: screenLock.state,
-    updates: updates.state,
   });
   return {
     'audit.export': (window, { format }) => parts.exportAudit(window, format),

@@ -92,7 +92,6 @@ export async function startPageBroker(): Promise<PageBroker> {
     notifications: true,
     lockWithScreen: true,
     screenLock: 'listening',
-    updates: 'none',
     windowAtLogin: false,
     isWelcomed: true,
   };

@@ -99,15 +99,6 @@ export const settings = {
     },
     unconfirmed: 'These settings were changed outside Keyturn, and you have not confirmed them:',
     broker: 'Keyturn',
-    updates: 'Updates',
-    notUpdated: {
-      none: 'This build doesn’t update itself. To update, install a newer version.',
-      unsigned:
-        'This build doesn’t update itself: it could not check who made an update. To update, install a newer version.',
-    },
-    checkForUpdates: 'Check for updates',
-    checkForUpdatesWhat: 'Once a day. An update is installed when you quit Keyturn, if its maker signed it.',
-    updateReady: 'An update is ready. It is installed when you quit Keyturn.',
     version: 'Version',
     home: 'Home',
     logFile: 'Log file',

@@ -15,7 +15,6 @@ import { goTo } from '../../state/route.ts';
 import { useList } from '../../state/store.ts';
 import { Mark } from '../../parts/state-mark.tsx';
 import { strings } from '../../base/strings.ts';
-import { Updates } from './updates.tsx';
 import { VaultSettings } from './vault-settings.tsx';
 import { ViewHead } from '../../parts/view-head.tsx';
 import type { Preferences, SettingDetail, ShownPreferences, Status } from '../../base/views.ts';
@@ -99,7 +98,6 @@ function SectionSettings({ section, status, details }: SectionSettingsProps) {
       return (
         <>
           <BrokerFacts status={status} details={details} />
-          <Updates details={details} />
           <Proxies status={status} />
           <HeadlessSettings home={status.homeState} />
         </>

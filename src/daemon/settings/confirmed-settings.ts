@@ -82,7 +82,7 @@ export function differenceOf(
 /** False where `value` only takes away from what `held` gives. */
 function needsWord(name: SettingName, value: Settings[SettingName], held: Settings[SettingName]): boolean {
   if (standing[name] !== 'confirmed' || value === held) return false;
-  if (name === 'insecureLoopback' || name === 'checkForUpdates') return value === true;
+  if (name === 'insecureLoopback') return value === true;
   if (name === 'lockWithScreen') return value !== true;
   if (name !== 'lockAfter' || typeof value !== 'number') return true;
   return typeof held === 'number' && value > held;

@@ -59,8 +59,6 @@ export const settingsSchema = z.object({
   lockAfter: z.int().min(1).max(maxIdle).optional(),
   /** Whether the desktop app locks the vault when the screen is locked. */
   lockWithScreen: z.boolean().default(false),
-  /** Whether the desktop app looks for a newer version of itself, in a build that can be updated. */
-  checkForUpdates: z.boolean().default(false),
   /** Command that gets the address to open as its last argument. */
   browser: boundedText.min(1).optional(),
   /** PEM file with further certificate authorities. */
@@ -95,7 +93,6 @@ export const live: Readonly<Record<SettingName, boolean>> = {
   vaultKey: false,
   lockAfter: false,
   lockWithScreen: true,
-  checkForUpdates: true,
   browser: true,
   extraAuthorities: false,
   httpsProxy: false,
@@ -122,8 +119,6 @@ export const standing: Readonly<Record<SettingName, 'confirmed' | 'home' | 'free
   lockAfter: 'confirmed',
   // Off leaves the vault open behind a locked screen.
   lockWithScreen: 'confirmed',
-  // Asks a server, and takes a program from it.
-  checkForUpdates: 'confirmed',
   // A program that is started, and that gets the address of each sign-in.
   browser: 'confirmed',
   // The holder of one of their keys can pass for every server. The content counts, not only the path.
@@ -162,7 +157,6 @@ export const takes: Readonly<Record<SettingName, string>> = {
   protocolVersion: 'visible ASCII characters without a space',
   defaultLease: 'once, run, hour or untilRevoked',
   lockWithScreen: 'true or false',
-  checkForUpdates: 'true or false',
   insecureLoopback: 'true or false (1 as a variable)',
   logLevel: 'error, warn, info or debug',
 };
@@ -181,7 +175,6 @@ const variables: Readonly<Record<keyof Settings, readonly string[]>> = {
   vaultKey: ['KEYTURN_VAULT_KEY'],
   lockAfter: [],
   lockWithScreen: [],
-  checkForUpdates: [],
   browser: ['KEYTURN_BROWSER', 'BROWSER'],
   extraAuthorities: ['NODE_EXTRA_CA_CERTS'],
   httpsProxy: ['https_proxy', 'HTTPS_PROXY'],

@@ -40,7 +40,6 @@ describe('a new home', () => {
       httpsProxy: 'http://proxy.example:3128',
       insecureLoopback: false,
       lockWithScreen: false,
-      checkForUpdates: false,
       ...version,
     });
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ version: 1, ...made });
@@ -55,7 +54,6 @@ describe('a new home', () => {
       browser: 'firefox',
       insecureLoopback: false,
       lockWithScreen: false,
-      checkForUpdates: false,
       ...version,
     });
   });

@@ -388,7 +388,6 @@ export const examplePreferences: ShownPreferences = {
   notifications: true,
   lockWithScreen: true,
   screenLock: 'listening',
-  updates: 'none',
   windowAtLogin: false,
   isWelcomed: true,
 };

@@ -255,7 +255,7 @@ export const wrong: Lists = {
       },
     ],
   },
-  'preferences.get': { ...examplePreferences, screenLock: 'noProgram', updates: 'ready' },
+  'preferences.get': { ...examplePreferences, screenLock: 'noProgram' },
   ...withStatus({
     vault: 'sealed-file',
     vaultKey: 'passphrase',
