@@ -57,9 +57,10 @@ const packagesOutside = ['keytar', 'koffi', 'oidc-provider'];
  */
 const lean = [
   'base/{abort,errors,paths,private-file,private-folder,system-error}',
+  'base/text/*',
   'oauth/base/{resource,scope,secure-url}',
   'ipc/wire/*',
-  'client/{channel,connect,connection,hello,key-file,takeover}',
+  'client/{channel,connect,connection,hello,key-file,search,takeover}',
   'cli/main',
   'cli/broker/{connection,desktop-session,no-broker}',
   'cli/waiting/watch-later',

@@ -112,6 +112,7 @@ describe('the tarball', () => {
     const loaded = staticClosure(built, 'client/index.js');
     expect([...loaded].filter((target) => !isBuiltin(target)).toSorted()).toEqual([
       'base/errors.js',
+      'base/text/visible.js',
       'client/index.js',
     ]);
     expect([...built.keys()].filter((file) => /^(client|ipc)\//.test(file))).toEqual(['client/index.js']);
