@@ -10,3 +10,4 @@ export type { Storage } from '../storage/storage.ts';
 export type { Receipt, SessionEvent, SessionOptions, ThirdPartyOptions, UpstreamOptions } from './options.ts';
 export { thirdPartyServer } from './third-party-server.ts';
 export type { ThirdPartyServer } from './third-party-server.ts';
+export type { UpstreamForm, UpstreamFormName } from './upstream-forms.ts';

@@ -14,6 +14,8 @@ import type {
   ResourceOptions,
 } from '../authorization/options.ts';
 import type { Storage } from '../storage/storage.ts';
+import { upstreamFormSchema } from './upstream-forms.ts';
+import type { UpstreamForm, UpstreamFormName } from './upstream-forms.ts';
 
 /** The authorization server that people sign in at, and this server's registration there. */
 export interface UpstreamOptions {
@@ -24,7 +26,7 @@ export interface UpstreamOptions {
   readonly clientSecret?: string;
   /** The upstream API: sent as `resource` (RFC 8707), and the only place that gets an upstream token. */
   readonly resource: string;
-  /** False: `resource` is left out, for servers that refuse it. */
+  /** False: `resource` is left out, for servers that refuse it; true unless `form` is given. */
   readonly sendsResource?: boolean;
   /** For each scope here the scopes there that it needs: `{'notes:read': ['read']}`. */
   readonly scopes: Readonly<Record<string, readonly string[]>>;
@@ -37,6 +39,8 @@ export interface UpstreamOptions {
   readonly subjectOf?: (fetch: typeof globalThis.fetch) => Promise<string>;
   /** Further authorities for requests to it, as PEM. */
   readonly authorities?: string;
+  /** What this upstream does that no metadata says: a name, or how it differs. No `resource` is sent then. */
+  readonly form?: UpstreamFormName | UpstreamForm;
 }
 
 export interface SessionOptions {
@@ -90,11 +94,12 @@ const upstreamSchema = z.strictObject({
   clientId: z.string().min(1),
   clientSecret: z.string().min(1).optional(),
   resource: z.string(),
-  sendsResource: z.boolean().default(true),
+  sendsResource: z.boolean().optional(),
   scopes: z.record(z.string(), scopes),
   extraScopes: scopes.default([]),
   subjectOf: callable.optional(),
   authorities: z.string().optional(),
+  form: upstreamFormSchema,
 });
 
 const sessionSchema = z
@@ -108,7 +113,8 @@ const sessionSchema = z
   })
   .prefault({});
 
-export type Upstream = Omit<z.output<typeof upstreamSchema>, 'subjectOf'> & {
+export type Upstream = Omit<z.output<typeof upstreamSchema>, 'subjectOf' | 'sendsResource'> & {
+  readonly sendsResource: boolean;
   readonly subjectOf: UpstreamOptions['subjectOf'];
 };
 export type SessionTimes = z.output<typeof sessionSchema>;
@@ -140,7 +146,9 @@ export function readThirdPartyOptions(options: ThirdPartyOptions): ThirdPartySet
   if (!upstream.extraScopes.includes('openid') && options.upstream.subjectOf === undefined)
     invalid('upstream.subjectOf', 'without `openid` in `extraScopes` nothing else says who signed in');
   requireSealed(options.storage);
-  return { upstream: { ...upstream, subjectOf: options.upstream.subjectOf }, times: session };
+  const { subjectOf, form } = options.upstream;
+  const { sendsResource = form === undefined } = upstream;
+  return { upstream: { ...upstream, sendsResource, subjectOf }, times: session };
 }
 
 /** Spec, Third-party authorization flow, 6. */

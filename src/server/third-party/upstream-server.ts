@@ -12,8 +12,11 @@ import { z } from 'zod';
 import { wantsPerson } from '../../oauth/base/oauth-error.ts';
 import { accountOf, subjectSchema } from '../authorization/accounts/upstream-accounts.ts';
 import { UpstreamConfiguration } from '../authorization/accounts/upstream-client.ts';
+import type { UpstreamAnswer } from '../authorization/accounts/upstream-client.ts';
 import type { Upstream } from './options.ts';
 import type { UpstreamTokens } from './session.ts';
+import { standardAnswer } from './token-answer.ts';
+import { metadataOf } from './upstream-forms.ts';
 
 export const startedSchema = z.object({
   state: z.string(),
@@ -61,17 +64,20 @@ export class UpstreamServer {
   readonly #heard = new AsyncLocalStorage<Heard>();
 
   constructor(upstream: Upstream, now: () => number) {
-    const { issuer, clientId, clientSecret, authorities } = upstream;
+    const { issuer, clientId, clientSecret, authorities, form } = upstream;
     this.#upstream = upstream;
-    const hear = (text: string): void => {
+    const read = (answer: UpstreamAnswer): UpstreamAnswer => {
+      const standard = standardAnswer(answer);
       const heard = this.#heard.getStore();
-      // Only the answer of the token endpoint holds a token.
-      if (heard && text.includes('"access_token"')) heard.answer = jsonOf(text);
+      if (heard) heard.answer = jsonOf(standard.text);
+      return standard;
     };
+    const metadata = metadataOf(issuer, form);
+    const sendsJson = form.body === 'json';
     this.#configuration = new UpstreamConfiguration(
-      { issuer, clientId, clientSecret, authorities },
+      { issuer, clientId, clientSecret, authorities, metadata, sendsJson },
       ['oauth2', 'oidc'],
-      hear,
+      read,
     );
     this.#now = now;
   }
@@ -85,10 +91,12 @@ export class UpstreamServer {
     const configuration = await this.#configuration.get();
     const { code_challenge_methods_supported: methods } = configuration.serverMetadata();
     // Spec, Mandatory security requirements 1: a server that names no method may ignore the challenge that it is sent.
-    if (!methods?.includes('S256')) throw new TypeError('the upstream does not name S256');
+    if (this.#upstream.form.pkce && !methods?.includes('S256'))
+      throw new TypeError('the upstream does not name S256');
     const scope = scopes.join(' ');
     const started = { state, nonce: openid.randomNonce(), verifier: openid.randomPKCECodeVerifier(), scope };
     const url = openid.buildAuthorizationUrl(configuration, {
+      ...this.#upstream.form.parameters,
       redirect_uri: redirectUri,
       state,
       ...(scope === '' ? {} : { scope }),
@@ -150,7 +158,7 @@ export class UpstreamServer {
         response = await openid.refreshTokenGrant(configuration, refreshToken, this.#resource);
       } catch (error) {
         // Nothing else says that the grant is over, or that only a new sign-in helps.
-        if (error instanceof openid.ResponseBodyError && endsGrant(error.error))
+        if (error instanceof openid.ResponseBodyError && endsGrant(error))
           throw new RefusedUpstream('the upstream refused the renewal');
         throw error;
       }
@@ -256,8 +264,21 @@ function requireOwnClaims(token: string, clientId: string): void {
   }
 }
 
-/** RFC 6749 §5.2; and some providers want the person first. */
-const endsGrant = (code: string): boolean => code === 'invalid_grant' || wantsPerson(code);
+/** RFC 6749 §5.2; some providers want the person first, and some have own words for a token that has ended. */
+function endsGrant({ error, error_description: said = '' }: openid.ResponseBodyError): boolean {
+  const isAtlassians = error === 'unauthorized_client' && /refresh_token is invalid/i.test(said);
+  return isAtlassians || ends.has(error) || wantsPerson(error);
+}
+
+const ends: ReadonlySet<string> = new Set([
+  'invalid_grant',
+  // GitHub.
+  'bad_refresh_token',
+  // Slack.
+  'invalid_refresh_token',
+  'token_expired',
+  'token_revoked',
+]);
 
 function jsonOf(text: string): unknown {
   try {

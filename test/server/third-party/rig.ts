@@ -35,12 +35,17 @@ export interface Bend {
   readonly introspection?: Readonly<Record<string, unknown>>;
   readonly refusesRenewal?: boolean;
   /** Its answer to the renewal with one refresh token. */
+  /** Its own answer to a request; undefined leaves it to the others. */
+  readonly answer?: (
+    request: UpstreamRequest,
+  ) => { readonly type: string; readonly text: string } | undefined;
   readonly renewal?: { readonly token: string; readonly status: number; readonly error: string };
 }
 
 export interface UpstreamRequest {
   readonly path: string;
   readonly form: URLSearchParams;
+  readonly body: string;
   readonly authorization: string | undefined;
 }
 
@@ -111,7 +116,7 @@ export async function startUpstream(certificates: Awaited<ReturnType<typeof thro
   listener.serve((request: IncomingMessage, response: ServerResponse) => {
     void (async () => {
       const url = new URL(request.url ?? '/', issuer);
-      if (url.pathname === '/authorize') {
+      if (url.pathname.endsWith('/authorize')) {
         state.asked = url.searchParams;
         const back = new URL(state.asked.get('redirect_uri') ?? '');
         const parameters = {
@@ -128,12 +133,18 @@ export async function startUpstream(certificates: Awaited<ReturnType<typeof thro
       let body = '';
       for await (const chunk of request) body += String(chunk);
       const form = new URLSearchParams(body);
-      state.requests.push({ path: url.pathname, form, authorization: request.headers.authorization });
+      const heard = { path: url.pathname, form, body, authorization: request.headers.authorization };
+      state.requests.push(heard);
       const { fault } = state.bend;
       if (fault?.path === url.pathname) {
         if (fault.status === 'hangs') return;
         if (fault.status === 'redirects') response.writeHead(307, { location: `${issuer}/elsewhere` }).end();
         else response.writeHead(fault.status).end();
+        return;
+      }
+      const own = state.bend.answer?.(heard);
+      if (own) {
+        response.setHeader('content-type', own.type).end(own.text);
         return;
       }
       response.setHeader('content-type', 'application/json');

@@ -4,6 +4,7 @@ import { Ending } from '../../../src/server/third-party/ending.ts';
 import { memoryStorage, thirdPartyServer } from '../../../src/server/third-party/index.ts';
 import type { Storage } from '../../../src/server/third-party/index.ts';
 import { Sessions } from '../../../src/server/third-party/session.ts';
+import { upstreamFormSchema } from '../../../src/server/third-party/upstream-forms.ts';
 import { isSilence, UpstreamServer } from '../../../src/server/third-party/upstream-server.ts';
 import { signIn, startFlow } from './rig.ts';
 import type { Bend, Flow } from './rig.ts';
@@ -317,7 +318,15 @@ describe('an upstream that gives no answer', () => {
     const tokens = { accessToken: 'a', refreshToken: 'r', scope: 'read' };
     const problemAt = async (issuer: string): Promise<unknown> =>
       new UpstreamServer(
-        { ...upstream, issuer, scopes: {}, extraScopes: [], sendsResource: true, subjectOf: undefined },
+        {
+          ...upstream,
+          issuer,
+          scopes: {},
+          extraScopes: [],
+          sendsResource: true,
+          subjectOf: undefined,
+          form: upstreamFormSchema.parse({}),
+        },
         Date.now,
       )
         .renew(tokens, async () => undefined)

@@ -16,7 +16,20 @@ export interface UpstreamClient {
   readonly clientId: string;
   readonly clientSecret?: string | undefined;
   readonly authorities?: string | undefined;
+  /** Where the provider publishes none. */
+  readonly metadata?: openid.ServerMetadata | undefined;
+  /** Token requests are written as JSON. */
+  readonly sendsJson?: boolean;
 }
+
+export interface UpstreamAnswer {
+  readonly status: number;
+  /** The media type. */
+  readonly type: string;
+  readonly text: string;
+}
+
+type ReadAnswer = (answer: UpstreamAnswer) => UpstreamAnswer;
 
 /** Where metadata may lie: OpenID Connect Discovery, or RFC 8414. */
 export type MetadataPlace = 'oidc' | 'oauth2';
@@ -36,15 +49,15 @@ export class UpstreamConfiguration {
   readonly #fetch: openid.CustomFetch;
   #found: { readonly at: number; readonly configuration: Promise<openid.Configuration> } | undefined;
 
-  /** Looks for metadata at these places, in this order. `hear` gets the text of every answer. */
+  /** Looks for metadata at these places, in this order. `read` may rewrite what the token endpoint answers. */
   constructor(
     client: UpstreamClient,
     places: readonly MetadataPlace[],
-    hear: (text: string) => void = () => undefined,
+    read: ReadAnswer = (answer) => answer,
   ) {
     this.#client = client;
     this.#places = places;
-    this.#fetch = upstreamFetch(client, hear);
+    this.#fetch = upstreamFetch(client, read);
   }
 
   /** Throws where the upstream can't be reached or its metadata is of another. */
@@ -72,7 +85,7 @@ export class UpstreamConfiguration {
       clientSecret === undefined
         ? openid.None()
         : methods.includes('client_secret_basic')
-          ? openid.ClientSecretBasic(clientSecret)
+          ? basic(clientSecret)
           : openid.ClientSecretPost(clientSecret);
     const configuration = new openid.Configuration(server, clientId, undefined, authentication);
     configuration[openid.customFetch] = this.#fetch;
@@ -83,7 +96,8 @@ export class UpstreamConfiguration {
   }
 
   async #metadata(): Promise<openid.ServerMetadata> {
-    const { issuer, clientId } = this.#client;
+    const { issuer, clientId, metadata } = this.#client;
+    if (metadata) return metadata;
     let problem: unknown;
     for (const algorithm of this.#places) {
       try {
@@ -107,8 +121,8 @@ export class UpstreamConfiguration {
  * is.
  */
 function upstreamFetch(
-  { issuer, authorities }: UpstreamClient,
-  hear: (text: string) => void,
+  { issuer, authorities, sendsJson = false }: UpstreamClient,
+  read: ReadAnswer,
 ): openid.CustomFetch {
   const agents = new Map<Reach, ReturnType<typeof operatorAgent>>();
   return async (url, { method, headers, body, signal }) => {
@@ -116,20 +130,34 @@ function upstreamFetch(
     const reach = reachOf(url, { endpoint: issuer, isConfirmed });
     const dispatcher = agents.get(reach) ?? operatorAgent(reach, authorities);
     agents.set(reach, dispatcher);
+    const form = body instanceof URLSearchParams ? body : undefined;
+    const isForToken = form?.has('grant_type') ?? false;
+    const isJson = isForToken && sendsJson;
+    const sent = isJson ? JSON.stringify(Object.fromEntries(form ?? [])) : form?.toString();
     const answer = await fetch(url, {
       method,
-      headers,
-      ...(body instanceof URLSearchParams ? { body: body.toString() } : {}),
+      headers: isJson ? { ...headers, 'content-type': 'application/json' } : headers,
+      ...(sent === undefined ? {} : { body: sent }),
       redirect: 'manual',
       dispatcher,
       ...(signal ? { signal } : {}),
     });
     const text = await boundedText(answer.body, maxAnswerLength);
-    hear(text);
-    const hasBody = answer.status !== 204 && answer.status !== 304 && answer.status >= 200;
-    return new Response(hasBody ? text : undefined, {
-      status: answer.status,
-      headers: Object.fromEntries(answer.headers),
+    const heard = { status: answer.status, type: answer.headers.get('content-type') ?? '', text };
+    const said = isForToken ? read(heard) : heard;
+    const hasBody = said.status !== 204 && said.status !== 304 && said.status >= 200;
+    return new Response(hasBody ? said.text : undefined, {
+      status: said.status,
+      headers: { ...Object.fromEntries(answer.headers), 'content-type': said.type },
     });
+  };
+}
+
+/** RFC 6749 §2.3.1. The encoding leaves `-`, `.` and `_` alone, which some servers that don't decode need. */
+function basic(clientSecret: string): openid.ClientAuth {
+  const encoded = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1);
+  return (_server, { client_id: clientId }, _body, headers) => {
+    const pair = Buffer.from(`${encoded(clientId)}:${encoded(clientSecret)}`).toString('base64');
+    headers.set('authorization', `Basic ${pair}`);
   };
 }

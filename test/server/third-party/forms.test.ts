@@ -1,0 +1,137 @@
+/** Upstreams that publish no metadata, or answer in their own way. */
+import { afterEach, expect, it } from 'vitest';
+import { upstreamFormSchema } from '../../../src/server/third-party/upstream-forms.ts';
+import { authorize, signIn, startFlow } from './rig.ts';
+import type { Bend, Flow } from './rig.ts';
+
+let flow: Flow;
+
+afterEach(async () => flow.close());
+
+async function start(
+  form: NonNullable<Parameters<typeof startFlow>[1]>['form'],
+  path: string,
+  answer: (grant: string) => unknown,
+  changes: Parameters<typeof startFlow>[1] = {},
+): Promise<void> {
+  flow = await startFlow(
+    {},
+    { ...(form ? { form } : {}), extraScopes: [], subjectOf: async () => 'alice', ...changes },
+  );
+  const { state } = flow.upstream;
+  state.offers = { introspection: false, revocation: false, challengeMethods: undefined };
+  const bend: Bend = {
+    answer: (request) => {
+      if (request.path !== path) return undefined;
+      const grant = /refresh_token/.test(request.body) ? 'refresh_token' : 'authorization_code';
+      const said = answer(grant);
+      return typeof said === 'string'
+        ? { type: 'application/x-www-form-urlencoded; charset=utf-8', text: said }
+        : { type: 'application/json', text: JSON.stringify(said) };
+    },
+  };
+  state.bend = bend;
+}
+
+const tokenRequest = () => flow.upstream.state.requests.find(({ path }) => /token|access/.test(path));
+
+it('an upstream like GitHub signs in with a form as its answer, commas between scopes and no end', async () => {
+  await start('github', '/access_token', () => 'access_token=gho&scope=read%2Cwrite&token_type=bearer');
+  const { access, claims } = await signIn(flow, { scope: 'notes:read notes:write' });
+  expect(claims['scope']).toBe('notes:read notes:write');
+  flow.clock.ahead = 200;
+  expect(await flow.call(access)).toBe(200);
+  expect(flow.upstream.state.asked.has('resource')).toBe(false);
+});
+
+it('an upstream like GitHub that granted no scope gives none', async () => {
+  await start('github', '/access_token', () => 'access_token=gho&scope=&token_type=bearer');
+  expect((await authorize(flow)).back.get('error')).toBe('access_denied');
+});
+
+it.each([
+  ['github', '/access_token', 'error=bad_verification_code&error_description=expired'],
+  ['slack', '/api/oauth.v2.access', { ok: false, error: 'invalid_code', access_token: 'x' }],
+] as const)(
+  'an upstream like %s that answers 200 with an error signs nobody in',
+  async (form, path, said) => {
+    await start(form, path, () => said);
+    expect((await authorize(flow)).back.get('error')).toBe('server_error');
+  },
+);
+
+it('an upstream like Slack gives the person’s own token, and its refusal of a renewal ends the session', async () => {
+  await start('slack', '/api/oauth.v2.access', (grant) => {
+    if (grant === 'refresh_token') return { ok: false, error: 'invalid_refresh_token' };
+    const person = { id: 'U1', scope: 'read,write', access_token: 'xoxp', token_type: 'user' };
+    const ends = { refresh_token: 'xoxe', expires_in: 60 };
+    return { ok: true, access_token: 'xoxb', token_type: 'bot', authed_user: { ...person, ...ends } };
+  });
+  const { access } = await signIn(flow);
+  expect(await flow.call(access)).toBe(200);
+  expect(flow.upstream.state.requests.at(-1)?.authorization).toBe('Bearer xoxp');
+  flow.clock.ahead = 100;
+  expect(await flow.call(access)).toBe(401);
+});
+
+it('an upstream like Google is asked for a refresh token, which it sends once', async () => {
+  await start('google', '/none', () => undefined);
+  flow.upstream.state.offers.challengeMethods = ['S256'];
+  await signIn(flow);
+  expect(flow.upstream.state.asked.get('access_type')).toBe('offline');
+  expect(flow.upstream.state.asked.get('prompt')).toBe('consent');
+});
+
+it('an upstream like Atlassian gets JSON, and each renewal goes on with the newest refresh token', async () => {
+  let count = 0;
+  await start('atlassian', '/oauth/token', () => {
+    count += 1;
+    const token = { access_token: `a${count}`, refresh_token: `refresh_token-${count}` };
+    return { ...token, expires_in: 60, scope: 'read', token_type: 'Bearer' };
+  });
+  const { access } = await signIn(flow);
+  flow.clock.ahead = 100;
+  expect(await flow.call(access)).toBe(200);
+  flow.clock.ahead = 200;
+  expect(await flow.call(access)).toBe(200);
+  const sent = flow.upstream.state.requests.filter(({ path }) => path === '/oauth/token');
+  const bodies = sent.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+  expect(bodies.map((body) => body['refresh_token'])).toEqual([
+    undefined,
+    'refresh_token-1',
+    'refresh_token-2',
+  ]);
+});
+
+it('an upstream like Notion gets Basic and JSON, and answers without scope, refresh token or end', async () => {
+  const said = { access_token: 'ntn', token_type: 'bearer', refresh_token: null, bot_id: 'b' };
+  const changes = { clientId: 'a-b.c', scopes: { 'notes:read': [], 'notes:write': [] } };
+  await start('notion', '/v1/oauth/token', () => said, changes);
+  expect(await flow.call((await signIn(flow)).access)).toBe(200);
+  const [, pair = ''] = tokenRequest()?.authorization?.split(' ') ?? [];
+  expect(Buffer.from(pair, 'base64').toString()).toMatch(/^a-b\.c:the\+secret/);
+  expect(JSON.parse(tokenRequest()?.body ?? '')).toMatchObject({
+    grant_type: 'authorization_code',
+    code: 'c',
+  });
+});
+
+it('an upstream without PKCE is refused unless its form allows it', async () => {
+  const token = { access_token: 't', token_type: 'bearer', scope: 'read' };
+  await start(undefined, '/token', () => token);
+  expect((await authorize(flow)).back.get('error')).toBe('temporarily_unavailable');
+  await flow.close();
+  await start({ pkce: false }, '/token', () => token);
+  expect((await authorize(flow)).back.has('code')).toBe(true);
+  expect(upstreamFormSchema.safeParse({ parameters: { state: 'x' } }).success).toBe(false);
+});
+
+it('a person who denies at the upstream denies here, and may then sign in as somebody else', async () => {
+  await start('github', '/access_token', () => 'access_token=gho&scope=read&token_type=bearer');
+  const browser = flow.browser();
+  const { bend } = flow.upstream.state;
+  flow.upstream.state.bend = { ...bend, redirect: { code: undefined, error: 'access_denied' } };
+  expect((await authorize(flow, {}, browser)).back.get('error')).toBe('access_denied');
+  flow.upstream.state.bend = bend;
+  expect((await authorize(flow, {}, browser)).back.has('code')).toBe(true);
+});
