@@ -91,7 +91,7 @@ const expected: Readonly<Record<keyof typeof outcomes, RegExp>> = {
   'show another page in a frame': /^(?!https:\/\/elsewhere)/,
   'open a window': /^(null|true|false)$/,
   'reach Node': /^undefined undefined undefined$/,
-  'reach more than the bridge': /^call language onChange$/,
+  'reach more than the bridge': /^call locale onChange$/,
   'replace the bridge': /^function$/,
   'know where the person is': /^refused 1$/,
   'hear the person': /^refused$/,
