@@ -29,7 +29,8 @@ export interface ListeningParts {
 /** What a request over the socket needs. */
 export function servicesOf(runtime: Runtime, shutdown: Shutdown, listening: ListeningParts): Services {
   const { server, proxies, forwards } = listening;
-  const { options, opened, broker, records, authority, subscribers, vaultLock, homeCheck, pause } = runtime;
+  const { options, opened, broker, records, authority, subscribers, vaultLock, homeCheck, pause, display } =
+    runtime;
   const { log } = options;
   const { home, book } = opened;
   const { trail, master } = runtime.secrets;
@@ -57,6 +58,7 @@ export function servicesOf(runtime: Runtime, shutdown: Shutdown, listening: List
       return change;
     },
     subscribe: (caller) => subscribers.add(caller),
+    setDisplay: (given) => display.set(given),
     changed: () => {
       proxies.recheck();
       void proxies.reroute();

@@ -11,8 +11,8 @@ export interface DaemonOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Started by the CLI rather than by the user: recorded settings win over the environment. */
   readonly autoStarted: boolean;
-  /** Opens a URL for the person; gets the settings' browser command. */
-  readonly openBrowser: (url: string, command: string | undefined) => Promise<void>;
+  /** Opens a URL for the person; gets the settings' browser command, and the browser's environment. */
+  readonly openBrowser: (url: string, command: string | undefined, env: NodeJS.ProcessEnv) => Promise<void>;
   /** Starts the keychain's process, with this environment; with Node unless given. */
   readonly spawnWorker?: SpawnWorker;
   /** Starts the process of the proxies, with this environment; with Node unless given. */

@@ -25,6 +25,7 @@ import type { DaemonOptions } from './options.ts';
 import type { HomeCheck } from './home/home-check.ts';
 import { KeptPause } from './home/kept-pause.ts';
 import { startRecords } from './start-records.ts';
+import { BrowserDisplay } from './system/display.ts';
 import type { DaemonFetch } from './system/fetch.ts';
 import { machineClock } from './system/machine-clock.ts';
 import { Keys } from './vault/keys.ts';
@@ -51,6 +52,8 @@ export interface Runtime {
   readonly proxies: Proxies;
   /** Connections that get a notice when a list changes. */
   readonly subscribers: Subscribers;
+  /** Where the browser opens, unless the host has a window. */
+  readonly display: BrowserDisplay;
   /** Works in the background. */
   readonly revocations: RevocationQueue;
   readonly sweep: IndexSweep;
@@ -96,7 +99,8 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
     parts: () => parts,
     over: stopping.signal,
   });
-  const assembled = partsOf({ options, opened, secrets, records, net, subscribers }, gates);
+  const built = { options, opened, secrets, records, net, subscribers, display: new BrowserDisplay(env) };
+  const assembled = partsOf(built, gates);
   parts = assembled;
   addSteps(authority, homeCheck, assembled);
   await startRecords(records, parts, { log: log.write, isMismatched: mismatch !== undefined });
@@ -120,8 +124,7 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
   const keys = new Keys({ home, master, ...parts });
   const pause = new KeptPause({ ...assembled, homeCheck, ended: statusChanged });
   const proxies = new Proxies(records.proxies);
-  const before = { options, opened, secrets, records, authority, net, proxies, subscribers, stopping };
-  return { ...before, ...background, homeCheck, pause, broker, vaultLock, keys };
+  return { ...built, authority, proxies, stopping, ...background, homeCheck, pause, broker, vaultLock, keys };
 }
 
 /** What the first verification does besides, in this order. */
@@ -138,10 +141,13 @@ function backgroundOf(parts: BrokerParts): Pick<Runtime, 'revocations' | 'sweep'
   return { revocations: new RevocationQueue(parts), sweep: new IndexSweep(parts), upkeep: new Upkeep(parts) };
 }
 
-type BuiltBefore = Pick<Runtime, 'options' | 'opened' | 'secrets' | 'records' | 'net' | 'subscribers'>;
+type BuiltBefore = Pick<
+  Runtime,
+  'options' | 'opened' | 'secrets' | 'records' | 'net' | 'subscribers' | 'display'
+>;
 
 function partsOf(
-  { options, opened, secrets, records, net, subscribers }: BuiltBefore,
+  { options, opened, secrets, records, net, subscribers, display }: BuiltBefore,
   gates: Gates['gates'],
 ): BrokerParts {
   return assemble({
@@ -153,7 +159,7 @@ function partsOf(
     loopback: new Loopback(),
     records,
     audit: secrets.trail.file,
-    openBrowser: options.openBrowser,
+    openBrowser: (url, command) => options.openBrowser(url, command, display.environment()),
     isDesk: options.desk === true,
     log: (text) => options.log.write(text, 'warn'),
     ...gates,

@@ -13,6 +13,7 @@ import type { Home } from './home/home.ts';
 import type { HomeCheck } from './home/home-check.ts';
 import type { ProxyDesk } from './proxy/proxy-desk.ts';
 import type { VaultLock } from './vault/vault-lock.ts';
+import type { BrowserDisplay } from './system/display.ts';
 import type { Log } from './system/log.ts';
 import type { SettingsBook } from './settings/settings-book.ts';
 import { shown } from './settings/settings-question.ts';
@@ -30,6 +31,7 @@ export interface StatusParts {
   readonly homeCheck: Pick<HomeCheck, 'state'>;
   readonly proxies: Pick<ProxyDesk, 'standing'>;
   readonly forwards: Pick<Forwards, 'list'>;
+  readonly display: Pick<BrowserDisplay, 'name'>;
   /** What the process could not be shielded from. */
   readonly unshielded: readonly ShieldGap[];
 }
@@ -46,8 +48,20 @@ function sourceAnswer(vaultLock: VaultLock): Pick<ResultOf<'status'>, 'vaultSour
 }
 
 export function statusOf(reported: StatusParts): ResultOf<'status'> {
-  const { home, book, parts, records, trail, log, vaultLock, homeCheck, proxies, forwards, unshielded } =
-    reported;
+  const {
+    home,
+    book,
+    parts,
+    records,
+    trail,
+    log,
+    vaultLock,
+    homeCheck,
+    proxies,
+    forwards,
+    unshielded,
+    display,
+  } = reported;
   const settings = book.current;
   return {
     version,
@@ -59,6 +73,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     vaultState: vaultLock.state(),
     ...(parts.pause.current && { pause: pauseAnswer(parts.pause.current) }),
     ...(settings.browser === undefined ? {} : { browser: settings.browser }),
+    ...(parts.isDesk || display.name === undefined ? {} : { display: display.name }),
     insecureLoopback: settings.insecureLoopback,
     grants: records.grants.isLoaded ? records.grants.items.length : 0,
     keys: records.keys.isLoaded ? records.keys.shown.length : 0,

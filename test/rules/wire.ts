@@ -70,6 +70,7 @@ function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'
     status: missing,
     changeSetting: missing,
     subscribe: missing,
+    setDisplay: missing,
     changed: () => undefined,
     closeConnectionsOf: missing,
     removeKeyOf: missing,

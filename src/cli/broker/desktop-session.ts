@@ -1,8 +1,8 @@
 /**
  * The desktop session that this command runs in, for a broker that ssh or cron started without one.
  *
- * Invariants: only the five variables that a keychain needs leave this process, and only to a broker that
- * has proved itself and said that it has no keychain. One more try, never two.
+ * Invariants: only the variables of a display and those that a keychain needs leave this process, to a broker that has
+ * proved itself; the latter only where it said that it has no keychain. One more try, never two.
  */
 import type { Connection } from '../../client/connection.ts';
 import { KeyturnError } from '../../base/errors.ts';
@@ -28,9 +28,22 @@ export function desktopSession(env: NodeJS.ProcessEnv): Session | undefined {
   return { [address]: bus, ...Object.fromEntries(set) };
 }
 
+/** `display.set`; undefined outside of a desktop. */
+function displayOf(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> | undefined {
+  const { DISPLAY, WAYLAND_DISPLAY, XAUTHORITY, XDG_CURRENT_DESKTOP } = env;
+  if (displayName(env) === undefined) return undefined;
+  const all = { DISPLAY, WAYLAND_DISPLAY, XAUTHORITY, XDG_CURRENT_DESKTOP, [address]: env[address] };
+  return Object.fromEntries(Object.entries(all).flatMap(([name, value]) => (value ? [[name, value]] : [])));
+}
+
+/** E.g. `:0`. Undefined outside of a desktop, and where displays have no names. */
+export function displayName({ DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEnv): string | undefined {
+  return process.platform === 'linux' ? WAYLAND_DISPLAY || DISPLAY || undefined : undefined;
+}
+
 /** Whether this terminal belongs to a desktop, on which a window can open. */
-export function hasDisplay({ DISPLAY, WAYLAND_DISPLAY }: NodeJS.ProcessEnv): boolean {
-  return process.platform !== 'linux' || Boolean(DISPLAY || WAYLAND_DISPLAY);
+export function hasDisplay(env: NodeJS.ProcessEnv): boolean {
+  return process.platform !== 'linux' || displayName(env) !== undefined;
 }
 
 /** Asks first why there is no vault: one that a person locked must not be opened in passing. */
@@ -55,9 +68,13 @@ function stateIn(status: unknown): unknown {
 
 /** The same connection; where the broker has no keychain it is given our session, and asked once more. */
 export function offeringSession(connection: Connection, env = process.env): Connection {
-  const session = desktopSession(env);
   // The app has a desktop session of its own.
-  if (!session || connection.capabilities.includes(deskCapability)) return connection;
+  if (connection.capabilities.includes(deskCapability)) return connection;
+  const shown = displayOf(env);
+  // Not waited for: the next request comes after it. A broker that doesn't know it has its own display, or none.
+  if (shown) connection.request('display.set', shown).catch(() => undefined);
+  const session = desktopSession(env);
+  if (!session) return connection;
   const again = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();

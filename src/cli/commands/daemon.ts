@@ -93,9 +93,9 @@ async function start(autoStarted: boolean): Promise<Daemon> {
     paths,
     env: process.env,
     autoStarted,
-    openBrowser: (url, browser) =>
+    openBrowser: (url, browser, env) =>
       openBrowser(url, {
-        env: process.env,
+        env,
         isService: isService(process.env),
         ...(browser === undefined ? {} : { command: browser }),
       }),

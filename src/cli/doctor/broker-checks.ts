@@ -7,6 +7,8 @@ import { KeyturnError, shellWord } from '../../base/errors.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import { connectAsOwner } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
+import { deskCapability } from '../../ipc/wire/capabilities.ts';
+import { displayName } from '../broker/desktop-session.ts';
 import { pauseEnd } from '../terminal/output.ts';
 import { keyLost } from '../broker/lost-socket.ts';
 import { lockHolder } from '../broker/lock-holder.ts';
@@ -67,11 +69,25 @@ async function ask(connection: Connection): Promise<BrokerLook> {
   try {
     const status = await call(connection, 'status', {});
     const registered = await registrations(connection);
-    return { status, findings: [...versions, ...statusFindings(status), ...registered] };
+    const elsewhere = connection.capabilities.includes(deskCapability) ? [] : displayFindings(status);
+    return { status, findings: [...versions, ...statusFindings(status), ...registered, ...elsewhere] };
   } catch (error) {
     const more = versions.length > 0 ? [] : [strangeness(error)];
     return { status: undefined, findings: [...versions, ...more] };
   }
+}
+
+/** A broker without a window knows of the desktop only what the owner's commands tell it. */
+function displayFindings({ display }: Status): Finding[] {
+  const here = displayName(process.env);
+  if (here === undefined || here === display) return [];
+  return [
+    {
+      kind: 'desktop.other',
+      what: `The broker opens sign-in pages ${display === undefined ? 'nowhere: it has no desktop session' : `at ${display}`}, and this terminal is at ${here}.`,
+      mend: 'Nothing to do: with the next command from here, e.g. keyturn list, its pages open here.',
+    },
+  ];
 }
 
 /** Files that can't be read are in `status` already. */

@@ -61,6 +61,7 @@ export const kinds = {
   'desk.closed': note('This is the home of a desk whose app does not run.'),
   'rules.waived': note('Rules are waived for some servers.'),
   'forward.used': note('KEYTURN_SOCKET names a forward: the broker runs elsewhere.'),
+  'desktop.other': note('The broker opens pages at another desktop session than this one.'),
   'desktop.absent': note('There is no desktop session in which a browser could open.'),
   'broker.absent': note('No broker runs.'),
 } as const satisfies Record<string, Kind>;

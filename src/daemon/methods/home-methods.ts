@@ -16,6 +16,7 @@ export const homeMethods: Pick<
   | 'status'
   | 'daemon.stop'
   | 'subscribe'
+  | 'display.set'
 > = {
   'override.set': async ({ broker }, _caller, { server, name, on }) => {
     const { overrides, servers, audit, grants, refresher } = broker.parts;
@@ -50,6 +51,11 @@ export const homeMethods: Pick<
 
   subscribe: (services, caller) => {
     services.subscribe(caller);
+    return {};
+  },
+
+  'display.set': (services, _caller, display) => {
+    services.setDisplay(display);
     return {};
   },
 };

@@ -46,6 +46,8 @@ export interface Services {
   status(): ResultOf<'status'>;
   changeSetting(name: string, value: unknown): Promise<ResultOf<'settings.set'>>;
   subscribe(caller: Caller): void;
+  /** Where the browser opens from now on. */
+  setDisplay(display: ParamsOf<'display.set'>): void;
   closeConnectionsOf(clientId: string): void;
   /** Removes the key file of a program that was unpaired, where it lies in the home. */
   removeKeyOf(clientId: string): Promise<void>;

@@ -7,6 +7,7 @@
 import { spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { KeyturnError } from '../../base/errors.ts';
+import { displayNames } from './display.ts';
 
 /** What opens a URL on each system, as the system's own manual names it. */
 const systemOpeners: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
@@ -31,7 +32,7 @@ export const isService = (env: NodeJS.ProcessEnv): boolean => env['SYSTEMD_EXEC_
  * Words before a browser that a service starts. As a child of the service the browser would have its limits, and end
  * with it. The description keeps the address out of the journal.
  */
-const asUnit = ['systemd-run', '--user', '--quiet', '--collect', '--description=Browser for Keyturn', '--'];
+const asUnit = ['systemd-run', '--user', '--quiet', '--collect', '--description=Browser for Keyturn'];
 
 /** Resolves once the program has started. Rejects where there is none. */
 export async function openBrowser(
@@ -42,7 +43,9 @@ export async function openBrowser(
   if (words.length === 0) throw noBrowser('no browser command is known');
   // systemd puts variables in place of `$NAME`, and `$` in place of `$$` (systemd.service(5)).
   const literal = (word: string): string => word.replaceAll('$', '$$$$');
-  const [program = '', ...args] = apart ? [...asUnit, ...[...words, url].map(literal)] : [...words, url];
+  const [program = '', ...args] = apart
+    ? [...asUnit, ...unitVariables(env), '--', ...[...words, url].map(literal)]
+    : [...words, url];
   const child = spawn(program, args, { env, stdio: 'ignore', detached: true, shell: false });
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
@@ -50,6 +53,10 @@ export async function openBrowser(
   });
   child.unref();
 }
+
+/** A unit has the variables of the user's manager, which may be of no desktop, or of an earlier one. */
+const unitVariables = (env: NodeJS.ProcessEnv): string[] =>
+  displayNames.flatMap((name) => (env[name] ? [`--setenv=${name}=${env[name]}`] : []));
 
 /** The program that would be started; undefined where none is known. */
 export function browserProgram(

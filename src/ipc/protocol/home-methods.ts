@@ -9,6 +9,7 @@ import { clientIdentifier, registered, registration } from './schemas/registrati
 import { deskState, setting, settingName, settingValue } from './schemas/settings-schema.ts';
 import { status } from './schemas/status-schema.ts';
 import { empty, overrideName, url } from './schemas/values.ts';
+import { display } from './schemas/vault-schema.ts';
 
 export const homeMethods = {
   // Clients of ours at authorization servers
@@ -110,6 +111,15 @@ export const homeMethods = {
     isPolled: true,
     inMismatchedHome: true,
     params: empty,
+    result: empty,
+  },
+  /** Where the owner's command runs: the browser opens there, unless the broker is the app. */
+  'display.set': {
+    who: 'owner',
+    effect: 'reads',
+    isPolled: true,
+    inMismatchedHome: true,
+    params: display,
     result: empty,
   },
   /** Answers when every rotated token is in the vault. `pid`: the process that ends now. */

@@ -49,7 +49,7 @@ export class SessionBus {
 }
 
 /** The folder where systemd puts the user's bus (pam_systemd(8)); ssh and cron may not set the variable. */
-function runtimeFolder(env: NodeJS.ProcessEnv): string {
+export function runtimeFolder(env: NodeJS.ProcessEnv): string {
   return env['XDG_RUNTIME_DIR'] || `/run/user/${process.getuid?.() ?? ''}`;
 }
 

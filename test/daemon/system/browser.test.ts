@@ -50,10 +50,11 @@ describe('a browser command', () => {
 
   it('a browser command gets a unit of its own if systemd started the broker, and systemd expands nothing in the URL', async () => {
     scribe('systemd-run');
-    const where = { PATH: `${folder}:${process.env['PATH']}` };
+    const where = { PATH: `${folder}:${process.env['PATH']}`, DISPLAY: ':7' };
     await openBrowser(url, { command: 'firefox', env: where, isService: true });
     const given = await argumentsGiven();
-    expect(given.slice(0, given.indexOf('--'))).toContain('--user');
+    const own = given.slice(0, given.indexOf('--'));
+    expect(own).toEqual(expect.arrayContaining(['--user', '--setenv=DISPLAY=:7']));
     expect(given.slice(given.indexOf('--') + 1)).toEqual(['firefox', url.replace('$', '$$$$')]);
     expect(isService({ SYSTEMD_EXEC_PID: String(process.pid) })).toBe(true);
     // A terminal that systemd started hands its own variables to what a person runs in it.

@@ -92,3 +92,12 @@ test('a lost owner.key is named by every command, and --restart makes another', 
   expect(await desk.keyturn('daemon', '--restart')).toMatchObject({ code: 0 });
   expect(await desk.keyturn('list')).toMatchObject({ code: 0 });
 });
+
+test('a broker that was started without a desktop opens the browser at the desktop of the command that asks', async () => {
+  const { desk } = await withBroker();
+  const desktop = { XDG_RUNTIME_DIR: desk.run, DISPLAY: ':7', XDG_CURRENT_DESKTOP: 'X-Cinnamon;' };
+  expect((await desk.keyturnIn(desktop, 'doctor')).stdout).toContain('this terminal is at :7');
+  await desk.keyturnIn(desktop, 'list');
+  expect((await desk.keyturnIn(desktop, 'doctor')).stdout).not.toContain('this terminal');
+  expect(JSON.parse((await desk.keyturn('status', '--json')).stdout)).toMatchObject({ display: ':7' });
+});

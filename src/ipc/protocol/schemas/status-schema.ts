@@ -43,6 +43,8 @@ export const status = z.object({
   pause: pause.optional(),
   /** The user's own command; absent: the system's browser. */
   browser: settingText.optional(),
+  /** Where the browser opens, e.g. `:0`; absent: in the app, or the broker has no display. */
+  display: settingText.optional(),
   insecureLoopback: z.boolean(),
   /** How many there are. */
   grants: z.int().nonnegative(),

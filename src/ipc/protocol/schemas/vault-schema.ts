@@ -27,6 +27,18 @@ const displayName = z
   .max(256)
   .regex(/^[A-Za-z0-9_.:/-]+$/);
 
+/**
+ * The display of the caller, for the browser of a broker without a window. What no desktop writes is left out: nobody's
+ * sign-in should fail of it.
+ */
+export const display = z.object({
+  DISPLAY: displayName.optional().catch(undefined),
+  WAYLAND_DISPLAY: displayName.optional().catch(undefined),
+  XAUTHORITY: absolutePath.optional().catch(undefined),
+  DBUS_SESSION_BUS_ADDRESS: busAddress.optional().catch(undefined),
+  XDG_CURRENT_DESKTOP: displayName.optional().catch(undefined),
+});
+
 /** The desktop session of the caller, for the keychain's helper process and for nothing else. */
 export const desktopSession = z.object({
   DBUS_SESSION_BUS_ADDRESS: busAddress,

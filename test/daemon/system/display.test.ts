@@ -1,0 +1,37 @@
+/** At which display a broker without a window opens the browser. */
+import { expect, test } from 'vitest';
+import { BrowserDisplay } from '../../../src/daemon/system/display.ts';
+import { methods } from '../../../src/ipc/protocol/methods.ts';
+
+test('the display of the owner’s command replaces all of the broker’s own, and nothing else', () => {
+  const display = new BrowserDisplay({
+    PATH: '/bin',
+    DISPLAY: ':0',
+    XAUTHORITY: '/old',
+    XDG_RUNTIME_DIR: '/run/me',
+  });
+  expect(display.name).toBe(':0');
+  display.set({ WAYLAND_DISPLAY: 'wayland-7' });
+  expect(display.environment()).toEqual({
+    PATH: '/bin',
+    XDG_RUNTIME_DIR: '/run/me',
+    WAYLAND_DISPLAY: 'wayland-7',
+  });
+  expect(display.name).toBe('wayland-7');
+});
+
+test('a Wayland display gets the folder of its socket where the broker has none', () => {
+  const display = new BrowserDisplay({});
+  display.set({ WAYLAND_DISPLAY: 'wayland-0' });
+  expect(display.environment()).toMatchObject({ XDG_RUNTIME_DIR: `/run/user/${process.getuid?.()}` });
+});
+
+test.each(['unixexec:path=/bin/sh,argv1=-c', 'tcp:host=1.2.3.4,port=1', 'unix:path=/a b'])(
+  'an address of D-Bus that no desktop writes is left out: %s',
+  (DBUS_SESSION_BUS_ADDRESS) => {
+    const { params } = methods['display.set'];
+    expect(params.parse({ DISPLAY: ':0', DBUS_SESSION_BUS_ADDRESS, PATH: '/evil' })).toEqual({
+      DISPLAY: ':0',
+    });
+  },
+);
