@@ -7,8 +7,12 @@ import { describe, expect, it, vi } from 'vitest';
 import { grantsOfAccount } from '../src/broker/consent/grant-choice.ts';
 import { unknownAccount } from '../src/broker/refusals/account-refusals.ts';
 import { consentDenied, consentRequired, enteredClientStays } from '../src/broker/refusals/refusals.ts';
+import { command as allow } from '../src/cli/commands/allow.ts';
+import { command as login } from '../src/cli/commands/login.ts';
+import { command as register } from '../src/cli/commands/register.ts';
+import { parse } from '../src/cli/terminal/arguments.ts';
 import { watchQuestions } from '../src/cli/waiting/watch.ts';
-import { KeyturnError, shellQuoted, shellWord } from '../src/base/errors.ts';
+import { KeyturnError, shellOption, shellWord } from '../src/base/errors.ts';
 import { ground, refused, stepUp } from './rules/ground.ts';
 
 const hostile = [
@@ -38,6 +42,11 @@ const hostile = [
   '*',
   '=touch',
   '#a',
+  '-x',
+  '--',
+  '--issuer=https://evil.example',
+  '-$(touch x)',
+  'a\u00a0b\u3000c',
   '',
 ];
 
@@ -57,10 +66,20 @@ function pasted(text: string | undefined, shell = 'sh'): string[] {
     .slice(0, -1);
 }
 
+/** What the command itself reads of the text, as `pasted` into a shell. */
+function typed(text: string | undefined, shell?: string): unknown[] {
+  const [name, ...args] = pasted(text, shell);
+  const command = [allow, login, register].find(({ statement }) => statement.name === name);
+  if (!command) throw new Error(`no command: ${name}`);
+  const { operands, options } = parse(args, command.statement);
+  return [name, ...operands, options];
+}
+
 describe('a value in a command', () => {
   it.each(['sh', 'dash', 'bash', 'zsh', 'fish'])('is one argument of %s, unchanged', (shell) => {
-    for (const form of [shellWord, shellQuoted])
-      expect(pasted(`keyturn ${hostile.map((text) => form(text)).join(' ')}`, shell)).toEqual(hostile);
+    expect(pasted(`keyturn ${hostile.map((text) => shellWord(text)).join(' ')}`, shell)).toEqual(hostile);
+    const lines = hostile.map((text) => `keyturn login https://a.example ${shellOption('account', text)}`);
+    expect(lines.map((line) => typed(line, shell).at(-1))).toEqual(hostile.map((account) => ({ account })));
   });
 
   it('shows control characters, line breaks and direction overrides as escapes', () => {
@@ -71,8 +90,8 @@ describe('a value in a command', () => {
 
   it('stays as it is where it is an ordinary URL or name', () => {
     expect(shellWord('https://notes.example:8443/mcp/v1')).toBe('https://notes.example:8443/mcp/v1');
-    expect(shellQuoted('Zoë@notes.example')).toBe('"Zoë@notes.example"');
-    expect(shellQuoted('read files:write')).toBe('"read files:write"');
+    expect(shellOption('account', 'Zoë@notes.example')).toBe('--account "Zoë@notes.example"');
+    expect(shellOption('scope', 'read files:write')).toBe('--scope "read files:write"');
   });
 });
 
@@ -85,15 +104,15 @@ describe('on Windows', () => {
       'a b',
       '“',
       'a,b',
-      '-x',
       '@x',
       '\ue001; touch x',
     ]) {
       const { hint = '' } = new KeyturnError('not_found', 'x', {
-        hint: `Run: keyturn allow ${word('editor')} ${word(evil)} --account ${shellQuoted(evil, 'win32')}`,
+        hint: `Run: keyturn allow ${word('editor')} ${word(evil)} ${shellOption('account', evil, 'win32')}`,
       });
       const [line, ...values] = hint.split('\n');
-      expect(line).toBe('Run: keyturn allow editor VALUE1 --account VALUE2');
+      const option = evil.startsWith('-') ? '--account=VALUE2' : '--account VALUE2';
+      expect(line).toBe(`Run: keyturn allow editor VALUE1 ${option}`);
       expect(values.map((value) => value.replace(/^VALUE\d is /, ''))).toEqual([
         quoting(evil),
         quoting(evil),
@@ -114,17 +133,17 @@ describe('a hint', () => {
     for (const evil of hostile) {
       const grant = { ...rig.grant(), account: evil };
       const denied = consentDenied('editor', endpoint, grant);
-      expect(pasted(denied.hint)).toEqual(['allow', 'editor', endpoint, '--account', evil]);
+      expect(typed(denied.hint)).toEqual(['allow', 'editor', endpoint, { account: evil }]);
       const asked = { name: 'editor', endpoint, scope: [evil], isMore: false, grant: undefined };
-      expect(pasted(consentRequired(asked).hint)).toEqual(['allow', 'editor', endpoint, '--scope', evil]);
-      const addIt = ['login', endpoint, '--account', evil];
-      expect(pasted(unknownAccount(endpoint, evil, ['work']).hint)).toEqual(addIt);
+      expect(typed(consentRequired(asked).hint)).toEqual(['allow', 'editor', endpoint, { scope: evil }]);
+      const addIt = ['login', endpoint, { account: evil }];
+      expect(typed(unknownAccount(endpoint, evil, ['work']).hint)).toEqual(addIt);
       const wanted = { clientId: 'editor', endpoint, account: evil };
       const nobody = await refused(Promise.try(() => grantsOfAccount(rig.parts.grants, wanted)));
-      expect(pasted(nobody.hint)).toEqual(addIt);
+      expect(typed(nobody.hint)).toEqual(addIt);
       const issuer = `https://login.example/${evil}`;
-      const enterIt = ['register', issuer, '--client-id', 'ID'];
-      expect(pasted(enteredClientStays(issuer, 'x').hint)).toEqual(enterIt);
+      const enterIt = ['register', issuer, { 'client-id': 'ID' }];
+      expect(typed(enteredClientStays(issuer, 'x').hint)).toEqual(enterIt);
     }
   });
 });
@@ -198,7 +217,7 @@ function unescaped(file: string, text: string): string[] {
         // A command ends with its sentence, with the quotation or with the spaces before a remark.
         const isInCommand = /(?:^|[^\w/-])keyturn (?:[a-z]+ )(?:(?![.;] | {2}|`|\n).)*$/.test(before);
         const isOption = /(?:^|\s)--[a-z-]+[ =]["']?$/.test(before);
-        const isChecked = /^shell(?:Word|Quoted)\(/.test(source) || ofCheckedOptions.has(source);
+        const isChecked = /^shell(?:Word|Option)\(/.test(source) || ofCheckedOptions.has(source);
         if ((isInCommand || isOption) && !isChecked) found.push(`${file}: ${source}`);
         before += 'X';
       }

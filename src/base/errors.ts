@@ -2,7 +2,8 @@
  * Every refusal of Keyturn: one hierarchy of errors and one closed table of reasons.
  *
  * Invariant: a message never holds a token, code, verifier, secret or key, and never a server's raw body. Text from
- * outside passes `quoted` first; in a command that a person may copy it passes `shellWord` or `shellQuoted`. Scripts
+ * outside passes `quoted` first; in a command that a person may copy it passes `shellWord`
+ * or `shellOption`. Scripts
  * rely on the table below (docs/errors.md shows it): reason → JSON-RPC code → exit code of the CLI. Messages are English.
  */
 
@@ -261,14 +262,21 @@ export function shellWord(text: string, platform: Platform = ownPlatform()): str
   return plainWord.test(text) ? text : shellQuoted(text, platform);
 }
 
-/** `shellWord`, but always in quotation marks: for names of accounts and lists of scopes. */
-export function shellQuoted(text: string, platform: Platform = ownPlatform()): string {
+function shellQuoted(text: string, platform: Platform): string {
   if (platform === 'win32') return shellWord(text, platform);
   const shown = visible(text);
   // Every shell takes these literally between double quotes, unlike `$`, backticks, backslashes and `!`.
   if (new RegExp(String.raw`^[\p{L}\p{M}\p{N} _@%+=:,./-]+$`, 'u').test(shown)) return `"${shown}"`;
   // Between single quotes fish reads \\ and \', and the other shells don't. Between double quotes all read these two alike.
   return `'${shown.replace(/['\\]/g, (one) => (one === "'" ? `'"'"'` : String.raw`'"\\"'`))}'`;
+}
+
+/**
+ * An option with its value, which is always in quotation marks, as a name of an account or a list of scopes. A value that
+ * begins with a dash stands behind `=`: without it, parsers take the value for an option.
+ */
+export function shellOption(name: string, value: string, platform: Platform = ownPlatform()): string {
+  return `--${name}${value.startsWith('-') ? '=' : ' '}${shellQuoted(value, platform)}`;
 }
 
 /** Characters of private use, around a value that can't stand in a command. `visible` lets nobody else's through. */

@@ -6,7 +6,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { inMenu, inNotification, serverName } from '../../electron/base/words.ts';
 import { sanitizeLabel, sanitizeSentence } from '../../renderer/base/untrusted-text.ts';
 import { exportAudit } from '../../src/audit/audit-export.ts';
-import { KeyturnError, quoted, shellQuoted, shellWord } from '../../src/base/errors.ts';
+import { KeyturnError, quoted, shellOption, shellWord } from '../../src/base/errors.ts';
 import { print, printJson, printTable, refuse, say } from '../../src/cli/terminal/output.ts';
 import { fileLog } from '../../src/daemon/system/log.ts';
 import { consentPage, errorPage, signInPage } from '../../src/server/authorization/base/pages.ts';
@@ -79,7 +79,7 @@ const question = {
 /** Each kind of output, by the one function that it passes. Lines of our own end in a line feed. */
 const outputs: Readonly<Record<string, (text: string) => string>> = {
   'a message': quoted,
-  'a command': (text) => shellWord(text) + shellQuoted(text) + shellWord(text, 'win32').slice(1, -1),
+  'a command': (text) => shellWord(text) + shellOption('a', text) + shellWord(text, 'win32').slice(1, -1),
   'a refusal': (text) =>
     written(() => refuse(new KeyturnError('not_found', text, { hint: text, rule: text }))),
   'standard error': (text) => written(() => say(text)),

@@ -10,7 +10,7 @@
  * that another permission of the program names. A grant that belongs to one program serves no other program. If a
  * program names an account, it gets no token of another one.
  */
-import { KeyturnError, quoted, shellQuoted, shellWord } from '../../base/errors.ts';
+import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';
 import { isWithin, withoutOfflineAccess } from '../../oauth/base/scope.ts';
 import { endpointsWithin, isFor, isLiving, subjectOf } from '../records/grant.ts';
 import type { Grant, Grants } from '../records/grant.ts';
@@ -195,7 +195,7 @@ export function grantsOfAccount(
   const known = [...new Set(there.map((grant) => quoted(grant.account)))].join(', ');
   throw new KeyturnError('not_found', `Nobody is signed in at ${endpoint} as ${quoted(account)}.`, {
     rule: 'You can allow only an account that is signed in there',
-    hint: `${known === '' ? 'Nobody is signed in there' : `Signed in there: ${known}`}. To add an account: keyturn login ${shellWord(endpoint)} --account ${shellQuoted(account)}`,
+    hint: `${known === '' ? 'Nobody is signed in there' : `Signed in there: ${known}`}. To add an account: keyturn login ${shellWord(endpoint)} ${shellOption('account', account)}`,
   });
 }
 

@@ -4,7 +4,7 @@
  * Invariant: if metadata is missing only for a moment, a guessed endpoint gets no person, no client that was entered
  * for the issuer, and no client secret.
  */
-import { quoted, RuleRefusal, shellWord } from '../../base/errors.ts';
+import { quoted, RuleRefusal, shellOption, shellWord } from '../../base/errors.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
 import { metadataGone } from '../tokens/authorization-servers.ts';
 import { isLiving } from '../records/grant.ts';
@@ -58,7 +58,7 @@ function secretWithoutPlace({ issuer, clientId }: Registration): RuleRefusal {
     `${quoted(issuer)} publishes no authorization server metadata, so that nothing says where the secret of the client ${quoted(clientId)} may go.`,
     {
       rule: 'A client secret goes to the token endpoint of its issuer only; default endpoints are guessed',
-      hint: `Try again later: the metadata may be gone for a moment. If this issuer publishes none and takes the client without a secret: keyturn register ${shellWord(issuer)} --client-id ${shellWord(clientId)}`,
+      hint: `Try again later: the metadata may be gone for a moment. If this issuer publishes none and takes the client without a secret: keyturn register ${shellWord(issuer)} ${shellOption('client-id', clientId)}`,
     },
   );
 }

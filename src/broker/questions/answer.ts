@@ -4,7 +4,7 @@
  * Invariants: only a `yes` to a program has terms, and terms give no scope and no account that the question doesn't
  * show. Terms that can't be kept are refused before the question closes.
  */
-import { KeyturnError, quoted, shellQuoted, shellWord } from '../../base/errors.ts';
+import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';
 import type { Question } from './question.ts';
 import { cliClientId } from '../records/local-client.ts';
 
@@ -82,7 +82,7 @@ function refuseOtherAccount({ accounts }: ChoiceQuestion, { account, ...others }
     'A yes to this question names one of its accounts, and nothing else.',
     {
       rule: 'A choice is among the accounts that the program may use',
-      hint: `Name one with --account: ${accounts.map((one) => shellQuoted(one)).join(', ')}`,
+      hint: `Name one: ${accounts.map((one) => shellOption('account', one)).join(', ')}`,
     },
   );
 }

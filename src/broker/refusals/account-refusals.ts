@@ -1,5 +1,5 @@
 /** Explains why a request gets no token of an account: each message names the accounts and the next step. */
-import { KeyturnError, quoted, shellQuoted, shellWord } from '../../base/errors.ts';
+import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';
 import type { Grant } from '../records/grant.ts';
 
 /**
@@ -13,7 +13,7 @@ export function unknownAccount(endpoint: string, account: string, known: readonl
       : '';
   return new KeyturnError('account_required', `Nobody is signed in at ${endpoint} as ${quoted(account)}.`, {
     rule: 'A request that names an account gets that one or none, and only you can add an account',
-    hint: `${others}To add this one: keyturn login ${shellWord(endpoint)} --account ${shellQuoted(account)}`,
+    hint: `${others}To add this one: keyturn login ${shellWord(endpoint)} ${shellOption('account', account)}`,
   });
 }
 
@@ -33,11 +33,11 @@ export function accountRequired(
   const has = isNamed
     ? `${name} may use several accounts at ${endpoint}, and none of them is chosen yet`
     : `You allowed ${name} to use ${endpoint} without naming an account, several are signed in there, and none of them is chosen yet`;
-  const allow = `keyturn allow ${shellWord(name)} ${shellWord(endpoint)} --account ${shellQuoted(first)}`;
+  const allow = `keyturn allow ${shellWord(name)} ${shellWord(endpoint)} ${shellOption('account', first)}`;
   return new KeyturnError('account_required', `${has}: ${accounts.map(quoted).join(', ')}.`, {
     rule: 'Where a program may use several accounts, it names one, or you choose one',
     hint: isNamed
-      ? `Name one, e.g. --account ${shellQuoted(first)}, or KEYTURN_ACCOUNT. To choose one for good: ${allow}`
+      ? `Name one, e.g. ${shellOption('account', first)}, or KEYTURN_ACCOUNT. To choose one for good: ${allow}`
       : `Allow it one by name, e.g. ${allow}`,
   });
 }
@@ -49,7 +49,7 @@ export function chosenEnded(endpoint: string, account: string): KeyturnError {
     `The sign-in as ${quoted(account)} at ${endpoint} ended before your choice counted.`,
     {
       rule: 'A choice counts for the account that you chose, and for no other',
-      hint: `Ask again. To sign in as ${quoted(account)} again: keyturn login ${shellWord(endpoint)} --account ${shellQuoted(account)}`,
+      hint: `Ask again. To sign in as ${quoted(account)} again: keyturn login ${shellWord(endpoint)} ${shellOption('account', account)}`,
     },
   );
 }
@@ -68,7 +68,7 @@ export function anotherSignedIn(
     {
       facts: { expected: account, signedIn: arrived.account },
       rule: 'A program keeps the account that it works as',
-      hint: `Ask again and sign in as ${quoted(account)}. ${who} is signed in at ${endpoint} now, too; to allow ${name} that account: keyturn allow ${shellWord(name)} ${shellWord(endpoint)} --account ${shellQuoted(arrived.account)}`,
+      hint: `Ask again and sign in as ${quoted(account)}. ${who} is signed in at ${endpoint} now, too; to allow ${name} that account: keyturn allow ${shellWord(name)} ${shellWord(endpoint)} ${shellOption('account', arrived.account)}`,
     },
   );
 }

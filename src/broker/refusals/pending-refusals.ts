@@ -4,7 +4,7 @@
  *
  * Invariant: a client is called replaceable only if another may replace it without the person entering it.
  */
-import { KeyturnError, quoted, shellQuoted, shellWord, Unreachable } from '../../base/errors.ts';
+import { KeyturnError, quoted, shellOption, shellWord, Unreachable } from '../../base/errors.ts';
 import type { Interaction } from '../questions/interaction.ts';
 import type { Question } from '../questions/question.ts';
 
@@ -80,7 +80,7 @@ function answerWith(id: string, isDesk: boolean): string {
 
 function choiceHint(id: string, accounts: readonly string[]): string {
   const [first = ''] = accounts;
-  return `Answer with: keyturn answer ${shellWord(id)} yes --account ${shellQuoted(first)}   (of ${accounts.map(quoted).join(', ')})`;
+  return `Answer with: keyturn answer ${shellWord(id)} yes ${shellOption('account', first)}   (of ${accounts.map(quoted).join(', ')})`;
 }
 
 function unfinished(
@@ -114,7 +114,7 @@ function wayPastError(page: Page, isDesk: boolean): string | undefined {
   if (ifForgotten === 'byHand') return `If the page shows an error, ${enterAnew(issuer)}`;
   if (isDesk) return 'If the page shows an error, say so there';
   const options = [
-    ...(account === undefined ? [] : [`--account ${shellQuoted(account)}`]),
+    ...(account === undefined ? [] : [shellOption('account', account)]),
     '--new-client',
     ...(startUrl === undefined ? ['--paste'] : []),
   ];

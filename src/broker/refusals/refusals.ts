@@ -7,7 +7,7 @@ import {
   KeyturnError,
   quoted,
   RuleRefusal,
-  shellQuoted,
+  shellOption,
   shellWord,
   Unreachable,
   detailsOf,
@@ -83,7 +83,7 @@ export function consentRequired({ name, endpoint, scope, isMore, grant }: Unallo
     : isMore
       ? `more than its permission for ${endpoint} covers`
       : `a token for ${endpoint}`;
-  const scopes = scope.length > 0 ? ` --scope ${shellQuoted(scope.join(' '))}` : '';
+  const scopes = scope.length > 0 ? ` ${shellOption('scope', scope.join(' '))}` : '';
   return new KeyturnError('consent_required', `${name} asks for ${what}; nobody has allowed that.`, {
     rule: grant ? 'A permission names the accounts that it is for' : 'No permission, no token',
     hint: `Allow it with: keyturn allow ${shellWord(name)} ${shellWord(endpoint)}${grant ? accountOption(grant) : scopes}`,
@@ -91,7 +91,7 @@ export function consentRequired({ name, endpoint, scope, isMore, grant }: Unallo
 }
 
 function accountOption(grant: Grant | undefined): string {
-  return grant ? ` --account ${shellQuoted(grant.account)}` : '';
+  return grant ? ` ${shellOption('account', grant.account)}` : '';
 }
 
 /** No program gets a token with more scopes than its permission (invariant 10, docs/internals.md). */
@@ -103,7 +103,7 @@ export function notNarrowed({ clientId, endpoint, scope = [] }: Permission, gran
       rule: 'A program gets a token only within its permission',
       hint:
         `It may have: ${scope.join(' ') || 'nothing the grant has'}. Allow it all with: ` +
-        `keyturn allow ${shellWord(clientId)} ${shellWord(endpoint)} --scope ${shellQuoted([...new Set([...scope, ...grant.scope])].join(' '))}`,
+        `keyturn allow ${shellWord(clientId)} ${shellWord(endpoint)} ${shellOption('scope', [...new Set([...scope, ...grant.scope])].join(' '))}`,
     },
   );
 }
@@ -115,7 +115,7 @@ export function narrowedForGood({ issuer, resource, endpoints, scope }: Grant): 
     `A narrower token would take the other scopes from every program: ${issuer} narrows its refresh token for good.`,
     {
       rule: 'RFC 6749 §6: the scope of a refresh is that of one access token. A program gets a token only within its permission',
-      hint: `Allow the program all of it: keyturn allow CLIENT ${shellWord(endpoints[0] ?? resource)} --scope ${shellQuoted(scope.join(' '))}`,
+      hint: `Allow the program all of it: keyturn allow CLIENT ${shellWord(endpoints[0] ?? resource)} ${shellOption('scope', scope.join(' '))}`,
     },
   );
 }
@@ -131,7 +131,7 @@ export function notGranted(endpoint: string, needed: readonly string[], grant: G
     'scope_insufficient',
     `${grant.issuer} was asked for ${(missing.length > 0 ? missing : needed).join(' ')} and did not grant it.`,
     {
-      hint: `Check the spelling; spaces separate scopes. If it is right, sign in again: keyturn login ${shellWord(endpoint)} --scope ${shellQuoted(needed.join(' '))}`,
+      hint: `Check the spelling; spaces separate scopes. If it is right, sign in again: keyturn login ${shellWord(endpoint)} ${shellOption('scope', needed.join(' '))}`,
     },
   );
 }

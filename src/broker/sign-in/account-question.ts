@@ -3,7 +3,7 @@
  *
  * Invariants: only a yes keeps the tokens. Without an answer they are revoked at their server and stored nowhere.
  */
-import { KeyturnError, quoted, reasonOf, shellQuoted, shellWord } from '../../base/errors.ts';
+import { KeyturnError, quoted, reasonOf, shellOption, shellWord } from '../../base/errors.ts';
 import { revokeToken } from '../../oauth/grants/revocation.ts';
 import type { RevocationResult } from '../../oauth/grants/revocation.ts';
 import type { SignInContext, IssuedTokens, SignInParts } from './sign-in-context.ts';
@@ -71,7 +71,7 @@ function knownAlready(endpoint: string, { asked, known, signedIn }: Mismatch): K
     {
       facts: { expected: asked, signedIn },
       rule: 'One account has one name',
-      hint: `Nothing was kept. Use that account by its name: --account ${shellQuoted(known)}. To add another one, choose it on the server’s page: keyturn login ${shellWord(endpoint)} --account ${shellQuoted(asked)}`,
+      hint: `Nothing was kept. Use that account by its name: ${shellOption('account', known)}. To add another one, choose it on the server’s page: keyturn login ${shellWord(endpoint)} ${shellOption('account', asked)}`,
     },
   );
 }

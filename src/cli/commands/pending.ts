@@ -1,5 +1,5 @@
 /** `keyturn pending`: the questions that wait for the user. */
-import { exitCodes, quoted, shellQuoted, shellWord } from '../../base/errors.ts';
+import { exitCodes, quoted, shellOption, shellWord } from '../../base/errors.ts';
 import { askWhere } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { choiceOptions, choiceQuestion } from '../words/choice-words.ts';
@@ -123,7 +123,7 @@ function errorPageLines(question: Question, isDesk: boolean): string[] {
       `  keyturn register ${shellWord(issuer ?? 'ISSUER')} --client-id ID   enters the client again, if its page shows an error`,
     ];
   }
-  const option = account === undefined ? '' : ` --account ${shellQuoted(account)}`;
+  const option = account === undefined ? '' : ` ${shellOption('account', account)}`;
   return [
     `  keyturn login ${shellWord(resource ?? 'RESOURCE')}${option} --new-client   if its page shows an error`,
   ];

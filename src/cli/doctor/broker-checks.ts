@@ -3,7 +3,7 @@
  *
  * Invariant: works with a locked vault, and with a broker of another version. Nothing is changed.
  */
-import { KeyturnError, shellWord } from '../../base/errors.ts';
+import { KeyturnError, shellOption, shellWord } from '../../base/errors.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import { connectAsOwner } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
@@ -102,7 +102,7 @@ async function registrations(connection: Connection): Promise<Finding[]> {
 }
 
 function registrationFinding({ issuer, clientId, state, source }: Registered): Finding[] {
-  const remove = `keyturn register ${shellWord(issuer)} --remove --client-id ${shellWord(clientId)}`;
+  const remove = `keyturn register ${shellWord(issuer)} --remove ${shellOption('client-id', clientId)}`;
   if (state === 'replaced') {
     const what = `The client ${clientId} at ${issuer} is not used any more.`;
     return [{ kind: 'registration.replaced', what, mend: remove }];

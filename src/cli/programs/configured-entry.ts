@@ -30,7 +30,8 @@ function configuredEntry({ name, resource, account }: Entry, env = process.env):
       resource,
       '--as',
       name,
-      ...(account === undefined ? [] : ['--account', account]),
+      // One argument: a name may begin with a dash.
+      ...(account === undefined ? [] : [['--account', account].join('=')]),
     ],
     ...(Object.keys(needed).length > 0 ? { env: needed } : {}),
   };

@@ -4,7 +4,7 @@
  * Invariant: a named entry uses its own key and nothing else; without a key it gets no token. It waits for the person
  * for seconds, and the questions outlive it (standing-question.ts).
  */
-import { KeyturnError, quoted, reasonOf, shellQuoted, shellWord } from '../../base/errors.ts';
+import { KeyturnError, quoted, reasonOf, shellOption, shellWord } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
 import { connectStarting } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
@@ -158,7 +158,7 @@ async function unanswered(
   const connectCommand =
     account === undefined
       ? reached
-      : `keyturn bridge --connect ${shellWord(resource)} --as ${shellWord(name)} --account ${shellQuoted(account)}`;
+      : `keyturn bridge --connect ${shellWord(resource)} --as ${shellWord(name)} ${shellOption('account', account)}`;
   return new KeyturnError(reason === 'login_required' ? 'login_pending' : 'consent_pending', question, {
     hint: isElsewhere
       ? `Answer on the machine where the broker runs${compare}. Then ${again}.`

@@ -6,7 +6,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { endpointUrl, isWithin } from '../../client/endpoint-url.ts';
-import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
+import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';
 import { systemCode } from '../../base/system-error.ts';
 
 /** RFC 9110 §5.1, §5.5. */
@@ -60,7 +60,7 @@ function headerIn(text: string, url: string, env: NodeJS.ProcessEnv): [name: str
     throw notAHeader(
       `The header ${quoted(name)} is not for an entry to set.`,
       isCredential
-        ? `Leave it out: Keyturn signs in by itself. For a server that takes a key: keyturn key set ${shellWord(url)} --header ${shellWord(name)} --stdin`
+        ? `Leave it out: Keyturn signs in by itself. For a server that takes a key: keyturn key set ${shellWord(url)} ${shellOption('header', name)} --stdin`
         : 'Leave it out: the bridge sets it.',
     );
   }

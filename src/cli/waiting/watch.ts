@@ -5,7 +5,7 @@
  * hand: its server's sign-in, and its own permission. A device code is shown only where that sign-in was started.
  */
 import type { Connection } from '../../client/connection.ts';
-import { quoted, shellQuoted, shellWord } from '../../base/errors.ts';
+import { quoted, shellOption, shellWord } from '../../base/errors.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
 import { endpointOf } from '../../oauth/base/resource.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
@@ -181,7 +181,7 @@ function wayPastError(question: Fields, way: keyof typeof waysToSignIn): string 
 
 function loginAgain(question: Fields, ...options: readonly string[]): string {
   const account = text(question, 'account');
-  const as = account === '' ? [] : [`--account ${shellQuoted(account)}`];
+  const as = account === '' ? [] : [shellOption('account', account)];
   return ['keyturn login', shellWord(text(question, 'resource')), ...as, ...options].join(' ');
 }
 

@@ -1,5 +1,5 @@
 /** The question which of its accounts a program uses at a server, in words for a terminal. */
-import { quoted, shellQuoted } from '../../base/errors.ts';
+import { quoted, shellOption } from '../../base/errors.ts';
 
 interface Choice {
   /** As the sentence names it. */
@@ -16,4 +16,4 @@ export function choiceQuestion({ client, resource, accounts }: Choice): string {
 
 /** What follows `yes` in an answer, for each account that it may name. */
 export const choiceOptions = (accounts: readonly string[]): string[] =>
-  accounts.map((account) => ` --account ${shellQuoted(account)}`);
+  accounts.map((account) => ` ${shellOption('account', account)}`);

@@ -106,7 +106,7 @@ describe('KEYTURN_ACCOUNT', () => {
     );
     const connect = ['bridge', '--connect', '--json', resource, '--as', entry, '--account', 'work'];
     expect(JSON.parse(await home.ok(connect))).toMatchObject({
-      args: expect.arrayContaining(['bridge', resource, '--as', entry, '--account', 'work']),
+      args: expect.arrayContaining(['bridge', resource, '--as', entry, '--account=work']),
     });
     await ask('client.remove', { client: entry });
   });
