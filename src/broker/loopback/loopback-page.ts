@@ -1,12 +1,14 @@
 /**
  * The page that the browser shows when it comes back from the authorization server.
  *
- * Invariant: the texts are fixed. The page has no script and no remote content, repeats nothing of the request, and is
- * neither stored nor sent as a referrer, because its address contains a code.
+ * Invariant: the texts are fixed. The page has no script and no remote content, and is neither stored nor sent as a
+ * referrer, because its address contains a code. Of the request it repeats nothing but the error code of an answer
+ * without `state`, quoted, bounded and escaped.
  */
 import { createHash } from 'node:crypto';
+import { quoted } from '../../base/errors.ts';
 
-export type Page = 'done' | 'asking' | 'again' | 'failed' | 'otherAccount' | 'unexpected';
+export type Page = 'done' | 'asking' | 'again' | 'failed' | 'otherAccount' | 'unexpected' | 'stateless';
 
 type Texts = Readonly<Record<Page, { readonly title: string; readonly body: string }>>;
 
@@ -35,6 +37,10 @@ const texts: Texts = {
     title: 'Not a sign-in that Keyturn waits for',
     body: 'This address belongs to a sign-in that has ended or was never started here. Start again from the program.',
   },
+  stateless: {
+    title: 'The answer has no state',
+    body: 'A server has to send <code>state</code> back. Keyturn takes no answer without it, and still waits for one.',
+  },
 };
 
 const style =
@@ -52,10 +58,14 @@ export const pageHeaders = {
   connection: 'close',
 } as const;
 
-export function renderPage(page: Page): string {
-  const { title, body } = texts[page];
+/** `error`: the code in an answer without `state`. */
+export function renderPage(page: Page, error = ''): string {
+  const { title, body: text } = texts[page];
+  const body = error === '' ? text : `${text} The answer’s error: ${escaped(quoted(error))}.`;
   return (
     `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
     `<title>${title} – Keyturn</title><style>${style}</style><h1>${title}</h1><p>${body}</p></html>\n`
   );
 }
+
+const escaped = (text: string): string => text.replace(/[&<>]/g, (one) => `&#${one.charCodeAt(0)};`);

@@ -5,7 +5,7 @@
  *
  * Invariant: it listens on 127.0.0.1 and [::1] literally, and only the one right reply ends it. Any other method, path,
  * Host, state or user of the machine, and any request that is not a page in a tab of its own, gets 400 and the listener
- * goes on. So neither a web page nor another session can end or answer a sign-in. A reply counts only at the redirect
+ * goes on. So neither a web page nor another session can end or answer a sign-in. An answer without state is only reported. A reply counts only at the redirect
  * URI of its own sign-in, even if several sign-ins share the port.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
@@ -48,8 +48,15 @@ export interface RedirectCallback {
 
 export interface Receiver {
   readonly redirectUri: string;
-  /** The first reply with this state. Rejects when the signal aborts. */
-  receive(state: string, signal: AbortSignal): Promise<RedirectCallback>;
+  /**
+   * The first reply with this state. Rejects when the signal aborts. `onStateless` gets the error code of each answer
+   * that came to this redirect URI without a state; empty if it has none.
+   */
+  receive(
+    state: string,
+    signal: AbortSignal,
+    onStateless?: (error: string) => void,
+  ): Promise<RedirectCallback>;
   /** An address of ours that leads this user's browser on to `url` until the signal aborts. */
   leadTo(url: string, signal: AbortSignal): string;
   close(): Promise<void>;
@@ -59,6 +66,7 @@ export interface Receiver {
 interface Expected {
   readonly target: URL;
   readonly resolve: (callback: RedirectCallback) => void;
+  readonly onStateless: (error: string) => void;
 }
 
 /** One port with its listeners, shared by the sign-ins whose redirect URIs name this port. */
@@ -133,7 +141,8 @@ export class Loopback {
     let isOpen = true;
     return {
       redirectUri,
-      receive: (state, signal) => receive(openPort, target, state, signal),
+      receive: (state, signal, onStateless = () => undefined) =>
+        receive(openPort, state, signal, { target, onStateless }),
       leadTo: (url, signal) => leadTo(openPort, url, signal),
       close: async () => {
         if (!isOpen) return;
@@ -149,15 +158,15 @@ export class Loopback {
 
 async function receive(
   { expected }: OpenPort,
-  target: URL,
   state: string,
   signal: AbortSignal,
+  wanted: Omit<Expected, 'resolve'>,
 ): Promise<RedirectCallback> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<RedirectCallback>();
   const abort = (): void => reject(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
-  expected.set(state, { target, resolve });
+  expected.set(state, { ...wanted, resolve });
   try {
     return await promise;
   } finally {
@@ -192,7 +201,8 @@ function answer(openPort: OpenPort, ownerOf: Ask, request: IncomingMessage, resp
   const wanted = state === undefined ? undefined : expected.get(state);
   const url = wanted && matching(request, wanted.target);
   if (!url || state === undefined) {
-    show(400, 'unexpected');
+    const error = reportStateless(request, expected);
+    end(response, 400, error === undefined ? renderPage('unexpected') : renderPage('stateless', error));
     return;
   }
   expected.delete(state); // one reply only: a reload or a second tab changes nothing
@@ -234,6 +244,32 @@ function expectedState(
   if (given === undefined || more.length > 0) return undefined;
   return [...expected.keys()].find((state) => isSame(given, state));
 }
+
+/**
+ * RFC 6749 §4.1.2.1 wants the state in an error too, and some servers leave it out. Any page can send such an answer, so
+ * it is reported and never taken. Returns its error code, empty if it has none; undefined for any other request.
+ */
+function reportStateless(
+  request: IncomingMessage,
+  expected: ReadonlyMap<string, Expected>,
+): string | undefined {
+  if ((request.url ?? '').length > maxTargetLength) return undefined;
+  const meant = [...expected.values()].filter(({ target }) => {
+    const query = matching(request, target)?.searchParams;
+    return query && isStateless(query) && (query.has('error') || query.has('code'));
+  });
+  const [first] = meant;
+  if (!first) return undefined;
+  const error = matching(request, first.target)?.searchParams.get('error') ?? '';
+  for (const { onStateless } of meant) onStateless(error);
+  return error;
+}
+
+/** Absent, empty, or what a server's program writes for a value that it lost. */
+const isStateless = (query: URLSearchParams): boolean =>
+  query.getAll('state').every((state) => lostStates.has(state));
+
+const lostStates: ReadonlySet<string> = new Set(['', 'undefined', 'null']);
 
 /** The redirect's URL when method, Host and path are right, and a tab of its own asks for it. */
 function matching(request: IncomingMessage, target: URL): URL | undefined {

@@ -118,6 +118,11 @@ export class Interactions {
     }
   }
 
+  /** What an open question shows has changed. */
+  changed(): void {
+    this.#changed();
+  }
+
   /** Withdraws every question with `reason`, and refuses later ones with it. */
   end(reason: KeyturnError): void {
     this.#ended = reason;

@@ -55,7 +55,11 @@ export function stillPending(
       );
     }
     const isSignIn = question.kind === 'login' || question.kind === 'device';
-    if (isSignIn && question.endpoint === endpoint) return unfinished(question, isDesk);
+    if (isSignIn && question.endpoint === endpoint) {
+      // A program asks again: for it the sign-in still waits.
+      const stateless = clientId === undefined && question.kind === 'login' ? question.stateless : undefined;
+      return stateless === undefined ? unfinished(question, isDesk) : cameStateless(question, stateless);
+    }
     if (question.kind === 'account' && question.endpoint === endpoint) {
       return new KeyturnError(
         'login_pending',
@@ -124,13 +128,30 @@ function wayPastError(page: Page, isDesk: boolean): string | undefined {
 const enterAnew = (issuer: string): string =>
   `enter the client anew: keyturn register ${shellWord(issuer)} --client-id ID`;
 
+/** What an answer without `state` says; its error code is empty if it has none. */
+export const statelessWords = (error: string): string =>
+  `An answer came without \`state\`${error === '' ? '' : `: ${quoted(error)}`}.`;
+
+/** No other answer came. It isn't known who sent that one. */
+function cameStateless({ issuer, endpoint }: Pick<Page, 'issuer' | 'endpoint'>, error: string): KeyturnError {
+  const isAboutScope = error === 'invalid_scope';
+  return new KeyturnError('login_failed', `The sign-in at ${issuer} failed. ${statelessWords(error)}`, {
+    rule: 'RFC 6749 §4.1.2.1: an answer has the state of its request',
+    hint: isAboutScope
+      ? `Name exactly the scopes that the authorization server knows: keyturn login ${shellWord(endpoint)} --scope "…"`
+      : 'Tell the operator of the authorization server that its answer has no state.',
+  });
+}
+
 /** The page's time ran out. */
 export function nobodyCame({
   issuer,
   endpoint,
   hint,
   ifForgotten,
-}: Pick<Page, 'issuer' | 'endpoint' | 'hint' | 'ifForgotten'>): KeyturnError {
+  stateless,
+}: Pick<Page, 'issuer' | 'endpoint' | 'hint' | 'ifForgotten' | 'stateless'>): KeyturnError {
+  if (stateless !== undefined) return cameStateless({ issuer, endpoint }, stateless);
   const ways = {
     anew: '; add --new-client where its page shows an error',
     byHand: `; where its page shows an error, ${enterAnew(issuer)}`,

@@ -23,7 +23,7 @@ import type { Grant } from '../records/grant.ts';
 import type { Page } from '../loopback/loopback-page.ts';
 import type { RedirectCallback } from '../loopback/loopback.ts';
 import { ambiguityOf } from '../destination/mix-up.ts';
-import { nobodyCame } from '../refusals/pending-refusals.ts';
+import { nobodyCame, statelessWords } from '../refusals/pending-refusals.ts';
 import { prepareRedirect } from '../destination/redirect.ts';
 import { giveUpClient, ifForgotten, replacingClient, useFromNowOn } from './refused-client.ts';
 import type { ClientOutcome, Refused } from './refused-client.ts';
@@ -148,6 +148,7 @@ async function visit(
   const told = Promise.withResolvers<RedirectCallback | 'errorPage'>();
   const startUrl = request.method === 'browser' ? redirect.receiver.leadTo(url, either) : undefined;
   const hint = openidHint(server, started.scope);
+  let stateless: string | undefined;
   const question = {
     kind: 'login',
     endpoint: request.endpoint,
@@ -160,6 +161,9 @@ async function visit(
     ...(startUrl === undefined ? {} : { startUrl }),
     ...(formerIssuer === undefined ? {} : { formerIssuer }),
     ...(before === undefined ? {} : { isNewClient: true as const }),
+    get stateless() {
+      return stateless;
+    },
     paste: (address: string) => told.resolve({ url: pastedReply(address, started), show: () => undefined }),
     showsError: () => told.resolve('errorPage'),
   } as const;
@@ -169,7 +173,11 @@ async function visit(
   const tooLate = parts.clock.sleep(signInTimeout, either).then((): never => {
     throw nobodyCame(question);
   });
-  const callback = redirect.receiver.receive(started.state, either);
+  const callback = redirect.receiver.receive(started.state, either, (error) => {
+    if (stateless !== undefined) return; // any web page can send one: said once
+    stateless = error;
+    parts.interactions.changed();
+  });
   for (const pending of [refused, tooLate, callback]) pending.catch(() => undefined);
   try {
     // Without a browser the person still has the URL: the question carries it. Not waited for: one
@@ -193,9 +201,17 @@ function pastedReply(address: string, started: StartedAuthorization): URL {
   }
   const states = url.searchParams.getAll('state');
   if (states.length === 1 && states[0] === started.state) return url;
+  if (states.length === 0) throw withoutState(url.searchParams.get('error') ?? '');
   throw new RuleRefusal('state_mismatch', 'That address belongs to another sign-in.', {
     rule: 'RFC 6749 §10.12, spec Mandatory security requirements 6',
     hint: 'Paste the address that this sign-in ended at, or start again.',
+  });
+}
+
+function withoutState(error: string): RuleRefusal {
+  return new RuleRefusal('state_mismatch', statelessWords(error), {
+    rule: 'RFC 6749 §10.12, spec Mandatory security requirements 6',
+    hint: 'Paste the whole address. If the server left the state out, tell its operator.',
   });
 }
 

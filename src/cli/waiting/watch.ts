@@ -40,11 +40,15 @@ export async function watchQuestions(
 ): Promise<void> {
   const { resource } = asked;
   const shown = new Set<string>(own?.earlier);
+  /** Told here, and no answer without state yet. */
+  const told = new Set<string>();
   if (own?.joined !== undefined) shown.delete(own.joined);
   const origin = URL.parse(resource)?.origin;
   const look = async (): Promise<void> => {
     for (const question of await openQuestions(connection)) {
       const id = text(question, 'id');
+      // Said once: any web page can send such an answer.
+      if (told.has(id) && tellStateless(question)) told.delete(id);
       if (shown.has(id) || URL.parse(text(question, 'resource'))?.origin !== origin) continue;
       if (question['kind'] === 'allow' && !isAbout(question, asked)) continue;
       shown.add(id);
@@ -52,6 +56,7 @@ export async function watchQuestions(
       if (own && isSignIn(question) && text(question, 'url') === '') continue;
       if (id === own?.joined)
         say(`keyturn: a sign-in at ${hostIn(question)} waits already. Here is its page again.`);
+      told.add(id);
       tell(question, own, connection.capabilities.includes(deskCapability));
       if (question['kind'] === 'login') own?.onPage?.(id);
     }
@@ -167,6 +172,15 @@ function tellLogin(question: Fields, way: keyof typeof waysToSignIn): void {
   const hint = text(question, 'hint');
   if (question['newClient'] !== true) say(`  ${wayPastError(question, way)}`);
   if (hint !== '') say(`  If that does not help: ${hint}.`);
+}
+
+/** RFC 6749 §4.1.2.1. False if no such answer came. */
+function tellStateless(question: Fields): boolean {
+  const error = question['stateless'];
+  if (typeof error !== 'string') return false;
+  const said = error === '' ? '' : `: ${quoted(error)}`;
+  say(`keyturn: an answer came without \`state\`${said}. Keyturn can’t take it, and waits for another one.`);
+  return true;
 }
 
 /** A server that has forgotten Keyturn shows the error on its page only: Keyturn can't know of it. */

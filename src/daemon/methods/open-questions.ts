@@ -15,6 +15,7 @@ import type { ApprovalRequest, OfferedGrant, Question } from '../../broker/quest
 import type { SignInDetails } from '../../broker/questions/starter.ts';
 import { interaction } from '../../ipc/protocol/schemas/interaction-schema.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
+import { maxLength } from '../../ipc/wire/limits.ts';
 import { formatScope } from '../../oauth/base/scope.ts';
 import { spelled } from '../system/spelling.ts';
 
@@ -149,6 +150,7 @@ function signInAnswer(question: SignInQuestion, mayFinish: boolean): Partial<Int
     ...(mayFinish && question.startUrl !== undefined ? { startUrl: question.startUrl } : {}),
     ...(question.isNewClient === undefined ? {} : { newClient: question.isNewClient }),
     ...(question.ifForgotten === 'byHand' ? { replacedByHand: true as const } : {}),
+    ...(question.stateless === undefined ? {} : { stateless: question.stateless.slice(0, maxLength.id) }),
     ...(question.formerIssuer === undefined ? {} : { formerIssuer: spelled(question.formerIssuer) }),
   };
 }

@@ -57,8 +57,6 @@ describe('the listener', () => {
     ['a path that only starts alike', 'code=c&state=right', {}, (own) => `${own}/more`],
     ['a foreign Host (DNS rebinding)', 'code=c&state=right', { headers: { host: 'evil.example' } }],
     ['a Host that is localhost', 'code=c&state=right', { headers: { host: 'localhost' } }],
-    ['no state', 'code=c', {}],
-    ['an empty state', 'code=c&state=', {}],
     ['another state', 'code=c&state=wrong', {}],
     ['a state that the right one starts with', 'code=c&state=righ', {}],
     ['two states', 'code=c&state=right&state=right', {}],
@@ -73,6 +71,31 @@ describe('the listener', () => {
     const answer = send(withQuery(receiver, 'code=c&state=right'));
     (await awaited).show('done');
     expect((await answer).status).toBe(200);
+  });
+
+  it.each([
+    ['error=invalid_scope', 'invalid_scope'],
+    ['error=%3Cb%3Ebad%3C/b%3E&state=', '<b>bad</b>'],
+    ['error=server_error&state=undefined', 'server_error'],
+    ['code=c', ''],
+    ['code=c&state=', ''],
+  ])('the listener reports %s, which has no state, and never takes it', async (query, error) => {
+    const receiver = await opened();
+    const reported: string[] = [];
+    const awaited = receiver.receive('right', never, (code) => void reported.push(code));
+    for (const sent of [{ headers: { 'sec-fetch-dest': 'iframe' } }, { headers: { host: 'evil.example' } }])
+      await send(withQuery(receiver, query), sent);
+    expect(reported).toEqual([]);
+    const { status, page } = await send(withQuery(receiver, query));
+    expect({ status, reported }).toEqual({ status: 400, reported: [error] });
+    expect(page).toContain('The answer has no state');
+    expect(page).toContain(error.replaceAll('<', '&#60;').replaceAll('>', '&#62;'));
+    expect(page).not.toContain('<b>');
+    const answer = send(withQuery(receiver, 'code=right&state=right'));
+    const reply = await awaited;
+    expect(reply.url.searchParams.get('code')).toBe('right');
+    reply.show('done');
+    await answer;
   });
 
   it('the listener ignores a second reply, both while the first is processed and afterwards', async () => {

@@ -81,6 +81,28 @@ describe('a login', () => {
   });
 });
 
+it('an answer without state is told once, with its error code quoted', async () => {
+  const question: Record<string, unknown> = {
+    id: 'aaaaaaaa',
+    kind: 'login',
+    resource: origin,
+    issuer: origin,
+  };
+  let change: (method: string) => void = () => undefined;
+  const broker = {
+    ...brokerWith(question),
+    request: async () => ({ interactions: [{ ...question, url: `${origin}/authorize` }] }),
+    onNotification: (listener: typeof change) => (change = listener),
+  };
+  await watchQuestions(broker as never, { resource: origin });
+  question['stateless'] = 'invalid_scope\u001b[2J';
+  for (let times = 0; times < 2; times += 1) {
+    change('interaction.changed');
+    await vi.waitFor(() => expect(stderr).toContain(String.raw`"invalid_scope\u001b[2J"`));
+  }
+  expect(stderr.match(/without `state`/g)).toHaveLength(1);
+});
+
 describe('a command that waits for a permission', () => {
   it('shows its own question, not one about the whole server or another part of it', async () => {
     const broker = brokerWith(

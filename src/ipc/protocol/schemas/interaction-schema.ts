@@ -131,6 +131,8 @@ export const interaction = z.object({
   newClient: z.literal(true).optional(),
   /** Of a sign-in by a page: only a client that the owner enters could take the place of the one of this page. */
   replacedByHand: z.literal(true).optional(),
+  /** Of a sign-in by a page: an answer came without `state`. Its error code, empty if it has none. */
+  stateless: z.string().max(maxLength.id).optional(),
   /** Of a sign-in: a request of a program's, a command, or a window. */
   startedBy: z.literal(['program', 'command', 'window']).optional(),
   /**
