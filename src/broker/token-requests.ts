@@ -239,7 +239,12 @@ export class TokenRequests {
   #serve(permitted: PermittedRequest, grant: Grant): Soon<Token | undefined> {
     const { pending, access, permission } = permitted;
     const { refresher } = this.#parts;
-    if (grant.state.kind !== 'active') return startAgainAfter(this.#signIns.signIn(permitted, grant));
+    if (grant.state.kind !== 'active') {
+      const mayRevive = refresher.mayRevive(grant);
+      return mayRevive
+        ? this.#revive(permitted, grant)
+        : startAgainAfter(this.#signIns.signIn(permitted, grant));
+    }
     if (!refresher.secrets.comparison.isVouched(grant.id))
       return startAgainAfter(refresher.readOrRefuse(grant.id));
     const lost = lostFor(grant, permission, access.scope);
@@ -249,6 +254,14 @@ export class TokenRequests {
       return this.#serveQuestioned(permitted, grant);
     requireSameResource(permission, grant);
     return this.#serveFresh(permitted, grant);
+  }
+
+  /** Before a sign-in: the server may take the refresh token again. A failure rests, so that this is tried once. */
+  async #revive({ pending }: PermittedRequest, { id }: Grant): Promise<undefined> {
+    const { signal } = pending.deadline;
+    await this.#parts.refresher.refresh(id, undefined, signal).catch((error: unknown) => {
+      if (reasonOf(error) !== 'login_required') throw error;
+    });
   }
 
   /** The protected server wants scopes that it doesn't name, or refused a token of this grant: there is more to find out. */

@@ -56,6 +56,8 @@ const stateSchema = z.discriminatedUnion('kind', [
     awaitsUserSince: z.number().optional(),
     /** The server refused to refresh it, and said nothing against its refresh token. */
     isRefused: z.boolean().optional(),
+    /** The server refused in words of its own: a later refresh may succeed, and makes the grant active. */
+    mayRevive: z.boolean().optional(),
   }),
   revokedSchema,
 ]);

@@ -5,12 +5,16 @@
  * Invariants: a server gets a few tries in a row, with a pause after each refusal. After that the grant isn't
  * refreshed until a person signs in, enters its client again, or waives the rule. A refused scope set pauses only its
  * own refreshes and ends no grant. The counts are in memory only; a grant that ended stays ended. On disk a refusal
- * is stored in our own words only.
+ * is stored in our own words only. A refusal in the server's own words (`UnclearRefusal`) ends the grant only if it
+ * comes again after a minute, without a success between; even then a later refresh may revive the grant.
  */
 import { KeyturnError, reasonOf, detailsOf } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
 import { ClientRejected, PersonWanted } from '../../oauth/grants/token-failure.ts';
 import type { GrantState } from '../records/grant.ts';
+
+/** Milliseconds: a server in trouble that answers in JSON has time to recover. */
+const unclearFor = 60_000;
 
 /** As for a step-up: one refusal may be an accident, three in a row are not. */
 const maxInARow = 3;
@@ -37,6 +41,8 @@ interface CountedRefusal {
 export class RefreshRefusals {
   /** By grant, or by grant and scope set. */
   readonly #counted = new Map<string, CountedRefusal>();
+  /** By grant: the time of the first unclear refusal since the last success. */
+  readonly #unclearSince = new Map<string, number>();
 
   /** True if this was the last try that the server gets. */
   add(key: string, error: KeyturnError): boolean {
@@ -45,12 +51,22 @@ export class RefreshRefusals {
     return inARow >= maxInARow;
   }
 
+  /** `now` in milliseconds, monotonic. The state that the refusals leave the grant in; undefined: it stays as it is. */
+  addUnclear(grantId: string, now: number): GrantState | undefined {
+    const since = this.#unclearSince.get(grantId) ?? now;
+    this.#unclearSince.set(grantId, since);
+    if (now - since < unclearFor) return undefined;
+    const why = 'its server refused its refreshes in words of its own';
+    return { kind: 'loginRequired', why, cause: 'refusedInARow', isRefused: true, mayRevive: true };
+  }
+
   last(key: string): KeyturnError | undefined {
     return this.#counted.get(key)?.error;
   }
 
   clear(key: string): void {
     this.#counted.delete(key);
+    this.#unclearSince.delete(key);
   }
 
   /** Forgets every refusal whose key starts with `start`. */

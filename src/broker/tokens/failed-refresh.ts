@@ -81,9 +81,14 @@ export function registrationForgotten({ registration }: RegistrationRecord): Key
   );
 }
 
+/** Its server refused it in words of its own: a later refresh may succeed. */
+export const isRevivable = ({ state, hasRefreshToken }: Grant): boolean =>
+  state.kind === 'loginRequired' && state.mayRevive === true && hasRefreshToken;
+
+/** A grant that may be refreshed. Throws `login_required`. */
 export function activeGrant(grants: Grants, grantId: string): Grant {
   const grant = grants.byId(grantId);
-  if (grant?.state.kind === 'active') return grant;
+  if (grant?.state.kind === 'active' || (grant && isRevivable(grant))) return grant;
   throw new KeyturnError('login_required', `The grant ${grantId} is no longer active.`, {
     hint: grant
       ? `Sign in again: keyturn login ${shellWord(grant.endpoints[0] ?? grant.resource)}`

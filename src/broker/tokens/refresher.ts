@@ -12,6 +12,7 @@ import { KeyturnError, reasonOf, Unreachable } from '../../base/errors.ts';
 import type { Http } from '../../oauth/base/http.ts';
 import { refresh } from '../../oauth/grants/token.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
+import { UnclearRefusal } from '../../oauth/grants/token-failure.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import type { Audit } from '../../audit/audit.ts';
 import type { AccessPause } from '../refusals/access-pause.ts';
@@ -43,6 +44,8 @@ import {
   isForgottenRegistration,
   pausedBy,
   attemptAfter,
+  isRevivable,
+  loginRequired,
   registrationForgotten,
   clientForgotten,
 } from './failed-refresh.ts';
@@ -103,6 +106,11 @@ export class Refresher {
       const isRefused = grant?.state.kind === 'loginRequired' && grant.state.isRefused === true;
       if (grant && isRefused) await grants.change(grant, { state: { kind: 'active' } });
     }
+  }
+
+  /** Its server refused it in words of its own, and may be asked again now. */
+  mayRevive(grant: Grant): boolean {
+    return isRevivable(grant) && this.backoff.left(grant.id) <= 0;
   }
 
   /** What the server said to the last refresh, where that was a clear no. */
@@ -252,6 +260,7 @@ export class Refresher {
         liveUntil: liveUntil(clock, grant, answer),
         audience: answer.audience,
         attempt: undefined,
+        state: { kind: 'active' },
       });
     // Both throw or refuse where the grant was ended meanwhile; the revocation finds the rotated token in the vault.
     const kept = await (isSameScope(grant.scope, granted.scope ?? grant.scope)
@@ -300,15 +309,17 @@ export class Refresher {
     const isForgotten = isForgottenRegistration(error, record);
     const key = pausedBy(attempted, refused);
     const state = this.#count(attempted, refused, key);
+    const isUnclear = error instanceof UnclearRefusal;
     const told = this.#told(attempted, error, { key, isEnded: state !== undefined });
     if (isForgotten) await registrations.reject(record);
-    if (state) this.succeeded(attempted.id);
+    if (state && !isUnclear) this.succeeded(attempted.id);
     if (grants.isCurrent(attempted)) {
       await grants.change(attempted, {
         ...(state ? { state } : {}),
         attempt: attemptAfter(attempted, refused),
       });
     }
+    if (isUnclear && state?.kind === 'loginRequired') throw loginRequired(attempted, state.why);
     throw isForgotten ? registrationForgotten(record) : told;
   }
 
@@ -323,6 +334,7 @@ export class Refresher {
         cause: before ? 'refreshLost' : 'refreshTokenEnded',
       });
     }
+    if (error instanceof UnclearRefusal) return this.#refusals.addUnclear(attempted.id, clock.now());
     if (!isRefusal(error)) return undefined;
     if (isForgottenRegistration(error, record)) return clientForgotten;
     const isLast = this.#refusals.add(key, error);

@@ -2,9 +2,10 @@
  * The errors for error responses of the token endpoint.
  *
  * Invariant: only a response that says that the refresh token is invalid becomes `login_required`. A response without a
- * clear refusal becomes `Unreachable`: it may be temporary, and never ends a grant.
+ * clear refusal becomes `Unreachable`: it may be temporary, and never ends a grant. One that may be a refusal in the
+ * server's own words becomes `UnclearRefusal`; the caller decides after several of them.
  */
-import { KeyturnError, quoted, RuleRefusal, shellWord } from '../../base/errors.ts';
+import { detailsOf, KeyturnError, quoted, RuleRefusal, shellWord, Unreachable } from '../../base/errors.ts';
 import type { ErrorDetails } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import { isSuccess, isTransient, unreachableReply } from '../base/http.ts';
@@ -130,9 +131,33 @@ export function refreshFailure(
       return notNarrowed(server, reply, error);
     if (error?.code === 'invalid_request') return requestRefused(server, error);
     if (error !== undefined && wantsPerson(error.code)) return new PersonWanted(server, error);
-    return unreachable(server, reply, http, error);
+    const failure = unreachable(server, reply, http, error);
+    return !isNarrowed && mayBeRefusal(reply, error) ? new UnclearRefusal(failure) : failure;
   };
 }
+
+/** The server itself refused a refresh, and not with an error code of RFC 6749 §5.2: the refresh token may be dead. */
+export class UnclearRefusal extends Unreachable {
+  constructor(failure: KeyturnError) {
+    super(failure.reason, failure.message, detailsOf(failure));
+  }
+}
+
+/** A web page is a network's or a firewall's. Some servers send their limits with a 400. */
+function mayBeRefusal(reply: HttpReply, error: OAuthError | undefined): boolean {
+  const { status, text = '' } = reply;
+  if (status < 400 || status > 499 || status === proxyWantsPassword) return false;
+  if (error !== undefined && isTransientError(error)) return false;
+  if (
+    reply.headers.get('retry-after') !== null ||
+    /throttl|too.?many|rate.?(limit|exceed)|slow.?down/i.test(text)
+  )
+    return false;
+  return text.trim() === '' || responseFields(reply) !== undefined;
+}
+
+/** RFC 9110 §15.5.8. */
+const proxyWantsPassword = 407;
 
 function deadToken(server: TokenServer, reply: HttpReply, error: OAuthError | undefined): KeyturnError {
   return new KeyturnError(
