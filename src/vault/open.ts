@@ -23,6 +23,8 @@ export interface OpenOptions {
   readonly spawnWorker?: SpawnWorker;
   /** Gets the result of each keychain call, and decides when the keychain may be asked again. */
   readonly watch?: VaultWatch;
+  /** Whether the keychain has a collection to store in. */
+  readonly hasDefault?: () => Promise<boolean>;
   /** Required for `sealed-file`. */
   readonly sealedFile?: {
     /** Absolute path, e.g. `vault.sealed` in the state folder. */

@@ -13,6 +13,7 @@ import type { LockableVault } from '../../vault/open.ts';
 import { SessionBus } from '../../vault/keychain/session-bus.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import { VaultWatch } from '../../vault/base/watch.ts';
+import { lookAtKeychain } from '../system/keychain-look.ts';
 import { AuditTrail } from './audit-trail.ts';
 import type { Home } from '../home/home.ts';
 import { Master } from './master.ts';
@@ -51,6 +52,7 @@ export async function openSecrets(options: SecretsOptions): Promise<Secrets> {
     service: serviceOf(home),
     spawnWorker: () => spawnWorker(bus.environment()),
     watch,
+    hasDefault: async () => (await lookAtKeychain(bus.environment())) !== 'noDefault',
     sealedFile: {
       file: path.join(home.paths.state, 'vault.sealed'),
       key: wrappedBy(settings.vaultKey),

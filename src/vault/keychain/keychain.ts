@@ -33,6 +33,8 @@ export interface KeychainVaultOptions {
   readonly spawnWorker?: SpawnWorker;
   /** Gets the result of each keychain call, and decides when the keychain may be asked again; without it, always. */
   readonly watch?: VaultWatch;
+  /** Whether the keychain has a collection to store in. Asked once it has refused to store; without it, nobody knows. */
+  readonly hasDefault?: (() => Promise<boolean>) | undefined;
   /** Milliseconds. */
   readonly timeouts?: { readonly call: number };
 }
@@ -57,7 +59,7 @@ export class KeychainVault implements Vault {
   constructor(options: KeychainVaultOptions) {
     const timeout = options.timeouts?.call ?? callTimeout;
     this.#process = new KeychainProcess(options.spawnWorker ?? forkWorker, timeout, options.watch);
-    this.#items = keychainItems(this.#process, options.service);
+    this.#items = keychainItems(this.#process, options);
   }
 
   async find(id: string): Promise<string | undefined> {
@@ -161,7 +163,10 @@ export class KeychainVault implements Vault {
   }
 }
 
-function keychainItems(process: KeychainProcess, service: string): Items {
+type Place = Pick<KeychainVaultOptions, 'service' | 'hasDefault'>;
+
+function keychainItems(process: KeychainProcess, place: Place): Items {
+  const { service } = place;
   return {
     async get(account) {
       const value = await process.ask({ op: 'get', service, account });
@@ -169,7 +174,7 @@ function keychainItems(process: KeychainProcess, service: string): Items {
     },
     async set(account, value) {
       const answer = process.ask({ op: 'set', service, account, value });
-      asAnswered(z.null(), await answer.catch((error: unknown) => storeRefused(process, service, error)));
+      asAnswered(z.null(), await answer.catch((error: unknown) => storeRefused(process, place, error)));
     },
     async remove(account) {
       return asAnswered(z.boolean(), await process.ask({ op: 'remove', service, account }));
@@ -188,8 +193,17 @@ function asAnswered<T>(schema: z.ZodType<T>, value: unknown): T {
  * The error of a refused write: `full` if the keychain can still be read. A read decides that, since the text of the
  * refusal differs between keychains.
  */
-async function storeRefused(process: KeychainProcess, service: string, error: unknown): Promise<never> {
+async function storeRefused(
+  process: KeychainProcess,
+  { service, hasDefault }: Place,
+  error: unknown,
+): Promise<never> {
   if (!(error instanceof VaultError) || error.trouble !== 'absent') throw error;
+  if (hasDefault && !(await hasDefault())) {
+    throw new VaultError('absent', 'the keychain has no default collection to keep secrets in', {
+      hint: 'Log out and in once with your password, or make one (seahorse: "Password keyring", then "Set as default").',
+    });
+  }
   const reads = await process.ask({ op: 'get', service, account: witnessAccount }).then(
     () => true,
     () => false,

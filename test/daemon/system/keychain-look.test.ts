@@ -6,6 +6,8 @@ import net from 'node:net';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { lookAtKeychain } from '../../../src/daemon/system/keychain-look.ts';
+import { forkWorker } from '../../../src/vault/keychain/keychain-process.ts';
+import { keychainVault } from '../../../src/vault/keychain/keychain.ts';
 import { busSocket } from '../../../src/daemon/system/bus-questions.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -73,6 +75,16 @@ test('tells a keychain without a default collection, and one that forgets at log
   ends(spawn('gnome-keyring-daemon', ['--foreground', '--components=secrets'], { env, stdio: 'ignore' }));
   await finished('gdbus', ['wait', '--session', '--timeout', '60', 'org.freedesktop.secrets'], env);
   expect(await lookAtKeychain(env)).toBe('noDefault');
+  const vault = keychainVault({
+    service: 'keyturn/none',
+    spawnWorker: () => forkWorker(env),
+    hasDefault: async () => (await lookAtKeychain(env)) !== 'noDefault',
+  });
+  onTestFinished(() => vault.close());
+  await expect(vault.probe()).rejects.toMatchObject({
+    trouble: 'absent',
+    message: 'the keychain has no default collection to keep secrets in',
+  });
   const secrets = '/org/freedesktop/secrets';
   const call = ['call', '--session', '--dest', 'org.freedesktop.secrets', '--object-path', secrets];
   const member = ['--method', 'org.freedesktop.Secret.Service.SetAlias'];
