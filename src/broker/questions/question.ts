@@ -173,6 +173,8 @@ export type Question =
       readonly formerIssuer?: string;
       /** The server refused the client of the previous page: this page uses another client. */
       readonly isNewClient?: true;
+      /** Why no browser was opened. */
+      readonly browserError?: string | undefined;
       /** An answer came without `state`: its error code, empty if it has none. */
       readonly stateless?: string | undefined;
       /** Takes the final address of a browser on another machine. Throws `state_mismatch`, `invalid_request`. */

@@ -149,6 +149,7 @@ async function visit(
   const startUrl = request.method === 'browser' ? redirect.receiver.leadTo(url, either) : undefined;
   const hint = openidHint(server, started.scope);
   let stateless: string | undefined;
+  let browserError: string | undefined;
   const question = {
     kind: 'login',
     endpoint: request.endpoint,
@@ -163,6 +164,9 @@ async function visit(
     ...(before === undefined ? {} : { isNewClient: true as const }),
     get stateless() {
       return stateless;
+    },
+    get browserError() {
+      return browserError;
     },
     paste: (address: string) => told.resolve({ url: pastedReply(address, started), show: () => undefined }),
     showsError: () => told.resolve('errorPage'),
@@ -182,7 +186,11 @@ async function visit(
   try {
     // Without a browser the person still has the URL: the question carries it. Not waited for: one
     // that takes long to start must not keep a program that went away from calling the sign-in off.
-    if (startUrl !== undefined) parts.openBrowser(startUrl).catch(() => undefined);
+    if (startUrl !== undefined)
+      parts.openBrowser(startUrl).catch((error: unknown) => {
+        browserError = error instanceof Error ? error.message : 'No browser was opened.';
+        parts.interactions.changed();
+      });
     return await Promise.race([callback, told.promise, refused, tooLate]);
   } finally {
     over.abort();

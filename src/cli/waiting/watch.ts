@@ -40,15 +40,21 @@ export async function watchQuestions(
 ): Promise<void> {
   const { resource } = asked;
   const shown = new Set<string>(own?.earlier);
-  /** Told here, and no answer without state yet. */
   const told = new Set<string>();
+  const said = new Set<string>();
+  // Each once: any web page can send an answer without state.
+  const tellNews = (question: Fields): void => {
+    for (const line of newsOf(question)) {
+      if (!said.has(line)) say(line);
+      said.add(line);
+    }
+  };
   if (own?.joined !== undefined) shown.delete(own.joined);
   const origin = URL.parse(resource)?.origin;
   const look = async (): Promise<void> => {
     for (const question of await openQuestions(connection)) {
       const id = text(question, 'id');
-      // Said once: any web page can send such an answer.
-      if (told.has(id) && tellStateless(question)) told.delete(id);
+      if (told.has(id)) tellNews(question);
       if (shown.has(id) || URL.parse(text(question, 'resource'))?.origin !== origin) continue;
       if (question['kind'] === 'allow' && !isAbout(question, asked)) continue;
       shown.add(id);
@@ -58,6 +64,7 @@ export async function watchQuestions(
         say(`keyturn: a sign-in at ${hostIn(question)} waits already. Here is its page again.`);
       told.add(id);
       tell(question, own, connection.capabilities.includes(deskCapability));
+      tellNews(question);
       if (question['kind'] === 'login') own?.onPage?.(id);
     }
   };
@@ -174,13 +181,19 @@ function tellLogin(question: Fields, way: keyof typeof waysToSignIn): void {
   if (hint !== '') say(`  If that does not help: ${hint}.`);
 }
 
-/** RFC 6749 §4.1.2.1. False if no such answer came. */
-function tellStateless(question: Fields): boolean {
-  const error = question['stateless'];
-  if (typeof error !== 'string') return false;
-  const said = error === '' ? '' : `: ${quoted(error)}`;
-  say(`keyturn: an answer came without \`state\`${said}. Keyturn can’t take it, and waits for another one.`);
-  return true;
+/** What went wrong since the page was shown, and doesn't end the sign-in. */
+function newsOf(question: Fields): string[] {
+  const { stateless, browserError } = question;
+  // RFC 6749 §4.1.2.1
+  const error = typeof stateless !== 'string' || stateless === '' ? '' : `: ${quoted(stateless)}`;
+  return [
+    ...(typeof browserError === 'string' ? [`keyturn: ${browserError} Open the address yourself.`] : []),
+    ...(typeof stateless === 'string'
+      ? [
+          `keyturn: an answer came without \`state\`${error}. Keyturn can’t take it, and waits for another one.`,
+        ]
+      : []),
+  ];
 }
 
 /** A server that has forgotten Keyturn shows the error on its page only: Keyturn can't know of it. */

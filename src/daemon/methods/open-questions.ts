@@ -150,6 +150,9 @@ function signInAnswer(question: SignInQuestion, mayFinish: boolean): Partial<Int
     ...(mayFinish && question.startUrl !== undefined ? { startUrl: question.startUrl } : {}),
     ...(question.isNewClient === undefined ? {} : { newClient: question.isNewClient }),
     ...(question.ifForgotten === 'byHand' ? { replacedByHand: true as const } : {}),
+    ...(question.browserError === undefined
+      ? {}
+      : { browserError: question.browserError.slice(0, maxLength.setting) }),
     ...(question.stateless === undefined ? {} : { stateless: question.stateless.slice(0, maxLength.id) }),
     ...(question.formerIssuer === undefined ? {} : { formerIssuer: spelled(question.formerIssuer) }),
   };

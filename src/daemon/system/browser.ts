@@ -34,7 +34,10 @@ export const isService = (env: NodeJS.ProcessEnv): boolean => env['SYSTEMD_EXEC_
  */
 const asUnit = ['systemd-run', '--user', '--quiet', '--collect', '--description=Browser for Keyturn'];
 
-/** Resolves once the program has started. Rejects where there is none. */
+/** Milliseconds. A command that opens a page in a browser that runs already ends before. */
+const failsWithin = 5000;
+
+/** Resolves once the program has ended well, or has run for some seconds. Rejects where there is none, or it fails. */
 export async function openBrowser(
   url: string,
   { command, env, platform = process.platform, isService: apart = false }: BrowserOptions,
@@ -47,11 +50,17 @@ export async function openBrowser(
     ? [...asUnit, ...unitVariables(env), '--', ...[...words, url].map(literal)]
     : [...words, url];
   const child = spawn(program, args, { env, stdio: 'ignore', detached: true, shell: false });
-  await new Promise<void>((resolve, reject) => {
-    child.once('spawn', resolve);
-    child.once('error', () => reject(noBrowser(`${program} could not be started`)));
-  });
   child.unref();
+  await new Promise<void>((resolve, reject) => {
+    const runs = setTimeout(resolve, failsWithin).unref();
+    child.once('error', () => reject(noBrowser(`${program} could not be started`)));
+    child.once('exit', (code) => {
+      clearTimeout(runs);
+      // A signal is somebody who closed it.
+      if (code) reject(noBrowser(`${program} ended with exit code ${code}`));
+      else resolve();
+    });
+  });
 }
 
 /** A unit has the variables of the user's manager, which may be of no desktop, or of an earlier one. */

@@ -81,7 +81,7 @@ describe('a login', () => {
   });
 });
 
-it('an answer without state is told once, with its error code quoted', async () => {
+it('an answer without state, and a browser that failed, are told once', async () => {
   const question: Record<string, unknown> = {
     id: 'aaaaaaaa',
     kind: 'login',
@@ -95,12 +95,13 @@ it('an answer without state is told once, with its error code quoted', async () 
     onNotification: (listener: typeof change) => (change = listener),
   };
   await watchQuestions(broker as never, { resource: origin });
+  question['browserError'] = 'No browser was opened: xdg-open ended with exit code 3.';
   question['stateless'] = 'invalid_scope\u001b[2J';
   for (let times = 0; times < 2; times += 1) {
     change('interaction.changed');
     await vi.waitFor(() => expect(stderr).toContain(String.raw`"invalid_scope\u001b[2J"`));
   }
-  expect(stderr.match(/without `state`/g)).toHaveLength(1);
+  expect(stderr.match(/without `state`|exit code 3/g)).toHaveLength(2);
 });
 
 describe('a command that waits for a permission', () => {

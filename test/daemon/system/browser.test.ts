@@ -61,6 +61,14 @@ describe('a browser command', () => {
     expect(isService({ SYSTEMD_EXEC_PID: String(process.ppid) })).toBe(false);
   });
 
+  it('a browser command that fails is reported with its exit code', async () => {
+    const command = path.join(folder, 'fails');
+    writeFileSync(command, '#!/bin/sh\nexit 3\n', { mode: 0o755 });
+    await expect(openBrowser(url, { command, env })).rejects.toMatchObject({
+      message: `No browser was opened: ${command} ended with exit code 3.`,
+    });
+  });
+
   it('a browser command that does not exist is reported', async () => {
     await expect(openBrowser(url, { command: path.join(folder, 'none'), env })).rejects.toMatchObject({
       reason: 'login_failed',

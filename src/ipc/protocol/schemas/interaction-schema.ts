@@ -9,7 +9,7 @@ import { asker } from './asker-schema.ts';
 import { forwardOrigin } from './client-schema.ts';
 import { keyPlace } from './key-schema.ts';
 import { assertionSource, authMethod, clientIdentifier, registrationGrant } from './registration-schema.ts';
-import { settingName, settingValue, unconfirmed } from './settings-schema.ts';
+import { settingName, settingText, settingValue, unconfirmed } from './settings-schema.ts';
 import { account, day, id, instant, overrideName, scope, seconds, shownName, state, url } from './values.ts';
 import { maxLength } from '../../wire/limits.ts';
 
@@ -131,6 +131,8 @@ export const interaction = z.object({
   newClient: z.literal(true).optional(),
   /** Of a sign-in by a page: only a client that the owner enters could take the place of the one of this page. */
   replacedByHand: z.literal(true).optional(),
+  /** Of a sign-in by a page: why no browser was opened. */
+  browserError: settingText.optional(),
   /** Of a sign-in by a page: an answer came without `state`. Its error code, empty if it has none. */
   stateless: z.string().max(maxLength.id).optional(),
   /** Of a sign-in: a request of a program's, a command, or a window. */
