@@ -27,6 +27,8 @@ export interface AuditRow {
     | 'proxy'
     /** A socket for programs elsewhere: opened, ended. */
     | 'forward'
+    /** Connections that the socket turned away at a limit. */
+    | 'socket'
     | 'settings'
     | 'vault'
     /** The owner paused all access, or resumed it; or a pause came to its end. */

@@ -89,7 +89,7 @@ async function look(runtime: Runtime, server: BrokerServer): Promise<boolean> {
 
 /** What the sockets of a home have in common. `forward`: whose socket it is; absent: the home's own. */
 export function serverOf(
-  { options, opened, keys, vaultLock }: Runtime,
+  { options, opened, keys, vaultLock, secrets }: Runtime,
   forward?: ForwardOrigin,
 ): Omit<ServerDeps, 'path' | 'dispatch'> {
   return {
@@ -102,6 +102,9 @@ export function serverOf(
     },
     confirmPaired: (clientId) => keys.confirm(clientId),
     now: clock.now,
+    // The audit log puts repeats within a minute into one row, so a flood can't fill it.
+    turnedAway: (limit) =>
+      secrets.trail.file.note({ event: 'socket', outcome: `turned away: too many ${limit}` }),
     log: (event) => {
       const level = eventLevels[event.event];
       // Most events of a busy socket are for a search of a fault: no text is made for nobody.
@@ -115,5 +118,4 @@ const eventLevels: Readonly<Record<ServerEvent['event'], Level>> = {
   authenticated: 'debug',
   closed: 'debug',
   refused: 'warn',
-  unusual: 'warn',
 };

@@ -12,6 +12,7 @@ import {
   type BrokerServer,
   type ServerDeps,
   type ServerEvent,
+  type SocketLimit,
   startServer,
 } from '../../src/ipc/server/server.ts';
 import type { Identity } from '../../src/ipc/wire/handshake-messages.ts';
@@ -53,6 +54,8 @@ export interface Rig {
   readonly server: BrokerServer;
   readonly clock: HandClock;
   readonly events: ServerEvent[];
+  /** The limits at which a connection was turned away, one for each. */
+  readonly limits: SocketLimit[];
   readonly keys: Map<string, KeyObject>;
   /** Adds a client that the broker knows. */
   enrol(clientId?: string): Identity;
@@ -62,7 +65,7 @@ export interface Rig {
   start(): Promise<void>;
 }
 
-type Overrides = Partial<Omit<ServerDeps, 'path' | 'homeId' | 'log' | 'now' | 'after'>>;
+type Overrides = Partial<Omit<ServerDeps, 'path' | 'homeId' | 'log' | 'turnedAway' | 'now' | 'after'>>;
 
 export async function startRig(overrides: Overrides = {}): Promise<Rig> {
   const paths = temporaryHome();
@@ -70,6 +73,7 @@ export async function startRig(overrides: Overrides = {}): Promise<Rig> {
   const clock = new HandClock();
   const keys = new Map<string, KeyObject>();
   const events: ServerEvent[] = [];
+  const limits: SocketLimit[] = [];
   const watchers = new Set<() => void>();
   const start = async () =>
     startServer({
@@ -85,6 +89,7 @@ export async function startRig(overrides: Overrides = {}): Promise<Rig> {
         events.push(event);
         for (const watcher of watchers) watcher();
       },
+      turnedAway: (limit) => limits.push(limit),
       now: () => clock.now,
       after: clock.after,
       ...overrides,
@@ -101,6 +106,7 @@ export async function startRig(overrides: Overrides = {}): Promise<Rig> {
     socket,
     clock,
     events,
+    limits,
     keys,
     get server() {
       return server;

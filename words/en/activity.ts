@@ -110,6 +110,7 @@ export const activity = {
       override: 'Security exception',
       proxy: 'Proxy',
       forward: 'Forward',
+      socket: 'Socket',
       account: 'Choice of account',
       url: 'Page to open',
       command: 'Command',

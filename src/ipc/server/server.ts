@@ -14,13 +14,12 @@ import { Listener } from './listener.ts';
 import { type Paired, PairingQueue, type PairRequest } from './pairing.ts';
 import { loadPeerReader, type PeerFacts, type PeerReader, processOf } from '../peer/peer.ts';
 import { type Caller, Session, type SessionHost } from './session.ts';
-import { PendingConnections } from './pending-connections.ts';
-import { type AbuseReport, AbuseWatch } from './abuse-watch.ts';
+import { HandshakeQueue } from './handshake-queue.ts';
+import { handshakeTimeout } from '../wire/limits.ts';
 import { type After, after as realAfter } from '../wire/timer.ts';
 
 export type { Caller } from './session.ts';
 export type { Paired, PairRequest } from './pairing.ts';
-export type { Abuse } from './abuse-watch.ts';
 
 /** For the log: never holds a key, a proof or what a request said. */
 export type ServerEvent =
@@ -31,9 +30,10 @@ export type ServerEvent =
       readonly clientId?: string;
       readonly peer: PeerFacts;
     }
-  | { readonly event: 'closed'; readonly clientId?: string; readonly peer: PeerFacts }
-  /** At most once a minute for each executable. */
-  | ({ readonly event: 'unusual' } & AbuseReport);
+  | { readonly event: 'closed'; readonly clientId?: string; readonly peer: PeerFacts };
+
+/** Handshakes at once, or failed handshakes of one process. */
+export type SocketLimit = 'handshakes' | 'failed handshakes';
 
 export interface ServerDeps {
   /** From `prepareSocket`; its folder is checked again. */
@@ -58,6 +58,8 @@ export interface ServerDeps {
    */
   readonly confirmPaired: (clientId: string) => Promise<void>;
   readonly log?: (event: ServerEvent) => void;
+  /** A connection was turned away at a limit. A flood of connections calls it each time. */
+  readonly turnedAway?: (limit: SocketLimit) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly after?: After;
@@ -108,9 +110,6 @@ const blameless: readonly Reason[] = [
   'vault_unreadable',
 ];
 
-/** Refusals that a program written to docs/wire.md doesn't meet twice. */
-const faults: readonly Reason[] = ['invalid_request', 'method_not_found', 'not_permitted'];
-
 /** Throws `broker_running` or `socket_unsafe`. */
 export async function startServer(deps: ServerDeps): Promise<BrokerServer> {
   const { path, passed, after = realAfter } = deps;
@@ -149,8 +148,7 @@ class Reception {
   readonly #readPeer: PeerReader;
   readonly #host: SessionHost;
   readonly #sessions = new Set<Session>();
-  readonly #pending: PendingConnections;
-  readonly #abuse: AbuseWatch;
+  readonly #queue: HandshakeQueue;
   readonly #handshakes: RateLimits;
   readonly #requests: RateLimits;
   /** Proven sessions, and how many each client has. */
@@ -163,12 +161,7 @@ class Reception {
     this.#deps = deps;
     this.#readPeer = readPeer;
     const after = deps.after ?? realAfter;
-    this.#pending = new PendingConnections({
-      after,
-      now: deps.now,
-      onTurnedAway: ({ peer }) => this.#abuse.note('connections', peer),
-    });
-    this.#abuse = new AbuseWatch(deps.now, (report) => deps.log?.({ event: 'unusual', ...report }));
+    this.#queue = new HandshakeQueue(after, deps.now);
     this.#handshakes = new RateLimits(failedHandshakeRate, deps.now);
     this.#requests = new RateLimits(requestRate, deps.now);
     this.#host = {
@@ -185,14 +178,10 @@ class Reception {
       after,
       turn: turnCounter(),
       seat: (session, clientId) => this.#seat(session, clientId),
-      onWorking: (session) => this.#pending.working(session),
-      onAnswered: (session) => this.#pending.answered(session),
+      onWorking: (session) => this.#queue.working(session),
+      onAnswered: (session) => this.#queue.answered(session),
       onAdmitted: (session) => this.#admitted(session),
       onRefused: (session, reason) => this.#refused(session, reason),
-      onRequestRefused: (session, reason) => {
-        if (faults.includes(reason)) this.#abuse.note('requests', session.peer);
-      },
-      onUnread: (session) => this.#abuse.note('unread', session.peer),
       onClosed: (session) => this.#closed(session),
     };
   }
@@ -206,13 +195,20 @@ class Reception {
     const session = new Session(socket, peer, this.#host);
     const wait = this.#failures(session)?.wait ?? 0;
     if (wait > 0) {
-      this.#abuse.note('handshakes', peer);
-      session.refuse(tooManyFailures(wait));
+      this.#turnAway(session, 'failed handshakes', tooManyFailures(wait));
       return;
     }
-    if (!this.#pending.admit(session)) return;
+    if (!this.#queue.admit(session)) {
+      this.#turnAway(session, 'handshakes', tooManyHandshakes());
+      return;
+    }
     this.#sessions.add(session);
     this.#unproven.add(session);
+  }
+
+  #turnAway(session: Session, limit: SocketLimit, error: KeyturnError): void {
+    this.#deps.turnedAway?.(limit);
+    session.refuse(error);
   }
 
   /** Where the kernel doesn't name the process, nobody is slowed: it would fall on all. */
@@ -254,7 +250,7 @@ class Reception {
   }
 
   #admitted(session: Session): void {
-    this.#pending.leave(session);
+    this.#queue.leave(session);
     this.#unproven.delete(session);
     const { caller } = session;
     if (!caller) return;
@@ -262,19 +258,15 @@ class Reception {
   }
 
   #refused(session: Session, reason: Reason): void {
-    if (this.#seated.has(session)) this.#abuse.note('requests', session.peer);
     if (blameless.includes(reason)) this.#unproven.delete(session);
     // Connections that got no place are not logged one by one: that would be a flood as well.
     if (this.#sessions.has(session)) this.#deps.log?.({ event: 'refused', reason, ...whoIs(session) });
   }
 
   #closed(session: Session): void {
-    this.#pending.leave(session);
+    this.#queue.leave(session);
     this.#leaveSeat(session);
-    if (this.#unproven.delete(session)) {
-      this.#failures(session)?.take();
-      this.#abuse.note('handshakes', session.peer);
-    }
+    if (this.#unproven.delete(session)) this.#failures(session)?.take();
     if (this.#sessions.delete(session)) this.#deps.log?.({ event: 'closed', ...whoIs(session) });
   }
 
@@ -310,6 +302,12 @@ function tooManyFailures(wait: number): KeyturnError {
     rule: 'Keyturn wire contract: rate limits count handshakes',
     retryAfter: Math.ceil(wait / 1000),
     hint: 'Its key may be out of date: pair it again. Other programs are not affected.',
+  });
+}
+
+function tooManyHandshakes(): KeyturnError {
+  return new KeyturnError('rate_limited', 'too many connections are saying hello at once', {
+    retryAfter: handshakeTimeout / 1000,
   });
 }
 

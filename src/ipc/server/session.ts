@@ -64,10 +64,6 @@ export interface SessionHost {
   /** The connection no longer counts as unauthenticated: it is a client's, or waits for its card. */
   readonly onAdmitted: (session: Session) => void;
   readonly onRefused: (session: Session, reason: Reason) => void;
-  /** A request of an authenticated client was answered with an error. */
-  readonly onRequestRefused: (session: Session, reason: Reason) => void;
-  /** The client left too many answers unread and is cut off. */
-  readonly onUnread: (session: Session) => void;
   readonly onClosed: (session: Session) => void;
 }
 
@@ -366,7 +362,6 @@ export class Session {
 
   #refuseRequest(id: MessageId, error: unknown): void {
     this.#write({ jsonrpc: '2.0', id, error: errorBody(error) });
-    this.#host.onRequestRefused(this, reasonOf(error));
   }
 
   #respond(id: MessageId, result: unknown): void {
@@ -376,8 +371,6 @@ export class Session {
   #write(message: object): void {
     if (this.#socket.destroyed || !this.#socket.writable) return;
     this.#socket.write(terminated(encodeFrame(message)));
-    if (this.#socket.writableLength <= maxUnsent) return;
-    this.#host.onUnread(this);
-    this.destroy();
+    if (this.#socket.writableLength > maxUnsent) this.destroy();
   }
 }

@@ -60,25 +60,6 @@ async function wrongProof(endpoint: string, clientId: string): Promise<void> {
   await closed;
 }
 
-/** Connections without a proof that the broker reads, and those that wait beside them. */
-const places = 64 + 1024;
-
-/** Connects so many times and never says a word. Ready when those that got no place were turned away. */
-async function silence(connections: number): Promise<void> {
-  for (let opened = 0; opened < connections; opened += 1) {
-    const socket = net.connect(target);
-    // The queue of those who wait to be accepted can be full as well.
-    socket.on('error', () => count('turnedAway'));
-    socket.once('data', () => count('turnedAway'));
-    await new Promise((resolve) => {
-      socket.once('connect', resolve);
-      socket.once('error', resolve);
-    });
-  }
-  while ((counts['turnedAway'] ?? 0) < connections - places) await nextTurn();
-  ready();
-}
-
 /** Holds so many proven connections, spread over the identities, and asks once on each at the end. */
 async function crowd(connections: number, identities: readonly Identity[]): Promise<void> {
   const held: Connection[] = [];
@@ -112,7 +93,6 @@ async function swap(first: string, second: string): Promise<void> {
 async function attack(): Promise<void> {
   const [first = '', second = ''] = rest;
   if (mode === 'wrong-proofs') return wrongProofs(first, second);
-  if (mode === 'silence') return silence(Number(first));
   if (mode === 'crowd') return crowd(Number(first), JSON.parse(second));
   return swap(first, second);
 }
