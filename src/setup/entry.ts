@@ -75,6 +75,7 @@ export function readEntry(entry: Members, own: OwnCommand): Reading {
   const bridge = wordsBehind(words, own);
   if (bridge?.[0] === 'bridge') return bridged(entry, bridge, own);
   const remote = words.findIndex((word) => /^mcp-remote(?:@[\w.^~-]+)?$/.test(word.split('/').at(-1) ?? ''));
+  if (remote !== -1 && url !== undefined) return left('servers', 'it has a URL and a command');
   if (remote !== -1) return readRemote(entry, words.slice(remote + 1), words.slice(0, remote));
   if (url === undefined || words.length > 0) return { kind: 'other' };
   if ('command' in entry || 'args' in entry) return left('form', 'its command has an unknown form');
@@ -105,10 +106,13 @@ function wordsBehind(words: readonly string[], own: OwnCommand): readonly string
 
 /** As setup writes it: `bridge URL --as NAME`. Other orders are left unread. */
 function bridged(entry: Members, [, url, option, as]: readonly string[], own: OwnCommand): Reading {
-  const foreign = Object.entries(variables(entry) ?? {}).find(
-    ([name, value]) => changesPrograms(name) && own.env[name] !== value,
-  );
-  if (foreign) return changing(foreign[0]);
+  const env = variables(entry);
+  if (env === undefined) return unknownEnv;
+  const foreign = Object.keys(env).find((name) => changesPrograms(name) && own.env[name] !== env[name]);
+  if (foreign !== undefined) return changing(foreign);
+  // Setup writes none of them: with one, the same command may be another program.
+  const member = Object.keys(entry).find((name) => runName.test(name) && !envNames.includes(name));
+  if (member !== undefined) return left('runs', `its member ${quoted(member)} says how it runs`);
   if (url === undefined || option !== '--as' || as === undefined) return { kind: 'bridge' };
   try {
     return { kind: 'bridge', endpoint: endpointUrl(url).href, as };
@@ -134,7 +138,7 @@ function readRemote(entry: Members, args: readonly string[], before: readonly st
   if (!before.every((word) => runners.test(word.split('/').at(-1) ?? '') || word === '/c'))
     return left('arguments', 'it starts mcp-remote in a way that Keyturn doesn’t know');
   const env = variables(entry);
-  if (env === undefined) return left('form', 'its env has an unknown form');
+  if (env === undefined) return unknownEnv;
   if (Object.keys(entry).some((name) => /^env.?file/i.test(name)))
     return left('headersElsewhere', 'its variables are in another file');
   let own: readonly string[];
@@ -155,7 +159,7 @@ function readRemote(entry: Members, args: readonly string[], before: readonly st
       headers.push({ name, text, value: resolved(text, env) });
       at += 1;
     } else if (word === '--header-file') return left('headersElsewhere', 'its headers stand in another file');
-    else if (word === '--ignore-tool' || word === '--transport') {
+    else if (/^--(?:ignore-tool|transport)$/.test(word) && /^[^-]/.test(value)) {
       kept.push(word, value);
       at += 1;
     } else if (word.startsWith('-')) return left('arguments', 'it has an argument that Keyturn doesn’t know');
@@ -211,7 +215,8 @@ function switched(
   if (secrets.length > 1)
     return left('secrets', 'it has several secrets; Keyturn keeps one for each server', open);
   const plain = headers.filter((header) => !secrets.includes(header));
-  if (plain.some(({ name, value }) => !headerPattern.test(name) || /[\r\n]/.test(value)))
+  // A name with a leading dash would be an option of the bridge.
+  if (plain.some(({ name, value }) => !headerPattern.test(name) || /^-/.test(name) || /[\r\n]/.test(value)))
     return left('form', 'its headers have an unknown form', open);
   const key = secrets[0] && keyOf(secrets[0]);
   if (secrets[0] && !key) return left('noKey', 'its secret is no API key that Keyturn can keep', open);
@@ -242,10 +247,14 @@ function keyOf({ name: header, value: text }: Header): FoundKey | undefined {
   return { header, ...(scheme === undefined ? {} : { scheme }), value };
 }
 
-/** Undefined where it isn't a map of texts. */
-function variables({ env, environment }: Members): Record<string, string> | undefined {
-  const pairs = pairsOf(env ?? environment ?? {});
-  return pairs && Object.fromEntries(pairs);
+const envNames: readonly string[] = ['env', 'environment'];
+
+const unknownEnv: Reading = left('form', 'its env has an unknown form');
+
+/** Undefined where they are no maps of texts. */
+function variables(entry: Members): Record<string, string> | undefined {
+  const pairs = envNames.map((name) => pairsOf(entry[name] ?? {}));
+  return pairs.includes(undefined) ? undefined : Object.fromEntries(pairs.flatMap((all) => all ?? []));
 }
 
 function pairsOf(value: unknown): [string, string][] | undefined {
@@ -257,9 +266,6 @@ function pairsOf(value: unknown): [string, string][] | undefined {
   return texts.length === pairs.length ? texts : undefined;
 }
 
-const left = (cause: LeftCause, why: string, exposed: readonly string[] = []): Reading => ({
-  kind: 'left',
-  cause,
-  why,
-  exposed,
-});
+function left(cause: LeftCause, why: string, exposed: readonly string[] = []): Reading {
+  return { kind: 'left', cause, why, exposed };
+}

@@ -22,10 +22,15 @@ export interface FoundFile {
   readonly bytes: Buffer;
 }
 
-/** Undefined where there is none. Throws `file_unreadable`. */
-export async function readConfig(file: string): Promise<FoundFile | undefined> {
+/**
+ * `project`: the folder that the file belongs to. Its links may come from a stranger, so they must not lead out of it.
+ * Undefined where there is none. Throws `file_unreadable`.
+ */
+export async function readConfig(file: string, project?: string): Promise<FoundFile | undefined> {
   try {
     const real = await realpath(file);
+    const isOutside = project !== undefined && !real.startsWith(path.join(await realpath(project), path.sep));
+    if (isOutside) throw unusable(file, `it leads out of its folder, to ${real}`);
     const about = await stat(real);
     const { size, uid } = about;
     const isOwn = process.getuid === undefined || uid === process.getuid();

@@ -50,7 +50,10 @@ export type Finding = Left | Switch | Bridged;
 
 export const formatOf = ({ dialect }: ConfigFile): Format => (dialect === 'toml' ? tomlFormat : jsonFormat);
 
-/** Undefined for a text that isn't of the file's format. Entries that start something else are left out. */
+/** Entries of one file: each is looked for in the whole text, and thousands of them would take minutes. */
+const maxEntries = 500;
+
+/** Undefined for a text that isn't of the file's format, or has too many entries. Entries that start something else are left out. */
 export function findingsIn(
   config: ConfigFile,
   text: string,
@@ -58,6 +61,7 @@ export function findingsIn(
 ): readonly Finding[] | undefined {
   try {
     const places = formatOf(config).find(text, config.ways);
+    if (places.length > maxEntries) return undefined;
     return places.flatMap((place) => findingAt(config, text, place, own) ?? []);
   } catch (error) {
     if (error instanceof NotUnderstood) return undefined;

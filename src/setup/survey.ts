@@ -44,7 +44,7 @@ async function surveyOf(config: ConfigFile, options: SurveyOptions): Promise<Sur
   const nothing = { config, findings: [], text: '', mark: '' };
   let found: FoundFile | undefined;
   try {
-    found = await readConfig(config.file);
+    found = await readConfig(config.file, config.scope === 'project' ? options.project : undefined);
   } catch (error) {
     if (error instanceof KeyturnError) return { ...nothing, left: { cause: 'unusable', why: error.message } };
     throw error;

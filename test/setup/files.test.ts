@@ -53,3 +53,18 @@ it('a configuration that its client wrote since it was read stays as the client 
   expect(readFileSync(file, 'utf8')).toBe('{"newer":true}');
   expect(readdirSync(folder)).toEqual(['mcp.json']);
 });
+
+it.each(['mcp.json', 'folder/mcp.json'])(
+  'a configuration of a project is read at %s only if no link leads out of the project',
+  async (name) => {
+    const [project, other] = [newFolder(), newFolder()];
+    writeFileSync(path.join(other, 'mcp.json'), '{}');
+    writeFileSync(path.join(project, 'real.json'), '{}');
+    symlinkSync(path.join(other, path.basename(name)), path.join(project, 'mcp.json'));
+    symlinkSync(other, path.join(project, 'folder'));
+    symlinkSync('real.json', path.join(project, 'link.json'));
+    await expect(readConfig(path.join(project, name), project)).rejects.toThrow('it leads out of its folder');
+    expect(await readConfig(path.join(project, 'link.json'), project)).toBeDefined();
+    expect(await readConfig(path.join(project, name))).toBeDefined();
+  },
+);

@@ -229,6 +229,48 @@ describe('keyturn setup', () => {
     expect(read('cursor', text).findings).toMatchObject([{ kind: 'left', cause: 'runs' }]);
   });
 
+  const changed: readonly object[] = [
+    { cwd: './evil' },
+    { envFile: './evil.env' },
+    { shell: './evil' },
+    { env: ['NODE_OPTIONS=x'] },
+    { env: { NODE_OPTIONS: 'x', A: 5 } },
+    { env: { A: 'b' }, environment: { NODE_OPTIONS: 'x' } },
+  ];
+  it.each(changed)('takes no entry for its own if another member says how it runs: %j', (more) => {
+    const notes = { command: 'keyturn', args: ['bridge', endpoint, '--as', 'x'], ...more };
+    const text = JSON.stringify({ mcpServers: { notes } });
+    expect(read('cursor', text).findings).toMatchObject([{ kind: 'left' }]);
+  });
+
+  it.each([
+    ['a header whose name is an option', { url: endpoint, headers: { '--connect': 'x' } }],
+    [
+      'a tool whose name is an option',
+      { command: 'npx', args: ['mcp-remote', endpoint, '--ignore-tool', '--as'] },
+    ],
+    ['an option without its value', { command: 'npx', args: ['mcp-remote', endpoint, '--transport'] }],
+    [
+      'a URL beside the command',
+      { command: 'npx', args: ['mcp-remote', endpoint], url: 'https://evil.example' },
+    ],
+    [
+      'a variable that names data',
+      { command: 'npx', args: ['mcp-remote', endpoint, '--header', 'A: ${TZDIR}'] },
+    ],
+  ])('leaves an entry with %s', (_what, notes) => {
+    const text = JSON.stringify({ mcpServers: { notes } });
+    expect(read('cursor', text)).toMatchObject({ findings: [{ kind: 'left' }], after: text });
+  });
+
+  it.each(['cursor', 'codex'])('follows no file of %s with thousands of entries', (client) => {
+    const names = Array.from({ length: 5000 }, (_, index) => `n${index}`);
+    const servers = Object.fromEntries(names.map((name) => [name, { url: endpoint }]));
+    const json = JSON.stringify({ mcpServers: servers });
+    const toml = names.map((name) => `mcp_servers.${name}.url = "${endpoint}"`).join('\n');
+    expect(findingsIn(fileOf(client), client === 'codex' ? toml : json, own)).toBeUndefined();
+  });
+
   it('covers no command and no URL, whatever else the entry says', () => {
     const words = ['/bin/node', '/lib/keyturn.js', 'bridge', '--as', endpoint, 'cursor-notes'];
     const more = { env: Object.fromEntries(words.map((word, index) => [`A${index}`, word])), note: endpoint };

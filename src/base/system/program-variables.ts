@@ -8,7 +8,7 @@ const names = [
   /** What Node, its parts and its tools read. */
   'NODE_.*|NPM_.*|BUN_.*|DENO_.*|UV_.*|ELECTRON_.*|OPENSSL_.*|SSL_.*|SSLKEYLOGFILE|RES_OPTIONS|LOCALDOMAIN|HOSTALIASES',
   /** What the loader, the C library and shells read. */
-  'LD_.*|DYLD_.*|GLIBC_.*|MALLOC_.*|GCONV_PATH|LOCPATH|NLSPATH|BASH_.*|ENV|IFS|PS4|SHELL|COMSPEC',
+  'LD_.*|DYLD_.*|GLIBC_.*|MALLOC_.*|GCONV_PATH|GETCONF_DIR|LOCPATH|NLSPATH|TZDIR|RESOLV_.*|CARES_.*|ICU_DATA|BASH_.*|ENV|IFS|PS4|SHELL|COMSPEC',
   /** What a program finds its files, its services and other programs by. */
   'PATH|PATHEXT|HOME|HOMEDRIVE|HOMEPATH|USERPROFILE|(?:LOCAL)?APPDATA|SYSTEMROOT|WINDIR|TMPDIR|TMP|TEMP|XDG_.*|DBUS_.*|BROWSER|DISPLAY|.*_DISPLAY',
   /** What Keyturn itself reads, and where it connects through. */
