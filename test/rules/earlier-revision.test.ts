@@ -260,7 +260,7 @@ describe('metadata that is gone at a sign-in', () => {
     expect(error).toMatchObject({
       reason: 'metadata_invalid',
       message: expect.stringContaining('"by-hand"'),
-      hint: expect.stringContaining('--client-id by-hand'),
+      hint: expect.stringContaining('--client-id "by-hand"'),
     });
     expect(rig.pages).toEqual([]);
     expect(authorizationServer.server.holding('entered-secret')).toEqual([]);
