@@ -216,7 +216,9 @@ function switched(
     return left('secrets', 'it has several secrets; Keyturn keeps one for each server', open);
   const plain = headers.filter((header) => !secrets.includes(header));
   // A name with a leading dash would be an option of the bridge.
-  if (plain.some(({ name, value }) => !headerPattern.test(name) || /^-/.test(name) || /[\r\n]/.test(value)))
+  if (
+    plain.some(({ name, value }) => !headerPattern.test(name) || name.startsWith('-') || /[\r\n]/.test(value))
+  )
     return left('form', 'its headers have an unknown form', open);
   const key = secrets[0] && keyOf(secrets[0]);
   if (secrets[0] && !key) return left('noKey', 'its secret is no API key that Keyturn can keep', open);
