@@ -235,6 +235,7 @@ function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopPa
     screenLock,
     signInPages: pages,
     copy: (text) => clipboard.writeText(text),
+    restart: () => restart(options),
     exportAudit: ({ browser }, format) => exportByDialog(paths, browser, format),
     preferencesChanged: () => controller.noteChange('preferences.changed'),
   });
@@ -253,6 +254,13 @@ function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopPa
     shuttingDown: () => app.quit(),
   });
   return controller;
+}
+
+/** Once this process has ended. */
+function restart({ args, env }: DesktopOptions): void {
+  const [execPath = process.execPath] = commandOf({ env, isPackaged: app.isPackaged });
+  app.relaunch({ execPath, args: args.filter((arg) => arg !== hiddenSwitch) });
+  app.quit();
 }
 
 function clientSetup(env: NodeJS.ProcessEnv, { state }: HomePaths, owner: InProcessOwner): ClientSetup {

@@ -156,6 +156,8 @@ export const channels = {
   'vault.lock': methods['vault.lock'],
   'vault.unlock': methods['vault.unlock'],
   'vault.passphrase': methods['vault.passphrase'],
+  /** Keeps the secrets of an empty home in a sealed file from now on, and starts the app again. */
+  'vault.useFile': { params: empty, result: empty },
   status: methods.status,
   /** A file dialog of the main process; the window never names a path. */
   'audit.export': {

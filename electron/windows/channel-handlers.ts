@@ -31,6 +31,8 @@ export interface HandlerParts {
   /** Puts a text on the clipboard. */
   readonly copy: (text: string) => Promise<void>;
   readonly exportAudit: (window: AppWindow, format: 'jsonl' | 'csv') => Promise<{ readonly rows?: number }>;
+  /** Starts the app again, with its window. */
+  readonly restart: () => void;
   /** Preferences changed. */
   readonly preferencesChanged: () => void;
 }
@@ -54,6 +56,7 @@ const alwaysPressed: ReadonlySet<ChannelName> = new Set<ChannelName>([
   'proxy.copy',
   'vault.unlock',
   'vault.passphrase',
+  'vault.useFile',
   'access.resume',
   'login.start',
   'text.copy',
@@ -98,6 +101,13 @@ function appHandlers(parts: HandlerParts): Handlers {
     },
     'text.copy': async (_window, { text }) => {
       await parts.copy(text);
+      return {};
+    },
+    'vault.useFile': async () => {
+      // A file that the keychain opens would be no help.
+      await parts.owner.call('settings.set', { name: 'vaultKey', value: 'passphrase' });
+      await parts.owner.call('settings.set', { name: 'vault', value: 'sealed-file' });
+      parts.restart();
       return {};
     },
     'setup.look': () => clientSetup.look(),

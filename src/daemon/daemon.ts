@@ -138,8 +138,12 @@ async function serve(runtime: Runtime, unlock: () => void): Promise<Daemon> {
 /** Before it listens, so that no program is refused. A vault that stays locked waits for a person. */
 async function openUnattended({ options, opened, vaultLock, stopping }: Runtime): Promise<void> {
   const { vault, vaultKey } = opened.book.current;
-  // A person sits at a desk.
-  if (vault !== 'sealed-file' || options.desk || opened.mismatch !== undefined) return;
+  if (options.desk) {
+    // A person sits there, who opens the vault when it is needed.
+    vaultLock.lookForKeychain(stopping.signal).catch(() => undefined);
+    return;
+  }
+  if (vault !== 'sealed-file' || opened.mismatch !== undefined) return;
   const source = keySourceOf(vaultKey);
   if (!source) return;
   try {

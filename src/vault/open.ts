@@ -43,6 +43,8 @@ export interface LockableVault {
   readonly vault: Vault;
   /** True if the vault begins locked and only a passphrase opens it. */
   readonly hasPassphrase: boolean;
+  /** Throws unless the keychain that this vault needs is there. Stores nothing, and opens no prompt. */
+  look(): Promise<void>;
   /** True if nobody has chosen a passphrase: the next `unlock` sets it. Throws `vault_unreadable`. */
   isNew(): Promise<boolean>;
   /** `timeout`: milliseconds for the person to answer the keychain's question. Throws as `Lockable.unlock`. */
@@ -69,6 +71,7 @@ export function openVault(kind: VaultKind, options: OpenOptions): LockableVault 
 
 const withoutPassphrase = {
   hasPassphrase: false,
+  look: () => Promise.resolve(),
   isNew: () => Promise.resolve(false),
   lock: () => Promise.resolve(),
   changePassphrase: () =>
@@ -81,7 +84,12 @@ const withoutPassphrase = {
 
 function openKeychain(options: OpenOptions): LockableVault {
   const vault = keychainVault(options);
-  return { ...withoutPassphrase, vault, unlock: (timeout) => vault.unlock(timeout) };
+  return {
+    ...withoutPassphrase,
+    vault,
+    look: () => vault.look(),
+    unlock: (timeout) => vault.unlock(timeout),
+  };
 }
 
 function openMemory(): LockableVault {
@@ -101,6 +109,7 @@ function withPassphrase(vault: SealedFileVault): LockableVault {
   return {
     vault,
     hasPassphrase: true,
+    look: () => Promise.resolve(),
     isNew: async () => (await vault.condition()).state === 'new',
     unlock: (_timeout, passphrase) => vault.unlock(passphrase),
     lock: () => vault.lock(),
@@ -112,6 +121,7 @@ function withKeychain(vault: SealedFileVault, keychain: KeychainVault): Lockable
   return {
     ...withoutPassphrase,
     vault,
+    look: () => keychain.look(),
     unlock: async (timeout) => {
       await keychain.unlock(timeout);
       await vault.unlock();

@@ -217,7 +217,7 @@ describe('one app', () => {
         ask(page, 'setup.undo', {}),
         ask(page, 'proxy.copy', { proxy: 'notes' }),
         ask(page, 'vault.unlock', {}),
-        ask(page, 'vault.passphrase', { current: 'a', next: 'b' }),
+        ask(page, 'vault.useFile', {}),
         ask(page, 'login.start', { resource }),
         ask(page, 'login.answer', { id: '12345678', isErrorPage: true }),
       ];

@@ -78,11 +78,16 @@ export const views = {
     damaged: 'A secret in the vault is missing or damaged.',
   } as Readonly<Record<string, string | undefined>>,
 
+  /** Instead of a keychain. */
+  useFile: 'Keep secrets in a file',
+  useFileWhat:
+    'Or keep secrets in a file that only your passphrase opens. Keyturn starts again and asks you to choose one.',
+
   /** What to do about a vault in that state. */
   vaultHelp: {
     keychainLocked: 'Unlock it as you unlock it for other apps, or press “Unlock”.',
     absent:
-      'Start the keychain of your desktop (on Linux gnome-keyring or KWallet). In a home that holds nothing yet, the command keyturn settings vault sealed-file keeps secrets in a file instead.',
+      'Start the keychain of your desktop (on Linux gnome-keyring or KWallet): Keyturn looks for it each minute.',
     crashed: 'Keyturn starts it again with the next request. If that keeps failing, start Keyturn again.',
     full: 'Make room on the disk. What is stored stays as it is.',
     damaged:

@@ -1,5 +1,7 @@
 /** Above every view: that the vault keeps programs from their tokens, and the way out of it. */
 import { Notice } from '../../parts/notice.tsx';
+import { Refused } from '../../parts/refused.tsx';
+import { useAction } from '../../state/action.ts';
 import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
 import { UnlockButton } from './unlock.tsx';
@@ -12,6 +14,7 @@ export function VaultBanner() {
   const { state = '' } = status?.vaultState ?? {};
   const sentence = Object.hasOwn(strings.vaultBanner, state) ? strings.vaultBanner[state] : undefined;
   if (status === undefined || sentence === undefined) return null;
+  const mayUseFile = state === 'absent' && status.homeState.isEmpty === true;
   return (
     <div class="banner">
       <Notice kind="warn" icon="lock">
@@ -19,8 +22,28 @@ export function VaultBanner() {
           <strong>{sentence}</strong>
         </p>
         {strings.vaultHelp[state] !== undefined && <p class="small">{strings.vaultHelp[state]}</p>}
+        {mayUseFile && <p class="small">{strings.useFileWhat}</p>}
       </Notice>
       {lockedStates.has(state) && <UnlockButton status={status} />}
+      {mayUseFile && <FileButton />}
     </div>
+  );
+}
+
+/** The app starts again after it. */
+function FileButton() {
+  const action = useAction();
+  return (
+    <>
+      <button
+        type="button"
+        class="primary"
+        aria-disabled={action.isBusy}
+        onClick={() => void action.run('vault.useFile', {})}
+      >
+        {strings.useFile}
+      </button>
+      <Refused refusal={action.refusal} />
+    </>
   );
 }

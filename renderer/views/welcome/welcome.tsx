@@ -8,6 +8,7 @@ import { leaveFor } from '../../state/route.ts';
 import { useList } from '../../state/store.ts';
 import { strings } from '../../base/strings.ts';
 import { SignInForm } from '../servers/sign-in-form.tsx';
+import { VaultBanner } from '../vault/vault-banner.tsx';
 import { ConnectClients } from '../programs/connect-clients.tsx';
 
 const words = strings.welcome;
@@ -26,6 +27,7 @@ export function Welcome() {
       <Logo />
       <h1>{words.title}</h1>
       <p class="lead">{words.lead}</p>
+      <VaultBanner />
       <ol class="steps">
         <li>
           <h2>{words.clients}</h2>

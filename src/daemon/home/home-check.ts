@@ -161,7 +161,12 @@ export class HomeCheck {
 
   get state(): HomeState {
     const { vault } = this.#parts;
-    const common = { desk: this.#deskState(), differing: this.#different, isWaiting: this.#isWaiting };
+    const common = {
+      desk: this.#deskState(),
+      isEmpty: !this.hasMaster,
+      differing: this.#different,
+      isWaiting: this.#isWaiting,
+    };
     if (this.#mismatch) {
       const { message, mismatch } = this.#mismatch;
       return { ...common, state: 'strange', why: message, mismatch };

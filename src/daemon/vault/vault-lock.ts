@@ -24,6 +24,9 @@ import type { Settings } from '../settings/settings.ts';
 /** Milliseconds for a person to find the keychain's question and type a password. */
 const personTimeout = 120_000;
 
+/** Milliseconds between two looks for a keychain that is missing: each starts a process. */
+const keychainPeriod = 60_000;
+
 export interface VaultLockParts {
   readonly secrets: Pick<Secrets, 'guard' | 'lockable' | 'watch' | 'bus' | 'master'>;
   readonly broker: Pick<BrokerParts, 'refresher' | 'cache' | 'keys' | 'interactions' | 'audit' | 'clock'>;
@@ -124,6 +127,26 @@ export class VaultLock {
     if (isNew) this.#unchosen = error;
     watch.block = { state: watch.block.state, error };
     this.#parts.changed();
+  }
+
+  /**
+   * At a desk: looks whether there is a keychain, so that its window says at once if there is none. Looks again each
+   * minute until there is one. Rejects when `stopping` aborts.
+   */
+  async lookForKeychain(stopping: AbortSignal): Promise<void> {
+    const { secrets, broker, changed } = this.#parts;
+    for (let failure: unknown; ;) {
+      try {
+        await secrets.lockable.look();
+        secrets.watch.ended(failure);
+        return changed();
+      } catch (error) {
+        failure = error;
+        secrets.watch.failed(error);
+        changed();
+      }
+      await broker.clock.sleep(keychainPeriod, stopping);
+    }
   }
 
   /** A request failed: an item that the vault gave and nobody could read is the vault's trouble too. */

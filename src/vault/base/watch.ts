@@ -101,6 +101,12 @@ export class VaultWatch {
     this.#show();
   }
 
+  /** What this error reported is over. */
+  ended(error: unknown): void {
+    if (this.#trouble === error) this.#trouble = undefined;
+    this.#show();
+  }
+
   /** The keychain answered one call after this many milliseconds. */
   answered(milliseconds: number): void {
     this.#slowest = milliseconds > slowCall ? milliseconds : undefined;

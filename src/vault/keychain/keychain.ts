@@ -120,6 +120,11 @@ export class KeychainVault implements Vault {
     await this.#process.withTimeout(timeout, () => this.probe());
   }
 
+  /** Throws unless there is a keychain that answers. Asks for an item that isn't there, so no prompt opens. */
+  async look(): Promise<void> {
+    await this.#items.get(probeAccount);
+  }
+
   async destroy(ids: readonly string[]): Promise<void> {
     ids.forEach(checkId);
     this.#isEnding = true;

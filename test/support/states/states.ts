@@ -8,7 +8,7 @@
 import type { ChannelName, Envelope } from '../../../electron/bridge/channels.ts';
 import type { window as english } from '../../../words/en/window.ts';
 import type { Answer } from '../electron/window-page.ts';
-import { exampleAnswer, exampleQuestions } from '../homes/example-desk.ts';
+import { exampleAnswer, exampleQuestions, exampleStatus } from '../homes/example-desk.ts';
 import {
   ago,
   ahead,
@@ -77,6 +77,7 @@ const inEachView = (suffix: string, fields: Partial<DeskState>): readonly DeskSt
   }));
 
 const [passphraseVault] = [{ vault: 'sealed-file', vaultKey: 'passphrase' }] as const;
+const emptyHome = { homeState: { ...exampleStatus.homeState, isEmpty: true } };
 const { allow, pair, url, command } = exampleQuestions;
 
 /** The main window's views, in order and out of it. */
@@ -145,7 +146,7 @@ const mainStates: readonly DeskState[] = [
       name: `vault-${state}`,
       hash: 'settings/security',
       sign: '.banner',
-      lists: vault(state, state === 'new' || state === 'locked' ? passphraseVault : {}),
+      lists: vault(state, state === 'new' || state === 'locked' ? passphraseVault : emptyHome),
     }),
   ),
   {

@@ -72,6 +72,8 @@ function fresh() {
     paths: new Map<string, string>(),
     /** The system's: by which country dates are written. */
     locale: 'en-US',
+    /** The arguments with which the app starts again once it has ended. */
+    relaunched: undefined as readonly string[] | undefined,
     isQuitting: false,
     exitCode: undefined as number | undefined,
     ended: Promise.withResolvers<void>(),
@@ -135,6 +137,9 @@ class App extends EventEmitter {
   }
   setLoginItemSettings({ openAtLogin = false }: Electron.Settings): void {
     this.#login.openAtLogin = openAtLogin;
+  }
+  relaunch({ args }: Electron.RelaunchOptions = {}): void {
+    double.relaunched = args ?? process.argv.slice(1);
   }
   quit(): void {
     let isPrevented = false;
