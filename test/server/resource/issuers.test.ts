@@ -4,7 +4,8 @@
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { jwt } from '../../../src/server/index.ts';
-import type { IssuersOption, IssuerTokens } from '../../../src/server/index.ts';
+import type { IssuersOption, IssuerTokens, ProtectedServerOptions } from '../../../src/server/index.ts';
+import { TrustedIssuers } from '../../../src/server/resource/tokens/trusted-issuers.ts';
 import { Issuer, type Key, newKey, resource, rig, start, tokenOf } from '../parties.ts';
 
 let key: Key;
@@ -142,7 +143,12 @@ const published: Readonly<Record<string, Published>> = {
   },
 };
 
-function trusting(iss: string, issuers: IssuersOption, advertised = iss) {
+function trusting(
+  iss: string,
+  issuers: IssuersOption,
+  advertised = iss,
+  more: Partial<ProtectedServerOptions> = {},
+) {
   const from = new Issuer(key);
   from.metadata = { issuer: iss, jwks_uri: new URL('/keys', iss).href };
   // A stand-in for the issuer's own address, whatever the path of its metadata.
@@ -150,7 +156,7 @@ function trusting(iss: string, issuers: IssuersOption, advertised = iss) {
     const { pathname } = new URL(new Request(input, init).url);
     return pathname === '/keys' ? Response.json({ keys: from.keys }) : Response.json(from.metadata);
   };
-  return rig(from, { authorizationServers: [advertised], tokens: jwt({ issuers }), fetch });
+  return rig(from, { authorizationServers: [advertised], tokens: jwt({ issuers }), fetch, ...more });
 }
 
 describe.each(Object.entries(published))(
@@ -162,7 +168,12 @@ describe.each(Object.entries(published))(
     it('passes with its preset', async () => {
       const { call, handled } = trusting(iss, { [iss]: option });
       expect((await call(await make())).status).toBe(200);
-      expect(handled[0]?.access).toMatchObject({ issuer: iss, subject: 'alice', ...expected });
+      expect(handled[0]?.access).toMatchObject({
+        issuer: iss,
+        subject: 'alice',
+        clientId: expected.clientId,
+        scopes: expect.arrayContaining([...expected.scopes]) as unknown,
+      });
     });
 
     it.each<[string, string, () => Promise<string>]>([
@@ -190,6 +201,7 @@ describe('without a preset', () => {
     ['with scp as a text', { scope: undefined, scp: scope }, {}],
     ['with scp as a list', { scope: undefined, scp: [scope] }, {}],
     ['without a client, jti and iat', { client_id: undefined, jti: undefined, iat: undefined }, {}],
+    ['with 200 groups', { groups: Array.from({ length: 200 }, () => appId) }, {}],
     ['for the resource with a slash more', { aud: `${resource}/` }, {}],
   ])('takes a token %s', async (_how, changes, header) => {
     const { call, handled } = trusting(iss, {});
@@ -203,6 +215,28 @@ describe('without a preset', () => {
     expect(handled[0]?.access.authInfo.clientId).toBe('c2');
   });
 
+  it.each<[string, IssuersOption, Values]>([
+    [
+      'is refused if the author’s function can’t read its scopes',
+      { [iss]: { scopes: ({ permissions }) => (permissions as string[]).map(String) } },
+      {},
+    ],
+    [
+      'is refused if the author’s function finds no scopes',
+      { [iss]: { scopes: () => undefined as never } },
+      {},
+    ],
+    [
+      'has no issuer but a text',
+      (name) => (name.startsWith('https') && new URL(name).host ? {} : undefined),
+      { iss: [iss] },
+    ],
+    ['has no issuer but a URL', (name) => (new URL(name).host ? {} : undefined), { iss: 'x' }],
+  ])('a token that %s', async (_what, issuers, changes) => {
+    const { call } = trusting(iss, issuers);
+    expect([401, 403]).toContain((await call(await tokenOf(key, changes))).status);
+  });
+
   it.each([
     ['a preset that is unknown', { [iss]: { preset: 'entre' } }],
     ['an empty audience', { [iss]: { audience: [] } }],
@@ -211,6 +245,16 @@ describe('without a preset', () => {
   ])('refuses %s when it starts', (_what, issuers) => {
     expect(() => trusting(iss, issuers as IssuersOption)).toThrow(/option .*of jwt/);
   });
+});
+
+it('Entra ID’s short scopes are also those that a client asks for', async () => {
+  const { iss, option, header, claims } = published['Entra ID, version 2'] as Published;
+  for (const required of [`api://${appId}/${scope}`, `${resource}/${scope}`, scope]) {
+    const { call } = trusting(iss, { [iss]: option }, iss, { scopes: { required: [required] } });
+    expect((await call(await tokenOf(key, { ...none, iss, ...claims }, header))).status, required).toBe(200);
+  }
+  const { call } = trusting(iss, { [iss]: option }, iss, { scopes: { required: [`api://other/${scope}`] } });
+  expect((await call(await tokenOf(key, { ...none, iss, ...claims }, header))).status).toBe(403);
 });
 
 describe('many tenants', () => {
@@ -250,5 +294,21 @@ describe('many tenants', () => {
     expect((await call(good)).status).toBe(200);
     pass(60);
     expect((await call(await of('https://login.example/ffffffff/v2.0'))).status).toBe(503);
+  });
+
+  it('that strangers name drive out none of which a token was signed', () => {
+    let time = 0;
+    const http = { fetch, now: () => time, wall: () => time, allowInsecureLoopback: false };
+    const issuers = new TrustedIssuers(
+      { issuers: () => ({}), keyCooldownSeconds: 30, keyOutageSeconds: 3600 },
+      { resource, issuers: [], http, onOutage: () => undefined },
+    );
+    const good = issuers.get('https://good.example');
+    issuers.keep(good);
+    for (let n = 0; n < 1200; n += 1) {
+      time += 1000;
+      issuers.get(`https://x${n}.example`);
+    }
+    expect(issuers.get('https://good.example')).toBe(good);
   });
 });

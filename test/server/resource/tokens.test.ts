@@ -161,9 +161,9 @@ describe('a signed token', () => {
     ['of three empty parts', 'no form that this server reads', () => '..'],
     ['whose header is a list', 'no form that this server reads', () => `${part([])}.${part(claims)}.x`],
     [
-      'of more than 8,192 characters',
+      'of more than 16,384 characters',
       'no form that this server reads',
-      () => tokenOf(key, { x: 'x'.repeat(8192) }),
+      () => tokenOf(key, { x: 'x'.repeat(16_384) }),
     ],
     ['bound to a certificate', 'bound to a key', () => tokenOf(key, { cnf: { 'x5t#S256': 'abc' } })],
   ];
@@ -237,6 +237,31 @@ describe('a signed token', () => {
 });
 
 describe('the keys of an issuer', () => {
+  it.each<[string, { readonly kid?: string }]>([
+    ['without names', {}],
+    ['with one name', { kid: 'k1' }],
+  ])('RS-8: of several keys %s the one that signed counts', async (_what, name) => {
+    const [first, second, other] = await Promise.all([newKey(), newKey(), newKey()]);
+    const from = new Issuer();
+    const named = ({ jwk: { kid: _own, ...jwk } }: Key) => ({ ...jwk, ...name });
+    from.keys = [{ kty: 'EC', crv: 'P-256', ...name }, named(first), named(second)];
+    const { call } = rig(from);
+    for (const own of [first, second])
+      expect((await call(await tokenOf(own, {}, { kid: name.kid }))).status).toBe(200);
+    expect(await (await call(await tokenOf(other, {}, { kid: name.kid }))).text()).toContain(
+      'wrong signature',
+    );
+  });
+
+  it('RS-8: a new key of the issuer counts, even by the name of the last one', async () => {
+    const from = new Issuer(key);
+    const { call, pass } = rig(from);
+    await call(await tokenOf(key));
+    from.keys = [stranger.jwk];
+    pass(30);
+    expect((await call(await tokenOf(stranger))).status).toBe(200);
+  });
+
   it('the keys of an issuer are fetched once for many tokens', async () => {
     const from = new Issuer(key);
     const { call } = rig(from);

@@ -7,6 +7,7 @@
  * a token that may be an ID token is refused.
  */
 import { z } from 'zod';
+import { Refusal } from '../base/refusal.ts';
 import { readScope } from '../../../oauth/base/scope.ts';
 
 export type IssuerPreset = 'auth0' | 'cognito' | 'entra' | 'google' | 'keycloak' | 'okta' | 'workos';
@@ -101,25 +102,44 @@ const presets: Readonly<Record<IssuerPreset, Preset>> = {
 };
 
 /** RFC 9068's own names, and those that stand for them elsewhere. */
-export function shapeOf({
-  preset,
-  audience,
-  scopes,
-  client,
-}: z.output<typeof issuerTokens> = {}): TokenShape {
+export function shapeOf(
+  { preset, audience, scopes, client }: z.output<typeof issuerTokens> = {},
+  resource: string,
+): TokenShape {
   const known = preset === undefined ? {} : presets[preset];
   const scopeClaims = scopes ?? known.scopes ?? ['scope', 'scp'];
+  const namesOf = (found: string[], { aud }: Claims): string[] =>
+    preset === 'entra' ? found.flatMap((scope) => [scope, ...askedNames(scope, aud, resource)]) : found;
   const clientClaims = client ?? known.client ?? ['client_id', 'azp', 'appid', 'cid'];
   return {
     audiences: audience ?? [],
     audienceClaim: known.audienceClaim,
     scopesOf: (claims) =>
       typeof scopeClaims === 'function'
-        ? [...scopeClaims(claims)]
-        : [...new Set(scopeClaims.flatMap((claim) => scopesIn(claims[claim])))],
+        ? statedScopes(scopeClaims, claims)
+        : [...new Set(scopeClaims.flatMap((claim) => namesOf(scopesIn(claims[claim]), claims)))],
     clientOf: (claims) => clientClaims.map((claim) => claims[claim]).find(isText),
     isAccessToken: known.isAccessToken ?? isNoIdToken,
   };
+}
+
+/**
+ * Entra ID: a client asks for a scope below the URI of the application, and the token has its last part only. The URI
+ * is `api://` and the application id, the one that stands as the audience, or that of this server.
+ */
+function askedNames(scope: string, aud: unknown, resource: string): string[] {
+  const audiences = [aud].flat().filter(isText);
+  const uris = audiences.map((one) => (one.includes('://') ? one : `api://${one}`));
+  return [...new Set([...uris, resource])].map((uri) => `${uri.replace(/\/$/, '')}/${scope}`);
+}
+
+/** A function of the author's meets whatever the token has. */
+function statedScopes(read: (claims: Claims) => unknown, claims: Claims): string[] {
+  try {
+    return scopesIn(read(claims));
+  } catch {
+    throw new Refusal('token_claims');
+  }
 }
 
 /** A text with spaces between (RFC 9068 §2.2.3), or a list. */

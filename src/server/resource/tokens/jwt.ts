@@ -6,7 +6,7 @@
  * an issuer that only a function knows costs at most a few fetches a minute.
  */
 import { compactVerify, decodeJwt, decodeProtectedHeader, errors } from 'jose';
-import type { ProtectedHeaderParameters } from 'jose';
+import type { CryptoKey, ProtectedHeaderParameters } from 'jose';
 import { z } from 'zod';
 import { readOptions } from '../base/option.ts';
 import { Refusal } from '../base/refusal.ts';
@@ -14,7 +14,6 @@ import { CheckedTokens } from './checked-tokens.ts';
 import { audience, checkAudience, checkTimes, confirmation, instant, thumbprintOf } from './claims.ts';
 import type { Claims, IssuersOption, TokenShape } from './issuer-tokens.ts';
 import { TrustedIssuers, issuersOption } from './trusted-issuers.ts';
-import type { KeySet } from './key-set.ts';
 import { frozen } from './token.ts';
 import type { TokenCheck, TokenContext, TokenKind, VerifiedToken } from './token.ts';
 
@@ -99,9 +98,11 @@ function signedTokens(settings: Settings, context: TokenContext): TokenCheck {
   async function verify(token: string): Promise<VerifiedToken> {
     const header = readHeader(token, settings.algorithms);
     // Which key set to look in; the signature then proves that the issuer wrote this.
-    const { keySet, shape } = issuers.get(statedIssuer(token));
-    const key = await keySet.keyFor(header);
-    const payload = await verifiedPayload(token, key, settings.algorithms);
+    const trusted = issuers.get(statedIssuer(token));
+    const { keySet, shape } = trusted;
+    await keySet.prove(header, async (key) => isSignedBy(key, token, settings.algorithms));
+    issuers.keep(trusted);
+    const payload = decodeJwt(token);
     const parsed = claimsSchema.safeParse(payload);
     if (!parsed.success) throw new Refusal('token_claims');
     const claims = parsed.data;
@@ -170,25 +171,20 @@ function isPlainType(typ: unknown): boolean {
 
 function statedIssuer(token: string): string {
   try {
-    return decodeJwt(token).iss ?? '';
+    const { iss }: { iss?: unknown } = decodeJwt(token);
+    return typeof iss === 'string' ? iss : '';
   } catch {
     throw new Refusal('token_unreadable');
   }
 }
 
-async function verifiedPayload(
-  token: string,
-  key: Awaited<ReturnType<KeySet['keyFor']>>,
-  algorithms: readonly string[],
-): Promise<Record<string, unknown>> {
+async function isSignedBy(key: CryptoKey, token: string, algorithms: readonly string[]): Promise<boolean> {
   try {
     await compactVerify(token, key, { algorithms: [...algorithms] });
+    return true;
   } catch (error) {
     if (error instanceof errors.JOSEAlgNotAllowed) throw new Refusal('token_wrong_algorithm');
-    if (error instanceof errors.JOSEError || error instanceof TypeError) {
-      throw new Refusal('token_wrong_signature');
-    }
+    if (error instanceof errors.JOSEError || error instanceof TypeError) return false;
     throw error;
   }
-  return decodeJwt(token);
 }

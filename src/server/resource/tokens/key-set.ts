@@ -13,6 +13,7 @@ import { reasonOf } from '../../../base/errors.ts';
 import type { Http } from '../../../oauth/base/http.ts';
 import { fetchMetadata } from '../../../oauth/discovery/metadata-document.ts';
 import { Refusal } from '../base/refusal.ts';
+import type { RefusalReason } from '../base/refusal.ts';
 import { invalid, issuerMetadata } from './issuer-metadata.ts';
 import type { IssuerMetadata } from './issuer-metadata.ts';
 import { publicKey } from '../base/public-key.ts';
@@ -40,6 +41,8 @@ const pauseAfterFailure = 5000;
 
 const keySetSchema = z.object({ keys: z.array(z.unknown()) });
 
+type Header = JWSHeaderParameters & { alg: string };
+
 interface Keys {
   readonly resolve: ReturnType<typeof createLocalJWKSet>;
   /** When to look again, in ms. */
@@ -59,19 +62,20 @@ export class KeySet {
     this.#settings = settings;
   }
 
-  /** The key that the header names. Throws a refusal: token_unknown_key, keys_unavailable. */
-  async keyFor(header: JWSHeaderParameters & { alg: string }): Promise<CryptoKey> {
-    const keys = await this.#current();
-    const found = await choose(keys, header);
-    if (found !== undefined) return found;
-    // The issuer may have a new key since.
-    if (this.#mayFetch()) {
+  /**
+   * Resolves if `isSigned` is true of a key that the header may mean. Throws a refusal: token_unknown_key,
+   * token_wrong_signature, keys_unavailable.
+   */
+  async prove(header: Header, isSigned: (key: CryptoKey) => Promise<boolean>): Promise<void> {
+    let problem = await problemOf(await this.#current(), header, isSigned);
+    // The issuer may have a new key since, even by the same name.
+    if (problem !== undefined && this.#mayFetch()) {
       await this.#fetch();
-      const again = this.#keys === undefined ? undefined : await choose(this.#keys, header);
-      if (again !== undefined) return again;
+      if (this.#keys !== undefined) problem = await problemOf(this.#keys, header, isSigned);
     }
+    if (problem === undefined) return;
     // Where the issuer can't be asked, nobody can say that there is no such key.
-    throw this.#failed ? this.#unavailable() : new Refusal('token_unknown_key');
+    throw problem === 'token_unknown_key' && this.#failed ? this.#unavailable() : new Refusal(problem);
   }
 
   async #current(): Promise<Keys> {
@@ -142,21 +146,30 @@ async function fetchKeys({ jwksUri }: IssuerMetadata, http: Http): Promise<Keys>
   return { resolve: createLocalJWKSet({ keys: usable }), freshUntil };
 }
 
-/** Undefined: no key fits, or several do and the header names none. */
-async function choose(
+/** Undefined: one of the keys that the header may mean signed. */
+async function problemOf(
   keys: Keys,
-  header: JWSHeaderParameters & { alg: string },
-): Promise<CryptoKey | undefined> {
+  header: Header,
+  isSigned: (key: CryptoKey) => Promise<boolean>,
+): Promise<RefusalReason | undefined> {
+  let problem: RefusalReason = 'token_unknown_key';
+  for await (const key of candidates(keys, header)) {
+    if (await isSigned(key)) return undefined;
+    problem = 'token_wrong_signature';
+  }
+  return problem;
+}
+
+/** RFC 7515 §4.1.4: a header may name no key, and RFC 7517 §4.5 lets two keys have one name. */
+async function* candidates(keys: Keys, header: Header): AsyncGenerator<CryptoKey> {
   try {
-    return await keys.resolve(header);
+    yield await keys.resolve(header);
   } catch (error) {
-    if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) {
-      return undefined;
-    }
+    if (error instanceof errors.JWKSMultipleMatchingKeys) yield* error;
     // A key that can't be imported is none.
-    if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException) {
-      return undefined;
-    }
-    throw error;
+    else if (
+      !(error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException)
+    )
+      throw error;
   }
 }

@@ -21,6 +21,7 @@ export const issuersOption = z.union([
 ]);
 
 export interface TrustedIssuer {
+  readonly issuer: string;
   readonly keySet: KeySet;
   readonly shape: TokenShape;
 }
@@ -33,7 +34,7 @@ interface TrustSettings {
 
 /** Tenants whose keys are kept at once: some megabytes. */
 const maxTenants = 1000;
-/** A day, in ms, after which the keys of a tenant are fetched again. */
+/** A day, in ms, after which a tenant without a token is forgotten. */
 const tenantAge = 24 * 60 * 60 * 1000;
 /** Anybody may name a tenant that doesn't exist, and each name costs a request to the issuer. */
 const newTenants = { requests: 60, seconds: 60 };
@@ -42,7 +43,9 @@ export class TrustedIssuers {
   readonly #settings: TrustSettings;
   readonly #context: TokenContext;
   readonly #named: ReadonlyMap<string, TrustedIssuer>;
+  /** Of which a token was signed. What strangers name drives none of them out. */
   readonly #tenants: BoundedMap<TrustedIssuer>;
+  readonly #unproven: BoundedMap<TrustedIssuer>;
   readonly #newTenants: RateLimiter;
 
   /** Throws invalid_request for a name that is no issuer. */
@@ -63,22 +66,30 @@ export class TrustedIssuers {
     );
     const now = (): number => context.http.now();
     this.#tenants = new BoundedMap(maxTenants, now);
+    this.#unproven = new BoundedMap(maxTenants, now);
     this.#newTenants = new RateLimiter(newTenants, now);
   }
 
   /** Throws a refusal: token_wrong_issuer, keys_unavailable. */
   get(issuer: string): TrustedIssuer {
-    const known = this.#named.get(issuer) ?? this.#tenants.get(issuer);
+    const known = this.#named.get(issuer) ?? this.#tenants.get(issuer) ?? this.#unproven.get(issuer);
     if (known !== undefined) return known;
-    const tokens = this.#stated(issuer);
-    if (tokens === undefined || this.#problemOf(issuer) !== undefined) {
-      throw new Refusal('token_wrong_issuer');
-    }
+    // The author's function gets nothing but what can be an issuer.
+    const tokens = this.#problemOf(issuer) === undefined ? this.#stated(issuer) : undefined;
+    if (tokens === undefined) throw new Refusal('token_wrong_issuer');
     const wait = this.#newTenants.take('all');
     if (wait !== undefined) throw new Refusal('keys_unavailable', { retryAfterSeconds: wait });
     const trusted = this.#trusted(issuer, tokens);
-    this.#tenants.set(issuer, trusted, this.#context.http.now() + tenantAge);
+    this.#unproven.set(issuer, trusted, this.#context.http.now() + tenantAge);
     return trusted;
+  }
+
+  /** To be called once a token of this issuer had a good signature. */
+  keep(trusted: TrustedIssuer): void {
+    const { issuer } = trusted;
+    if (this.#named.has(issuer)) return;
+    this.#unproven.delete(issuer);
+    this.#tenants.set(issuer, trusted, this.#context.http.now() + tenantAge);
   }
 
   /** What the function says of an issuer. */
@@ -90,10 +101,11 @@ export class TrustedIssuers {
 
   #trusted(issuer: string, tokens: z.output<typeof issuerTokens> | undefined): TrustedIssuer {
     const { keyCooldownSeconds: cooldownSeconds, keyOutageSeconds: outageSeconds } = this.#settings;
-    const { http, onOutage } = this.#context;
+    const { http, onOutage, resource } = this.#context;
     return {
+      issuer,
       keySet: new KeySet({ issuer, http, onOutage, cooldownSeconds, outageSeconds }),
-      shape: shapeOf(tokens),
+      shape: shapeOf(tokens, resource),
     };
   }
 
