@@ -34,7 +34,7 @@ import {
 import { hardenApp, hardenSession } from './windows/hardening.ts';
 import { answerWindows } from './windows/ipc.ts';
 import { spawnKeychainChild, spawnProxyChild } from './system/children.ts';
-import { ClientSetup } from './windows/client-setup.ts';
+import { ClientSetup, type ClientSetupParts } from './windows/client-setup.ts';
 import { loginItem } from './system/login-item.ts';
 import { broughtCommand, commandOf, noteCommand } from './system/own-command.ts';
 import { pageScheme, pageSchemeName, servePage } from './windows/page.ts';
@@ -189,7 +189,7 @@ function startsHidden(args: readonly string[]): boolean {
 interface DesktopParts {
   readonly options: DesktopOptions;
   readonly paths: HomePaths;
-  readonly daemon: Pick<Daemon, 'resumed'>;
+  readonly daemon: Pick<Daemon, 'resumed' | 'broker'>;
   readonly owner: InProcessOwner;
   readonly pages: SignInPages;
   readonly log: Log;
@@ -227,7 +227,7 @@ function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopPa
   made.controller = controller;
   const handlers = channelHandlers({
     owner,
-    clientSetup: clientSetup(options.env, paths, owner),
+    clientSetup: clientSetup(options.env, paths, { owner, network: daemon.broker.parts.network }),
     windows,
     preferences,
     loginItem: atLogin,
@@ -263,9 +263,13 @@ function restart({ args, env }: DesktopOptions): void {
   app.quit();
 }
 
-function clientSetup(env: NodeJS.ProcessEnv, { state }: HomePaths, owner: InProcessOwner): ClientSetup {
+function clientSetup(
+  env: NodeJS.ProcessEnv,
+  { state }: HomePaths,
+  asked: Pick<ClientSetupParts, 'owner' | 'network'>,
+): ClientSetup {
   const brought = broughtCommand({ env, isPackaged: app.isPackaged });
-  return new ClientSetup({ env, brought, stateFolder: state, owner });
+  return new ClientSetup({ env, brought, stateFolder: state, ...asked });
 }
 
 /** The app's windows. If a page crashes, they offer to open it again. */

@@ -11,6 +11,7 @@ import { applySetup } from '../../src/setup/apply.ts';
 import { backupsIn } from '../../src/setup/backup.ts';
 import { installedCommand } from '../../src/setup/own-command.ts';
 import type { Finding } from '../../src/setup/plan.ts';
+import { leaveOpenServers, type NetworkFor } from '../../src/setup/open-servers.ts';
 import type { AskOwner, SetupHome } from '../../src/setup/setup-home.ts';
 import { isSwitch, survey, type Surveyed } from '../../src/setup/survey.ts';
 import { undoSetup } from '../../src/setup/undo.ts';
@@ -26,6 +27,8 @@ export interface ClientSetupParts {
   /** Of the home, absolute. */
   readonly stateFolder: string;
   readonly owner: Pick<InProcessOwner, 'call'>;
+  /** The broker's. */
+  readonly network: NetworkFor;
 }
 
 /** What the last look found, and which of it a window may name. */
@@ -39,9 +42,11 @@ export class ClientSetup {
   readonly #env: ClientSetupParts['env'];
   readonly #brought: string | undefined;
   readonly #home: SetupHome;
+  readonly #network: NetworkFor;
   #last: Look | undefined;
 
-  constructor({ env, brought, stateFolder, owner }: ClientSetupParts) {
+  constructor({ env, brought, stateFolder, owner, network }: ClientSetupParts) {
+    this.#network = network;
     this.#env = env;
     this.#brought = brought;
     // The schema looked up by the method's name parses to that method's answer; the compiler can't follow the lookup.
@@ -57,7 +62,10 @@ export class ClientSetup {
     const runs = await backupsIn(this.#home.stateFolder);
     const common = { look: randomUUID(), runs: runs.length };
     if (!command) return { ...common, clients: [] };
-    const files = await survey({ home, own: command, withVersioned: false });
+    const files = await leaveOpenServers(
+      await survey({ home, own: command, withVersioned: false }),
+      this.#network,
+    );
     const ids = new Map(files.flatMap(({ findings }) => findings).map((finding) => [finding, randomUUID()]));
     this.#last = { id: common.look, files, ids };
     const clients = files.map(({ config: { title, file }, findings, left }) => ({

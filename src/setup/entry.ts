@@ -9,6 +9,7 @@
 import type { LeftCause, WhyLeft } from './left.ts';
 import { KeyturnError, quoted } from '../base/errors.ts';
 import { endpointUrl } from '../client/endpoint-url.ts';
+import { exposedIn, isSecretHeader, isSecretUrl, reference } from './exposed.ts';
 import { headerPattern, schemePattern, tokenPattern } from '../ipc/wire/values.ts';
 import { translated } from './mcp-remote.ts';
 import type { OwnCommand } from './own-command.ts';
@@ -60,16 +61,17 @@ const signInNames = [
   'scopes',
 ];
 
-/** Names of headers and parameters that hold secrets. */
-const secretName = /key|token|secret|auth|password|passwd|cookie|credential|session/i;
-
-/** `${VAR}`, `$VAR`, `${input:id}`, `{env:VAR}`: the client puts something else there. */
-const reference = /\$\{|\$[A-Za-z_]|\{(?:env|file|input):/;
-
 /** Members that say how a command runs. Beside a URL they mean nothing. */
 const runName = /^(?:env.*|cwd|.*work.*dir.*|dev|shell|.*sandbox.*|interpreter|runtime.*)$/i;
 
 export function readEntry(entry: Members, own: OwnCommand): Reading {
+  const reading = readOnly(entry, own);
+  return reading.kind === 'left' ? { ...reading, exposed: exposedIn(entry) } : reading;
+}
+
+type Unlisted = Exclude<Reading, { readonly kind: 'left' }> | (WhyLeft & { readonly kind: 'left' });
+
+function readOnly(entry: Members, own: OwnCommand): Unlisted {
   const url = urlNames.find((name) => typeof entry[name] === 'string');
   const words = commandWords(entry);
   const bridge = wordsBehind(words, own);
@@ -77,26 +79,30 @@ export function readEntry(entry: Members, own: OwnCommand): Reading {
   const remote = words.findIndex((word) => /^mcp-remote(?:@[\w.^~-]+)?$/.test(word.split('/').at(-1) ?? ''));
   if (remote !== -1 && url !== undefined) return left('servers', 'it has a URL and a command');
   if (remote !== -1) return readRemote(entry, words.slice(remote + 1), words.slice(0, remote));
-  if (url === undefined || words.length > 0) return { kind: 'other' };
+  if (url === undefined || words.length > 0)
+    return startsBridge(words) && exposedIn({ args: words }).length > 0 ? unknownStart : { kind: 'other' };
   if ('command' in entry || 'args' in entry) return left('form', 'its command has an unknown form');
   const headerMembers = headerNames.filter((name) => name in entry);
-  const unknown = signInNames.find((name) => name in entry);
+  // opencode: `false` says that nobody signs in.
+  const unknown = signInNames.find((name) => name in entry && entry[name] !== false);
   if (unknown !== undefined) return left('ownSignIn', `its member ${unknown} says how it signs in`);
   if (urlNames.filter((name) => name in entry).length > 1) return left('servers', 'it has two URLs');
   const headers = headerMembers.flatMap((name) => pairsOf(entry[name]) ?? [undefined]);
   if (headers.some((header) => header === undefined)) return left('form', 'its headers have an unknown form');
   const known = headers.flatMap((pair) => (pair ? [{ name: pair[0], text: pair[1], value: pair[1] }] : []));
-  const drop = [...headerMembers, ...Object.keys(entry).filter((name) => runName.test(name))];
+  const drop = [
+    ...headerMembers,
+    ...Object.keys(entry).filter((name) => runName.test(name) || signInNames.includes(name)),
+  ];
   const reading = switched(String(entry[url]), known, [], { drop, anchor: url, env: {} });
   // A client fills it in for its own requests. The bridge would read another environment.
   const filled = known.find(({ name, text }) => reference.test(text) || reference.test(name));
   if (reading.kind !== 'switch' || !filled) return reading;
-  return left(
-    'variable',
-    'a header takes its value from a variable',
-    reading.key ? [reading.key.header] : [],
-  );
+  return left('variable', 'a header takes its value from a variable');
 }
+
+/** A program in the place of the bridge: it is told a server's URL. */
+const startsBridge = (words: readonly string[]): boolean => words.some((word) => /^https?:\/\//i.test(word));
 
 /** What stands behind Keyturn's own command. Undefined for another program, whatever its arguments look like. */
 function wordsBehind(words: readonly string[], own: OwnCommand): readonly string[] | undefined {
@@ -105,7 +111,7 @@ function wordsBehind(words: readonly string[], own: OwnCommand): readonly string
 }
 
 /** As setup writes it: `bridge URL --as NAME`. Other orders are left unread. */
-function bridged(entry: Members, [, url, option, as]: readonly string[], own: OwnCommand): Reading {
+function bridged(entry: Members, [, url, option, as]: readonly string[], own: OwnCommand): Unlisted {
   const env = variables(entry);
   if (env === undefined) return unknownEnv;
   const foreign = Object.keys(env).find((name) => changesPrograms(name) && own.env[name] !== env[name]);
@@ -121,7 +127,7 @@ function bridged(entry: Members, [, url, option, as]: readonly string[], own: Ow
   }
 }
 
-const changing = (name: string): Reading =>
+const changing = (name: string): Unlisted =>
   left('runs', `its variable ${quoted(name)} changes how a program runs or connects`);
 
 /** The words that an entry starts, whichever way it writes them. */
@@ -134,9 +140,9 @@ export function commandWords({ command, args }: Members): readonly string[] {
 /** Programs that only start the package which they are given. */
 const runners = /^(?:npx|bunx|pnpx|npm|pnpm|yarn|bun|cmd|cmd\.exe|npx\.cmd|exec|dlx|x|\/c|-y|--yes|--)$/;
 
-function readRemote(entry: Members, args: readonly string[], before: readonly string[]): Reading {
+function readRemote(entry: Members, args: readonly string[], before: readonly string[]): Unlisted {
   if (!before.every((word) => runners.test(word.split('/').at(-1) ?? '') || word === '/c'))
-    return left('arguments', 'it starts mcp-remote in a way that Keyturn doesn’t know');
+    return unknownStart;
   const env = variables(entry);
   if (env === undefined) return unknownEnv;
   if (Object.keys(entry).some((name) => /^env.?file/i.test(name)))
@@ -198,30 +204,24 @@ function switched(
   headers: readonly Header[],
   more: readonly string[],
   { env, ...kept }: Kept,
-): Reading {
+): Unlisted {
   const endpoint = plainUrl(url);
   if (endpoint === undefined)
     return left('url', 'its URL is none that Keyturn takes: https, or http on this machine');
-  if ([...endpoint.searchParams.keys()].some((name) => secretName.test(name)) || endpoint.password !== '')
-    return left('urlSecret', 'its URL holds a secret, which belongs into a header', ['URL']);
-  const secrets = headers.filter(
-    ({ name, value }) => secretName.test(name) || /^(?:bearer|basic)\s/i.test(value),
-  );
-  const open = secrets
-    .filter(({ value }) => value.trim() !== '' && !reference.test(value))
-    .map(({ name }) => name);
-  if (secrets.length > open.length)
-    return left('variable', 'a header takes its secret from a variable', open);
-  if (secrets.length > 1)
-    return left('secrets', 'it has several secrets; Keyturn keeps one for each server', open);
+  if (isSecretUrl(endpoint.href))
+    return left('urlSecret', 'its URL holds a secret, which belongs into a header');
+  const secrets = headers.filter(({ name, value }) => isSecretHeader(name, value));
+  if (secrets.some(({ value }) => value.trim() === '' || reference.test(value)))
+    return left('variable', 'a header takes its secret from a variable');
+  if (secrets.length > 1) return left('secrets', 'it has several secrets; Keyturn keeps one for each server');
   const plain = headers.filter((header) => !secrets.includes(header));
   // A name with a leading dash would be an option of the bridge.
   if (
     plain.some(({ name, value }) => !headerPattern.test(name) || name.startsWith('-') || /[\r\n]/.test(value))
   )
-    return left('form', 'its headers have an unknown form', open);
+    return left('form', 'its headers have an unknown form');
   const key = secrets[0] && keyOf(secrets[0]);
-  if (secrets[0] && !key) return left('noKey', 'its secret is no API key that Keyturn can keep', open);
+  if (secrets[0] && !key) return left('noKey', 'its secret is no API key that Keyturn can keep');
   const args = [...plain.flatMap(({ name, text }) => ['--header', `${name}: ${text}`]), ...more];
   const named = new Set(plain.flatMap(({ text }) => variablesOf(text)));
   const staying = Object.entries(env).filter(([name]) => named.has(name));
@@ -251,7 +251,7 @@ function keyOf({ name: header, value: text }: Header): FoundKey | undefined {
 
 const envNames: readonly string[] = ['env', 'environment'];
 
-const unknownEnv: Reading = left('form', 'its env has an unknown form');
+const unknownEnv: Unlisted = left('form', 'its env has an unknown form');
 
 /** Undefined where they are no maps of texts. */
 function variables(entry: Members): Record<string, string> | undefined {
@@ -268,6 +268,8 @@ function pairsOf(value: unknown): [string, string][] | undefined {
   return texts.length === pairs.length ? texts : undefined;
 }
 
-function left(cause: LeftCause, why: string, exposed: readonly string[] = []): Reading {
-  return { kind: 'left', cause, why, exposed };
+function left(cause: LeftCause, why: string): Unlisted {
+  return { kind: 'left', cause, why };
 }
+
+const unknownStart = left('arguments', 'it reaches its server by a command that Keyturn doesn’t know');

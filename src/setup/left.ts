@@ -20,6 +20,7 @@ export const leftCauses = [
   'runs',
   'secrets',
   'noKey',
+  'openServer',
   /** Of an entry that should have changed. */
   'changed',
   'otherKey',

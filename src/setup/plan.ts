@@ -9,6 +9,7 @@ import { createHash } from 'node:crypto';
 import { maxNameLength } from '../ipc/wire/limits.ts';
 import type { ConfigFile } from './clients.ts';
 import { applied, type Edit, type Format, NotUnderstood, type Place } from './formats/edit.ts';
+import { exposedIn } from './exposed.ts';
 import { commandWords, type FoundKey, readEntry, type Reading } from './entry.ts';
 import { jsonFormat } from './formats/json-format.ts';
 import type { WhyLeft } from './left.ts';
@@ -24,7 +25,7 @@ interface Standing {
 
 export interface Left extends Standing, WhyLeft {
   readonly kind: 'left';
-  /** Names of headers whose secret stands in the open. */
+  /** Names of headers whose secret is in plain text. */
   readonly exposed: readonly string[];
 }
 
@@ -79,9 +80,8 @@ function findingAt(config: ConfigFile, text: string, place: Place, own: OwnComma
   const members = membersFor(config, place, reading, as, own);
   const edits = formatOf(config).edit(text, place, { anchor: reading.anchor, members });
   if (!edits) {
-    const exposed = reading.key ? [reading.key.header] : [];
     const why = 'it is written in a form that Keyturn doesn’t change';
-    return { ...standing, kind: 'left', cause: 'form', why, exposed };
+    return { ...standing, kind: 'left', cause: 'form', why, exposed: exposedIn(place.members) };
   }
   const { endpoint, key } = reading;
   const written = members['args'] ?? members['command'];

@@ -86,6 +86,12 @@ export async function startPageBroker(): Promise<PageBroker> {
     env: { HOME: person, PATH: path.join(person, 'bin') },
     stateFolder: paths.state,
     owner: { call: (method, params) => owner.request(method, params as object) },
+    network: (endpoint) => ({
+      fetch: () => Promise.reject(new Error(`${endpoint} is not reached here`)),
+      now: Date.now,
+      wall: Date.now,
+      allowInsecureLoopback: false,
+    }),
   });
   const preferences: ShownPreferences = {
     openAtLogin: false,

@@ -310,6 +310,56 @@ describe('keyturn setup', () => {
     expect(JSON.stringify(findings)).not.toContain(secret);
   });
 
+  const bearer = `Authorization: Bearer ${secret}`;
+  const npx = (...args: readonly string[]): object => ({ command: 'npx', args });
+  const exposing: readonly (readonly [object, readonly string[]])[] = [
+    [{ url: endpoint, oauth: { clientId: 'x', clientSecret: secret } }, ['clientSecret']],
+    [
+      { url: endpoint, scopes: ['x'], http_headers: { Authorization: `Bearer ${secret}` } },
+      ['Authorization'],
+    ],
+    [{ url: endpoint, auth: { CLIENT_ID: 'x', CLIENT_SECRET: secret } }, ['CLIENT_SECRET']],
+    [{ url: endpoint, requestInit: { headers: { 'X-Api-Key': secret } } }, ['X-Api-Key']],
+    [{ url: endpoint, httpUrl: endpoint, headers: { 'X-Mine': `Bearer ${secret}` } }, ['X-Mine']],
+    [{ url: 'http://192.168.1.5/mcp', headers: { Cookie: secret } }, ['Cookie']],
+    [{ url: `${endpoint}?token=${secret}` }, ['URL']],
+    [{ url: endpoint, bearer_token_env_var: 'TOKEN', env_http_headers: { Authorization: 'AUTH' } }, []],
+    [{ url: endpoint, oauth: { tokenUrl: endpoint }, authProviderType: 'google_credentials' }, []],
+    [{ url: endpoint, headers: { Authorization: 'Bearer ${T}', 'X-Key': secret } }, ['X-Key']],
+    [npx('-p', 'mcp-remote', 'mcp-remote', endpoint, '--header', bearer), ['Authorization']],
+    [npx('mcp-remote', endpoint, `--header=${bearer}`), ['Authorization']],
+    [
+      npx('mcp-remote', endpoint, '--static-oauth-client-info', `{"client_secret":"${secret}"}`),
+      ['client_secret'],
+    ],
+    [
+      { ...npx('-p', 'x', 'mcp-remote', endpoint, '--header', 'A:${B}'), env: { B: `Bearer ${secret}` } },
+      ['B'],
+    ],
+    [{ command: 'node', args: ['/x/mcp-remote/proxy.js', endpoint, '--header', bearer] }, ['Authorization']],
+    [{ command: 'mcp-proxy', args: ['--headers', 'X-Token', secret, endpoint] }, ['X-Token']],
+    [npx('-y', 'supergateway', '--sse', endpoint, '--oauth2Bearer', `Bearer ${secret}`), ['oauth2Bearer']],
+    [{ command: 'bridge', args: [`${endpoint}?api_key=${secret}`] }, ['URL']],
+    [{ command: 'bridge', args: ['--api-key', secret, '--server', endpoint] }, ['api-key']],
+  ];
+  it.each(exposing)('names the secrets in plain text of an entry that it leaves: %j', (entry, exposed) => {
+    const { findings } = read('cursor', JSON.stringify({ mcpServers: { notes: entry } }));
+    expect(findings).toMatchObject([{ kind: 'left', exposed }]);
+  });
+
+  it('takes an entry of opencode whose key stands beside `oauth: false`', () => {
+    const entry = {
+      type: 'remote',
+      url: endpoint,
+      oauth: false,
+      headers: { 'X-Api-Key': secret },
+      enabled: true,
+    };
+    const { findings, after } = read('opencode', JSON.stringify({ mcp: { notes: entry } }));
+    expect(findings).toMatchObject([{ kind: 'switch', key: { header: 'X-Api-Key' } }]);
+    expect(after).not.toContain('oauth');
+  });
+
   it('shows no secret among the lines that go', () => {
     const entry = { url: endpoint, headers: { Authorization: `Bearer ${secret}` } };
     const short = { url: endpoint, headers: { 'X-Api-Key': 'short1' } };

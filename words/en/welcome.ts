@@ -46,6 +46,7 @@ export const welcome = {
       runs: 'a variable of it changes how a program runs or connects.',
       secrets: 'it has several secrets; Keyturn keeps one for each server.',
       noKey: 'its secret is not an API key that Keyturn can keep.',
+      openServer: 'it needs no sign-in.',
       changed: 'the file has changed in the meantime. Look again.',
       otherKey: 'another entry has another key for this server.',
       keyThere: 'the vault already has an API key for this server. Remove that one first to use this one.',

@@ -4,6 +4,7 @@
  * Invariant: no line holds a secret: of a key its header is named, and nothing else.
  */
 import type { Applied } from '../../setup/apply.ts';
+import type { Finding } from '../../setup/plan.ts';
 import { type Surveyed, switchesIn } from '../../setup/survey.ts';
 import type { Undone } from '../../setup/undo.ts';
 
@@ -16,7 +17,7 @@ export function surveyLines(files: readonly Surveyed[], withChange: boolean): re
       const head = `  ${finding.entry}: `;
       if (finding.kind === 'bridge') return [`${head}starts the bridge`];
       if (finding.kind === 'left') return [`${head}left: ${finding.why}${exposedWords(finding.exposed)}`];
-      const exposed = exposedWords(finding.key ? [finding.key.header] : []);
+      const exposed = exposedWords(exposedOf(finding));
       const change = withChange && left === undefined ? finding.shown.map((line) => `    ${line}`) : [];
       const condition = finding.key && change.length > 0 ? [keyCondition] : [];
       return [`${head}${finding.endpoint}, as ${finding.as}${exposed}`, ...condition, ...change];
@@ -29,7 +30,7 @@ const keyCondition =
   '    stays as it is if the broker can’t reach this server then, or has another key for it already';
 
 const exposedWords = (names: readonly string[]): string =>
-  names.length === 0 ? '' : `; a secret stands in the open (${names.join(', ')})`;
+  names.length === 0 ? '' : `; a secret is in plain text (${names.join(', ')})`;
 
 export function surveyJson(files: readonly Surveyed[]): unknown {
   return files.map((file) => ({
@@ -41,19 +42,22 @@ export function surveyJson(files: readonly Surveyed[]): unknown {
       const { entry, kind } = finding;
       if (finding.kind === 'bridge') return { entry, kind };
       if (finding.kind === 'left') return { entry, kind, why: finding.why, exposed: finding.exposed };
-      const { endpoint, as, key } = finding;
-      return { entry, kind, endpoint, as, exposed: key ? [key.header] : [] };
+      const { endpoint, as } = finding;
+      return { entry, kind, endpoint, as, exposed: exposedOf(finding) };
     }),
   }));
 }
 
-/** True where something is left to do: an entry to switch, or a secret in the open. */
+/** True where something is left to do: an entry to switch, or a secret in plain text, also in a file that stays. */
 export function hasWork(files: readonly Surveyed[]): boolean {
   return files.some(
-    (file) =>
-      switchesIn(file).length > 0 ||
-      file.findings.some((finding) => finding.kind === 'left' && finding.exposed.length > 0),
+    (file) => switchesIn(file).length > 0 || file.findings.some((finding) => exposedOf(finding).length > 0),
   );
+}
+
+function exposedOf(finding: Finding): readonly string[] {
+  if (finding.kind === 'left') return finding.exposed;
+  return finding.kind === 'switch' && finding.key ? [finding.key.header] : [];
 }
 
 export function appliedLines(results: readonly Applied[]): readonly string[] {

@@ -6,6 +6,8 @@
 import { homedir } from 'node:os';
 import { exitCodes, KeyturnError, shellWord } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
+import { bridgeFetch } from '../../bridge/network.ts';
+import { connectIfRunning } from '../broker/connection.ts';
 import { ask } from '../broker/request.ts';
 import { absoluteCommand } from '../programs/configured-entry.ts';
 import { print, printJson, refuse, say } from '../terminal/output.ts';
@@ -14,7 +16,8 @@ import { applySetup } from '../../setup/apply.ts';
 import type { Applied } from '../../setup/apply.ts';
 import { backupsIn } from '../../setup/backup.ts';
 import { appliedLines, hasWork, surveyJson, surveyLines, undoneLine } from './report.ts';
-import { survey, switchesIn } from '../../setup/survey.ts';
+import { leaveOpenServers } from '../../setup/open-servers.ts';
+import { survey, type Surveyed, switchesIn } from '../../setup/survey.ts';
 import { undoSetup } from '../../setup/undo.ts';
 
 /** As `keyturn doctor` answers where it found something. */
@@ -33,12 +36,14 @@ interface SetupChoice {
 
 /** Answers the exit code: with `connects` that of the first entry that got no access. */
 export async function runSetup({ check, isDry, yes, json, project, connects }: SetupChoice): Promise<number> {
-  const files = await survey({
-    home: process.env['HOME'] ?? homedir(),
-    project: process.cwd(),
-    own: absoluteCommand(),
-    withVersioned: project,
-  });
+  const files = await withoutOpenServers(
+    await survey({
+      home: process.env['HOME'] ?? homedir(),
+      project: process.cwd(),
+      own: absoluteCommand(),
+      withVersioned: project,
+    }),
+  );
   const isChanging = !check && !isDry;
   const hasSwitches = files.some((file) => switchesIn(file).length > 0);
   if (!json) for (const line of surveyLines(files, !check)) print(line);
@@ -55,6 +60,23 @@ export async function runSetup({ check, isDry, yes, json, project, connects }: S
   const { open, code } = connects ? await connectAll(switched) : { open: switched, code: exitCodes.ok };
   await sayWhatFollows(open);
   return code;
+}
+
+/** Asks by the network of a broker that runs, else by that of this environment. */
+async function withoutOpenServers(files: readonly Surveyed[]): Promise<readonly Surveyed[]> {
+  if (!files.some((file) => switchesIn(file).length > 0)) return files;
+  const running = await connectIfRunning().catch(() => undefined);
+  const network = running ?? { request: async () => ({}) };
+  try {
+    return await leaveOpenServers(files, async (endpoint) => ({
+      fetch: await bridgeFetch(network, endpoint),
+      now: () => performance.now(),
+      wall: Date.now,
+      allowInsecureLoopback: true,
+    }));
+  } finally {
+    running?.close();
+  }
 }
 
 /** `open`: the entries that got no access, each refused with its reason. */

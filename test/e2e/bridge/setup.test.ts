@@ -59,9 +59,18 @@ it('keyturn setup moves secrets into the vault, starts the bridge, and --undo pu
   const texts = (): string[] => all.map((file) => readFileSync(file, 'utf8'));
   const before = texts();
 
+  const open = await world.openServer();
+  open.on('POST', '/mcp', () => ({ status: 200, body: '{}' }));
+  open.on('GET', '*', ({ path: at }) => ({ status: at.startsWith('/mcp') ? 405 : 403 }));
+  write(
+    path.join(user, '.kiro/settings/mcp.json'),
+    JSON.stringify({ mcpServers: { free: { url: `${open.origin}/mcp` } } }),
+  );
+
   expect((await home.keyturn(['setup', '--check'])).code).toBe(9);
   const dry = await home.ok(['setup', '--dry-run']);
-  expect(dry).toContain('a secret stands in the open (X-Api-Key)');
+  expect(dry).toContain('a secret is in plain text (X-Api-Key)');
+  expect(dry).toContain('free: left: it needs no sign-in');
   expect(dry).toMatch(/settings\.json \(Qwen Code, user\)\n {2}left: Keyturn can’t follow/);
   expect(dry).toMatch(/\.mcp\.json \(Claude Code, project\)\n {2}left: .*--project/);
   const refused = await home.keyturn(['setup']);

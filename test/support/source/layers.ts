@@ -270,6 +270,8 @@ export const layers: Readonly<Record<string, Layer>> = {
       'ipc/protocol/',
       'ipc/wire/',
       'client/endpoint-url.ts',
+      'oauth/base/',
+      'oauth/discovery/',
     ],
     packages: ['jsonc-parser', 'zod'],
     why: 'reads and writes files of other programs; the broker is handed in, as a command or the app may ask it',

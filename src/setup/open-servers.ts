@@ -1,0 +1,44 @@
+/**
+ * Which servers answer without a token: their entries need nothing of Keyturn's.
+ *
+ * Invariant: an entry with a key is never asked about, since its key is in plain text. A server that can't be reached
+ * counts as one that wants a sign-in.
+ */
+import { reasonOf } from '../base/errors.ts';
+import type { Http } from '../oauth/base/http.ts';
+import { discoverResource } from '../oauth/discovery/discovery.ts';
+import type { Finding } from './plan.ts';
+import type { Surveyed } from './survey.ts';
+
+/** The way to a server, by its endpoint. */
+export type NetworkFor = (endpoint: string) => Http | Promise<Http>;
+
+/** The same files, in which the entries of open servers stay as they are. */
+export async function leaveOpenServers(
+  files: readonly Surveyed[],
+  networkFor: NetworkFor,
+): Promise<readonly Surveyed[]> {
+  const asked = new Map<string, Promise<boolean>>();
+  const ask = async (endpoint: string): Promise<boolean> => {
+    const answer = asked.get(endpoint) ?? isOpen(endpoint, networkFor);
+    asked.set(endpoint, answer);
+    return answer;
+  };
+  const look = async (finding: Finding): Promise<Finding> => {
+    if (finding.kind !== 'switch' || finding.key || !(await ask(finding.endpoint))) return finding;
+    const { entry, way } = finding;
+    return { entry, way, kind: 'left', cause: 'openServer', why: 'it needs no sign-in', exposed: [] };
+  };
+  return Promise.all(
+    files.map(async (file) => ({ ...file, findings: await Promise.all(file.findings.map(look)) })),
+  );
+}
+
+async function isOpen(endpoint: string, networkFor: NetworkFor): Promise<boolean> {
+  try {
+    await discoverResource(endpoint, await networkFor(endpoint));
+    return false;
+  } catch (error) {
+    return reasonOf(error) === 'authorization_not_required';
+  }
+}
