@@ -47,6 +47,22 @@ describe('a label', () => {
     expect(all.rig.grant()).toMatchObject({ id, subject: 'subject-1' });
   });
 
+  it('B-7: the first label takes the place of the subject as a name, and programs go on', async () => {
+    const all = await ground();
+    const { rig, restarted } = all;
+    const { id } = await signInAs(all, 'subject-1');
+    const { accessToken } = await rig.ask();
+    expect(await signInAs(all, 'subject-1', 'work')).toMatchObject({
+      id,
+      account: 'work',
+      subject: 'subject-1',
+    });
+    expect((await rig.ask({ interaction: 'never' })).accessToken).not.toBe(accessToken);
+    const again = await restarted();
+    expect((await again.ask({ account: 'work', interaction: 'never' })).account).toBe('work');
+    expect((await signInAs({ ...all, rig: again }, 'subject-1')).account).toBe('work');
+  });
+
   it('B-7: one account can’t have two names: a sign-in under a second name is refused, and the refusal has both names', async () => {
     const all = await ground();
     await signInAs(all, 'subject-1', 'work');

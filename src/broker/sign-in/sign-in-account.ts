@@ -4,7 +4,7 @@
  * Invariants: a sign-in renews a grant only if both name the same subject, or neither names one. If the sign-in
  * returns another subject, or no subject although the grant has one, it doesn't renew the grant: it counts as another
  * account. A label is the person's name for an account and proves nothing: it only selects the grant, and names a new
- * one.
+ * one, or one that had only its subject as a name.
  */
 import type { TokenResponse } from '../../oauth/grants/token.ts';
 import { defaultAccount, isLiving, subjectOf } from '../records/grant.ts';
@@ -54,9 +54,11 @@ export function matchAccount(there: readonly Grant[], { answer, account, grantId
   if (meant && isSame(meant, signedIn)) return { kind: 'expected', grant: meant, account: meant.account };
   const own = ownTarget(there, meant ? undefined : account, signedIn);
   if (meant) return { kind: 'another', ...own, known: [meant.account], signedIn };
-  const known = account === undefined ? undefined : grantOf(there.filter(isLiving), signedIn)?.account;
-  if (account !== undefined && known !== undefined && signedIn !== undefined) {
-    return { kind: 'mismatch', asked: account, known, signedIn };
+  const known = account === undefined ? undefined : grantOf(there.filter(isLiving), signedIn);
+  if (account !== undefined && known && signedIn !== undefined) {
+    // Nobody named it yet.
+    if (known.account === signedIn) return { kind: 'expected', grant: known, account };
+    return { kind: 'mismatch', asked: account, known: known.account, signedIn };
   }
   const others = own.grant || account !== undefined ? [] : possible(there, signedIn);
   if (others.length === 0) return { kind: 'expected', ...own };

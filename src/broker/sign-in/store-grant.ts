@@ -60,7 +60,7 @@ export async function storeGrant(
 ): Promise<Grant> {
   const target = await targetOf(parts, received, confirmAccount);
   const { id } = target.grant ?? (await addDraft(parts, received, target.account));
-  const grant = await parts.refresher.turns.take(id, () => store(parts, id, received));
+  const grant = await parts.refresher.turns.take(id, () => store(parts, id, received, target));
   await parts.audit.record({
     event: 'login',
     outcome: target.grant ? 'renewed' : 'new',
@@ -125,11 +125,18 @@ async function addDraft(
 }
 
 /** Runs in the grant's turn: another sign-in of the same account, a refresh or a revocation may have come first. */
-async function store(parts: StoreGrantParts, id: string, received: NewTokens): Promise<Grant> {
+async function store(
+  parts: StoreGrantParts,
+  id: string,
+  received: NewTokens,
+  { account }: Pick<Grant, 'account'>,
+): Promise<Grant> {
   const { grants, refresher, cache, clock } = parts;
   const before = await refresher.secrets.readIfThere(id);
-  const grant = grants.byId(id);
-  if (!grant) throw endedMeanwhile(received);
+  const found = grants.byId(id);
+  if (!found) throw endedMeanwhile(received);
+  // The person's label takes the place of a subject as the account's name.
+  const grant = received.account === account ? { ...found, account } : found;
   const kept = { received, before, now: clock.wall() };
   if (received.isAutomatic && grant.state.kind === 'revoked') {
     await leaveToRevocation(parts, grant, kept);
