@@ -43,6 +43,11 @@ export class SharedWork<T> {
     return this.#runs.has(key);
   }
 
+  /** True while a caller waits for the run. */
+  isAwaited(key: string): boolean {
+    return (this.#runs.get(key)?.waiters ?? 0) > 0;
+  }
+
   /**
    * Cancels every run with `reason`, and refuses new ones with it. Resolves when those that it cancelled have ended.
    */

@@ -51,7 +51,8 @@ async function onTrial(
   wanted: WantedClient,
 ): Promise<Redirect | undefined> {
   const record = parts.registrations.onTrial(issuer, parts.servers.timeAt(issuer));
-  if (!record || !mayBeUsed(record, wanted)) return undefined;
+  if (!record || !mayBeUsed(record, wanted) || parts.registrations.unanswered.has(record.id))
+    return undefined;
   return unlessTaken(listenFor(parts, record));
 }
 

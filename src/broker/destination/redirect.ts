@@ -60,7 +60,8 @@ export async function prepareRedirect(
   const { source } = existing.registration;
   const lacksScope = !coversScope(existing, wanted);
   const replacement =
-    source === 'dynamic' && (lacksScope || !hasOwnPath(existing))
+    source === 'dynamic' &&
+    (lacksScope || !hasOwnPath(existing) || parts.registrations.unanswered.has(existing.id))
       ? await replaced(parts, server, http, wanted, lacksScope && hasOwnPath(existing))
       : undefined;
   if (replacement) return replacement;
@@ -73,7 +74,8 @@ export async function prepareRedirect(
 }
 
 /**
- * A registration that replaces one without a path of its own, or (`needsScope`) without the requested scopes. Undefined
+ * A registration that replaces one that the server may have forgotten, one without a path of its own, or (`needsScope`)
+ * without the requested scopes. Undefined
  * if the server registers none: the older one is used then, and `mix-up.ts` says when its answer needs `iss`.
  */
 async function replaced(

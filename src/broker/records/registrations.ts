@@ -46,6 +46,11 @@ export class Registrations {
   readonly #roster: VaultRoster;
   /** One change of a secret at a time: what no record names yet must not be tidied away. */
   readonly #exclusive = mutex();
+  /**
+   * Ids of registrations whose last page nobody came back from: the server may have forgotten them, and says so only
+   * on its page (OAuth 2.1 §4.1.2.1). In memory: at worst a page shows the error once more.
+   */
+  readonly unanswered = new Set<string>();
 
   constructor(file: AuthorityStore<RegistrationRecord>, vault: Vault) {
     this.#file = file;

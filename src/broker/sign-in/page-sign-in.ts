@@ -76,11 +76,28 @@ async function onePage(page: OnePage, refused: Refused | undefined): Promise<Out
     const { url, started } = await authorizationRequest(parts, { ...context, scope }, redirect);
     page.opened();
     const shown = { url, started, redirect, refused };
-    const callback = await visit(parts, context, shown, signal);
+    const callback = await noted(parts, redirect, visit(parts, context, shown, signal));
     if (callback === 'errorPage') return await instead(page, shown, errorPage(destination.server), 'person');
     return await finish({ ...page, context: { ...context, ambiguity } }, { ...shown, callback });
   } finally {
     await redirect.receiver.close();
+  }
+}
+
+/** Notes whether anybody came back from the page. */
+async function noted<T>(
+  { registrations: { unanswered } }: SignInParts,
+  { record, isNew }: Redirect,
+  visiting: Promise<T>,
+): Promise<T> {
+  try {
+    const reply = await visiting;
+    unanswered.delete(record.id);
+    return reply;
+  } catch (error) {
+    // A server can't have forgotten a client of a moment ago. A withdrawn page says nothing.
+    if (!isNew && reasonOf(error) !== 'conflict') unanswered.add(record.id);
+    throw error;
   }
 }
 

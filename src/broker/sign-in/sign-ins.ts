@@ -147,8 +147,9 @@ export class SignIns {
     const { isNewClient = false, typed: _typed, ...plain } = asked;
     const shared = this.#parts.isDesk ? plain : { ...plain, starter: undefined };
     const key = `user ${JSON.stringify(shared)}`;
-    // A user who wants a new client has seen the open page.
-    if (isNewClient && this.#runs.has(key)) this.#pageOf(asked)?.showsError();
+    const page = this.#runs.has(key) ? this.#pageOf(asked) : undefined;
+    // A user who wants a new client has seen the open page. One who came back from none may have seen an error there.
+    if (isNewClient || (page?.ifForgotten === 'anew' && !this.#runs.isAwaited(key))) page?.showsError();
     const request: SignInRequest = { ...asked, isAutomatic: false, isUnattended: false };
     const run = this.#runs.join(key, (signal) => this.#noted(request, signal), caller);
     if (isNewClient) this.#holdAutomatic(asked);

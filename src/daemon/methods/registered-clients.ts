@@ -61,7 +61,7 @@ const clientIdOf = ({ registration }: RegistrationRecord): string =>
 
 /** Throws `not_found`, `conflict` while grants need it, and what the vault throws. */
 export async function removeRegistered(
-  { registrations, grants, audit }: BrokerParts,
+  { registrations, grants, audit, interactions }: BrokerParts,
   { issuer, clientId }: ParamsOf<'registration.remove'>,
 ): Promise<void> {
   const records = registrations
@@ -69,7 +69,12 @@ export async function removeRegistered(
     .filter((record) => record.registration.issuer === issuer && clientIdOf(record) === clientId);
   if (records.length === 0) throw notFound(issuer, clientId);
   refuseNeeded(grants, records, 'then remove the client');
-  for (const record of records) await registrations.remove(record);
+  for (const record of records) {
+    await registrations.remove(record);
+    // Its pages are of no use any more: the next sign-in opens another one.
+    for (const { id, question } of interactions.list())
+      if (question.kind === 'login' && question.registrationId === record.id) interactions.answer(id, 'no');
+  }
   await audit.record({ event: 'registration', outcome: 'removed', issuer });
 }
 
