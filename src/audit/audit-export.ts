@@ -116,7 +116,10 @@ function csvLine(cells: readonly string[]): string {
   return `${cells.map((cell) => `"${inert(visible(cell)).replaceAll('"', '""')}"`).join(',')}\r\n`;
 }
 
-/** A spreadsheet runs a cell that begins like this as a formula, and programs choose their own names. */
+/**
+ * A spreadsheet runs a cell that begins like this as a formula, and programs choose their own names. Some take signs of
+ * full width for the plain ones (NFKC).
+ */
 function inert(cell: string): string {
-  return /^[=+\-@]/.test(cell.trimStart()) ? `'${cell}` : cell;
+  return /^[=+\-@\u2212]/.test(cell.normalize('NFKC').trimStart()) ? `'${cell}` : cell;
 }

@@ -45,11 +45,6 @@ export function hostOf(url: string): string {
   return new URL(url).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 }
 
-/** True for 127.0.0.0/8 and ::1. */
-function isLoopbackAddress(address: string): boolean {
-  return isIP(address) !== 0 && ipaddr.parse(address).range() === 'loopback';
-}
-
 /** How far a request for this URL may go. Throws `insecure_url` if the host's spelling shows that it is private. */
 export function reachOf(url: string, { endpoint, isConfirmed }: Trust): Reach {
   const host = hostOf(url);
@@ -91,7 +86,7 @@ export function lookupFor(reach: Reach, find = bySystem): LookupFunction {
 const allowed: Readonly<Record<Reach, (address: string) => boolean>> = {
   public: isGlobal,
   // RFC 6761 §6.3: names below localhost mean this machine, even if a resolver says otherwise.
-  thisMachine: isLoopbackAddress,
+  thisMachine: isThisMachine,
   anywhere: () => true,
 };
 

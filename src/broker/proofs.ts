@@ -161,15 +161,8 @@ function accessOf(clientId: string, endpoint: string, { id }: Grant, token: Acce
   return { clientId, endpoint, grantId: id, scope: withoutOfflineAccess(token.scope) };
 }
 
-/** At or below the endpoint, also for a server that decodes the path once more. */
 function isBelow(endpoint: string, url: URL): boolean {
-  if (url.username !== '' || url.password !== '' || !resourceCovers(endpoint, url.href)) return false;
-  try {
-    return !decodeURIComponent(url.pathname).split(/[/\\]/).includes('..');
-  } catch {
-    // Not UTF-8 once decoded: what a server makes of it can't be foreseen.
-    return false;
-  }
+  return url.username === '' && url.password === '' && resourceCovers(endpoint, url.href);
 }
 
 function noSuchToken(): KeyturnError {

@@ -133,6 +133,17 @@ describe('reading back', () => {
     expect(lines[2]).toContain('"a b"');
     expect(lines).toHaveLength(4);
   });
+
+  it.each([...'=+-@＝＋－＠﹦﹢﹣﹫−'].flatMap((sign) => [sign, ` ${sign}`, `\u3000${sign}"\n`]))(
+    'exports no audit row as CSV with a cell that begins as a formula: %j',
+    async (sign) => {
+      const rig = auditRig();
+      await rig.run().record({ event: 'pair', outcome: 'yes', client: `${sign}cmd()` });
+      let text = '';
+      await exportAudit(rig.folder, async (piece) => void (text += piece), { format: 'csv' });
+      expect(text).toContain(`"'${sign.slice(0, 1)}`);
+    },
+  );
 });
 
 describe('counting by the hour', () => {

@@ -35,6 +35,17 @@ describe('below a path', () => {
     '/..%20/x',
     '/..%00/x',
     '/.../x',
+    '/..%3fx/y',
+    '/..%23x',
+    '/..::$DATA/x',
+    '/.%00./x',
+    '/..%0d%0a/x',
+    '/.%e2%80%8b./x',
+    '/．．/x',
+    '/‥/x',
+    '/..／x',
+    '/..∕x',
+    '/..%255cx',
     '/a/%2e%2e%2f%2e%2e/x',
     '/%ff/x',
   ])('%j is not', (more) => {
@@ -61,15 +72,24 @@ describe('this machine', () => {
     '[::]',
     '[::ffff:127.0.0.1]',
     '[0:0:0:0:0:ffff:7f01:203]',
+    'localhost.localdomain',
+    'localhost6',
+    'ip6-loopback',
   ])('%s is, whatever its spelling', (host) => {
     expect(isThisMachine(new URL(`https://${host}/`).hostname)).toBe(true);
     expect(isLocal(`https://${host}/callback`)).toBe(true);
   });
 
-  it.each(['localhost.example', 'notlocalhost', '128.0.0.1', '10.0.0.1', '[::2]', '[::ffff:10.0.0.1]'])(
-    '%s is not',
-    (host) => expect(isThisMachine(new URL(`https://${host}/`).hostname)).toBe(false),
-  );
+  it.each([
+    'localhost.example',
+    'notlocalhost',
+    'localhost-x',
+    'loopback.example',
+    '128.0.0.1',
+    '10.0.0.1',
+    '[::2]',
+    '[::ffff:10.0.0.1]',
+  ])('%s is not', (host) => expect(isThisMachine(new URL(`https://${host}/`).hostname)).toBe(false));
 
   it.each(['localhost.', 'a.localhost', '[::ffff:7f00:1]', '0.0.0.0'])(
     'plain http goes to %s only over https, since a resolver or a system may lead it elsewhere',

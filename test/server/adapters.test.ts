@@ -179,6 +179,8 @@ describe.each(kinds)('%s', (_kind, make) => {
       '/mcp/admin/../x',
       '/mcp/admin/%2E%2e/x',
       '/mcp/x/..%2fadmin',
+      '/mcp/x/..;/admin',
+      '/mcp/x/%252e%252e/admin',
       '/mcp/x%5c..%5cadmin',
       String.raw`/mcp/admin\..\x`,
       '/other/../mcp',

@@ -4,6 +4,7 @@
  *
  * Invariant: an empty variable is none. A connection to loopback never goes through a proxy.
  */
+import { isThisMachine } from '../text/this-machine.ts';
 import { BlockList, isIP } from 'node:net';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -29,8 +30,6 @@ export function proxyOf(env: Env): string | undefined {
   return named === undefined ? undefined : proxyUrl(named);
 }
 
-const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
-
 /** A list by the rules of NO_PROXY: names with all below them, addresses, CIDR blocks, each with a port or without. */
 export class NoProxy {
   readonly #all: boolean;
@@ -47,7 +46,7 @@ export class NoProxy {
     const host = bare(url.hostname);
     const port = url.port || (url.protocol === 'http:' ? '80' : '443');
     const family = isIP(host);
-    if (this.#all || loopbackHosts.has(host)) return true;
+    if (this.#all || isThisMachine(host)) return true;
     if (family !== 0 && this.#blocks.check(host, family === 6 ? 'ipv6' : 'ipv4')) return true;
     return this.#names.some(
       ([name, only]) =>

@@ -5,12 +5,22 @@
  * Invariant: false if any spelling of `..` in the path leads out again at a careless server: decoded more than once, with a
  * backslash, with parameters or blanks behind it.
  */
+import { invisible } from './visible.ts';
 
 /** Each server and proxy on the way may decode once more; nobody has that many of them. */
 const maxDecodings = 5;
 
-/** `..;x` is `..` for servers that cut a segment's parameters (RFC 3986 §3.3), `.. ` and `...` for Windows. */
-const climbing = /^\s*\.\.[\s.\0]*(?:;.*)?$/s;
+/** `..;x` is `..` for servers that cut a segment's parameters (RFC 3986 §3.3), `...` and `..:x` for Windows. */
+const climbing = /^\.{2,}(?:[;?#:].*)?$/s;
+
+/** Some servers read these as slashes, and drop what can't be seen. Letters of full width become plain ones (NFKC). */
+const slashes = /[/\\\u2044\u2215]/;
+let dropped: RegExp | undefined;
+
+function isClimbing(segment: string): boolean {
+  dropped ??= new RegExp(String.raw`[\s${invisible}]`, 'gu');
+  return climbing.test(segment.replace(dropped, ''));
+}
 
 /** A slash at the end of either path makes no difference. */
 export function isBelow(outer: URL, inner: URL): boolean {
@@ -23,9 +33,11 @@ export function isBelow(outer: URL, inner: URL): boolean {
 
 /** True if a careless server may find `..` in this path, or if nobody can tell what it finds. */
 export function climbs(pathname: string): boolean {
+  // Most paths need no second look. All else that a URL has is escaped.
+  if (!/\.\.|%/.test(pathname)) return false;
   let text = pathname;
   for (let decoding = 0; decoding < maxDecodings; decoding += 1) {
-    if (text.split(/[/\\]/).some((segment) => climbing.test(segment))) return true;
+    if (text.normalize('NFKC').split(slashes).some(isClimbing)) return true;
     if (!text.includes('%')) return false;
     try {
       text = decodeURIComponent(text);

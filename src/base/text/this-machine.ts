@@ -8,7 +8,10 @@
 const here =
   /^(?:(?:127|0)(?:\.\d{1,3}){3}|\[::1?\]|\[::ffff:(?:7f[0-9a-f]{2}|[0-9a-f]{1,2}):[0-9a-f]{1,4}\])$/;
 
-/** Addresses that are mapped into IPv6, names below `localhost` and dots at the end of a name too (RFC 6761 §6.3). */
+/** Names below `localhost` (RFC 6761 §6.3), and those that systems give to these addresses in /etc/hosts. */
+const named = /^(?:.*\.)?(?:ip6-)?(?:localhost|loopback)[46]?(?:\.localdomain[46]?)?$/;
+
+/** Addresses that are mapped into IPv6, and dots at the end of a name, too. */
 export function isThisMachine(host: string): boolean {
   const bare = host
     .toLowerCase()
@@ -17,7 +20,7 @@ export function isThisMachine(host: string): boolean {
     .replace(/\.+$/, '');
   // The URL parser writes each address in one way.
   const hostname = URL.parse(bare.includes(':') ? `http://[${bare}]` : `http://${bare}`)?.hostname;
-  return bare === 'localhost' || bare.endsWith('.localhost') || here.test(hostname ?? '');
+  return named.test(bare) || here.test(hostname ?? '');
 }
 
 /** 127.0.0.0/8, [::1] and localhost. */

@@ -12,8 +12,8 @@
  */
 export const invisible = String.raw`\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}`;
 
-/** Private use, what a font may leave out, and an empty character of Braille: a name may have a form of an emoji. */
-const drawsNothing = String.raw`\p{Co}\p{Default_Ignorable_Code_Point}\u2800`;
+/** Private use, what a font may leave out, and empty characters of Braille, music and hieroglyphs. */
+const drawsNothing = String.raw`\p{Co}\p{Default_Ignorable_Code_Point}\u2800\u{1d159}\u{13441}\u{13442}`;
 
 let pattern: RegExp | undefined;
 

@@ -30,12 +30,6 @@ function networkOf(address: string, bits: 48 | 64): string | undefined {
   return parsed instanceof ipaddr.IPv6 ? `${parsed.parts.slice(0, bits / 16).join(':')}/${bits}` : undefined;
 }
 
-/** Narrower than `isThisMachine`: a connection never comes from a name or from the unspecified address. */
-export function isLoopbackAddress(address: string): boolean {
-  const plain = plainAddress(address);
-  return plain !== undefined && ipaddr.parse(plain).range() === 'loopback';
-}
-
 /** True for `192.0.2.7`, `2001:db8::7`, `192.0.2.0/24`, `2001:db8::/32`. */
 export function isAddressOrRange(text: string): boolean {
   return ipaddr.isValid(text) || ipaddr.isValidCIDR(text);

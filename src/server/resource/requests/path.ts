@@ -4,6 +4,7 @@
  * Invariant: a path that passes here names one place, whether a handler reads the target as it was sent, the URL, or
  * the decoded path. So the scopes that were checked are those of the handler that answers.
  */
+import { climbs } from '../../../base/text/below-path.ts';
 import type { IncomingRequest } from '../base/incoming.ts';
 import { Refusal } from '../base/refusal.ts';
 
@@ -22,7 +23,7 @@ export function checkPath({ url: { pathname }, target }: Pick<IncomingRequest, '
   if ((target === undefined || target === pathname) && !/[%.\\]|^\/\//.test(pathname)) return;
   const path = decoded(pathname);
   // A URL has lost its dot segments, unless they are hidden behind an escaped slash (RFC 3986 §5.2.4, §6.2.2).
-  if (path === undefined || dotSegment.test(path)) throw new Refusal('path_ambiguous');
+  if (path === undefined || dotSegment.test(path) || climbs(pathname)) throw new Refusal('path_ambiguous');
   if (target !== undefined && decoded(pathIn(target)) !== path) throw new Refusal('path_ambiguous');
 }
 

@@ -4,7 +4,8 @@
  * Invariant: X-Forwarded-* and Forwarded (RFC 7239) are read only on a connection of a trusted proxy, and ignored from
  * anybody else. Plain http is served only if the resource itself is a loopback URL, and only to this machine.
  */
-import { isAmong, isLoopbackAddress, limitKey, plainAddress } from '../base/address.ts';
+import { isThisMachine } from '../../../base/text/this-machine.ts';
+import { isAmong, limitKey, plainAddress } from '../base/address.ts';
 import type { IncomingRequest } from '../base/incoming.ts';
 import { Refusal } from '../base/refusal.ts';
 
@@ -31,7 +32,7 @@ export function checkTransport(
     );
   // Spec, Endpoints: all endpoints MUST be served over HTTPS.
   if (isProxied ? forwardedProto(headers, isEncrypted) : isEncrypted) return address;
-  if (isLoopbackHttp && (address === undefined || isLoopbackAddress(address))) return address;
+  if (isLoopbackHttp && (address === undefined || isThisMachine(address))) return address;
   throw new Refusal('insecure_transport');
 }
 
