@@ -134,7 +134,7 @@ describe('reading back', () => {
     expect(lines).toHaveLength(4);
   });
 
-  it.each([...'=+-@＝＋－＠﹦﹢﹣﹫−'].flatMap((sign) => [sign, ` ${sign}`, `\u3000${sign}"\n`]))(
+  it.each(Array.from('=+-@＝＋－＠﹦﹢﹣﹫−').flatMap((sign) => [sign, ` ${sign}`, `\u3000${sign}"\n`]))(
     'exports no audit row as CSV with a cell that begins as a formula: %j',
     async (sign) => {
       const rig = auditRig();
