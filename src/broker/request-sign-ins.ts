@@ -63,6 +63,7 @@ export class RequestSignIns {
     if (grant?.state.kind === 'revoked') throw refusals.grantRevoked(endpoint);
     if (grant && waitsForUser(grant, permission)) throw refusals.endedAlong(endpoint, grant);
     if (pending.hasSignedIn) throw refusals.uselessSignIn(endpoint);
+    if (!grant) this.#consent.refuseKeyOnly(access);
     this.#refuseUnattended(pending, grant ? refusals.whyAgain(grant) : 'nobody has signed in there yet');
     if (grant && this.#isBeingMade(pending, grant))
       return this.#start(permitted, { scope: access.scope, account: request.account, grant: undefined });

@@ -15,18 +15,13 @@ export interface OwnCommand {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What the bridge reads of this environment: most clients pass only a few variables to what they start. */
+/**
+ * Most clients pass only a few variables to what they start. Proxy and certificate authorities are the broker's: a
+ * terminal's own would count before them.
+ */
 export function neededVariables(env: Environment): Record<string, string> {
-  const files = ['KEYTURN_HOME', 'NODE_EXTRA_CA_CERTS'].flatMap((name) => {
-    const place = env[name];
-    return place ? [[name, path.resolve(place)] as const] : [];
-  });
-  const proxies = ['HTTPS_PROXY', 'https_proxy', 'NO_PROXY', 'no_proxy'].flatMap((name) => {
-    const value = env[name];
-    // A user and a password of a proxy are secrets.
-    return value && !value.includes('@') ? [[name, value] as const] : [];
-  });
-  return Object.fromEntries([...files, ...proxies]);
+  const { KEYTURN_HOME: home } = env;
+  return home ? { KEYTURN_HOME: path.resolve(home) } : {};
 }
 
 /**

@@ -16,7 +16,7 @@ import { cliClientId } from '../records/local-client.ts';
 import type { ForwardOrigin } from '../records/local-client.ts';
 import { carriedOver } from '../records/permission.ts';
 import type { AsRead, Permission } from '../records/permission.ts';
-import { askedTooSoon } from '../refusals/refusals.ts';
+import { askedTooSoon, keyInstead } from '../refusals/refusals.ts';
 import type { Refresher } from '../tokens/refresher.ts';
 import { CardPauses } from './card-pauses.ts';
 import { offerFor } from './consent-offer.ts';
@@ -63,12 +63,20 @@ export class Consent {
    */
   async requirePermission(access: AccessRequest, deadline: Pick<RequestDeadline, 'signal'>): Promise<void> {
     if (this.current.covering(access)) return;
+    if (!access.key) this.refuseKeyOnly(access);
     if (access.interaction === 'never') throw this.current.required(access);
     // A card is about one process, so that the person can allow just that one. Commands come and go: they share one.
     const run = access.clientId === cliClientId ? '' : (access.asker?.run ?? '');
     const { clientId, endpoint, scope, account = '', grantId = '' } = access;
     const key = JSON.stringify([clientId, endpoint, scope.toSorted(), run, account, grantId]);
     await this.#questions.join(key, (signal) => this.#ask(access, signal), deadline.signal);
+  }
+
+  /** Where the owner set a key instead of signing in, a question about tokens, or a sign-in, would only mislead. */
+  refuseKeyOnly({ endpoint, query = '' }: Pick<AccessRequest, 'endpoint' | 'query'>): void {
+    const { grants, keys } = this.#parts;
+    if (keys.servingAt(`${endpoint}${query}`) && grants.forEndpoint(endpoint).length === 0)
+      throw keyInstead(endpoint);
   }
 
   /**

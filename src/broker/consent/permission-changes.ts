@@ -21,7 +21,7 @@ import { keptAccount } from './grant-choice.ts';
 import type { AccessRequest, CurrentPermissions, CurrentPermissionsParts } from './current-permissions.ts';
 
 export interface PermissionChangesParts extends CurrentPermissionsParts {
-  readonly keys: Pick<ApiKeys, 'shownOf'>;
+  readonly keys: Pick<ApiKeys, 'shownOf' | 'servingAt'>;
   readonly interactions: Interactions;
   readonly audit: Audit;
 }

@@ -58,6 +58,18 @@ export function noKey(endpoint: string): KeyturnError {
   });
 }
 
+/** Tokens of a server where the owner set a key and nobody signed in. */
+export function keyInstead(endpoint: string): KeyturnError {
+  const server = shellWord(endpoint);
+  return new KeyturnError(
+    'login_required',
+    `You set an API key for ${endpoint}, and nobody signed in there.`,
+    {
+      hint: `Use the key: keyturn headers ${server}, or keyturn exec. For tokens, sign in first: keyturn login ${server}`,
+    },
+  );
+}
+
 /** The program reports a 401 for the key: another try brings the same answer. */
 export function keyRefused(endpoint: string): KeyturnError {
   return new KeyturnError('key_refused', `${endpoint} refused the API key.`, {

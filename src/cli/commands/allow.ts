@@ -1,6 +1,7 @@
 /** `keyturn allow CLIENT RESOURCE`: gives a local client a permission. Works before any discovery. */
 import { exitCodes, quoted, shellWord } from '../../base/errors.ts';
 import { endpointOf } from '../../oauth/base/resource.ts';
+import { parseScope } from '../../oauth/base/scope.ts';
 import { accountNote } from '../words/account-note.ts';
 import { durationFrom, resourceFrom, scopeFrom, UsageError } from '../terminal/arguments.ts';
 import { ask } from '../broker/request.ts';
@@ -67,6 +68,7 @@ export const command = defineCommand(
     // For a person at a terminal; a script knows what it says.
     if (options.account === undefined && process.stderr.isTTY) await sayAccount(client, resource);
     await sayKey(client, resource);
+    if (options.scope !== undefined) await sayStrangeScopes(resource, options.scope);
     return exitCodes.ok;
   },
 );
@@ -87,5 +89,20 @@ async function sayKey(client: string, resource: string): Promise<void> {
   say(
     `keyturn: this allows tokens only, and you are not signed in at ${quoted(endpoint)}. ` +
       `To allow the API key there: keyturn allow ${shellWord(client)} ${shellWord(endpoint)} --key`,
+  );
+}
+
+/** Else a mistyped scope would show only once an app is refused. */
+async function sayStrangeScopes(resource: string, scope: string): Promise<void> {
+  const endpoint = endpointOf(resource, { allowInsecureLoopback: true });
+  const { grants } = await ask('grant.list', {});
+  const signedIn = new Set(
+    grants.filter((grant) => grant.endpoint === endpoint).flatMap((grant) => parseScope(grant.scope)),
+  );
+  const strange = parseScope(scope).filter((name) => !signedIn.has(name));
+  if (signedIn.size === 0 || strange.length === 0) return;
+  say(
+    `keyturn: your sign-in there has ${[...signedIn].join(' ')}, and not ${strange.map((name) => quoted(name)).join(', ')}. ` +
+      'If you mistyped it, allow the app again; else its first use asks you to sign in once more.',
   );
 }

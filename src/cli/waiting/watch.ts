@@ -176,9 +176,7 @@ function tellLogin(question: Fields, way: keyof typeof waysToSignIn): void {
   say(url);
   if (way === 'browser' && !hasDisplay(process.env))
     say(`  Without a browser on this machine: ${loginAgain(question, '--paste')}`);
-  const hint = text(question, 'hint');
   if (question['newClient'] !== true) say(`  ${wayPastError(question, way)}`);
-  if (hint !== '') say(`  If that does not help: ${hint}.`);
 }
 
 /** What went wrong since the page was shown, and doesn't end the sign-in. */

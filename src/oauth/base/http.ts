@@ -192,13 +192,20 @@ function asUnreachable(error: unknown, outgoing: HttpRequest, reason: Unreachabl
     reason,
     `${name(outgoing)} can't be reached: ${problem}.`,
     {
-      hint: hintFor(problem),
+      hint: hintFor(problem, outgoing.url),
     },
   );
 }
 
-function hintFor(problem: string): string {
+/** What fetch says of a server that closes the connection, as one does that wants TLS. */
+const closedEarly: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET']);
+
+function hintFor(problem: string, url: string): string {
   const fault = certificateFault(problem);
+  if (url.startsWith('http:') && closedEarly.has(problem))
+    return 'The server may want https: write https:// in place of http://, and try again.';
+  if (problem === 'ERR_SSL_WRONG_VERSION_NUMBER')
+    return 'The server does not speak TLS there. Check the port, or whether its address begins with http://.';
   return fault === undefined
     ? 'Check the network and the address, then try again. Nothing that is stored was changed.'
     : `${fault.advice} If this network wants you to sign in first, do that in a browser.`;

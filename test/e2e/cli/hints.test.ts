@@ -1,7 +1,8 @@
 /** What commands say where a person who is new to them would stumble. */
 import { expect, it } from 'vitest';
 import { builtBin } from '../../support/built.ts';
-import { newHome, until } from '../../support/home.ts';
+import { homeInWorld, newHome, until } from '../../support/home.ts';
+import { signIn } from '../../support/homes/owner-acts.ts';
 import { questionOf } from '../../support/homes/ask-broker.ts';
 import { inTerminal } from '../../support/processes/terminal.ts';
 
@@ -23,6 +24,17 @@ it('hints say of an API key what a newcomer misses: where it goes, what allows i
   await home.ok(['daemon', '--stop']);
   expect(await home.json('clients')).toMatchObject({
     clients: [{ name: 'cli', lastUsedAt: expect.any(Number) as number }],
+  });
+});
+
+it('hints tell a scope that the sign-in there does not have: it may be mistyped', async () => {
+  const { home, resource } = await homeInWorld();
+  await home.ok(['list']);
+  await signIn(home, resource, { scope: 'notes:read' });
+  const { stderr } = await home.keyturn(['allow', 'cli', resource, '--scope', 'notes:reed']);
+  expect(stderr).toContain('has notes:read, and not "notes:reed"');
+  expect(await home.keyturn(['allow', 'cli', resource, '--scope', 'notes:read'])).toMatchObject({
+    stderr: '',
   });
 });
 

@@ -402,3 +402,13 @@ describe('the vault', () => {
     expect(await home.json('key', 'list')).toEqual([]);
   });
 });
+
+it('a token of a server where a key is set and nobody signed in is refused at once, with the command that gives the key', async () => {
+  const { home, url } = await setScene();
+  await askBroker(home, 'permission.set', { client: 'cli', resource: url, decision: 'allow' });
+  for (const options of [[], ['--no-interaction']]) {
+    const { code, stderr } = await home.keyturn(['token', url, ...options]);
+    expect(code).toBe(3);
+    expect(stderr).toContain(`keyturn headers ${url}`);
+  }
+});

@@ -1,4 +1,7 @@
 /** Fetching a metadata document from a real server that does not always behave. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
 import { Agent, fetch as fetchBy } from 'undici';
@@ -125,6 +128,19 @@ describe('a metadata document', () => {
     expect(error).toBeInstanceOf(Unreachable);
     expect(error.message).toContain('ECONNREFUSED');
     expect(everyWordOf(error)).not.toContain('s3cret');
+  });
+
+  it('a document is unreachable at a server that wants https, or that has no TLS, with a hint that says so', async () => {
+    const plain = site.origin.replace('https:', 'http:');
+    const loopback = { ...site.http, allowInsecureLoopback: true };
+    const error = await refusalOf(() => fetchMetadata(`${plain}/doc`, loopback, reason));
+    expect(error.hint).toContain('https:// in place of http://');
+    const server = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const other = await refusalOf(() => fetchMetadata(`https://127.0.0.1:${port}/doc`, site.http, reason));
+    server.close();
+    expect(other.hint).toContain('does not speak TLS');
   });
 
   it('a document is unreachable with an untrusted certificate, with a hint', async () => {
