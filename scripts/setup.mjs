@@ -25,6 +25,7 @@ const debianPackages = [
   'chromium-headless-shell',
   'libglib2.0-bin',
   'postgresql',
+  'nginx-light',
   'openssh-server',
   'openssh-client',
   'bubblewrap',

@@ -11,6 +11,7 @@ import { withheldHeaders } from './resource/access.ts';
 import type { Answer, IncomingRequest } from './resource/base/incoming.ts';
 import { isForm } from './resource/requests/credentials.ts';
 import { addedHeaders } from './resource/fetch-handler.ts';
+import { peerOf } from './resource/requests/transport.ts';
 import type { ProtectedServer, Verdict } from './resource/protected-server.ts';
 
 /** The way on, or undefined: the request was answered. */
@@ -30,7 +31,7 @@ export async function check(
 
 export function incomingOf(server: ProtectedServer, request: IncomingMessage): IncomingRequest {
   const target = targetOf(request);
-  const address = request.socket.remoteAddress;
+  const address = peerOf(request.socket);
   return {
     method: request.method ?? 'GET',
     url: urlOf(server, target),

@@ -32,6 +32,7 @@ import {
   keepErrors,
   nameRealReason,
   nameSuccessors,
+  ownParameters,
   quietly,
   tellEvents,
 } from './provider-hooks.ts';
@@ -174,7 +175,10 @@ async function build(
   const adapter = adapterFor({ storage, errors, now, askedResource, onReplay, graceSeconds });
   const shared = { settings, fetch, errors, interactionPolicy, consents };
   const parts = { ...shared, adapter, keys, cookieKeys: [secrets.cookies] };
-  const provider = new oidc.Provider(issuer, providerSettings(parts));
+  const provider = new oidc.Provider(issuer, {
+    ...providerSettings(parts),
+    extraParams: ownParameters(errors),
+  });
   // Koa would print errors.
   provider.silent = true;
   // `asIssuer` writes the headers that this makes count.

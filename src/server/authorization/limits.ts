@@ -8,7 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import { siteOf } from '../resource/base/address.ts';
 import { RateLimiter } from '../resource/requests/rate-limit.ts';
 import type { Limit } from '../resource/requests/rate-limit.ts';
-import { askerOf, clientAddress, forwardedFor } from '../resource/requests/transport.ts';
+import { askerOf, clientAddress, forwardedFor, peerOf } from '../resource/requests/transport.ts';
 import type { Settings } from './options.ts';
 
 /**
@@ -72,7 +72,7 @@ export function askerIn({ socket, headers }: IncomingMessage, trustedProxies: re
     const value = headers[name];
     return typeof value === 'string' ? value : undefined;
   };
-  const address = clientAddress(forwardedFor(headerOf), socket.remoteAddress ?? '', trustedProxies) ?? '';
+  const address = clientAddress(forwardedFor(headerOf), peerOf(socket) ?? '', trustedProxies) ?? '';
   const key = askerOf(address, headerOf);
   return { key, site: siteOf(address) };
 }

@@ -1,47 +1,44 @@
 /**
- * What is added to oidc-provider's own handling: what a request may leave out, and what an operator hears.
+ * What is added to oidc-provider's own handling: what a request may leave out, where its errors go, and what an operator hears.
  *
  * Invariant: an event holds no token, code or secret.
  */
 import { createHmac } from 'node:crypto';
-import type { Provider } from 'oidc-provider';
+import type { Configuration, Provider } from 'oidc-provider';
 import { z } from 'zod';
 import type { AuthorizationEvent, AuthorizationServerOptions, ResourceOptions, Settings } from './options.ts';
-import { unasked } from './consent-policy.ts';
 import { isLocal, redirectProblem } from './clients/redirect.ts';
 import { errorPage, pageHeaders } from './base/pages.ts';
-import { oneSpelling } from './rewritten-request.ts';
+import type { OidcProvider } from './base/peer.ts';
+import { unasked } from './consent-policy.ts';
 import { defaultScopesOf, pathOf } from './provider-settings.ts';
+import { oneSpelling } from './rewritten-request.ts';
 
 /**
- * Fills what a request may leave out. The provider by itself refuses a request without scope, and drops
- * `offline_access` unless `prompt=consent` comes with it.
+ * Fills what a request may leave out, and leaves out what says nothing here. The provider by itself refuses a request
+ * without scope, and drops `offline_access` unless `prompt=consent` comes with it.
  */
 export function completeRequests(provider: Provider, { resources, issuer }: Settings): void {
   provider.use(async (ctx, next) => {
     // Also for HEAD: the provider keeps what that asks, as it does for GET.
     if (ctx.path === '/auth') {
-      const query = new URLSearchParams(ctx.querystring);
+      const query = stated(new URLSearchParams(ctx.querystring));
       oneSpelling(
         query,
         resources.map(({ resource }) => resource),
       );
       onlyKnownPrompts(query);
-      // A token is for one protected server here (RFC 8707 §2 lets a server restrict that).
-      if (query.getAll('resource').length > 1) return showError(ctx, 'invalid_target', oneResource);
-      // The provider's own page for it has a script.
-      if (!['query', null].includes(query.get('response_mode')))
-        return showError(ctx, 'invalid_request', 'This server answers in the query only.');
       const known = resources.find(({ resource }) => resource === query.get('resource')) ?? resources[0];
       if (!query.get('scope') && known) query.set('scope', defaultScopesOf(known).join(' '));
       // RFC 6749 §3.3: it may ignore some of them. The page and the code then name what the token gets.
       const scopes = query.get('scope')?.split(' ') ?? [];
       const servable = scopes.filter((scope) => isServable(scope, known));
-      if (servable.length > 0) query.set('scope', servable.join(' '));
-      else if (known) return showError(ctx, 'invalid_scope', noScope);
-      const isOffline = query.get('scope')?.split(' ').includes('offline_access') ?? false;
-      query.delete(unasked);
-      if (isOffline && !query.has('prompt')) {
+      const fault = faultOf(query, servable);
+      if (fault !== undefined) query.set(ended, fault);
+      query.set('scope', servable.join(' ') || 'openid');
+      // OpenID Connect Core §3.1.2.1: they mean something beside `openid` only.
+      if (!servable.includes('openid')) for (const name of ofOpenId) query.delete(name);
+      if (servable.includes('offline_access') && !query.has('prompt')) {
         query.set('prompt', 'consent');
         query.set(unasked, '1');
       }
@@ -53,22 +50,75 @@ export function completeRequests(provider: Provider, { resources, issuer }: Sett
   });
 }
 
-/** OpenID Connect Core §3.1.2.1 and Prompt Create 1.0: to choose or make an account, a person signs in. */
-const prompts: Readonly<Record<string, string>> = { select_account: 'login', create: 'login' };
+const ofOpenId = ['acr_values', 'id_token_hint', 'max_age', 'nonce'];
 
+/**
+ * RFC 6749 §3.1: a parameter without a value counts as left out. One that is repeated with the same value says the same.
+ * Names of our own are no client's.
+ */
+function stated(asked: URLSearchParams): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const [name, value] of asked) {
+    if (value !== '' && name !== unasked && name !== ended && !query.has(name, value))
+      query.append(name, value);
+  }
+  return query;
+}
+
+/** OpenID Connect Core §3.1.2.1 and Prompt Create 1.0: to choose or make an account, a person signs in. */
+const prompts = new Map([
+  ['consent', 'consent'],
+  ['create', 'login'],
+  ['login', 'login'],
+  ['none', 'none'],
+  ['select_account', 'login'],
+]);
+
+/** OpenID Connect Core §3.1.2.1 lets a server ignore the others. */
 function onlyKnownPrompts(query: URLSearchParams): void {
-  const asked = query.get('prompt');
-  if (asked === null) return;
-  const known = [
-    ...new Set(
-      asked
-        .split(' ')
-        .filter(Boolean)
-        .map((prompt) => prompts[prompt] ?? prompt),
-    ),
-  ];
-  if (known.length > 0) query.set('prompt', known.join(' '));
+  const known =
+    query
+      .get('prompt')
+      ?.split(' ')
+      .flatMap((prompt) => prompts.get(prompt) ?? []) ?? [];
+  if (known.length > 0) query.set('prompt', [...new Set(known)].join(' '));
   else query.delete('prompt');
+}
+
+/** What ends the request, once the provider knows that its redirect URI is good. */
+const ended = 'keyturn_ended';
+
+/** What the app is told, by error code. */
+const faults = {
+  // A token is for one protected server here (RFC 8707 §2 lets a server restrict that).
+  invalid_target: 'The app asks for several servers at once. This server issues a token for one.',
+  invalid_request: 'This server answers in the query only.',
+  invalid_scope: 'The app asks for nothing that this server knows.',
+} as const;
+
+function faultOf(query: URLSearchParams, servable: readonly string[]): keyof typeof faults | undefined {
+  if (query.getAll('resource').length > 1) return 'invalid_target';
+  const mode = query.get('response_mode') ?? 'query';
+  // The provider would answer in the way that was asked for, and its page for that has a script.
+  query.delete('response_mode');
+  if (mode !== 'query') return 'invalid_request';
+  return servable.length === 0 ? 'invalid_scope' : undefined;
+}
+
+/** Parameters of our own, and what the provider makes of them. */
+export function ownParameters({
+  CustomOIDCProviderError,
+}: OidcProvider['errors']): NonNullable<Configuration['extraParams']> {
+  return {
+    [unasked]: null,
+    [ended]: (_ctx, fault) => {
+      if (isFault(fault)) throw new CustomOIDCProviderError(fault, faults[fault]);
+    },
+  };
+}
+
+function isFault(fault: unknown): fault is keyof typeof faults {
+  return typeof fault === 'string' && Object.hasOwn(faults, fault);
 }
 
 function isServable(scope: string, resource: ResourceOptions | undefined): boolean {
@@ -77,10 +127,6 @@ function isServable(scope: string, resource: ResourceOptions | undefined): boole
 
 /** Scopes that every server has. */
 const ownScopes = ['openid', 'offline_access'];
-
-const noScope = 'The app asks for nothing that this server knows.';
-
-const oneResource = 'The app asks for several servers at once. This server issues a token for one.';
 
 function showError(ctx: KoaContext, error: string, said: string, back?: string): void {
   ctx.status = 400;

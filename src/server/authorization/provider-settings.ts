@@ -8,7 +8,7 @@
 import type { Configuration, Grant } from 'oidc-provider';
 import type { JsonWebKey } from 'node:crypto';
 import { z } from 'zod';
-import { consentPolicy, grantOf, unasked } from './consent-policy.ts';
+import { consentPolicy, grantOf } from './consent-policy.ts';
 import type { Consents } from './consents.ts';
 import { isTrustedHost } from './clients/client-document.ts';
 import type { GuardedFetch } from './clients/client-document.ts';
@@ -88,7 +88,6 @@ function grantRules({ settings, consents, errors, interactionPolicy }: ProviderP
       policy: forwardingPolicy(consentPolicy(interactionPolicy), accounts, interactionPolicy),
       url: (_ctx, interaction) => `${pathOf(issuer)}/interaction/${interaction.uid}`,
     },
-    extraParams: [unasked],
     // Spec, Mandatory security requirements 4.
     rotateRefreshToken: async ({ oidc }) => {
       await prolong(oidc.entities.Grant, settings);

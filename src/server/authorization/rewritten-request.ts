@@ -23,7 +23,7 @@ export async function rewrittenRequest(
   const { method, headers } = request;
   const [place = ''] = path.split('?', 1);
   const isRegistration = /^\/reg(?:\/|$)/.test(place) && (method === 'POST' || method === 'PUT');
-  if (!isRegistration && !(method === 'POST' && ['/auth', '/token', '/token/revocation'].includes(place)))
+  if (!isRegistration && !(method === 'POST' && ['/token', '/token/revocation'].includes(place)))
     return request;
   const bytes = await boundedBytes(request, maxBody);
   if (bytes === undefined) return undefined;
@@ -63,10 +63,15 @@ export function oneSpelling(parameters: URLSearchParams, resources: readonly str
   for (const resource of new Set(known)) parameters.append('resource', resource);
 }
 
-/** Scheme and host in lower case, without the default port and a slash at the end. */
+/** RFC 3986 §6.2.2, §6.2.3: case, default port, escapes of plain characters; and a slash at the end. */
 function spelled(resource: string): string {
   const url = URL.parse(resource);
-  return url === null || /[?#]/.test(resource) ? resource : url.href.replace(/\/$/, '');
+  if (url === null || /[?#]/.test(resource)) return resource;
+  const plain = (escape: string): string => {
+    const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
+    return /[\w.~-]/.test(character) ? character : escape.toUpperCase();
+  };
+  return url.href.replace(/%[0-9a-f]{2}/gi, plain).replace(/\/$/, '');
 }
 
 /** The same request of the same connection, with another body. */

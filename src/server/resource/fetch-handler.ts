@@ -3,6 +3,7 @@
  *
  * Invariant: the handler gets a request without the token and its proof. The body is the same bytes that were checked.
  */
+import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
 import { boundedBytes } from '../../oauth/base/bounded-bytes.ts';
 import { withheldHeaders } from './access.ts';
@@ -16,8 +17,8 @@ export type ProtectedHandler = (request: Request, access: Access) => Response | 
 export type FetchHandler = (request: Request, connection?: unknown) => Promise<Response>;
 
 /**
- * A handler that answers what may not pass by itself, and hands the rest on. `connection` may be `{address}`, the IP
- * address of the other end; other objects, such as a worker's bindings, are ignored.
+ * A handler that answers what may not pass by itself, and hands the rest on. `connection` says the IP address of the
+ * other end: `{address}`, or what Deno, Bun and Hono pass. Other objects, such as a worker's bindings, are ignored.
  */
 export function protect(server: ProtectedServer, handler: ProtectedHandler): FetchHandler {
   return async (request, connection) => {
@@ -30,7 +31,7 @@ export function protect(server: ProtectedServer, handler: ProtectedHandler): Fet
 
 function incomingOf(request: Request, connection: unknown): IncomingRequest {
   const url = new URL(request.url);
-  const address = addressOf(connection);
+  const address = addressOf(connection, request);
   return {
     method: request.method,
     url,
@@ -49,11 +50,23 @@ function bodyUsed(): KeyturnError {
   });
 }
 
-function addressOf(connection: unknown): string | undefined {
-  const isObject = typeof connection === 'object' && connection !== null;
-  return isObject && 'address' in connection && typeof connection.address === 'string'
-    ? connection.address
-    : undefined;
+/** What platforms pass beside a request: Hono on Node, Deno, and Bun, which is asked for the address. */
+const connectionShape = z.union([
+  z.object({ address: z.string() }).transform(({ address }) => address),
+  z
+    .object({ remoteAddr: z.object({ hostname: z.string() }) })
+    .transform(({ remoteAddr }) => remoteAddr.hostname),
+  z
+    .object({ incoming: z.object({ socket: z.object({ remoteAddress: z.string() }) }) })
+    .transform(({ incoming }) => incoming.socket.remoteAddress),
+]);
+
+function addressOf(connection: unknown, request: Request): string | undefined {
+  const isBun = typeof connection === 'object' && connection !== null && 'requestIP' in connection;
+  const { requestIP } = isBun ? connection : {};
+  const known =
+    typeof requestIP === 'function' ? (requestIP.call(connection, request) as unknown) : connection;
+  return connectionShape.safeParse(known).data;
 }
 
 function handedOn(request: Request, bytes: Uint8Array | undefined): Request {

@@ -133,7 +133,7 @@ const schema = z.strictObject({
   trustedProxies: z
     .array(z.string().refine(isAddressOrRange, 'it must hold IP addresses or ranges'))
     .default([]),
-  mountPath: z.string().startsWith('/').optional(),
+  mountPath: z.string().refine(isPlainPath, 'it must be a path, such as /mcp').optional(),
   origins: z.union([z.literal('*'), texts]).default('*'),
   checkSession: callable.optional(),
   onEvent: callable.optional(),
@@ -146,6 +146,12 @@ const schema = z.strictObject({
   fetch: callable.optional(),
   now: callable.optional(),
 });
+
+/** As a request names it: one slash between names, and nothing that a URL leaves out. */
+function isPlainPath(path: string): boolean {
+  const isRooted = path.startsWith('/') && !path.includes('//');
+  return isRooted && URL.parse(`https://x.example${path}`)?.pathname === path;
+}
 
 export type Settings = Omit<z.output<typeof schema>, 'checkSession' | 'onEvent' | 'fetch' | 'now'> & {
   /** True: the resource is an http URL of this machine, for development. */

@@ -91,6 +91,7 @@ describe('proxies', () => {
     ['end TLS', { 'x-forwarded-proto': 'https' }, 200],
     ['end TLS two in a row', { 'x-forwarded-proto': 'https,http' }, 200],
     ['speak RFC 7239', { forwarded: 'for=192.0.2.7;proto=https' }, 200],
+    ['speak RFC 7239 of a client with odd names', { forwarded: 'for="a;proto=http,b" ; proto="https"' }, 200],
     ['pass plain http on', { 'x-forwarded-proto': 'http' }, 400],
   ])('%s', async (_what, headers, status) => {
     const { send } = await listen(() => ({ resource }));

@@ -292,6 +292,7 @@ describe('dynamic registration', () => {
   });
 
   it.each([
+    [{ redirect_uris: ['https:evil.example'] }, 'neither https nor http to a loopback address'],
     [{ redirect_uris: ['cursor://callback'] }, 'neither https nor http to a loopback address'],
     [{ redirect_uris: [redirectUri], grant_types: ['client_credentials'] }, 'grant_types must be of'],
     [{ redirect_uris: [redirectUri], response_types: ['token'] }, 'response_types'],

@@ -7,8 +7,8 @@ import { authorizationServer, developmentLogin } from '../../../src/server/autho
 import { discoverAuthorizationServerMetadata, registerClient } from '@modelcontextprotocol/client';
 import { trustingFetch } from '../../../src/serve/trusting-fetch.ts';
 import { freePort } from '../../support/servers/port.ts';
-import { authorizationOf, claimsOf, editor, notes, redirectUri, signIn, startServer } from './rig.ts';
-import type { Rig } from './rig.ts';
+import { authorizationOf, claimsOf, editor, files, notes, redirectUri, signIn, startServer } from './rig.ts';
+import type { Asked, Rig } from './rig.ts';
 
 /** As long as a shared secret has to be. */
 const clientSecret = 'a secret of at least thirty-two characters';
@@ -117,15 +117,27 @@ describe('a client that registers itself', () => {
 });
 
 describe('an authorization request', () => {
-  it.each([
-    ['asks for two protected servers', `&resource=${encodeURIComponent('https://files.example/mcp')}`],
-    ['wants its answer in a form', '&response_mode=form_post'],
-    ['wants its answer in the fragment', '&response_mode=fragment'],
-  ])('AS-3: an authorization request that %s gets a page, before anybody signs in', async (_what, more) => {
-    for (const method of ['GET', 'HEAD']) {
-      const answer = await rig.request(authorizationOf(rig).url + more, { method });
-      expect([method, answer.status, answer.headers.get('location')]).toEqual([method, 400, null]);
-    }
+  const says = async (asked: Asked, more = ''): Promise<readonly unknown[]> => {
+    const answer = await rig.request(authorizationOf(rig, asked).url + more);
+    const back = new URL(answer.headers.get('location') ?? '', rig.origin);
+    const isPage = back.origin === rig.origin && back.pathname.startsWith('/interaction/');
+    return [answer.status, isPage ? 'a page' : back.searchParams.get('error')];
+  };
+
+  it.each<[string, string, Asked, string]>([
+    ['asks for two protected servers', 'invalid_target', {}, `&resource=${encodeURIComponent(files)}`],
+    ['wants its answer in a form', 'invalid_request', {}, '&response_mode=form_post'],
+    ['wants its answer in the fragment', 'invalid_request', {}, '&response_mode=fragment'],
+    ['names nothing but unknown scopes', 'invalid_scope', { scope: 'constructor' }, ''],
+    ['ends itself by a name of ours', 'a page', {}, '&keyturn_ended=invalid_scope&keyturn_unasked=1'],
+    ['repeats what it says', 'a page', {}, '&response_mode=query&response_mode=query&state=the-state'],
+    ['has parameters without a value', 'a page', {}, '&response_mode=&request=&prompt=&max_age='],
+    ['says what is of OpenID Connect', 'a page', {}, '&nonce=n&max_age=60&id_token_hint=x&acr_values=y'],
+    ['wants what nobody knows', 'a page', { prompt: 'constructor x' }, ''],
+    ['escapes plain characters of its resource', 'a page', { resource: 'https://notes.example/%6dcp' }, ''],
+    ['names another resource', 'invalid_target', { resource: 'https://notes.example/%2fmcp' }, ''],
+  ])('AS-3: an authorization request that %s leads to: %s', async (_what, outcome, asked, more) => {
+    expect(await says(asked, more)).toEqual([303, outcome]);
   });
 
   it('an authorization request longer than 8 KiB is refused, since what it asks is kept', async () => {
@@ -137,11 +149,6 @@ describe('an authorization request', () => {
     const { status, body } = await signIn(rig, { scope: 'notes:read constructor files:read' });
     expect([status, body['scope']]).toEqual([200, 'notes:read']);
     expect(claimsOf(body['access_token'])['scope']).toBe('notes:read');
-  });
-
-  it('an authorization request that names nothing but unknown scopes gets a page, before anybody signs in', async () => {
-    const answer = await rig.request(authorizationOf(rig, { scope: 'constructor' }).url);
-    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('invalid_scope')]);
   });
 
   it('an authorization request comes from one address a bounded number of times in five minutes, and is then told when to come back', async () => {

@@ -257,6 +257,26 @@ it('Entra ID’s short scopes are also those that a client asks for', async () =
   expect((await call(await tokenOf(key, { ...none, iss, ...claims }, header))).status).toBe(403);
 });
 
+it.each<[string, IssuersOption, string]>([
+  [
+    'is named by version 2',
+    { 'https://login.microsoftonline.com/9122/v2.0': { preset: 'entra', audience: appId } },
+    'api://' + appId,
+  ],
+  [
+    'is known to a function by version 2',
+    (iss) => (iss.endsWith('/v2.0') ? { preset: 'entra', audience: appId } : undefined),
+    appId,
+  ],
+])('a token of Entra ID’s version 1 passes if its tenant %s', async (_how, issuers, aud) => {
+  const iss = 'https://sts.windows.net/9122/';
+  const made = { ...none, iss, aud, appid: client, scp: scope };
+  const { call } = trusting(iss, issuers, 'https://login.microsoftonline.com/9122/v2.0');
+  expect((await call(await tokenOf(key, made, { typ: 'JWT' }))).status).toBe(200);
+  const other = trusting(iss, {}, 'https://login.microsoftonline.com/9122/v2.0');
+  expect((await other.call(await tokenOf(key, made, { typ: 'JWT' }))).status).toBe(401);
+});
+
 describe('many tenants', () => {
   const tenants: IssuersOption = (issuer) =>
     /^https:\/\/login\.example\/[0-9a-f]{8}\/v2\.0$/.test(issuer)

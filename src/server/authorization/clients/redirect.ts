@@ -13,6 +13,8 @@ export function redirectProblem(text: string): string | undefined {
   if (!/^[\x21-\x7e]+$/.test(text)) return 'a redirect URI has characters that no URL has';
   const url = URL.parse(text);
   if (url === null) return 'a redirect URI is not a URL';
+  // A browser takes `https:host` for a path of the page that it is on.
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[^/\\]/i.test(text)) return noWebAddress;
   if (text.includes('#')) return 'a redirect URI has a fragment';
   if (url.username !== '' || url.password !== '') return 'a redirect URI carries a name or a password';
   // Browsers resolve dot segments, so the text that was compared would not be the address that is reached.
@@ -20,8 +22,10 @@ export function redirectProblem(text: string): string | undefined {
     return 'a redirect URI has dot segments';
   if (url.protocol === 'https:') return undefined;
   if (url.protocol === 'http:' && isLoopbackHost(url.hostname)) return undefined;
-  return 'a redirect URI is neither https nor http to a loopback address';
+  return noWebAddress;
 }
+
+const noWebAddress = 'a redirect URI is neither https nor http to a loopback address';
 
 /** True if the answer stays on the machine of the browser. */
 export function isLocal(redirectUri: string): boolean {

@@ -16,6 +16,14 @@ export interface TransportRules {
   readonly trustedProxies: readonly string[];
 }
 
+/** Of a connection of Node. The other end of a Unix socket, such as a proxy in front, is on this machine. */
+export function peerOf(socket: { readonly remoteAddress?: string | undefined }): string | undefined {
+  const server = 'server' in socket ? socket.server : undefined;
+  const { address } = typeof server === 'object' && server !== null && 'address' in server ? server : {};
+  const isUnix = typeof address === 'function' && typeof Reflect.apply(address, server, []) === 'string';
+  return socket.remoteAddress ?? (isUnix ? '127.0.0.1' : undefined);
+}
+
 /** The address of the client, if it is known. Throws a refusal for plain http. */
 export function checkTransport(
   { headers, connection }: IncomingRequest,
@@ -44,13 +52,11 @@ function forwardedProto(headers: Headers, isEncrypted: boolean): boolean {
   return first === undefined ? isEncrypted : first === 'https';
 }
 
-/** RFC 7239 §4: the values of one parameter, from the client on. */
+/** RFC 7239 §4: the values of one parameter, from the client on. A quoted value may hold commas and semicolons. */
 function forwardedValues(header: string | null | undefined, parameter: string): string[] {
-  return (header ?? '').split(',').flatMap((element) =>
-    element.split(';').flatMap((pair) => {
-      const [, key = '', quotedValue, plain] = /^\s*([\w-]+)=(?:"([^"]*)"|([^\s"]*))\s*$/.exec(pair) ?? [];
-      return key.toLowerCase() === parameter ? [quotedValue ?? plain ?? ''] : [];
-    }),
+  const pairs = (header ?? '').matchAll(/([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",;]*))/g);
+  return [...pairs].flatMap(([, name = '', inQuotes, plain = '']) =>
+    name.toLowerCase() === parameter ? [inQuotes ?? plain] : [],
   );
 }
 

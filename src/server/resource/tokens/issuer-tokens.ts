@@ -112,7 +112,7 @@ export function shapeOf(
     preset === 'entra' ? found.flatMap((scope) => [scope, ...askedNames(scope, aud, resource)]) : found;
   const clientClaims = client ?? known.client ?? ['client_id', 'azp', 'appid', 'cid'];
   return {
-    audiences: audience ?? [],
+    audiences: [...(audience ?? []), ...(preset === 'entra' ? urisOf(audience ?? []) : [])],
     audienceClaim: known.audienceClaim,
     scopesOf: (claims) =>
       typeof scopeClaims === 'function'
@@ -128,9 +128,14 @@ export function shapeOf(
  * is `api://` and the application id, the one that stands as the audience, or that of this server.
  */
 function askedNames(scope: string, aud: unknown, resource: string): string[] {
-  const audiences = [aud].flat().filter(isText);
-  const uris = audiences.map((one) => (one.includes('://') ? one : `api://${one}`));
-  return [...new Set([...uris, resource])].map((uri) => `${uri.replace(/\/$/, '')}/${scope}`);
+  return [...new Set([...urisOf([aud].flat().filter(isText)), resource])].map(
+    (uri) => `${uri.replace(/\/$/, '')}/${scope}`,
+  );
+}
+
+/** Of an application: unless somebody chose another one, it is made of its id. */
+function urisOf(audiences: readonly string[]): string[] {
+  return audiences.map((one) => (one.includes('://') ? one : `api://${one}`));
 }
 
 /** A function of the author's meets whatever the token has. */

@@ -53,17 +53,14 @@ export class TrustedIssuers {
     this.#settings = settings;
     this.#context = context;
     const { issuers } = settings;
-    const named = typeof issuers === 'function' ? {} : issuers;
-    const all = new Set([...context.issuers, ...Object.keys(named)]);
+    const all = new Set([...context.issuers, ...(typeof issuers === 'function' ? [] : Object.keys(issuers))]);
     for (const issuer of all) {
       const problem = this.#problemOf(issuer);
       if (problem !== undefined) {
         invalidOption('issuers of jwt', problem, 'Write each issuer as its own metadata does.');
       }
     }
-    this.#named = new Map(
-      [...all].map((issuer) => [issuer, this.#trusted(issuer, this.#stated(issuer) ?? named[issuer])]),
-    );
+    this.#named = new Map([...all].map((issuer) => [issuer, this.#trusted(issuer, this.#stated(issuer))]));
     const now = (): number => context.http.now();
     this.#tenants = new BoundedMap(maxTenants, now);
     this.#unproven = new BoundedMap(maxTenants, now);
@@ -75,7 +72,7 @@ export class TrustedIssuers {
     const known = this.#named.get(issuer) ?? this.#tenants.get(issuer) ?? this.#unproven.get(issuer);
     if (known !== undefined) return known;
     // The author's function gets nothing but what can be an issuer.
-    const tokens = this.#problemOf(issuer) === undefined ? this.#stated(issuer) : undefined;
+    const tokens = this.#problemOf(issuer) === undefined ? this.#tokensOf(issuer) : undefined;
     if (tokens === undefined) throw new Refusal('token_wrong_issuer');
     const wait = this.#newTenants.take('all');
     if (wait !== undefined) throw new Refusal('keys_unavailable', { retryAfterSeconds: wait });
@@ -92,11 +89,22 @@ export class TrustedIssuers {
     this.#tenants.set(issuer, trusted, this.#context.http.now() + tenantAge);
   }
 
-  /** What the function says of an issuer. */
+  /** What the option says of an issuer. */
   #stated(issuer: string): z.output<typeof issuerTokens> | undefined {
     const { issuers } = this.#settings;
-    const stated = typeof issuers === 'function' ? issuers(issuer) : undefined;
+    if (typeof issuers !== 'function') return Object.hasOwn(issuers, issuer) ? issuers[issuer] : undefined;
+    const stated = issuers(issuer);
     return stated === undefined ? undefined : readOptions(issuerTokens, stated, 'issuers of jwt');
+  }
+
+  /**
+   * Entra ID writes its name of version 1 into the tokens for an application that doesn't ask for version 2, at the
+   * addresses of version 2 as well.
+   */
+  #tokensOf(issuer: string): z.output<typeof issuerTokens> | undefined {
+    const [, tenant] = /^https:\/\/sts\.windows\.net\/([^/]+)\/$/.exec(issuer) ?? [];
+    const newer = tenant && this.#stated(`https://login.microsoftonline.com/${tenant}/v2.0`);
+    return this.#stated(issuer) ?? (newer && newer.preset === 'entra' ? newer : undefined);
   }
 
   #trusted(issuer: string, tokens: z.output<typeof issuerTokens> | undefined): TrustedIssuer {
