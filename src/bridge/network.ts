@@ -10,7 +10,7 @@ import { KeyturnError, reasonOf } from '../base/errors.ts';
 import { fetch } from 'undici';
 import { optimizingParserLater } from '../base/system/http-parser.ts';
 import { agentBy } from '../base/system/proxied-agent.ts';
-import { firstSet, noProxyNames, proxyOf, proxyUrl } from '../base/system/proxy-variables.ts';
+import { firstSet, NoProxy, noProxyNames, proxyOf, proxyUrl } from '../base/system/proxy-variables.ts';
 import { Authorities } from '../base/system/tls-trust.ts';
 import type { Connection } from '../client/connection.ts';
 import { isNetworkResult, type NetworkResult } from '../ipc/wire/network-messages.ts';
@@ -20,20 +20,21 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /**
  * Asks the broker for what the environment leaves open. Node's own fetch ends an answer after 300 s of silence.
- * Throws the broker's refusal; the fetch throws a KeyturnError where a proxy refuses to connect.
+ * Throws the broker's refusal, and `invalid_request` for a proxy that can't be used; the fetch throws a KeyturnError where a proxy refuses to connect.
  */
 export async function bridgeFetch(
   broker: Pick<Connection, 'request'>,
   resource: string,
   env: Env = process.env,
 ): Promise<typeof globalThis.fetch> {
-  const own = proxyOf(env);
+  const noProxyHere = firstSet(env, noProxyNames);
+  const own = new NoProxy(noProxyHere).isDirect(new URL(resource)) ? undefined : proxyOf(env);
   const hasOwnAuthorities = Boolean(env['NODE_EXTRA_CA_CERTS']);
   const asked = own !== undefined && hasOwnAuthorities ? {} : await networkOf(broker, resource);
   const authorities = hasOwnAuthorities ? undefined : asked.authorities;
   const isBrokers = own === undefined && asked.httpsProxy !== undefined;
   const proxy = isBrokers ? proxyUrl(asked.httpsProxy) : own;
-  const noProxy = firstSet(env, noProxyNames) ?? (isBrokers ? asked.noProxy : undefined);
+  const noProxy = noProxyHere ?? (isBrokers ? asked.noProxy : undefined);
   const trusted = new Authorities(
     authorities === undefined ? undefined : [...getCACertificates('default'), authorities],
   );

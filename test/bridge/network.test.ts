@@ -89,6 +89,12 @@ describe('the proxy', () => {
     expect(ear.asked).toEqual([]);
   });
 
+  it('the proxy that is a SOCKS proxy is refused, but for a server that goes without a proxy', async () => {
+    const env = { ALL_PROXY: 'socks5://127.0.0.1:9', NODE_EXTRA_CA_CERTS: caFile };
+    await expect(outcomes(env, {}, url)).rejects.toThrow('ALL_PROXY names a SOCKS proxy');
+    expect(await outcomes(env)).toEqual([401, 401]);
+  });
+
   it.each([
     ['the broker keeps', { proxyCredentials: 'withheld' }, /hands them to no program: write HTTPS_PROXY=/],
     ['nobody told', {}, /wants a user name and a password: write HTTPS_PROXY=/],

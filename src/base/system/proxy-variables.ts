@@ -6,6 +6,7 @@
  */
 import { isThisMachine } from '../text/this-machine.ts';
 import { BlockList, isIP } from 'node:net';
+import { KeyturnError } from '../errors.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -24,10 +25,18 @@ export function proxyUrl(text: string): string | undefined {
   return /^https?:$/.test(URL.parse(whole)?.protocol ?? '') ? whole : undefined;
 }
 
-/** The proxy that the environment names. */
+/** The proxy that the environment names. Throws `invalid_request` for one that can't be used: nothing goes past it. */
 export function proxyOf(env: Env): string | undefined {
-  const named = firstSet(env, proxyNames);
-  return named === undefined ? undefined : proxyUrl(named);
+  const name = proxyNames.find((variable) => firstSet(env, [variable]) !== undefined);
+  const text = name === undefined ? undefined : firstSet(env, [name]);
+  if (name === undefined || text === undefined) return undefined;
+  const url = proxyUrl(text);
+  if (url !== undefined) return url;
+  const kind = /^socks/i.test(text) ? 'a SOCKS proxy' : 'no http or https proxy';
+  throw new KeyturnError('invalid_request', `${name} names ${kind}, which Keyturn can’t use.`, {
+    rule: 'Nothing goes past a proxy that the environment asks for',
+    hint: 'Name an http or https proxy in HTTPS_PROXY, or add the server to NO_PROXY. Many SOCKS proxies are an http proxy too.',
+  });
 }
 
 /** A list by the rules of NO_PROXY: names with all below them, addresses, CIDR blocks, each with a port or without. */

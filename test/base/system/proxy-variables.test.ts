@@ -7,10 +7,20 @@ it.each([
   [{ https_proxy: '', HTTPS_PROXY: 'http://a:1' }, 'http://a:1'],
   [{ https_proxy: 'b:2', HTTPS_PROXY: 'http://a:1' }, 'http://b:2'],
   [{ ALL_PROXY: 'https://u:p@a:1' }, 'https://u:p@a:1'],
-  [{ ALL_PROXY: 'socks5h://a:1' }, undefined],
   [{ HTTP_PROXY: 'http://a:1', http_proxy: 'http://a:1' }, undefined],
 ])('takes the proxy of %j', (env, proxy) => {
   expect(proxyOf(env)).toBe(proxy);
+});
+
+it.each([
+  [{ ALL_PROXY: 'socks5h://u:secret@a:1' }, /^ALL_PROXY names a SOCKS proxy, which/],
+  [
+    { https_proxy: 'ftp://u:secret@a:1', ALL_PROXY: 'http://a:1' },
+    /^https_proxy names no http or https proxy, /,
+  ],
+])('goes past no proxy that it can’t use: %j', (env, words) => {
+  expect(() => proxyOf(env)).toThrow(words);
+  expect(() => proxyOf(env)).not.toThrow(/secret/);
 });
 
 it.each([
