@@ -12,7 +12,7 @@ import { fileLog } from '../../src/daemon/system/log.ts';
 import { consentPage, errorPage, signInPage } from '../../src/server/authorization/base/pages.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Default_Ignorable_Code_Point}\u2800]/u;
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Default_Ignorable_Code_Point}\u2800]|\p{M}{7}/u;
 
 /** Characters that command a terminal, turn the direction or can't be seen, among ordinary ones. */
 const hostile = array(
@@ -42,6 +42,7 @@ const hostile = array(
       '\ufe0f',
       '\ufeff',
     ),
+    constantFrom('\u0301'.repeat(9), '\u0e49\u20dd'.repeat(9)),
     constantFrom('\ue000', '\ue001', '\u{e0041}', '\u{e0100}', '\ud800', '\u2800', '\uffa0', '\ufff9'),
     string({ maxLength: 3 }),
   ),

@@ -15,13 +15,16 @@ export const invisible = String.raw`\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}`;
 /** Private use, what a font may leave out, and empty characters of Braille, music and hieroglyphs. */
 const drawsNothing = String.raw`\p{Co}\p{Default_Ignorable_Code_Point}\u2800\u{1d159}\u{13441}\u{13442}`;
 
+/** Marks on one letter: no script has more, and a pile of them covers the lines around it. */
+const piled = String.raw`(?<=\p{M}{6})\p{M}`;
+
 let pattern: RegExp | undefined;
 
-/** With each character that can't be seen as an escape. */
+/** With each character that can't be seen, and each mark too many, as an escape. */
 export function visible(text: string): string {
   // Most text needs no pattern with classes.
   if (/^[\x20-\x7e]*$/.test(text)) return text;
-  pattern ??= new RegExp(`[${invisible}${drawsNothing}]`, 'gu');
+  pattern ??= new RegExp(`[${invisible}${drawsNothing}]|${piled}`, 'gu');
   return text.replace(pattern, escaped);
 }
 
