@@ -1,8 +1,8 @@
 /**
  * Which servers answer without a token: their entries need nothing of Keyturn's.
  *
- * Invariant: an entry with a key is never asked about, since its key is in plain text. A server that can't be reached
- * counts as one that wants a sign-in.
+ * Invariants: an entry with a key is never asked about, since its key is in plain text. Nothing is sent for the file of a
+ * project, which may come from a stranger. A server that can't be reached counts as one that wants a sign-in.
  */
 import { reasonOf } from '../base/errors.ts';
 import type { Http } from '../oauth/base/http.ts';
@@ -30,7 +30,11 @@ export async function leaveOpenServers(
     return { entry, way, kind: 'left', cause: 'openServer', why: 'it needs no sign-in', exposed: [] };
   };
   return Promise.all(
-    files.map(async (file) => ({ ...file, findings: await Promise.all(file.findings.map(look)) })),
+    files.map(async (file) =>
+      file.config.scope === 'project'
+        ? file
+        : { ...file, findings: await Promise.all(file.findings.map(look)) },
+    ),
   );
 }
 

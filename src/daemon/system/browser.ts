@@ -65,7 +65,7 @@ export async function openBrowser(
 
 /** A unit has the variables of the user's manager, which may be of no desktop, or of an earlier one. */
 const unitVariables = (env: NodeJS.ProcessEnv): string[] =>
-  displayNames.flatMap((name) => (env[name] ? [`--setenv=${name}=${env[name]}`] : []));
+  displayNames.flatMap((name) => (env[name] ? [['--setenv', name, env[name]].join('=')] : []));
 
 /** The program that would be started; undefined where none is known. */
 export function browserProgram(
