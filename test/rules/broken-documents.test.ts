@@ -25,7 +25,7 @@ const invalid: readonly (readonly [string, Answer])[] = [
   ['a list', json(['https://issuer.example'])],
   ['cut in the middle of its text', { headers: jsonType(), body: '{"issuer":' }],
   ['a web page with status 200', html('<h1>Welcome</h1>')],
-  ['JSON that is called text', { headers: { 'content-type': 'text/plain' }, body: '{}' }],
+  ['JSON that is called a web page', { headers: { 'content-type': 'text/html' }, body: '{}' }],
   ['not UTF-8', { headers: jsonType(), body: Buffer.from([0x7b, 0xff, 0xfe, 0x7d]) }],
   ['empty', { status: 204 }],
 ];

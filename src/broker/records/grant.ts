@@ -121,6 +121,8 @@ export const grantSchema = z.object({
    * empty once a sign-in brought them back. Absent: its server was not seen to do that.
    */
   lostScope: z.array(z.string()).optional(),
+  /** The owner named exactly these scopes: a later sign-in without scopes asks for the same. */
+  isExactScope: z.boolean().optional(),
   /** Scopes as we asked for them, so that a step-up asks for the union and never twice in vain. */
   requestedScope: z.array(z.string()),
   state: stateSchema,

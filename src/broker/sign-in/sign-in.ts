@@ -51,14 +51,15 @@ export async function signIn(
 
 async function signInNow(
   parts: SignInParts,
-  request: SignInRequest,
+  asked: SignInRequest,
   onPage: OnPage,
   signal: AbortSignal,
 ): Promise<Grant> {
   // If the vault can't store a token, no sign-in starts.
   await parts.vault.probe();
-  const destination = await findDestination(parts, request);
+  const destination = await findDestination(parts, asked);
   const { server } = destination;
+  const request = withKeptScope(parts, asked, destination);
   refuseUnboundNow(parts, request, destination);
   const scope = scopeFor(request, destination);
   const options = await optionsFor(parts, request, { server, scope });
@@ -109,6 +110,20 @@ async function adapting(
     parts.refusedPrompts.add(destination.server.issuer, options.prompts);
     return grant;
   }
+}
+
+/** The user named exact scopes at an earlier sign-in: one without scopes asks for those. */
+function withKeptScope(
+  { grants }: SignInParts,
+  request: SignInRequest,
+  { resource, server }: Destination,
+): SignInRequest {
+  const { account, isAutomatic, scope } = request;
+  if (isAutomatic || scope !== undefined) return request;
+  const living = grants.sharedAt(resource, server.issuer).filter(isLiving);
+  const [meant, ...more] = living.filter((one) => account === undefined || one.account === account);
+  if (meant?.isExactScope !== true || more.length > 0) return request;
+  return { ...request, scope: withoutOfflineAccess(meant.requestedScope) };
 }
 
 /** Before a page opens; when the tokens are there, `storeGrant` asks the vault again. */
@@ -239,6 +254,7 @@ async function storeTokens(
     requestedScope: union(wanted, request.notGranted ?? []),
     answer,
     isAutomatic: request.isAutomatic,
+    isExactScope: request.scope !== undefined,
     prompts: options.prompts,
     ...(request.account === undefined ? {} : { account: request.account }),
     ...(request.grantId === undefined ? {} : { grantId: request.grantId }),

@@ -43,6 +43,8 @@ export interface NewTokens {
   readonly account?: string;
   /** The grant that the sign-in should renew. */
   readonly grantId?: string;
+  /** The user named the scopes. */
+  readonly isExactScope: boolean;
   /** A local client's request started it, not the user. */
   readonly isAutomatic: boolean;
   /** The prompts that its page was opened with. */
@@ -154,6 +156,7 @@ async function store(
       audience: received.answer.audience,
       // A refresh that was cut off was about a token that no longer counts.
       attempt: undefined,
+      ...(received.isAutomatic ? {} : { isExactScope: received.isExactScope || undefined }),
       ...offlineFields(grants, received),
     }),
   );

@@ -21,6 +21,7 @@ export const command = defineCommand(
         type: 'string',
         value: '"A B"',
         summary: 'ask for exactly these scopes, whatever the server names',
+        more: '; a later login without it asks for the same',
       },
       account: {
         type: 'string',

@@ -21,7 +21,8 @@ import type { Registration, RegistrationWithSecrets } from './registration.ts';
 
 /** RFC 7591 §3.2.1. Some servers write null or "" for "none". */
 const clientInformationSchema = z.object({
-  client_id: z.string().min(1),
+  // Some servers number their clients.
+  client_id: z.union([z.string().min(1), z.int().nonnegative().transform(String)]),
   client_secret: z.string().nullish(),
   // The RFC says a number; some servers write it as text. An unreadable value counts as absent.
   client_secret_expires_at: z

@@ -133,9 +133,7 @@ function redirectTarget(from: URL, reply: HttpReply, http: Http): URL {
   return requireSecureUrl(target.href, 'the metadata document', http);
 }
 
-/**
- * Text that begins like JSON counts as a document, whatever its type says. `readDocument` then refuses a wrong type.
- */
+/** Text that begins like JSON is a document, whatever its type says. `readDocument` refuses one that is called a page. */
 function isPage(reply: HttpReply): boolean {
   return !isJsonType(typeOf(reply)) && !/^\s*[[{]/.test(reply.text ?? '');
 }
@@ -144,14 +142,20 @@ function typeOf({ headers }: HttpReply): string {
   return headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
-/** RFC 8414 §3.2 and RFC 9728 §3.2: application/json. A type of an extension that ends in +json is JSON too. */
+/** RFC 8414 §3.2 and RFC 9728 §3.2: application/json. A type that ends in +json is JSON too. */
 function isJsonType(type: string): boolean {
   return /^application\/(?:[\w.-]+\+)?json$/.test(type);
 }
 
+/** What browsers run or show as a page: people's own texts are served so, also at well-known paths. */
+function isPageType(type: string): boolean {
+  return /html|javascript|^(?:image|multipart|message)\//.test(type);
+}
+
 function readDocument(url: URL, reply: HttpReply): JsonObject {
   const type = typeOf(reply);
-  if (!isJsonType(type)) throw invalid(url, `is not JSON but ${quoted(type)}`);
+  // The names of these documents have no extension, so that plain file servers don't know their type.
+  if (isPageType(type)) throw invalid(url, `is not JSON but ${quoted(type)}`);
   if (reply.text === undefined) throw invalid(url, 'is longer than 256 KiB or not UTF-8');
   const json = parseJsonObject(reply.text);
   if (json === undefined) throw invalid(url, 'is not a JSON object');

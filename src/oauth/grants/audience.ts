@@ -11,7 +11,7 @@ import type { OAuthClient } from '../client/client-authentication.ts';
 import type { Http } from '../base/http.ts';
 import { shownText } from '../base/oauth-error.ts';
 import type { Overrides } from '../base/overrides.ts';
-import { canonicalResource } from '../base/resource.ts';
+import { canonicalResource, resourceCovers } from '../base/resource.ts';
 
 /** `other`: the token names another resource, and the owner waived the refusal. */
 export type Audience = 'resource' | 'unbound' | 'other';
@@ -45,8 +45,8 @@ function userinfoEndpoint({ metadata }: TokenServer): string[] {
 }
 
 /**
- * RFC 9068 §4: compares `aud` of a JWT with the requested resource, as canonical URIs. Throws audience_mismatch if it
- * names only other resources.
+ * RFC 9068 §4: compares `aud` of a JWT with the requested resource, as canonical URIs. A parent path on the same origin
+ * is accepted. Throws audience_mismatch if it names only other resources.
  */
 export function checkAudience(
   aud: unknown,
@@ -60,6 +60,9 @@ export function checkAudience(
   const others = audiences.filter(
     (audience) => isUri(audience) && !expected.nonResourceAudiences.some((one) => names(one)(audience)),
   );
+  // Metadata may name a parent of the endpoint as its resource, and so may a token.
+  if (others.some((audience) => !/[?#]/.test(audience) && resourceCovers(audience, expected.resource)))
+    return 'resource';
   if (others.length === 0) return 'unbound';
   // Breaks "a client MUST NOT send the protected server any token other than one issued by that server's
   // authorization server" for it: the owner waived that for this server.

@@ -97,7 +97,7 @@ export function exchangeFailure(server: TokenServer, reply: HttpReply, http: Htt
   if (common) return common;
   const isRefusal = reply.status >= 400 || error !== undefined;
   if (isTokenless(reply, error)) return tokenless(server);
-  if (!isRefusal || (error === undefined && reply.text !== '')) return unreachable(server, reply, http);
+  if (!isRefusal || (error === undefined && !isServersOwn(reply))) return unreachable(server, reply, http);
   return new KeyturnError(
     'login_failed',
     `${quoted(server.issuer)} refused the authorization code: ${said(reply, error)}.`,
@@ -143,7 +143,7 @@ export class UnclearRefusal extends Unreachable {
   }
 }
 
-/** A web page is a network's or a firewall's. Some servers send their limits with a 400. */
+/** Some servers send their limits with a 400. */
 function mayBeRefusal(reply: HttpReply, error: OAuthError | undefined): boolean {
   const { status, text = '' } = reply;
   if (status < 400 || status > 499 || status === proxyWantsPassword) return false;
@@ -153,7 +153,22 @@ function mayBeRefusal(reply: HttpReply, error: OAuthError | undefined): boolean 
     /throttl|too.?many|rate.?(limit|exceed)|slow.?down/i.test(text)
   )
     return false;
-  return text.trim() === '' || responseFields(reply) !== undefined;
+  return isServersOwn(reply);
+}
+
+/** Empty, a form or any JSON: a web page is a network's or a firewall's. */
+function isServersOwn(reply: HttpReply): boolean {
+  const { text = '' } = reply;
+  return text.trim() === '' || responseFields(reply) !== undefined || isJson(text);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** RFC 9110 §15.5.8. */

@@ -99,6 +99,22 @@ describe('a scope of the challenge that the issuer refuses', () => {
     expect(scopeOf(rig.pages.at(-1))).toEqual([known]);
   });
 
+  it('keeps the scopes that the person named at a plain sign-in, and after a restart', async () => {
+    const { rig, restarted } = await entra();
+    await rig.login({ scope: [known] });
+    await rig.login();
+    const again = await restarted();
+    await again.login();
+    expect([...rig.pages, ...again.pages].map(scopeOf)).toEqual([[known], [known], [known]]);
+  });
+
+  it('another account doesn’t get them', async () => {
+    const { rig } = await ground();
+    await rig.login({ scope: ['write'], account: 'one' });
+    await rig.login({ account: 'two' });
+    expect(rig.pages.map(scopeOf)).toEqual([['write'], ['read']]);
+  });
+
   it('a program’s scopes still come beside those of the challenge', async () => {
     const { rig } = await ground();
     await rig.ask({ scope: ['write'] });

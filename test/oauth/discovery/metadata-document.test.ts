@@ -57,10 +57,18 @@ describe('a metadata document', () => {
     expect(await refusalOf(() => get())).toMatchObject({ reason: 'metadata_invalid' });
   });
 
+  it.each(['text/plain', 'application/octet-stream', 'text/json; charset=utf-8', ''])(
+    'reads JSON of the type "%s", as plain file servers send it',
+    async (type) => {
+      site.lay('/doc', { headers: type === '' ? {} : { 'content-type': type }, body: '{"a":1}' });
+      expect(await get()).toMatchObject({ kind: 'found', json: { a: 1 } });
+    },
+  );
+
   it.each<[string, Page]>([
     ['JSON that is called a web page', { headers: { 'content-type': 'text/html' }, body: ' {"a":1}' }],
     ['a web page that is called JSON', { headers: { 'content-type': 'application/json' }, body: '<html>' }],
-    ['JSON without a type', { body: '{}' }],
+    ['JSON that is called a script', { headers: { 'content-type': 'text/javascript' }, body: '{"a":1}' }],
     ['broken JSON', { headers: { 'content-type': 'application/json' }, body: '{' }],
     ['a list', { body: [] }],
     ['more than 256 KiB', { body: { a: 'x'.repeat(256 * 1024) } }],

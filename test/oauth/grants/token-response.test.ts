@@ -1,4 +1,5 @@
 /** Token answers in shapes that hostile and odd servers give: what is used, refused, or only put off. */
+import { checkAudience } from '../../../src/oauth/grants/audience.ts';
 import { describe, expect, it } from 'vitest';
 
 import { Unreachable } from '../../../src/base/errors.ts';
@@ -138,6 +139,29 @@ describe('the audience of a JWT', () => {
       lay(aud);
       expect(await refreshed()).toMatchObject({ audience: 'unbound' });
     }
+  });
+
+  it.each([
+    ['https://notes.example/team', true],
+    ['https://notes.example/team/', true],
+    ['https://notes.example', true],
+    ['https://notes.example/te', false],
+    ['https://notes.example/team/mcp/inner', false],
+    ['https://notes.example/other', false],
+    ['https://notes.example/team?tenant=1', false],
+    ['https://notes.example:8443/team', false],
+    ['http://notes.example/team', false],
+    ['https://notes.example.evil.example/team', false],
+  ])('A-5: the audience %s of a JWT names https://notes.example/team/mcp: %s', (aud, isNamed) => {
+    const expected = {
+      issuer: 'https://login.example',
+      resource: 'https://notes.example/team/mcp',
+      nonResourceAudiences: [],
+      secrets: [],
+    };
+    const check = (): string => checkAudience(aud, expected, { allowInsecureLoopback: false });
+    if (isNamed) expect(check()).toBe('resource');
+    else expect(check).toThrow('issued a token for');
   });
 
   it('A-5: refuses a JWT for another resource, and the refusal names the override', async () => {

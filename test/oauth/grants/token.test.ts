@@ -158,6 +158,7 @@ describe('a JWT access token', () => {
     'https://server.example/mcp',
     ['https://other.example', resource],
     'https://SERVER.example:443/mcp/',
+    'https://server.example',
   ])('accepts a JWT for the audience %j', async (aud) => {
     site.lay('/token', { body: { ...good, access_token: jwt({ aud, scope: 'a' }) } });
     expect(await refreshed()).toMatchObject({ scope: ['a'], scopeStated: true, audience: 'resource' });
@@ -197,7 +198,6 @@ describe('a JWT access token', () => {
 
   it.each([
     'https://other.example',
-    'https://server.example',
     'https://server.example/mcpx',
     'HTTP://other.example',
     ['account', 'https://other.example', 7],
@@ -383,6 +383,9 @@ describe('a code that is refused', () => {
     ['invalid_grant', { status: 400, body: { error: 'invalid_grant' } }, 'login_failed'],
     ['403 invalid_code', { status: 403, body: { error: 'invalid_code' } }, 'login_failed'],
     ['an empty 400', { status: 400 }, 'login_failed'],
+    ['names of its own', { status: 400, body: { status: 'BAD_AUTH_CODE' } }, 'login_failed'],
+    ['a list', { status: 401, body: [{ message: 'Bad credentials' }] }, 'login_failed'],
+    ['a web page with 403', { status: 403, body: '<html>' }, 'authorization_server_unreachable'],
     ['invalid_client', { status: 401, body: { error: 'invalid_client' } }, 'client_rejected'],
     ['a 500', { status: 500 }, 'authorization_server_unreachable'],
     [
