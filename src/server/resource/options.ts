@@ -47,8 +47,6 @@ export interface ProtectedServerOptions {
     /** True: only tokens that are bound to a key pass. */
     readonly required?: boolean;
     readonly algorithms?: readonly AsymmetricAlgorithm[];
-    /** 60 unless given. */
-    readonly maxAgeSeconds?: number;
     /** Each proof must carry a nonce of this server, which counts for so long; no nonce is wanted unless given. */
     readonly nonceSeconds?: number;
   };
@@ -119,7 +117,6 @@ const schema = z.strictObject({
     .strictObject({
       required: z.boolean().default(false),
       algorithms: algorithms.default(['ES256', 'ES384', 'EdDSA', 'Ed25519', 'PS256', 'RS256']),
-      maxAgeSeconds: z.number().min(1).max(300).default(60),
       nonceSeconds: seconds.optional(),
     })
     .prefault({}),

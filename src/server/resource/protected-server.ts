@@ -5,7 +5,6 @@
  * can't be made is never a pass. A request ends in exactly one event.
  */
 import { resourceCovers } from '../../oauth/base/resource.ts';
-import type { Http } from '../../oauth/base/http.ts';
 import { makeAccess } from './access.ts';
 import type { Access } from './access.ts';
 import { limitKey } from './base/address.ts';
@@ -13,24 +12,19 @@ import { sha256 } from './base/digest.ts';
 import { hasBody } from './base/incoming.ts';
 import type { Answer, IncomingRequest } from './base/incoming.ts';
 import { Refusal } from './base/refusal.ts';
+import { makeChecks, tell } from './checks.ts';
+import type { Checks } from './checks.ts';
 import { requestEvent } from './events.ts';
 import type { Course, ServerEvent } from './events.ts';
-import { readServerOptions } from './options.ts';
-import type { ProtectedServerOptions, Settings } from './options.ts';
-import { writeChallenge } from './requests/challenge.ts';
+import type { ProtectedServerOptions } from './options.ts';
+import { refusalAnswer } from './refusal-answer.ts';
 import { isForm, maxFormBytes, readCredentials, readForm } from './requests/credentials.ts';
 import type { Credentials } from './requests/credentials.ts';
 import { corsHeaders, preflight } from './requests/cors.ts';
-import { FailedTokens } from './requests/failed-tokens.ts';
 import { checkOperationHeaders, operationsIn, parseBody } from './requests/message.ts';
-import { resourceMetadata } from './requests/metadata.ts';
-import type { ResourceMetadata } from './requests/metadata.ts';
 import { checkPath } from './requests/path.ts';
-import { RateLimiter } from './requests/rate-limit.ts';
-import { ScopeRules } from './requests/scope-rules.ts';
 import { askerOf, checkTransport } from './requests/transport.ts';
-import { Dpop } from './tokens/dpop.ts';
-import type { TokenCheck, VerifiedToken } from './tokens/token.ts';
+import type { VerifiedToken } from './tokens/token.ts';
 
 /** What became of a request. */
 export type Verdict =
@@ -46,19 +40,6 @@ export type Verdict =
 
 /** Characters. A token with 200 groups has 11,000, and Node takes 16,384 bytes of headers in all. */
 const maxTokenLength = 16_384;
-
-interface Checks {
-  readonly settings: Settings;
-  readonly options: ProtectedServerOptions;
-  readonly now: () => number;
-  readonly metadata: ResourceMetadata;
-  readonly scopes: ScopeRules;
-  readonly tokens: TokenCheck;
-  readonly dpop: Dpop;
-  readonly perClient: RateLimiter | undefined;
-  readonly perAddress: RateLimiter | undefined;
-  readonly failedTokens: FailedTokens;
-}
 
 /** Makes the checks of one resource. Throws invalid_request for an option that can't be used. */
 export class ProtectedServer {
@@ -248,97 +229,16 @@ export class ProtectedServer {
     return { isLoopbackHttp, trustedProxies };
   }
 
-  /** RFC 6750 §3: what is wrong, and what a client can do about it. */
-  #refused(
-    request: IncomingRequest,
-    { reason, row, details }: Refusal,
-    more: Record<string, string> = {},
-  ): Answer {
-    const { settings, scopes } = this.#checks;
-    const error = 'error' in row ? row.error : undefined;
+  #refused(request: IncomingRequest, refusal: Refusal, more: Record<string, string> = {}): Answer {
+    const { row, details } = refusal;
+    const { scopes } = this.#checks;
     const scope = row.status === 401 ? scopes.neededFor(request.method, this.#path(request)) : details.scope;
-    const isBound = reason.startsWith('proof_') || reason === 'token_bound';
-    const challenge = writeChallenge(
-      { error, errorDescription: row.description, scope, resourceMetadata: this.metadataUrl },
-      { bearer: !settings.dpop.required, dpopAlgorithms: settings.dpop.algorithms },
-      isBound ? 'dpop' : 'bearer',
-    );
-    return {
-      status: row.status,
-      headers: {
-        'content-type': 'application/json',
-        'cache-control': 'no-store',
-        ...corsHeaders(request.headers, settings.origins),
-        ...(error !== undefined || row.status === 401 ? { 'www-authenticate': challenge } : {}),
-        ...(details.retryAfterSeconds === undefined
-          ? {}
-          : { 'retry-after': String(Math.ceil(details.retryAfterSeconds)) }),
-        ...more,
-      },
-      body:
-        request.method === 'HEAD'
-          ? null
-          : (details.body ?? JSON.stringify({ error: error ?? reason, error_description: row.description })),
-    };
+    return refusalAnswer(this.#checks, request, refusal, scope, more);
   }
 
   #tell(event: ServerEvent): void {
     tell(this.#checks.options, event);
   }
-}
-
-function tell({ onEvent }: ProtectedServerOptions, event: ServerEvent): void {
-  try {
-    onEvent?.(event);
-  } catch {
-    // A log that fails must neither refuse a request nor let one pass.
-  }
-}
-
-function makeChecks(options: ProtectedServerOptions): Checks {
-  const settings = readServerOptions(options);
-  const { resource, scopes, dpop, rateLimit } = settings;
-  const now = options.now ?? Date.now;
-  const limiter = (rate: typeof rateLimit.perClient) => (rate ? new RateLimiter(rate, now) : undefined);
-  const issuers = settings.authorizationServers;
-  return {
-    settings,
-    options,
-    now,
-    metadata: resourceMetadata({
-      resource,
-      authorizationServers: issuers,
-      scopesSupported: scopes.supported ?? scopes.required,
-      dpopAlgorithms: dpop.algorithms,
-      isDpopRequired: dpop.required,
-      name: settings.name,
-      documentation: settings.documentation,
-      mountPath: settings.mountPath,
-    }),
-    scopes: new ScopeRules({ ...settings, ...scopes }),
-    tokens: settings.tokens.open({
-      resource,
-      issuers,
-      http: httpOf(options, now),
-      onOutage: (outage) => tell(options, outage),
-    }),
-    dpop: new Dpop({ ...dpop, isRequired: dpop.required, now }),
-    perClient: limiter(rateLimit.perClient),
-    perAddress: limiter(rateLimit.perAddress),
-    failedTokens: new FailedTokens(rateLimit.failedTokens, now),
-  };
-}
-
-/** One clock: nothing here outlives a change of it by more than the time of a cache. */
-function httpOf({ fetch, resource }: ProtectedServerOptions, now: () => number): Http {
-  return {
-    // Called anew each time, and as a function of the platform's own object, as some platforms want it.
-    fetch: fetch ?? (async (url: string, init: object) => globalThis.fetch(url, init)),
-    now,
-    wall: now,
-    // Spec, Endpoints: https, but for a server under development on this machine.
-    allowInsecureLoopback: URL.parse(resource)?.protocol === 'http:',
-  };
 }
 
 function limit(reason: 'rate_limited' | 'too_many_failures', wait: number | undefined): void {

@@ -241,6 +241,7 @@ describe('without a preset', () => {
     ['a preset that is unknown', { [iss]: { preset: 'entre' } }],
     ['an empty audience', { [iss]: { audience: [] } }],
     ['a name that is no issuer', { 'login.example': {} }],
+    ['an issuer of Auth0 without its slash', { [iss]: 'auth0' }],
     ['an issuer over plain http', { 'http://login.example': {} }],
   ])('refuses %s when it starts', (_what, issuers) => {
     expect(() => trusting(iss, issuers as IssuersOption)).toThrow(/option .*of jwt/);
@@ -320,7 +321,7 @@ describe('many tenants', () => {
     let time = 0;
     const http = { fetch, now: () => time, wall: () => time, allowInsecureLoopback: false };
     const issuers = new TrustedIssuers(
-      { issuers: () => ({}), keyCooldownSeconds: 30, keyOutageSeconds: 3600 },
+      { issuers: () => ({}), keyOutageSeconds: 3600 },
       { resource, issuers: [], http, onOutage: () => undefined },
     );
     const good = issuers.get('https://good.example');

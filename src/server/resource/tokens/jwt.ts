@@ -44,8 +44,6 @@ export interface JwtOptions {
    * given, 0: each is checked every time. Never longer than the token's own `exp`.
    */
   readonly cacheSeconds?: number;
-  /** Seconds between two fetches of the keys that unknown keys in tokens cause; 30 unless given. */
-  readonly keyCooldownSeconds?: number;
   /** How long the last good keys serve while the issuer can't be reached; an hour unless given. */
   readonly keyOutageSeconds?: number;
   /**
@@ -64,7 +62,6 @@ const schema = z.strictObject({
     .default([...asymmetricAlgorithms]),
   clockToleranceSeconds: z.number().min(0).max(60).default(5),
   cacheSeconds: z.number().min(0).max(300).default(60),
-  keyCooldownSeconds: z.number().min(1).max(600).default(30),
   keyOutageSeconds: z.number().min(0).max(day).default(3600),
   issuers: issuersOption.default({}),
 });

@@ -3,7 +3,7 @@
  * for a while when the issuer can't be reached.
  *
  * Invariant: a key comes only from the issuer's own key set, and never from a token. Whatever strangers send, the set
- * is fetched at most once in `cooldownSeconds`, or once in five seconds while that fails. When the last good keys are
+ * is fetched at most once in 30 seconds, or once in five seconds while that fails. When the last good keys are
  * older than `outageSeconds`, nothing passes.
  */
 import { createLocalJWKSet, errors } from 'jose';
@@ -22,8 +22,6 @@ import type { Outage } from './token.ts';
 export interface KeySetSettings {
   readonly issuer: string;
   readonly http: Http;
-  /** Seconds between two fetches that strangers can cause. */
-  readonly cooldownSeconds: number;
   /** Seconds that the last good keys serve while the issuer can't be reached. */
   readonly outageSeconds: number;
   readonly onOutage: (outage: Outage) => void;
@@ -35,6 +33,9 @@ export interface KeySetSettings {
 const maxAge = 10 * 60 * 1000;
 /** A minute, in ms, whatever the headers say: else each request would fetch the keys. */
 const minAge = 60 * 1000;
+
+/** 30 s, in ms, between two fetches that strangers can cause: a new key serves soon enough. */
+const cooldown = 30 * 1000;
 
 /** 5 s, in ms: an issuer that is back is noticed soon. */
 const pauseAfterFailure = 5000;
@@ -95,8 +96,7 @@ export class KeySet {
 
   /** Milliseconds until the next fetch is allowed. */
   #wait(): number {
-    const cooldown = this.#settings.cooldownSeconds * 1000;
-    const pause = this.#failed ? Math.min(cooldown, pauseAfterFailure) : cooldown;
+    const pause = this.#failed ? pauseAfterFailure : cooldown;
     return this.#tried + pause - this.#settings.http.now();
   }
 

@@ -28,7 +28,6 @@ export interface TrustedIssuer {
 
 interface TrustSettings {
   readonly issuers: z.output<typeof issuersOption>;
-  readonly keyCooldownSeconds: number;
   readonly keyOutageSeconds: number;
 }
 
@@ -55,7 +54,10 @@ export class TrustedIssuers {
     const { issuers } = settings;
     const all = new Set([...context.issuers, ...(typeof issuers === 'function' ? [] : Object.keys(issuers))]);
     for (const issuer of all) {
-      const problem = this.#problemOf(issuer);
+      const isAuth0 = this.#stated(issuer)?.preset === 'auth0';
+      const problem =
+        this.#problemOf(issuer) ??
+        (isAuth0 && !issuer.endsWith('/') ? 'an issuer of Auth0 ends in a slash' : undefined);
       if (problem !== undefined) {
         invalidOption('issuers of jwt', problem, 'Write each issuer as its own metadata does.');
       }
@@ -108,11 +110,11 @@ export class TrustedIssuers {
   }
 
   #trusted(issuer: string, tokens: z.output<typeof issuerTokens> | undefined): TrustedIssuer {
-    const { keyCooldownSeconds: cooldownSeconds, keyOutageSeconds: outageSeconds } = this.#settings;
+    const { keyOutageSeconds: outageSeconds } = this.#settings;
     const { http, onOutage, resource } = this.#context;
     return {
       issuer,
-      keySet: new KeySet({ issuer, http, onOutage, cooldownSeconds, outageSeconds }),
+      keySet: new KeySet({ issuer, http, onOutage, outageSeconds }),
       shape: shapeOf(tokens, resource),
     };
   }
