@@ -12,7 +12,7 @@ import { errorPage, pageHeaders } from './base/pages.ts';
 import type { OidcProvider } from './base/peer.ts';
 import { unasked } from './consent-policy.ts';
 import { defaultScopesOf, pathOf } from './provider-settings.ts';
-import { oneSpelling } from './rewritten-request.ts';
+import { oneSpelling, stated } from './rewritten-request.ts';
 
 /**
  * Fills what a request may leave out, and leaves out what says nothing here. The provider by itself refuses a request
@@ -23,6 +23,7 @@ export function completeRequests(provider: Provider, { resources, issuer }: Sett
     // Also for HEAD: the provider keeps what that asks, as it does for GET.
     if (ctx.path === '/auth') {
       const query = stated(new URLSearchParams(ctx.querystring));
+      for (const name of [unasked, ended]) query.delete(name);
       oneSpelling(
         query,
         resources.map(({ resource }) => resource),
@@ -51,19 +52,6 @@ export function completeRequests(provider: Provider, { resources, issuer }: Sett
 }
 
 const ofOpenId = ['acr_values', 'id_token_hint', 'max_age', 'nonce'];
-
-/**
- * RFC 6749 §3.1: a parameter without a value counts as left out. One that is repeated with the same value says the same.
- * Names of our own are no client's.
- */
-function stated(asked: URLSearchParams): URLSearchParams {
-  const query = new URLSearchParams();
-  for (const [name, value] of asked) {
-    if (value !== '' && name !== unasked && name !== ended && !query.has(name, value))
-      query.append(name, value);
-  }
-  return query;
-}
 
 /** OpenID Connect Core §3.1.2.1 and Prompt Create 1.0: to choose or make an account, a person signs in. */
 const prompts = new Map([

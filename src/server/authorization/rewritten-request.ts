@@ -46,11 +46,24 @@ export async function rewrittenRequest(
 /** RFC 6749 §3.2 wants a form; some clients send the same as JSON. */
 function formOf(text: string, type: string): URLSearchParams | undefined {
   if (!/^application\/json\b/i.test(type)) {
-    return /^application\/x-www-form-urlencoded\b/i.test(type) ? new URLSearchParams(text) : undefined;
+    const isForm = /^application\/x-www-form-urlencoded\b/i.test(type);
+    return isForm ? stated(new URLSearchParams(text)) : undefined;
   }
-  const members = parseJsonObject(text);
-  const texts = z.record(z.string(), z.string()).safeParse(members);
-  return texts.success ? new URLSearchParams(texts.data) : undefined;
+  const members = Object.entries(parseJsonObject(text) ?? {}).filter(([, value]) => value !== null);
+  const texts = z.array(z.tuple([z.string(), z.string()])).safeParse(members);
+  return texts.success ? stated(new URLSearchParams(texts.data)) : undefined;
+}
+
+/**
+ * RFC 6749 §3.1, §3.2: a parameter without a value counts as left out. One that is repeated with the same value says the
+ * same.
+ */
+export function stated(asked: URLSearchParams): URLSearchParams {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of asked) {
+    if (value !== '' && !parameters.has(name, value)) parameters.append(name, value);
+  }
+  return parameters;
 }
 
 /** RFC 8707 §2: the same protected server in another spelling, or named twice. */

@@ -333,6 +333,24 @@ describe('a refresh token', () => {
     expect((await tokenRequest(own, refreshOf(next))).body['error']).toBe('invalid_grant');
   });
 
+  it.each<[string, Readonly<Record<string, string>>, (form: URLSearchParams) => string]>([
+    [
+      'with null for what it leaves out',
+      { 'content-type': 'application/json' },
+      (form) => JSON.stringify({ ...Object.fromEntries(form), scope: null }),
+    ],
+    [
+      'with what it says twice',
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      (form) => `${form.toString()}&client_id=${editor}&scope=`,
+    ],
+  ])('a refresh token counts in a request %s', async (_what, headers, write) => {
+    const { body } = await signIn(rig);
+    const form = new URLSearchParams(refreshOf(body['refresh_token']));
+    const answer = await rig.request('/token', { method: 'POST', headers, body: write(form) });
+    expect(answer.status).toBe(200);
+  });
+
   it('AS-5: a refresh token has no grace where the operator wants none', async () => {
     const { own } = await ownServer({ lifetimes: { refreshGrace: 0 } });
     const first = refreshOf((await signIn(own)).body['refresh_token']);
