@@ -23,8 +23,9 @@ export function standardAnswer(answer: UpstreamAnswer): UpstreamAnswer {
   // Slack's types say whose token it is; it is sent as a Bearer token.
   members['token_type'] = type === 'user' || type === 'bot' ? 'bearer' : type;
   if (Array.isArray(scope)) members['scope'] = scope.join(' ');
-  // GitHub and Slack separate scopes by commas.
-  else if (typeof scope === 'string' && !scope.includes(' ')) members['scope'] = scope.replaceAll(',', ' ');
+  // GitHub and Slack separate scopes by commas. RFC 6749 §3.3 allows a comma within one.
+  else if (typeof scope === 'string')
+    members['scope'] = scope.includes(' ') ? scope.replace(/,(?= |$)/g, '') : scope.replaceAll(',', ' ');
   return { ...answer, type: json, text: JSON.stringify(members) };
 }
 
