@@ -5,7 +5,6 @@
  * person types one (a client secret, a passphrase, a pasted address) goes to the main process and never comes back.
  */
 import * as z from 'zod';
-import type { Case, Facts } from '../../src/base/errors.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import { proxy, proxyNamed } from '../../src/ipc/protocol/schemas/proxy-schema.ts';
 import { maxLength } from '../../src/ipc/wire/limits.ts';
@@ -212,8 +211,6 @@ export interface Refusal {
   readonly rule?: string;
   /** Seconds. */
   readonly retryAfter?: number;
-  readonly case?: Case;
-  readonly facts?: Facts;
 }
 
 /** What preload puts on `window.keyturn`, and the only thing it puts there. */

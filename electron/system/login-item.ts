@@ -65,7 +65,6 @@ function systemsItem(
       app.setLoginItemSettings({ openAtLogin, ...started });
       if (!openAtLogin || app.getLoginItemSettings(started).status !== 'requires-approval') return;
       throw new KeyturnError('not_permitted', 'macOS does not start Keyturn at login before you allow it.', {
-        case: 'loginItem',
         hint: 'Switch Keyturn on in System Settings, General, Login Items.',
       });
     },

@@ -94,7 +94,6 @@ export class PreferenceFile {
 
   #unreadable(): KeyturnError {
     return new KeyturnError('file_unreadable', `${this.#folder}/preferences.json can't be read.`, {
-      facts: { file: `${this.#folder}/preferences.json` },
       hint: 'Keyturn left it as it is. Mend it, or move it away to start with the defaults.',
     });
   }

@@ -38,7 +38,6 @@ async function writeTrail(paths: HomePaths, file: string, format: 'jsonl' | 'csv
     await rm(draft, { force: true });
     if (error instanceof KeyturnError) throw error;
     throw new KeyturnError('file_unreadable', 'The file you chose can’t be written.', {
-      case: 'unwritable',
       hint: 'Choose another folder, or look whether the disk is full.',
     });
   }

@@ -106,7 +106,6 @@ export class CardGuard {
 
 function notApproved(why: string, hint = 'Look at the question and press again.'): KeyturnError {
   return new KeyturnError('not_permitted', `Nothing was allowed. ${why}`, {
-    case: 'press',
     rule: `an approval counts after its card was visible and focused for ${minViewTime} ms, and by a person's press`,
     hint,
   });

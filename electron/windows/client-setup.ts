@@ -123,7 +123,6 @@ function shown(finding: Finding, id: string): ResultOn<'setup.look'>['clients'][
 
 function lookedAgain(): KeyturnError {
   return new KeyturnError('invalid_request', 'The list of apps is no longer the newest one.', {
-    case: 'staleList',
     hint: 'Look at the list again, then press once more.',
   });
 }

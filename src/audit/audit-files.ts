@@ -101,7 +101,6 @@ export async function openSnapshot(current: string): Promise<Snapshot> {
 
 function unreadable(file: string, error: unknown): KeyturnError {
   return new KeyturnError('file_unreadable', `The audit log ${file} can't be read (${systemCode(error)}).`, {
-    facts: { file },
     hint: 'Keyturn left it as it is. See that the files of the log are files, and yours (0600).',
   });
 }

@@ -279,8 +279,6 @@ function unwritable(file: string, error: unknown): KeyturnError {
     'file_unreadable',
     `The audit log ${file} can't be written (${systemCode(error)}).`,
     {
-      case: 'unwritable',
-      facts: { file },
       rule: 'a change that gives somebody more is recorded before it is answered',
       hint: 'See that the folder is yours and that the disk has room; the rows wait in memory until then.',
     },

@@ -96,7 +96,6 @@ const plainHost = /^[a-z0-9][a-z0-9.:_-]*$/i;
 function refusal(host: string): RuleRefusal {
   const named = plainHost.test(host) ? host.replace(/\.$/, '') : 'HOST';
   return new RuleRefusal('insecure_url', `${quoted(host)} has an address that is not public.`, {
-    case: 'privateAddress',
     rule: 'Only a typed address or a confirmed host may lead into a private network',
     hint:
       `If you know this host and it belongs to your own network: keyturn override ${shellWord(named)} private-address on. ` +

@@ -29,23 +29,11 @@ export const reasons = {
   internal: { code: -32603, exit: exitCodes.internal },
   parse_error: { code: -32700, exit: exitCodes.internal },
   method_not_found: { code: -32601, exit: exitCodes.internal },
-  invalid_request: {
-    code: -32602,
-    exit: exitCodes.usage,
-    cases: ['pastedAddress', 'registration', 'passphraseForm', 'staleList', 'settingValue'],
-  },
+  invalid_request: { code: -32602, exit: exitCodes.usage },
   invalid_resource: { code: -32001, exit: exitCodes.usage },
   invalid_scope: { code: -32002, exit: exitCodes.usage },
-  not_found: {
-    code: -32003,
-    exit: exitCodes.usage,
-    cases: ['question'],
-  },
-  conflict: {
-    code: -32004,
-    exit: exitCodes.usage,
-    cases: ['changed', 'clientNeeded', 'appChanged', 'permissionEnded', 'nameTaken', 'portTaken'],
-  },
+  not_found: { code: -32003, exit: exitCodes.usage },
+  conflict: { code: -32004, exit: exitCodes.usage },
 
   consent_required: { code: -32010, exit: exitCodes.interactionNeeded },
   consent_pending: { code: -32011, exit: exitCodes.interactionNeeded },
@@ -55,38 +43,22 @@ export const reasons = {
   interrupted: { code: -32014, exit: exitCodes.interrupted },
 
   consent_denied: { code: -32020, exit: exitCodes.denied },
-  not_permitted: {
-    code: -32021,
-    exit: exitCodes.denied,
-    cases: ['press', 'loginItem'],
-  },
+  not_permitted: { code: -32021, exit: exitCodes.denied },
   unpaired: { code: -32022, exit: exitCodes.denied },
   pairing_denied: { code: -32023, exit: exitCodes.denied },
 
-  login_failed: {
-    code: -32030,
-    exit: exitCodes.signInFailed,
-    cases: ['cancelled', 'codeExpired', 'codeRefused', 'clientChanged', 'noBrowser'],
-  },
+  login_failed: { code: -32030, exit: exitCodes.signInFailed },
   access_denied: { code: -32031, exit: exitCodes.signInFailed },
   metadata_invalid: { code: -32032, exit: exitCodes.signInFailed },
   issuer_mismatch: { code: -32033, exit: exitCodes.signInFailed },
   resource_mismatch: { code: -32034, exit: exitCodes.signInFailed },
   state_mismatch: { code: -32035, exit: exitCodes.signInFailed },
   pkce_unsupported: { code: -32036, exit: exitCodes.signInFailed },
-  insecure_url: {
-    code: -32037,
-    exit: exitCodes.signInFailed,
-    cases: ['privateAddress'],
-  },
+  insecure_url: { code: -32037, exit: exitCodes.signInFailed },
   registration_required: { code: -32038, exit: exitCodes.signInFailed },
   registration_failed: { code: -32039, exit: exitCodes.signInFailed },
   redirect_port_taken: { code: -32040, exit: exitCodes.signInFailed },
-  token_invalid: {
-    code: -32041,
-    exit: exitCodes.signInFailed,
-    cases: ['clock'],
-  },
+  token_invalid: { code: -32041, exit: exitCodes.signInFailed },
   audience_mismatch: { code: -32042, exit: exitCodes.signInFailed },
   scope_insufficient: { code: -32043, exit: exitCodes.signInFailed },
   step_up_exhausted: { code: -32044, exit: exitCodes.signInFailed },
@@ -102,29 +74,13 @@ export const reasons = {
   authorization_server_unreachable: { code: -32050, exit: exitCodes.unreachable },
   protected_server_unreachable: { code: -32051, exit: exitCodes.unreachable },
   host_unreachable: { code: -32053, exit: exitCodes.unreachable },
-  rate_limited: {
-    code: -32052,
-    exit: exitCodes.unreachable,
-    cases: ['passphrase', 'full'],
-  },
+  rate_limited: { code: -32052, exit: exitCodes.unreachable },
 
-  locked: {
-    code: -32060,
-    exit: exitCodes.locked,
-    cases: ['wrongPassphrase', 'noPassphrase', 'keychainLocked', 'waiting'],
-  },
+  locked: { code: -32060, exit: exitCodes.locked },
   paused: { code: -32066, exit: exitCodes.locked },
   vault_unreadable: { code: -32061, exit: exitCodes.locked },
-  vault_unavailable: {
-    code: -32062,
-    exit: exitCodes.locked,
-    cases: ['absent', 'crashed', 'full'],
-  },
-  file_unreadable: {
-    code: -32063,
-    exit: exitCodes.locked,
-    cases: ['unwritable', 'otherVault', 'otherHome'],
-  },
+  vault_unavailable: { code: -32062, exit: exitCodes.locked },
+  file_unreadable: { code: -32063, exit: exitCodes.locked },
 
   broker_unreachable: { code: -32070, exit: exitCodes.brokerUnreachable },
   broker_running: { code: -32071, exit: exitCodes.brokerUnreachable },
@@ -133,14 +89,9 @@ export const reasons = {
   frame_invalid: { code: -32074, exit: exitCodes.brokerUnreachable },
   broker_stopping: { code: -32075, exit: exitCodes.brokerUnreachable },
   version_unsupported: { code: -32076, exit: exitCodes.brokerUnreachable },
-} as const satisfies Record<string, { code: number; exit: number; cases?: readonly string[] }>;
+} as const satisfies Record<string, { code: number; exit: number }>;
 
 export type Reason = keyof typeof reasons;
-
-type Cases<R> = R extends { readonly cases: readonly (infer C extends string)[] } ? C : never;
-
-/** A case of a reason, where the app's window says something else of it than of the reason alone. */
-export type Case = Cases<(typeof reasons)[Reason]>;
 
 export interface ErrorDetails {
   /** What a person can do next: a command, a setting, a place to look. */
@@ -149,20 +100,7 @@ export interface ErrorDetails {
   readonly rule?: string;
   /** Seconds until another try makes sense. */
   readonly retryAfter?: number;
-  /** One of the cases that the table lists for the reason. */
-  readonly case?: Case;
-  readonly facts?: Facts;
   readonly cause?: unknown;
-}
-
-/** Texts from outside that stand in the message: a window in another language shows them beside its own sentence. */
-export interface Facts {
-  /** The server's own words, as `quoted` makes them. */
-  readonly said?: string;
-  /** Accounts: the one that was asked for, and the one that signed in. */
-  readonly expected?: string;
-  readonly signedIn?: string;
-  readonly file?: string;
 }
 
 /** A refusal with a stable reason. Everything Keyturn throws on purpose is one of these. */
@@ -171,8 +109,6 @@ export class KeyturnError extends Error {
   readonly hint?: string;
   readonly rule?: string;
   readonly retryAfter?: number;
-  readonly case?: Case;
-  readonly facts?: Facts;
 
   constructor(reason: Reason, message: string, details: ErrorDetails = {}) {
     super(
@@ -184,25 +120,15 @@ export class KeyturnError extends Error {
     if (details.hint !== undefined) this.hint = valuesBelow(details.hint).join('\n');
     if (details.rule !== undefined) this.rule = details.rule;
     if (details.retryAfter !== undefined) this.retryAfter = details.retryAfter;
-    if (details.case !== undefined) this.case = details.case;
-    if (details.facts !== undefined) this.facts = details.facts;
   }
 }
 
 /** All that a refusal says beside its message, for the same refusal with something changed. */
-export function detailsOf({
-  hint,
-  rule,
-  retryAfter,
-  case: kind,
-  facts,
-}: KeyturnError): Omit<ErrorDetails, 'cause'> {
+export function detailsOf({ hint, rule, retryAfter }: KeyturnError): Omit<ErrorDetails, 'cause'> {
   return {
     ...(hint === undefined ? {} : { hint }),
     ...(rule === undefined ? {} : { rule }),
     ...(retryAfter === undefined ? {} : { retryAfter }),
-    ...(kind === undefined ? {} : { case: kind }),
-    ...(facts === undefined ? {} : { facts }),
   };
 }
 

@@ -245,7 +245,6 @@ export async function syncFolder(folder: string): Promise<void> {
 /** The refusal for a file of the home that can't be used. The file stays as it is. */
 export function unreadableFile(file: string, what: string, hint?: string): KeyturnError {
   return new KeyturnError('file_unreadable', `${file} can't be read: ${what}.`, {
-    facts: { file },
     hint:
       hint ??
       'Keyturn left it as it is. Restore it from a backup, or move it away to start without it; then start the broker again.',
@@ -256,8 +255,6 @@ export function unreadableFile(file: string, what: string, hint?: string): Keytu
 export function unwritableFile(file: string, error: unknown): KeyturnError {
   if (error instanceof KeyturnError) return error;
   return new KeyturnError('file_unreadable', `${file} can't be written (${systemCode(error)}).`, {
-    case: 'unwritable',
-    facts: { file },
     hint: 'See that its folder is yours and that the disk has room, then try again; nothing was changed.',
     cause: error,
   });

@@ -135,7 +135,6 @@ export function lockedVault(): VaultError {
 
 function neverOpened(): VaultError {
   return new VaultError('locked', 'the vault has no passphrase yet', {
-    case: 'noPassphrase',
     hint: 'Choose one with: keyturn unlock',
   });
 }

@@ -66,7 +66,6 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
   }
   if (question.asker?.standing() === 'same') return;
   throw new KeyturnError('conflict', `The run of ${question.clientName} that asked has ended.`, {
-    case: 'appChanged',
     rule: 'A permission for a run, or for once, ends with the run’s last connection',
     hint: 'Allow it for a time, or wait until it asks again.',
   });
@@ -100,7 +99,6 @@ function refuseWider({ clientName, endpoint, scope: asked }: AllowQuestion, { sc
 
 function nothingBefore(name: string): KeyturnError {
   return new KeyturnError('conflict', `What ${name} was allowed there before has ended.`, {
-    case: 'permissionEnded',
     rule: 'A yes "as before" lasts as long as the permission that exists at that moment',
     hint: 'Nothing was allowed. Allow it for a time of its own, or deny it.',
   });
@@ -113,7 +111,6 @@ export function changedClient(question: Question): KeyturnError | undefined {
   if (question.asker?.standing() !== 'changed') return undefined;
   const who = question.kind === 'command' ? 'ran the command' : `asked as ${question.clientName}`;
   return new KeyturnError('conflict', `The process that ${who} is no longer the same program.`, {
-    case: 'appChanged',
     rule: 'Keyturn checks again who asks when you answer; if that changed, the question is void',
     hint: 'Nothing was allowed. If you expect the program, let it ask again.',
   });

@@ -150,7 +150,6 @@ export class Interactions {
     const open = this.#open.get(id);
     if (!open) {
       throw new KeyturnError('not_found', `No open question ${quoted(id)}.`, {
-        case: 'question',
         hint: 'It may be answered, withdrawn or too old. `keyturn pending` lists the open ones.',
       });
     }

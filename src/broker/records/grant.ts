@@ -265,7 +265,6 @@ export class Grants {
   async change(read: Grant, fields: Partial<Omit<Grant, 'id' | 'generation'>>): Promise<Grant> {
     if (!this.isCurrent(read)) {
       throw new KeyturnError('conflict', `The grant ${read.id} changed in the meantime.`, {
-        case: 'changed',
         hint: 'Try again: the newer state is used.',
       });
     }

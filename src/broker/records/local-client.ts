@@ -139,7 +139,6 @@ export class LocalClients {
       'conflict',
       `The name ${quoted(name)} is taken: there is the app ${quoted(other)}.`,
       {
-        case: 'nameTaken',
         rule: 'Names of apps differ in more than case, l, 1 and I, or 0 and O',
         hint:
           taken.id === cliClientId

@@ -223,7 +223,6 @@ function allows(permission: Permission, now: number): boolean {
 
 function changedMeanwhile({ endpoint }: PermissionKey): KeyturnError {
   return new KeyturnError('conflict', `The permission for ${endpoint} changed in the meantime.`, {
-    case: 'changed',
     hint: 'Try again: the newer decision counts.',
   });
 }

@@ -93,7 +93,6 @@ export class Proxies {
     const { items } = this.#file;
     if (items.length >= maxProxies) {
       throw new KeyturnError('rate_limited', `There are ${items.length} proxies already.`, {
-        case: 'full',
         rule: `A home has ${maxProxies} proxies at most`,
         hint: 'Remove one that is not needed: keyturn proxy remove NAME',
       });
@@ -102,7 +101,6 @@ export class Proxies {
     if (!other) return;
     const what = other.name === name ? `The name ${quoted(name)}` : `Port ${port}`;
     throw new KeyturnError('conflict', `${what} belongs to the proxy for ${other.endpoint}.`, {
-      case: 'nameTaken',
       hint: 'Choose another, or remove that proxy first: keyturn proxy remove NAME',
     });
   }

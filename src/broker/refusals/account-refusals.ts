@@ -66,7 +66,6 @@ export function anotherSignedIn(
     'account_mismatch',
     `The sign-in was for ${quoted(account)}, but ${who} signed in.`,
     {
-      facts: { expected: account, signedIn: arrived.account },
       rule: 'A program keeps the account that it works as',
       hint: `Ask again and sign in as ${quoted(account)}. ${who} is signed in at ${endpoint} now, too; to allow ${name} that account: keyturn allow ${shellWord(name)} ${shellWord(endpoint)} ${shellOption('account', arrived.account)}`,
     },

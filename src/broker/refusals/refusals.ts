@@ -266,7 +266,6 @@ export function uselessSignIn(endpoint: string): KeyturnError {
     'token_invalid',
     `The sign-in for ${endpoint} gave a token that has already expired.`,
     {
-      case: 'clock',
       rule: 'One sign-in page for one request',
       hint: 'Check the clock of this machine. If it is right, tell the operator of the authorization server.',
     },
@@ -277,7 +276,7 @@ export function changesTooFast(endpoint: string): KeyturnError {
   return new KeyturnError(
     'conflict',
     `The grant for ${endpoint} changed again and again during this request.`,
-    { case: 'changed', hint: 'Look at `keyturn list`, then try again.' },
+    { hint: 'Look at `keyturn list`, then try again.' },
   );
 }
 

@@ -69,7 +69,6 @@ function knownAlready(endpoint: string, { asked, known, signedIn }: Mismatch): K
     'account_mismatch',
     `The sign-in was for a new account ${quoted(asked)}, but ${who} signed in.`,
     {
-      facts: { expected: asked, signedIn },
       rule: 'One account has one name',
       hint: `Nothing was kept. Use that account by its name: ${shellOption('account', known)}. To add another one, choose it on the server’s page: keyturn login ${shellWord(endpoint)} ${shellOption('account', asked)}`,
     },
@@ -83,7 +82,6 @@ function mismatch(endpoint: string, known: readonly string[], signedIn: string |
     'account_mismatch',
     `The sign-in was for ${known.map(quoted).join(' or ')}, but ${who}.`,
     {
-      facts: { expected: known.join(', '), ...(signedIn === undefined ? {} : { signedIn }) },
       rule: 'A sign-in as another account is kept only with your yes, and changes no other account’s grant',
       hint: `Nothing was kept. Sign in as the right account, or say yes when Keyturn asks: keyturn login ${shellWord(endpoint)}`,
     },

@@ -220,7 +220,6 @@ function pastedReply(address: string, started: StartedAuthorization): URL {
   const expected = new URL(started.redirectUri);
   if (url?.origin !== expected.origin || url.pathname !== expected.pathname) {
     throw new KeyturnError('invalid_request', 'That is not the address a sign-in ends at.', {
-      case: 'pastedAddress',
       hint: `Paste the whole address from the browser's address bar; it begins with ${expected.origin}${expected.pathname}?`,
     });
   }
@@ -344,7 +343,6 @@ function requireUnchanged({ registrations }: SignInParts, { started, redirect, c
   const [at, wanted] = [callback.url, new URL(started.redirectUri)];
   if (isSame && at.origin === wanted.origin && at.pathname === wanted.pathname) return;
   throw new KeyturnError('login_failed', 'The client of this sign-in was changed while its page was open.', {
-    case: 'clientChanged',
     rule: 'RFC 9700 §4.4.2: an answer counts at the redirect URI of its own client',
     hint: 'Start the sign-in again.',
   });
@@ -352,7 +350,6 @@ function requireUnchanged({ registrations }: SignInParts, { started, redirect, c
 
 export function calledOff(issuer: string, endpoint: string): KeyturnError {
   return new KeyturnError('login_failed', `The sign-in at ${issuer} was cancelled.`, {
-    case: 'cancelled',
     hint: `Start it again with: keyturn login ${shellWord(endpoint)}`,
   });
 }

@@ -245,7 +245,6 @@ const keyOf = (endpoint: string, account: string | undefined): string => `${endp
 
 function needless(endpoint: string): KeyturnError {
   return new KeyturnError('conflict', `The automatic sign-in for ${endpoint} is no longer needed.`, {
-    case: 'changed',
     hint: 'Ask again: the newer state is used.',
   });
 }

@@ -216,7 +216,6 @@ async function leaveToRevocation(
 
 function endedMeanwhile({ endpoint }: NewTokens): KeyturnError {
   return new KeyturnError('conflict', `The grant for ${endpoint} was ended during the sign-in.`, {
-    case: 'changed',
     rule: 'Only you can start again a grant that you ended',
     hint: `Sign in again: keyturn login ${shellWord(endpoint)}`,
   });

@@ -104,7 +104,6 @@ export function loginRequired(grant: Grant, why: string): KeyturnError {
 
 export function endedError(grant: Grant): KeyturnError {
   return new KeyturnError('conflict', `The grant ${grant.id} was ended while it was refreshed.`, {
-    case: 'changed',
     hint: 'Try again: the newer state is used.',
   });
 }

@@ -47,7 +47,6 @@ export function keyLost(paths: HomePaths): KeyturnError | undefined {
     {
       rule: 'The command proves with owner.key that it is yours',
       hint: 'Put the file back, or run keyturn daemon --restart: the next broker makes a new one.',
-      facts: { file },
     },
   );
 }

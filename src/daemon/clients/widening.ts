@@ -166,7 +166,6 @@ export function requireUnchanged(
   const now = decisionOf(broker, params);
   if (isDeepStrictEqual({ ...now, createdAt: 0 }, { ...decided, createdAt: 0 })) return now;
   throw new KeyturnError('conflict', `The permission for ${now.endpoint} changed in the meantime.`, {
-    case: 'changed',
     rule: 'A yes sets only what its card showed',
     hint: 'Look at the present permission (`keyturn clients`), and name the scopes: `keyturn allow` with --scope.',
   });
@@ -232,7 +231,6 @@ function isOverSooner(wanted: number | undefined, has: number | undefined): bool
 
 function ranOut(clientName: string, endpoint: string): KeyturnError {
   return new KeyturnError('conflict', `The permission of ${clientName} for ${endpoint} has expired.`, {
-    case: 'permissionEnded',
     rule: 'A new account gets the scopes of the present permission; this one has expired and has none',
     hint:
       'Name them: keyturn allow CLIENT RESOURCE --account ACCOUNT --scope "A B" (and --for TIME). ' +

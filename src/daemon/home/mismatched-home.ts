@@ -60,7 +60,6 @@ export class Mismatch extends KeyturnError {
 
   constructor(mismatch: Mismatch['mismatch'], what: string) {
     super('file_unreadable', `The files of this home don’t belong together: ${what}.`, {
-      case: mismatch,
       rule: 'A home keeps its id and its vault; if one of them changed, Keyturn serves nothing',
       hint:
         'Put settings.json and home.json back as they were, and take KEYTURN_VAULT out of the environment; then start ' +

@@ -122,8 +122,6 @@ async function loadFlock(): Promise<(descriptor: number, file: string) => boolea
 function noLock(file: string, number: number): KeyturnError {
   const code = Object.entries(osErrors).find(([, value]) => value === number)?.[0] ?? String(number);
   return new KeyturnError('file_unreadable', `The file system refuses a lock on ${quoted(file)} (${code}).`, {
-    case: 'unwritable',
-    facts: { file },
     rule: 'One broker a home: the lock of the kernel sees to that',
     hint: 'Set KEYTURN_HOME (or XDG_STATE_HOME) to a folder on a local disk.',
   });

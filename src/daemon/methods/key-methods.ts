@@ -111,7 +111,6 @@ async function endPermissionsFor({ parts }: Broker, key: ApiKey): Promise<void> 
 
 function anotherKey(resource: string): KeyturnError {
   return new KeyturnError('conflict', `The API key for ${resource} is another one by now.`, {
-    case: 'changed',
     rule: 'What is set is what was shown when it was asked about',
     hint: 'Look at what there is (`keyturn key list`), and try again.',
   });

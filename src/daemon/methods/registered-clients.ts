@@ -111,7 +111,6 @@ function stillNeeded(record: RegistrationRecord, grants: readonly Grant[], next:
     'conflict',
     `The client ${quoted(clientIdOf(record))} at ${quoted(issuer)} is still needed by: ${list}.`,
     {
-      case: 'clientNeeded',
       rule: 'RFC 6749 §6, RFC 7009 §2.1: only the client that a refresh token was issued to may use or revoke it',
       hint: first
         ? `Revoke them first, e.g. keyturn revoke ${shellWord(first.id)}; ${next}.`

@@ -146,7 +146,6 @@ function requireConsistent({
   const problem = problems.find(([isSo]) => isSo)?.[1];
   if (problem === undefined) return;
   throw new KeyturnError('invalid_request', `This can't be a registration: ${problem}.`, {
-    case: 'registration',
     hint: 'keyturn register --help shows what goes together.',
   });
 }
@@ -161,7 +160,6 @@ function checkRedirect(redirectUri: string | undefined): void {
   if (redirectUri === undefined) return;
   if (isLoopbackRedirect(redirectUri) && !redirectUri.includes('?')) return;
   throw new KeyturnError('invalid_request', `${quoted(redirectUri)} can't be a redirect URI here.`, {
-    case: 'registration',
     rule: 'RFC 8252 §7.3: a loopback redirect URI with a port',
     hint: 'Give one like http://127.0.0.1:53123/callback, as it is registered at the issuer.',
   });

@@ -14,7 +14,6 @@ export async function freePort(
   if (wanted !== undefined) {
     if (await isFree(wanted)) return wanted;
     throw new KeyturnError('conflict', `Port ${wanted} on this machine is taken by another program.`, {
-      case: 'portTaken',
       hint: 'Choose another, or leave out --port.',
     });
   }
@@ -23,7 +22,6 @@ export async function freePort(
     if (!isOurs(port) && (await isFree(port))) return port;
   }
   throw new KeyturnError('conflict', 'No free port was found on this machine.', {
-    case: 'portTaken',
     hint: 'Name one that you know to be free: keyturn proxy add URL --port NUMBER',
   });
 }

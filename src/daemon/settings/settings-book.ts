@@ -102,7 +102,6 @@ export class SettingsBook {
     }
     // The value isn't repeated: a proxy's URL may hold a password.
     throw new KeyturnError('invalid_request', `${name} takes ${takes[name]}.`, {
-      case: 'settingValue',
       hint: 'docs/settings.md lists what each setting takes.',
     });
   }

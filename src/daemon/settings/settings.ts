@@ -216,7 +216,6 @@ export function openStore(paths: HomePaths): Conf {
     });
   } catch {
     throw new KeyturnError('file_unreadable', `${paths.config}/settings.json is not JSON.`, {
-      facts: { file: `${paths.config}/settings.json` },
       hint: 'Keyturn left it as it is. Mend it, or move it away to start with the defaults.',
     });
   }

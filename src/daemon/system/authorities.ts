@@ -20,7 +20,6 @@ export function readAuthorities(file: string): AuthoritiesFile {
     return { pem, hash: createHash('sha256').update(pem).digest('base64url') };
   } catch {
     throw new KeyturnError('file_unreadable', `The certificate authorities in ${file} can't be read.`, {
-      facts: { file },
       hint: 'NODE_EXTRA_CA_CERTS (or the setting extraAuthorities) must name a readable PEM file.',
     });
   }

@@ -87,7 +87,6 @@ function wordsOf(command: string): string[] {
 
 function noBrowser(why: string): KeyturnError {
   return new KeyturnError('login_failed', `No browser was opened: ${why}.`, {
-    case: 'noBrowser',
     hint: 'Set KEYTURN_BROWSER to a command that takes the URL, or open the printed URL yourself.',
   });
 }

@@ -300,7 +300,6 @@ export class VaultLock {
     const left = this.#wrongPassphrases.left(passphraseKey);
     if (left === 0) return;
     throw new KeyturnError('rate_limited', 'A wrong passphrase was given a moment ago.', {
-      case: 'passphrase',
       rule: 'vault: each wrong passphrase doubles the pause, from 1 s to 5 min',
       hint: 'Wait, then try again: keyturn unlock',
       retryAfter: Math.ceil(left / 1000),

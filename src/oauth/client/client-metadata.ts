@@ -97,7 +97,6 @@ function unfit(url: string, problem: string): KeyturnError {
     'invalid_request',
     `${shown} can't be the URL of a client ID metadata document: ${problem}.`,
     {
-      case: 'settingValue',
       rule: 'draft-ietf-oauth-client-id-metadata-document §3',
       hint: 'Use an https URL with a path and nothing unusual, such as https://example.com/keyturn.json.',
     },

@@ -57,7 +57,6 @@ export function offlineRefused(
     prompt === undefined && (code === 'consent_required' || /consent|prompt/i.test(description));
   return new OfflineRefused(`${quoted(server.issuer)} refused the sign-in: ${shown}.`, {
     wantsConsent,
-    facts: { said: shown },
     rule: 'OAuth 2.1 §4.1.2.1',
     hint: scopeHint,
   });
@@ -106,7 +105,6 @@ export function refuseError(
   if (offline) throw offline;
   if (code === 'access_denied') {
     throw new KeyturnError('access_denied', `The sign-in was denied at ${quoted(server.issuer)}: ${shown}.`, {
-      facts: { said: shown },
       rule: 'OAuth 2.1 §4.1.2.1',
       hint: 'Start it again and allow it there, or ask the operator of the server for access.',
     });
@@ -116,7 +114,6 @@ export function refuseError(
       'authorization_server_unreachable',
       `${quoted(server.issuer)} can't serve the sign-in now: ${shown}.`,
       {
-        facts: { said: shown },
         rule: 'OAuth 2.1 §4.1.2.1',
         hint: 'Nobody refused you, and this may pass by itself. Start the sign-in again later.',
       },
@@ -127,7 +124,6 @@ export function refuseError(
     throw clientRefused(server, `refused the client of this sign-in: ${shown}`);
   const Refusal = isAboutScope ? ScopeRefused : KeyturnError;
   throw new Refusal('login_failed', `${quoted(server.issuer)} refused the sign-in: ${shown}.`, {
-    facts: { said: shown },
     rule: 'OAuth 2.1 §4.1.2.1',
     hint: isAboutScope && code !== 'invalid_scope' ? scopeHint : hintFor(request, server, error),
   });

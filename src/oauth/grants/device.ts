@@ -219,7 +219,6 @@ function pollFailure(server: TokenServer, reply: HttpReply, http: Http): Keyturn
   if (error?.code === 'access_denied' && !isTransient(reply.status)) {
     const message = `The sign-in was denied at ${quoted(server.issuer)}: ${shownError(error)}.`;
     return new KeyturnError('access_denied', message, {
-      facts: { said: shownError(error) },
       rule: 'RFC 8628 §3.5',
       hint: 'Start it again and allow it there, or ask the operator of the server for access.',
     });
@@ -229,7 +228,6 @@ function pollFailure(server: TokenServer, reply: HttpReply, http: Http): Keyturn
 
 function expired(server: TokenServer): KeyturnError {
   return new KeyturnError('login_failed', `The code for ${quoted(server.issuer)} has expired.`, {
-    case: 'codeExpired',
     rule: 'RFC 8628 §3.5 (expired_token)',
     hint: 'Start the sign-in again: keyturn login RESOURCE --device',
   });

@@ -36,7 +36,6 @@ function commonRefusal(
         'resource_mismatch',
         `${quoted(server.issuer)} issues no tokens for this protected server: ${shownError(error)}.`,
         {
-          facts: { said: shownError(error) },
           rule: 'RFC 8707 §2',
           hint: `Check the URL of the protected server. ${resourceHint(server, isSignIn)}`,
         },
@@ -102,8 +101,6 @@ export function exchangeFailure(server: TokenServer, reply: HttpReply, http: Htt
     'login_failed',
     `${quoted(server.issuer)} refused the authorization code: ${said(reply, error)}.`,
     {
-      case: 'codeRefused',
-      facts: { said: said(reply, error) },
       rule: 'RFC 6749 §5.2',
       hint:
         error?.code === 'invalid_request'
@@ -179,7 +176,6 @@ function deadToken(server: TokenServer, reply: HttpReply, error: OAuthError | un
     'login_required',
     `${quoted(server.issuer)} no longer accepts the refresh token: ${said(reply, error)}.`,
     {
-      facts: { said: said(reply, error) },
       rule: 'RFC 6749 §5.2 (invalid_grant)',
       hint: 'Sign in again: keyturn login RESOURCE',
     },
@@ -202,7 +198,6 @@ function requestRefused(server: TokenServer, error: OAuthError): KeyturnError {
     'login_failed',
     `${quoted(server.issuer)} refused to refresh the token: ${shownError(error)}.`,
     {
-      facts: { said: shownError(error) },
       rule: 'RFC 6749 §5.2',
       hint: `Sign in again: keyturn login RESOURCE. ${resourceHint(server, false)}`,
     },
@@ -220,7 +215,6 @@ export class PersonWanted extends KeyturnError {
     super('login_failed', message, {
       rule: 'OpenID Connect Core §3.1.2.6',
       hint,
-      facts: { said: shownError(error) },
     });
     this.code = error.code;
   }
@@ -263,7 +257,6 @@ export function grantFailure(
           ? `${quoted(server.issuer)} grants this client other scopes: ${shownError(error)}.`
           : `${quoted(server.issuer)} grants this client nothing without a scope: ${shownError(error)}.`,
         {
-          facts: { said: shownError(error) },
           rule: 'RFC 6749 §5.2',
           hint: isScoped
             ? 'Ask for other scopes, or have them granted to this client there.'
@@ -274,7 +267,7 @@ export function grantFailure(
     return new KeyturnError(
       'login_failed',
       `${quoted(server.issuer)} issued no token: ${shownError(error)}.`,
-      { facts: { said: shownError(error) }, rule: 'RFC 6749 §5.2', hint: renewal },
+      { rule: 'RFC 6749 §5.2', hint: renewal },
     );
   };
 }

@@ -5,7 +5,7 @@
  * message to tell troubles apart. No secret enters an error.
  */
 import { KeyturnError } from '../../base/errors.ts';
-import type { Case, ErrorDetails, Reason } from '../../base/errors.ts';
+import type { ErrorDetails, Reason } from '../../base/errors.ts';
 
 /**
  * `locked`: Keyturn locked the vault. `keychainLocked`: the keychain says that it is locked. `waiting`: the keychain
@@ -32,15 +32,6 @@ const reasonOfTrouble: Readonly<Record<VaultTrouble, Reason>> = {
   damaged: 'vault_unreadable',
 };
 
-/** Absent: the sentence of the reason alone says it. */
-const caseOfTrouble: Readonly<Partial<Record<VaultTrouble, Case>>> = {
-  keychainLocked: 'keychainLocked',
-  waiting: 'waiting',
-  absent: 'absent',
-  crashed: 'crashed',
-  full: 'full',
-};
-
 export interface VaultErrorDetails extends ErrorDetails {
   /** The vault item with the trouble; absent for the whole vault. */
   readonly item?: string;
@@ -51,8 +42,7 @@ export class VaultError extends KeyturnError {
   readonly item?: string;
 
   constructor(trouble: VaultTrouble, message: string, { item, ...details }: VaultErrorDetails = {}) {
-    const kind = caseOfTrouble[trouble];
-    super(reasonOfTrouble[trouble], message, { ...(kind === undefined ? {} : { case: kind }), ...details });
+    super(reasonOfTrouble[trouble], message, details);
     this.trouble = trouble;
     if (item !== undefined) this.item = item;
   }

@@ -113,7 +113,6 @@ async function passphraseKey(
 ): Promise<KeyObject> {
   if (!passphrase || passphrase.length > maxPassphraseLength)
     throw new KeyturnError('invalid_request', 'the vault opens with a passphrase', {
-      case: 'passphraseForm',
       rule: `vault: a passphrase has 1 to ${maxPassphraseLength} characters`,
       hint: 'Unlock it with: keyturn unlock',
     });
@@ -188,7 +187,6 @@ function secretKey(bytes: Buffer): KeyObject {
 
 function wrongPassphrase(): VaultError {
   return new VaultError('locked', 'this passphrase does not open the vault', {
-    case: 'wrongPassphrase',
     hint: 'Unlock it with the passphrase that the vault was made with: keyturn unlock',
   });
 }
