@@ -30,6 +30,7 @@ function grantOf(n: number): Grant {
     resource: `https://server-${n}.example`,
     issuer: 'https://issuer.example',
     account: 'default',
+    subject: null,
     registrationId: '0'.repeat(16),
     scope: ['read', 'write'],
     requestedScope: ['read', 'write'],

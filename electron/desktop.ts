@@ -198,7 +198,7 @@ interface DesktopParts {
 /** Connects the tray, the windows and the system's events with the daemon. */
 function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopParts): TrayController {
   const preferences = new PreferenceFile(paths.config);
-  const screenChoice = new ScreenChoice(owner, preferences);
+  const screenChoice = new ScreenChoice(owner);
   const windows = newWindows(options, preferences, log);
   const atLogin = loginItem(app, { env: options.env, isPackaged: app.isPackaged });
   // A clone that somebody tries must not take the place of the installed app.

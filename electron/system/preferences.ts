@@ -10,8 +10,6 @@ import { KeyturnError } from '../../src/base/errors.ts';
 
 const choicesSchema = z.object({
   notifications: z.boolean().default(true),
-  /** An earlier version's place for it: see screen-choice.ts. */
-  lockWithScreen: z.boolean().optional(),
   isWelcomed: z.boolean().default(false),
   /** At login the window opens too: for desktops without a tray. */
   windowAtLogin: z.boolean().default(false),

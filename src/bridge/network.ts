@@ -59,13 +59,13 @@ export async function bridgeFetch(
   };
 }
 
-/** A broker of an older release says nothing of its network. Through a forward, it is another machine's network. */
+/** Through a forward, the broker refuses: its network is another machine's. */
 async function networkOf(broker: Pick<Connection, 'request'>, resource: string): Promise<NetworkResult> {
   try {
     const result = await broker.request('network.get', { resource });
     if (isNetworkResult(result)) return result;
   } catch (error) {
-    if (['method_not_found', 'not_permitted'].includes(reasonOf(error))) return {};
+    if (reasonOf(error) === 'not_permitted') return {};
     throw error;
   }
   throw new KeyturnError('frame_invalid', "the broker's answer to network.get is malformed", {

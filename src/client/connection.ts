@@ -151,7 +151,6 @@ class BrokerConnection implements Connection {
   ): Promise<TokenResult | KeyResult> {
     const result = await this.#persistently('token.get', params, options);
     if (params.kinds.includes('key') && isKeyResult(result)) return result;
-    // A broker of an older release knows no kinds.
     if (params.kinds.includes('token')) return tokenFrom(result);
     throw malformed('token.get');
   }

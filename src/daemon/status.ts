@@ -84,7 +84,6 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     forwards: forwards.list().length,
     index: indexAnswer(parts),
     unreadable: storesOf(records).flatMap(({ trouble }) => (trouble ? [trouble] : [])),
-    ...(records.grants.leftover === undefined ? {} : { leftover: records.grants.leftover }),
     homeState: { ...homeCheck.state, differing: shown(homeCheck.state.differing) },
     settings: book.recorded(),
     log: { level: log.level, ...(log.file === undefined ? {} : { file: log.file }), ok: log.isOk },

@@ -134,18 +134,13 @@ function writtenByOther(): VaultError {
   });
 }
 
-/** True if there is no item, so that the home has no master secret yet. */
-export function isBeforeEpochs(text: string | undefined): boolean {
-  return text === undefined;
-}
-
 function epochsIn(text: string): Record<string, Known> {
   try {
     return itemSchema.parse(JSON.parse(text)).epochs;
   } catch {
     throw new VaultError('damaged', `the vault's item "${recordsItem}" has an unknown shape`, {
       item: recordsItem,
-      hint: 'It was left as it is. If a newer Keyturn wrote it, update this one; if one before 0.1.0 did, begin a new home: keyturn reset',
+      hint: 'It was left as it is. If a newer Keyturn wrote it, update this one.',
     });
   }
 }

@@ -5,7 +5,6 @@
  */
 import { z } from 'zod';
 import { quoted } from '../base/errors.ts';
-import type { KeyturnError } from '../base/errors.ts';
 import { unreadableFile } from '../base/private-file.ts';
 
 export const formats = { authority: 3, grants: 2, home: 1, settings: 1 } as const;
@@ -26,20 +25,10 @@ const versionSchema = z.object({ version: z.int() });
 export function refuseOtherFormat(file: string, value: unknown, known: number): void {
   const named = versionSchema.safeParse(value);
   if (!named.success || named.data.version === known) return;
-  if (named.data.version < known) throw olderFormat(file, named.data.version, known);
   throw unreadableFile(
     file,
-    `a newer Keyturn wrote it (format ${named.data.version}; this one knows ${known})`,
-    'Keyturn left it as it is. Use the newer Keyturn, or move the file away to start without it.',
-  );
-}
-
-/** No released Keyturn wrote a format before those above. */
-export function olderFormat(file: string, found: number, known: number): KeyturnError {
-  return unreadableFile(
-    file,
-    `a Keyturn before 0.1.0 wrote it (format ${found}; this one reads ${known})`,
-    'Keyturn left it as it is. `keyturn reset` ends this home’s grants; then move the file away to begin a new home.',
+    `its format is ${named.data.version}, and this Keyturn knows ${known}`,
+    'Keyturn left it as it is. If a newer Keyturn wrote it, use that one; else move the file away to start without it.',
   );
 }
 

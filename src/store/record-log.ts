@@ -6,7 +6,7 @@
  * never acknowledged: it is kept in a file beside. Any other unreadable line makes the whole file unreadable; it is
  * kept, and never counts as empty. Nothing is appended to a file that another program changed.
  */
-import { constants, existsSync } from 'node:fs';
+import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
@@ -19,7 +19,7 @@ import {
   unreadableFile,
   unwritableFile,
 } from '../base/private-file.ts';
-import { formats, jsonOf, olderFormat, refuseOtherFormat, shaped } from './record-formats.ts';
+import { formats, jsonOf, refuseOtherFormat, shaped } from './record-formats.ts';
 import { troubleWith, WriteQueue } from './record-store.ts';
 import type { RecordStore, FileTrouble } from './record-store.ts';
 
@@ -40,8 +40,6 @@ interface Unsaved<Item> {
 
 export class RecordLog<Item extends { readonly id: string }> implements RecordStore<Item> {
   readonly path: string;
-  /** Where format 1 lay. */
-  readonly #firstFormat: string;
   /** The file's first line. */
   readonly #header: string;
   readonly #lineSchema: z.ZodType<{ put: Item } | { remove: string }>;
@@ -59,7 +57,6 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
   /** `report` gets lines for the broker's log. No line contains a record. */
   constructor(file: string, itemSchema: z.ZodType<Item>, report: (line: string) => void = () => undefined) {
     this.path = file;
-    this.#firstFormat = path.join(path.dirname(file), `${path.basename(file, '.jsonl')}.json`);
     this.#header = `${JSON.stringify({ records: path.basename(file, '.jsonl'), version })}\n`;
     this.#lineSchema = z.union([z.strictObject({ put: itemSchema }), z.strictObject({ remove: z.string() })]);
     this.#report = report;
@@ -82,16 +79,10 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
     return this.#trouble && troubleWith(this.path, this.#trouble);
   }
 
-  /** A file of format 1 that is still there, although the records are read from this one; nothing reads it. */
-  get leftover(): string | undefined {
-    return this.isLoaded && existsSync(this.#firstFormat) ? this.#firstFormat : undefined;
-  }
-
   async load(): Promise<void> {
     if (this.#records) return;
     try {
       const bytes = await readPrivate(this.path);
-      if (!bytes) await this.#refuseFirstFormat();
       this.#records = bytes ? await this.#parse(bytes) : new Map();
       this.#trouble = undefined;
     } catch (error) {
@@ -248,11 +239,6 @@ export class RecordLog<Item extends { readonly id: string }> implements RecordSt
       await handle.close();
     }
     this.#report(`${this.path} ended in a torn line, as a crash leaves it: kept as ${path.basename(aside)}`);
-  }
-
-  /** Format 1 had another file name. Without this check its records would count as absent. */
-  async #refuseFirstFormat(): Promise<void> {
-    if (await readPrivate(this.#firstFormat)) throw olderFormat(this.#firstFormat, 1, version);
   }
 }
 

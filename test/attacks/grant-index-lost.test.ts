@@ -1,12 +1,11 @@
-/** The index of grants of a home that an older Keyturn made, one that is gone, and one that a crash left behind. */
+/** An index of grants that is gone, and one that a crash left behind. */
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Grant } from '../../src/broker/records/grant.ts';
 import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
-import { asOlderVault } from '../broker/rig.ts';
 import type { Rig } from '../broker/rig.ts';
-import { ground, refused, tokenRequests } from '../rules/ground.ts';
+import { ground, refused } from '../rules/ground.ts';
 
 const indexOf = ({ folder }: Rig): string => path.join(folder, 'grants.jsonl');
 
@@ -20,63 +19,15 @@ const told = (rig: Rig): string[] =>
 const itemOf = async (rig: Rig, { id }: Grant): Promise<Record<string, unknown>> =>
   JSON.parse(await rig.vault.read(`grant.${id}`)) as Record<string, unknown>;
 
-describe('a home that an older Keyturn made', () => {
-  it('goes on, and its grants are bound when they are first used', async () => {
-    const { rig, restarted, authorizationServer } = await ground();
-    await rig.login();
-    await asOlderVault(rig);
-    const upgraded = await restarted();
-    await upgraded.ask();
-    expect(tokenRequests(authorizationServer, 'refresh_token')).toHaveLength(1);
-    expect(await itemOf(upgraded, rig.grant())).toMatchObject({ binding: { issuer: rig.grant().issuer } });
-    expect(told(upgraded)).toEqual([]);
-  });
-
-  it('gives nothing for a line that was changed after the vault was first opened', async () => {
-    const { rig, restarted, authorizationServer } = await ground();
-    await rig.login();
-    const grant = rig.grant();
-    await asOlderVault(rig);
-    await restarted();
-    append(rig, { put: { ...grant, endpoints: [...grant.endpoints, 'https://harmless.example/mcp'] } });
-    const after = await restarted();
-    expect(await refused(after.ask({ interaction: 'never' }))).toMatchObject({ reason: 'vault_unreadable' });
-    expect(tokenRequests(authorizationServer, 'refresh_token')).toEqual([]);
-    expect(told(after)).toHaveLength(1);
-    // Nothing was deleted, and a new sign-in is a grant of its own.
-    expect((await after.login()).id).not.toBe(grant.id);
-    await after.ask();
-    expect(await itemOf(after, grant)).toHaveProperty('refreshToken');
-  });
-
-  it('adopts no item without a binding that comes back later', async () => {
+describe('an item without a binding', () => {
+  it('gives nothing, and is kept', async () => {
     const { rig, restarted } = await ground();
     await rig.login();
     const { binding: _known, ...item } = await itemOf(rig, rig.grant());
     await rig.vault.write(`grant.${rig.grant().id}`, JSON.stringify(item));
     const after = await restarted();
     expect(await refused(after.ask({ interaction: 'never' }))).toMatchObject({ reason: 'vault_unreadable' });
-  });
-
-  it('is made of no index again where the note of its grants is gone', async () => {
-    const { rig, restarted } = await ground();
-    await rig.login();
-    await asOlderVault(rig);
-    await rig.vault.write('records', JSON.stringify({ version: 1, epochs: {} }));
-    const after = await restarted();
-    expect(await refused(after.ask({ interaction: 'never' }))).toMatchObject({ reason: 'vault_unreadable' });
-  });
-
-  it('ends a grant that is revoked before its item was bound', async () => {
-    const { rig, restarted, authorizationServer } = await ground();
-    await rig.login();
-    await asOlderVault(rig);
-    const upgraded = await restarted();
-    upgraded.vault.failing.add('read');
-    expect((await revokeGrant(upgraded.parts, upgraded.grant())).receipt).toBe('pending');
-    upgraded.vault.failing.clear();
-    expect((await revokeGrant(upgraded.parts, upgraded.grant())).receipt).toBe('confirmed');
-    expect(authorizationServer.server.asked('/revoke', 'POST')).not.toEqual([]);
+    expect(await itemOf(after, rig.grant())).toEqual(item);
   });
 });
 

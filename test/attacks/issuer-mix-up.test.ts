@@ -220,15 +220,6 @@ describe('with clients that the user entered', () => {
     expect((await all.rig.login()).issuer).toBe(all.hostile.issuer);
   });
 
-  it('refuses an answer without iss beside a client of an older version, whose path is the same', async () => {
-    const all = await mixed();
-    const { clientId } = await older(all);
-    await enter(all.rig, all.hostile);
-    sendsOn(all, clientId);
-    expect(await fallInto(all)).toMatchObject({ reason: 'issuer_mismatch', rule: 'RFC 9700 §4.4.2' });
-    expect(tokenRequests(all.hostile)).toEqual([]);
-  });
-
   it('refuses an answer without iss beside a document, whose path is the same', async () => {
     const all = await mixed({
       honest: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },
@@ -253,45 +244,4 @@ describe('with clients that the user entered', () => {
     expect(await asked).toMatchObject({ reason: 'login_failed', rule: expect.stringContaining('RFC 9700') });
     expect(tokenRequests(authorizationServer)).toEqual([]);
   });
-});
-
-/** A client that an older version registered at the honest server by itself: its path is /callback. */
-async function older({ rig, honest }: Pick<Mixed, 'rig' | 'honest'>): Promise<{ readonly clientId: string }> {
-  const { clientId, redirectUris } = honest.addClient({ redirectUris: ['http://127.0.0.1:61999/callback'] });
-  const registration = {
-    issuer: honest.issuer,
-    clientId,
-    source: 'dynamic',
-    tokenEndpointAuthMethod: 'none',
-    redirectUri: redirectUris[0] ?? '',
-    registeredAt: 0,
-  } as const;
-  await rig.parts.registrations.add(registration, undefined);
-  return { clientId };
-}
-
-describe('a registration of an older version, at /callback', () => {
-  it('R-6: is replaced at the next sign-in, and stays for its refresh token', async () => {
-    const all = await mixed();
-    const { clientId } = await older(all);
-    await all.rig.ask({ resource: all.notes.url });
-    expect(parameter(all.rig.pages[0], 'client_id')).not.toBe(clientId);
-    expect(pathOf(parameter(all.rig.pages[0], 'redirect_uri'))).toMatch(/^\/[\w-]{22}\/callback$/);
-    const [kept, made] = all.rig.parts.registrations.all();
-    expect(kept?.registration.clientId).toBe(clientId);
-    expect(kept?.isRejected).toBeUndefined();
-    await all.rig.login({ resource: all.notes.url });
-    expect(parameter(all.rig.pages[1], 'client_id')).toBe(made?.registration.clientId);
-    expect(all.honest.counts.registrations).toBe(1);
-  });
-
-  it.each(['closed', 'absent'] as const)(
-    'R-6: goes on where registration is %s there now',
-    async (registration) => {
-      const all = await mixed({ honest: { registration } });
-      const { clientId } = await older(all);
-      expect((await all.rig.ask({ resource: all.notes.url })).issuer).toBe(all.honest.issuer);
-      expect(parameter(all.rig.pages[0], 'client_id')).toBe(clientId);
-    },
-  );
 });

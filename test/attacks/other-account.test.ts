@@ -93,7 +93,7 @@ describe('a second grant at a program’s server', () => {
     await bobIsKept(rig);
     const [alice] = rig.parts.grants.all();
     await rig.parts.grants.change(alice ?? rig.grant(), {
-      state: { kind: 'revoked', receipt: 'notOffered' },
+      state: { kind: 'revoked', receipt: 'notOffered', endedAt: 0 },
     });
     expect(await refusal(rig.ask({ interaction: 'never' }))).toMatchObject({ reason: 'consent_required' });
   });

@@ -301,12 +301,3 @@ export async function refusal(promise: Promise<unknown>): Promise<unknown> {
     (error: unknown) => error,
   );
 }
-
-/** The vault as a Keyturn before 0.2 left it: grants without a binding, and nothing that notes which there are. */
-export async function asOlderVault({ vault, parts }: Rig): Promise<void> {
-  for (const { id } of parts.grants.all()) {
-    const { binding: _new, ...item } = JSON.parse(await vault.read(`grant.${id}`)) as Record<string, unknown>;
-    await vault.write(`grant.${id}`, JSON.stringify(item));
-  }
-  await vault.remove('grants');
-}

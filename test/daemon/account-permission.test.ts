@@ -24,6 +24,7 @@ async function ground() {
     endpoints: [endpoint],
     resource: endpoint,
     issuer: 'https://issuer.example',
+    subject: null,
     registrationId: 'a'.repeat(16),
     scope: ['read', 'admin'],
     requestedScope: [],

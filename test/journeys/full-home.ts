@@ -37,6 +37,7 @@ export async function fillHome(home: TestHome, { grants, programs }: Fullness): 
           resource: endpointOf(n),
           issuer: `https://login-${n % 7}.example`,
           account: 'alice',
+          subject: null,
           registrationId: `registration-${n % 7}`,
           scope: ['notes:read', 'notes:write'],
           requestedScope: ['notes:read', 'notes:write'],

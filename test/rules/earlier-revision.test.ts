@@ -296,7 +296,7 @@ describe('metadata that is gone at a sign-in', () => {
     },
   );
 
-  it('a grant that an older version signed in by default endpoints with an entered secret goes on', async () => {
+  it('a grant that was signed in by default endpoints goes on after a secret was entered', async () => {
     const { rig, restarted, authorizationServer } = await earlier(withoutMetadata);
     const basic = { authMethod: 'client_secret_basic' } as const;
     const { redirectUri } = await enter(rig, authorizationServer);

@@ -34,7 +34,7 @@ export function GrantNotices({ grant }: { readonly grant: Grant }) {
   );
 }
 
-/** A record of an older release has only the broker's own sentence, in English. */
+/** A cause without words is shown in the broker's own sentence. */
 function causeWords({ why = '', cause = '' }: Grant): string {
   const known = Object.hasOwn(words.causes, cause) ? words.causes[cause] : undefined;
   return known ?? `${sanitizeSentence(why)}.`;

@@ -49,7 +49,7 @@ export function BrokerFacts({ status, details }: BrokerFactsProps) {
         <Fact name={words.index}>{words.indexChecked({ count: index.checked })}</Fact>
         <Fact name={words.shield}>
           <Lines
-            lines={(status.shieldGaps ?? []).map((gap) => words.shieldGaps[gap] ?? gap)}
+            lines={status.shieldGaps.map((gap) => words.shieldGaps[gap] ?? gap)}
             none={words.shieldWhole}
           />
         </Fact>

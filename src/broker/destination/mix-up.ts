@@ -8,12 +8,8 @@
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
 import type { AmbiguousIssuer } from '../../oauth/grants/authorization.ts';
-import { freshRedirect, sharedPath } from '../loopback/loopback.ts';
+import { freshRedirect } from '../loopback/loopback.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
-
-/** False for registrations of older versions and for a metadata document: others have the same path. */
-export const hasOwnPath = ({ registration }: RegistrationRecord): boolean =>
-  pathOf(registration.redirectUri) !== sharedPath;
 
 function pathOf(redirectUri: string): string {
   return URL.parse(redirectUri)?.pathname ?? redirectUri;

@@ -11,7 +11,6 @@ import { registrationFromMetadataUrl } from '../../oauth/client/client-metadata.
 import type { Http } from '../../oauth/base/http.ts';
 import { documentPort, spareDocumentPort } from '../loopback/port-listener.ts';
 import { sharedPath } from '../loopback/loopback.ts';
-import { hasOwnPath } from './mix-up.ts';
 import type { RegistrationRecord } from '../records/registrations.ts';
 import type { RedirectParts, Redirect } from './new-client.ts';
 import type { WantedClient, Identity } from './known-client.ts';
@@ -37,7 +36,7 @@ export const documentRedirectUris = [
 
 /**
  * A registration and a listener on its port; registers where there is none, or anew where the port of
- * one of ours is taken, or where it has no path of its own. `refused`: another one is needed in place of it.
+ * one of ours is taken. `refused`: another one is needed in place of it.
  * Throws `redirect_port_taken` for one that the user entered, and what registering throws.
  */
 export async function prepareRedirect(
@@ -60,9 +59,8 @@ export async function prepareRedirect(
   const { source } = existing.registration;
   const lacksScope = !coversScope(existing, wanted);
   const replacement =
-    source === 'dynamic' &&
-    (lacksScope || !hasOwnPath(existing) || parts.registrations.unanswered.has(existing.id))
-      ? await replaced(parts, server, http, wanted, lacksScope && hasOwnPath(existing))
+    source === 'dynamic' && (lacksScope || parts.registrations.unanswered.has(existing.id))
+      ? await replaced(parts, server, http, wanted, lacksScope)
       : undefined;
   if (replacement) return replacement;
   if (source === 'preregistered') return listenFor(parts, existing);
@@ -74,9 +72,8 @@ export async function prepareRedirect(
 }
 
 /**
- * A registration that replaces one that the server may have forgotten, one without a path of its own, or (`needsScope`)
- * without the requested scopes. Undefined
- * if the server registers none: the older one is used then, and `mix-up.ts` says when its answer needs `iss`.
+ * A registration that replaces one that the server may have forgotten, or (`needsScope`) one without the requested
+ * scopes. Undefined if the server registers none: the existing one is used then.
  */
 async function replaced(
   parts: RedirectParts,

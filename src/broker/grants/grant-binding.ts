@@ -6,7 +6,6 @@
  * look-up and display: if the two differ, the binding counts. A revocation counts if either of them has it; only a
  * later sign-in undoes it.
  */
-import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { isWithin } from '../../oauth/base/scope.ts';
@@ -51,34 +50,20 @@ function boundOf(of: Bound): Bound {
   const { scope, lostScope, requestedScope, createdAt } = of;
   const source = server === undefined ? {} : { server };
   const whose = purpose === undefined ? {} : { purpose };
-  const who = subject === undefined ? {} : { subject };
-  const identity = { endpoints, resource, issuer, account, ...who, ...whose };
+  const identity = { endpoints, resource, issuer, account, subject, ...whose };
   const lost = lostScope === undefined ? {} : { lostScope };
   return { ...identity, registrationId, ...source, scope, ...lost, requestedScope, createdAt };
 }
 
-/** A binding made from a record of the index, for an item that has none yet. */
+/** A binding made from a record of the index, for a grant whose item is lost. */
 export function bindingOf(grant: Grant): Binding {
   const { generation, signedInAt, state } = grant;
   return {
     ...boundOf(grant),
     generation,
     ...(signedInAt === undefined ? {} : { signedInAt }),
-    ...(state.kind === 'revoked' ? { revokedAt: state.endedAt ?? 0 } : {}),
+    ...(state.kind === 'revoked' ? { revokedAt: state.endedAt } : {}),
   };
-}
-
-/** A digest of a record, 22 characters long, so that many fit into one item of the vault. */
-export function digestOf(grant: Grant, isRevoked = grant.state.kind === 'revoked'): string {
-  const { server, purpose, subject, lostScope, ...rest } = boundOf(grant);
-  const source = server ? [server.revision, server.identifier] : [];
-  const said = [rest.endpoints, rest.resource, rest.issuer, rest.account, rest.registrationId, source];
-  const facts = [rest.scope, rest.requestedScope, rest.createdAt, isRevoked];
-  // Records that have no such fields keep the digest that an older version made.
-  const newer = purpose === undefined && subject === undefined ? [] : [purpose ?? null, subject ?? null];
-  const lost = lostScope === undefined ? [] : [{ lostScope }];
-  const text = JSON.stringify([...said, ...facts, ...newer, ...lost]);
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }
 
 /** The same literal scopes in any order. */
@@ -110,10 +95,9 @@ export function compared(id: string, record: Grant | undefined, facts: VaultFact
   const { generation, ...fields } = {
     ...known,
     ...boundOf(binding),
-    // A record of an older version has no `server`: then the binding has none either.
+    // What the binding leaves out counts as absent in the record too.
     server: binding.server,
     purpose: binding.purpose,
-    subject: binding.subject,
     lostScope: binding.lostScope,
     isKeyBound: proofKey ? true : undefined,
     state,
@@ -150,7 +134,7 @@ function stateBy(binding: Binding, record: Grant | undefined): GrantState {
   const { revokedAt } = binding;
   if (revokedAt !== undefined) return revoked(record, revokedAt);
   if (record?.state.kind === 'revoked' && !isOlder(record, record.state.endedAt, binding)) {
-    return revoked(record, record.state.endedAt ?? 0);
+    return revoked(record, record.state.endedAt);
   }
   // After a crash, or with an older file, the index may lack a sign-in that the vault has.
   return record && record.generation >= binding.generation ? record.state : { kind: 'active' };
@@ -163,6 +147,6 @@ function revoked(record: Grant | undefined, endedAt: number): GrantState {
 }
 
 /** True if somebody signed in after the revocation. If that is uncertain, the revocation counts. */
-function isOlder({ generation }: Grant, endedAt: number | undefined, binding: Binding): boolean {
-  return generation < binding.generation && (endedAt ?? 0) < (binding.signedInAt ?? 0);
+function isOlder({ generation }: Grant, endedAt: number, binding: Binding): boolean {
+  return generation < binding.generation && endedAt < (binding.signedInAt ?? 0);
 }

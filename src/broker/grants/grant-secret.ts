@@ -3,8 +3,7 @@
  * bound to, and the binding that says where they may go.
  *
  * Invariants: callers get a secret only with its binding, and only after the index of grants agrees with the binding.
- * An item without a binding is from an older version, and counts only if `grant-roster.ts` recognises its grant. When a
- * sign-in replaces a refresh token, the old one is kept until the grant is revoked, so that "disconnect" reaches every
+ * An item of an unknown shape is refused and kept. When a sign-in replaces a refresh token, the old one is kept until the grant is revoked, so that "disconnect" reaches every
  * token that the server still accepts. Each is kept with the registration that it was issued to, because no other
  * client may revoke it (RFC 7009 §2.1). If the vault refuses a rotated token, it stays in memory and all callers get
  * it; a sign-in replaces it. Only the holder of the grant's turn writes (`Refresher.turns`).
@@ -14,8 +13,7 @@ import { reasonOf } from '../../base/errors.ts';
 import { VaultError } from '../../vault/base/trouble.ts';
 import type { Vault } from '../../vault/base/vault.ts';
 import { proofJwkSchema } from '../../oauth/client/proof-key.ts';
-import { bindingOf, bindingSchema } from './grant-binding.ts';
-import type { Binding } from './grant-binding.ts';
+import { bindingSchema } from './grant-binding.ts';
 import { GrantRoster } from './grant-roster.ts';
 import { VaultComparison } from './vault-comparison.ts';
 import type { ComparisonParts } from './vault-comparison.ts';
@@ -35,17 +33,11 @@ const tokenSchema = z.object({
 /** A token that is no longer used. It is kept only to be revoked. */
 export type Superseded = z.infer<typeof tokenSchema>;
 
-const supersededSchema = z.union([
-  tokenSchema,
-  // As older versions wrote it.
-  z.string().transform((value): z.infer<typeof tokenSchema> => ({ value, hint: 'refresh_token' })),
-]);
-
 export const secretSchema = z.object({
   refreshToken: z.string().optional(),
   /** The key that both tokens are bound to (RFC 9449); absent for Bearer tokens. */
   proofKey: proofJwkSchema.optional(),
-  /** The registration that both tokens were issued to; absent in items of older versions. */
+  /** The registration that both tokens were issued to. */
   registrationId: z.string().optional(),
   accessToken: z
     .object({
@@ -57,16 +49,13 @@ export const secretSchema = z.object({
       scope: z.array(z.string()),
     })
     .optional(),
-  superseded: z.array(supersededSchema).default([]),
+  superseded: z.array(tokenSchema).default([]),
   /** The scopes of the last narrower refresh; absent once a full refresh brought all scopes again (lost-scope.ts). */
   narrowedTo: z.array(z.string()).optional(),
-  /** Absent in items of older versions. */
-  binding: bindingSchema.optional(),
+  binding: bindingSchema,
 });
 
-type Item = z.infer<typeof secretSchema>;
-
-export type GrantSecret = Omit<Item, 'binding'> & { readonly binding: Binding };
+export type GrantSecret = z.infer<typeof secretSchema>;
 
 /** Keeps at most eight refresh tokens and eight access tokens for revocation; servers end older ones long before. */
 const maxSuperseded = 8;
@@ -97,7 +86,7 @@ export class GrantSecrets {
   constructor(parts: SecretsParts) {
     this.#parts = parts;
     this.comparison = new VaultComparison(parts);
-    this.#roster = new GrantRoster(parts.vault, parts.grants);
+    this.#roster = new GrantRoster(parts.vault);
   }
 
   /** Ids of all grants in the vault's list; empty until it was opened. */
@@ -128,7 +117,7 @@ export class GrantSecrets {
     }
     await this.#parts.registrations.verify();
     await this.open();
-    const secret = await this.#bound(grantId, await this.#item(grantId));
+    const secret = await this.#item(grantId);
     await this.comparison.compare(grantId, secret);
     return secret;
   }
@@ -190,7 +179,7 @@ export class GrantSecrets {
   async end(grantId: string, revokedAt: number): Promise<void> {
     await this.#parts.registrations.verify();
     await this.#roster.open();
-    const secret = this.#unsaved.get(grantId) ?? (await this.#bound(grantId, await this.#item(grantId)));
+    const secret = this.#unsaved.get(grantId) ?? (await this.#item(grantId));
     const { binding } = secret;
     await this.write(grantId, {
       ...secret,
@@ -209,7 +198,7 @@ export class GrantSecrets {
     await Promise.allSettled([...this.#unsaved].map(([grantId, secret]) => this.write(grantId, secret)));
   }
 
-  async #item(grantId: string): Promise<Item> {
+  async #item(grantId: string): Promise<GrantSecret> {
     const { vault } = this.#parts;
     const text = await vault.find(grantVaultId(grantId));
     if (text !== undefined) return parsed(vault, grantId, text);
@@ -217,34 +206,16 @@ export class GrantSecrets {
     throw absent(vault, grantId);
   }
 
-  /**
-   * Gives an item of an older version a binding from the index, if the index is the same as when the vault was first
-   * opened.
-   */
-  async #bound(grantId: string, { binding, ...item }: Item): Promise<GrantSecret> {
-    if (binding) return { ...item, binding };
-    const grant = this.#parts.grants.byId(grantId);
-    if (!grant || !this.#roster.recognises(grant)) {
-      this.comparison.distrusted(grantId);
-      throw unbound(this.#parts.vault, grantId);
-    }
-    const secret = { ...item, binding: bindingOf(grant) };
-    await this.write(grantId, secret);
-    return secret;
-  }
-
   /** A grant that ended, or a sign-in that was not finished, left nothing in the vault, and so no line comes back. */
   async #restore(grantId: string): Promise<void> {
     const { vault } = this.#parts;
     const text = await vault.find(grantVaultId(grantId));
     if (text === undefined) return;
-    const { binding, ...item } = parsed(vault, grantId, text);
-    if (binding) await this.comparison.compare(grantId, { ...item, binding });
-    else this.comparison.distrusted(grantId);
+    await this.comparison.compare(grantId, parsed(vault, grantId, text));
   }
 }
 
-function parsed(vault: Vault, grantId: string, text: string): Item {
+function parsed(vault: Vault, grantId: string, text: string): GrantSecret {
   try {
     const found = secretSchema.safeParse(JSON.parse(text));
     if (found.success) return found.data;
@@ -265,18 +236,6 @@ function absent(vault: Vault, grantId: string): VaultError {
       item: grantVaultId(grantId),
       rule: 'vault: only grants in the vault give tokens; an item that the index lists counts as unreadable, never as absent',
       hint: 'Check that the right keyring is unlocked. If it is, sign in again: keyturn login URL',
-    },
-  );
-}
-
-function unbound(vault: Vault, grantId: string): VaultError {
-  return new VaultError(
-    'damaged',
-    `The index of grants was changed before the ${vault.kind} recorded where the tokens of the grant ${grantId} may go.`,
-    {
-      item: grantVaultId(grantId),
-      rule: 'vault: tokens of an older Keyturn count only for what the index said when this one first opened the vault',
-      hint: 'Sign in again: keyturn login URL. Nothing was deleted.',
     },
   );
 }

@@ -25,11 +25,8 @@ export interface Difference {
   readonly what: string;
 }
 
-/**
- * `vouched`: the index says what the vault says. `absent`: the vault has no such item. `strange`: an old item that
- * the index doesn't fit.
- */
-type ComparisonState = 'vouched' | 'absent' | 'strange';
+/** `vouched`: the index says what the vault says. `absent`: the vault has no such item. */
+type ComparisonState = 'vouched' | 'absent';
 
 /** As many as a person reads; others are only counted. A program could write thousands of lines. */
 const maxTold = 50;
@@ -57,10 +54,6 @@ export class VaultComparison {
   /** How many more there are. */
   get untold(): number {
     return this.#untold;
-  }
-
-  stateOf(grantId: string): ComparisonState | undefined {
-    return this.#states.get(grantId);
   }
 
   isCompared(grantId: string): boolean {
@@ -118,20 +111,6 @@ export class VaultComparison {
       grantId,
       'refused: absent',
       'The index lists it, but the vault does not have it. No program can get a token of it.',
-    );
-  }
-
-  /**
-   * The vault has an item of an older version, and the index no longer says what it said when the vault was first
-   * opened.
-   */
-  distrusted(grantId: string): void {
-    if (this.#states.get(grantId) === 'strange') return;
-    this.#states.set(grantId, 'strange');
-    this.#tell(
-      grantId,
-      'refused: unbound',
-      'The index was changed after the vault had noted it, and before the grant was used. No program can get a token of it.',
     );
   }
 

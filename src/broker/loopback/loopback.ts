@@ -19,7 +19,7 @@ import type { AddressListener } from './port-listener.ts';
 import { pageHeaders, renderPage } from './loopback-page.ts';
 import type { Page } from './loopback-page.ts';
 
-/** The path in our client ID metadata document, and of the registrations that older versions made. */
+/** The path in our client ID metadata document. */
 export const sharedPath = '/callback';
 
 /** Bytes of a path that nobody can guess: as many as a state needs (RFC 6749 §10.10). */

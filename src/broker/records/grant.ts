@@ -17,8 +17,8 @@ const revokedSchema = z.object({
   kind: z.literal('revoked'),
   /** `abandoned`: the server could not be told in time, and the tokens were forgotten here. */
   receipt: z.enum(['confirmed', 'pending', 'notOffered', 'abandoned']),
-  /** Milliseconds, as all times here. Absent in records of older versions. */
-  endedAt: z.number().optional(),
+  /** Milliseconds, as all times here. */
+  endedAt: z.number(),
   /** While pending: the server's answer about the refresh token, if only other tokens still have to be revoked. */
   answer: z.enum(['confirmed', 'notOffered']).optional(),
   /** While pending: how often the server was asked in vain, and when it is asked next. */
@@ -50,7 +50,7 @@ const stateSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('loginRequired'),
     why: z.string(),
-    /** Absent in records of older releases; one of a newer release counts as absent. */
+    /** One of a newer release counts as absent. */
     cause: z.enum(signInCauses).optional().catch(undefined),
     /** Milliseconds: a sign-in page opens only after the user has acted later than this. */
     awaitsUserSince: z.number().optional(),
@@ -72,7 +72,7 @@ const serverPlaceSchema = z.object({
   /** The issuer as the protected server names it; in the earlier revision the authorization base URL. */
   identifier: z.string(),
   /**
-   * In the earlier revision: it published metadata at the sign-in. Absent: it did not, or an older version signed in.
+   * In the earlier revision: it published metadata at the sign-in. Absent: it did not.
    */
   isByMetadata: z.boolean().optional(),
 });
@@ -107,12 +107,12 @@ export const grantSchema = z.object({
   issuer: z.string(),
   /** Its name: the label that the user chose, else the subject of an ID token, else `default`. */
   account: z.string(),
-  /** The subject of its ID token; null: its server named none. Absent in records of older versions. */
-  subject: z.string().nullable().optional(),
+  /** The subject of its ID token; null: its server named none. */
+  subject: z.string().nullable(),
   /** Absent: shared. */
   purpose: purposeSchema.optional(),
   registrationId: z.string(),
-  /** Absent in records of older versions: the issuer itself. */
+  /** Absent: the issuer itself. */
   server: serverPlaceSchema.optional(),
   /** Scopes as the server granted them. */
   scope: z.array(z.string()),
@@ -176,16 +176,9 @@ export function endpointsWithin(grant: Grant): ReadonlySet<string> {
   return judged;
 }
 
-export type NamedAccount = Pick<Grant, 'subject' | 'account' | 'scope' | 'requestedScope'>;
-
-/**
- * The subject that signed in, as the server named it; undefined if it named none. Older versions stored a subject as
- * the account: if `openid` was requested and the account isn't `default`, it counts as a subject.
- */
-export function subjectOf({ subject, account, scope, requestedScope }: NamedAccount): string | undefined {
-  if (subject !== undefined) return subject ?? undefined;
-  const hadIdToken = account !== defaultAccount && [...scope, ...requestedScope].includes('openid');
-  return hadIdToken ? account : undefined;
+/** The subject that signed in, as the server named it; undefined if it named none. */
+export function subjectOf({ subject }: Pick<Grant, 'subject'>): string | undefined {
+  return subject ?? undefined;
 }
 
 /** False for a grant that belongs to another program only. */

@@ -170,7 +170,7 @@ export function isBoundTo(permission: Permission, grantId: string): boolean {
   return namesGrant(permission, grantId) && resource !== undefined && !fixAtFirstToken;
 }
 
-/** False until its first token, and for permissions of older versions until their next one. */
+/** False until its first token. */
 export function isBound({ grants = [] }: Permission): boolean {
   return grants.length > 0;
 }

@@ -93,8 +93,8 @@ export function isPending(grant: Grant): grant is PendingGrant {
 }
 
 /** When the tries of a pending revocation stop, in milliseconds since the epoch. */
-export function triedUntil(state: Revoked, now: number): number {
-  return (state.endedAt ?? now) + maxRetryAge;
+export function triedUntil({ endedAt }: Revoked): number {
+  return endedAt + maxRetryAge;
 }
 
 /** Ends the grant on this machine at once. */
@@ -273,12 +273,12 @@ async function later(
   const { clock, audit, grants, refresher } = parts;
   const now = clock.wall();
   audit.note({ event: 'revoke', outcome: reasonOf(failure), grant: grant.id, issuer: grant.issuer });
-  if (now >= triedUntil(state, now) && (await isForgotten(refresher, grant))) {
+  if (now >= triedUntil(state) && (await isForgotten(refresher, grant))) {
     return finish(parts, grant, { receipt: answer ?? 'abandoned', liveUntil });
   }
   const tries = (state.tries ?? 0) + 1;
   // If a server says "in a year", it gets its last request when the time for tries is over.
-  const last = Math.max(triedUntil(state, now), now + firstPause);
+  const last = Math.max(triedUntil(state), now + firstPause);
   const asked = Math.min(now + waitAskedBy(failure) * 1000, last);
   const next: Revoked = {
     kind: 'revoked',
@@ -292,9 +292,8 @@ async function later(
   return { grant: await grants.change(grant, { state: next, liveUntil }), receipt: 'pending' };
 }
 
-/** Records of older versions have no end time; for them the time starts with this version's first try. */
 function endOf({ state }: Grant, now: number): number {
-  return state.kind === 'revoked' ? (state.endedAt ?? now) : now;
+  return state.kind === 'revoked' ? state.endedAt : now;
 }
 
 /** False if the vault can't remove the item: the next try removes it. */

@@ -65,11 +65,9 @@ export function matchAccount(there: readonly Grant[], { answer, account, grantId
   return { kind: 'another', ...own, known: others.map((grant) => grant.account), signedIn };
 }
 
-/** The same subject, or none on both sides. Grants of older versions don't say whether their account is a subject. */
+/** The same subject, or none on both sides. */
 function isSame(grant: Grant, signedIn: string | undefined): boolean {
-  const subject = subjectOf(grant);
-  if (signedIn === undefined) return subject === undefined;
-  return subject === signedIn || (grant.subject === undefined && grant.account === signedIn);
+  return subjectOf(grant) === signedIn;
 }
 
 /** The grant of a subject, under any name; a living one first. */

@@ -95,10 +95,8 @@ async function vouchedGrants(
   { resource, issuer }: NewTokens,
 ): Promise<Grant[]> {
   await refresher.compareWithVault(grants.sharedAt(resource, issuer));
-  // Again: what the vault says may differ. Tokens of an item that nothing vouches for are neither used nor overwritten.
-  return grants
-    .sharedAt(resource, issuer)
-    .filter(({ id }) => refresher.secrets.comparison.stateOf(id) !== 'strange');
+  // Again: what the vault says may differ.
+  return grants.sharedAt(resource, issuer);
 }
 
 /**

@@ -74,7 +74,6 @@ async function refuseHeld(state: string): Promise<false> {
   );
 }
 
-/** Version 0.1 answered nothing. */
 function pidIn(answer: unknown): number | undefined {
   const pid: unknown = typeof answer === 'object' && answer !== null ? Reflect.get(answer, 'pid') : undefined;
   return typeof pid === 'number' && Number.isSafeInteger(pid) && pid > 0 ? pid : undefined;

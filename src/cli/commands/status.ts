@@ -77,15 +77,6 @@ function lines(status: Status): string[] {
       `UNREADABLE ${why}`,
       `           hint: ${hint}`,
     ]),
-    ...leftoverLines(status),
-  ];
-}
-
-function leftoverLines({ leftover }: Status): string[] {
-  if (leftover === undefined) return [];
-  return [
-    `LEFTOVER   ${leftover} counts for nothing: an older Keyturn wrote it, and the grants are in grants.jsonl`,
-    '           hint: `keyturn list` shows the grants that count. Remove the file, or move it away.',
   ];
 }
 

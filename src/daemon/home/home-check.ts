@@ -232,7 +232,7 @@ export class HomeCheck {
     const before = JSON.stringify(this.state);
     if (vault.kind !== 'memory') {
       await master();
-      // A home of an older Keyturn: its master is here, so this is its vault.
+      // The first time: the master is here, so this is the home's vault.
       if (home.vault === undefined) await home.keptIn(vaultName(book.current.vault, book.current.vaultKey));
     }
     const found = await readHomeItem(vault);

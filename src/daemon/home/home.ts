@@ -20,7 +20,7 @@ const homeSchema = z.object({
   homeId: z.string().regex(/^[A-Za-z0-9_-]{22}$/),
   /** True once the master secret was written to the vault: from then on its absence is an error. */
   hasMaster: z.boolean(),
-  /** The vault that holds it, with its key; absent in homes of older versions until their vault is opened. */
+  /** The vault that holds it, with its key; absent until the vault is opened. */
   vault: z.string().max(64).optional(),
 });
 

@@ -73,10 +73,10 @@ function receiptOf(
   const { receipt, endedAt, nextTry } = state;
   return {
     receipt,
-    ...(endedAt === undefined ? {} : { endedAt: wholeSeconds(endedAt) }),
+    endedAt: wholeSeconds(endedAt),
     ...(liveUntil > now ? { liveUntil: wholeSeconds(liveUntil) } : {}),
     ...(nextTry === undefined ? {} : { nextTry: wholeSeconds(nextTry) }),
-    ...(receipt === 'pending' ? { triedUntil: wholeSeconds(triedUntil(state, now)) } : {}),
+    ...(receipt === 'pending' ? { triedUntil: wholeSeconds(triedUntil(state)) } : {}),
   };
 }
 

@@ -33,11 +33,10 @@ export function readScope(text: string): string[] {
 /**
  * Like `readScope`, for the scopes that a server granted. Some servers, such as GitHub, write commas instead of
  * spaces. A comma may also be part of a scope's name (RFC 6749 §3.3): it counts as that if a scope in `asked` has
- * one. An older version took such a list for one name and asked for it again, so a list of other scopes in `asked`
- * doesn't count as a name.
+ * one.
  */
 export function readGranted(text: string, asked: readonly string[]): string[] {
-  const hasCommas = asked.some((token) => token.includes(',') && !isWithin(token.split(','), asked));
+  const hasCommas = asked.some((token) => token.includes(','));
   return readScope(hasCommas ? text : text.replaceAll(',', ' '));
 }
 

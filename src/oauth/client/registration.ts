@@ -33,7 +33,7 @@ export const registrationSchema = z.object({
   registeredAt: z.number().int().nonnegative(),
   /** Milliseconds since the epoch; absent: never. */
   secretExpiresAt: z.number().int().nonnegative().optional(),
-  /** As registered; absent if an older version registered the client, or the owner entered it. */
+  /** As registered; absent if the owner entered the client. */
   grantTypes: z.array(z.string()).optional(),
   /** As registered: some servers refuse every other scope. Absent if no scope was registered. */
   scope: z.array(z.string()).optional(),

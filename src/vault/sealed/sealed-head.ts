@@ -68,7 +68,7 @@ export class SealedHead {
 
   /**
    * Throws `vault_unreadable` if `log` is an older copy or another file. Otherwise it resolves when the head names the
-   * newest record of `log`. Without a head the file is one of an older Keyturn, and gets a head.
+   * newest record of `log`. Without a head the file gets one: a crash came before the first write of it.
    */
   async check(head: Head | undefined, log: HeadOfLog, name: string): Promise<void> {
     const logId = log.id.toString('base64url');

@@ -25,6 +25,7 @@ async function grantsOf(accounts: Readonly<Record<string, Partial<Grant>>>): Pro
       resource: endpoint,
       issuer: 'https://issuer.example',
       account,
+      subject: null,
       registrationId: 'r',
       scope: ['read'],
       requestedScope: [],
@@ -58,7 +59,7 @@ function chosen(
   return `${choice.kind} ${choice.grant.account}`;
 }
 
-const revoked = { state: { kind: 'revoked', receipt: 'confirmed' } } as const;
+const revoked = { state: { kind: 'revoked', receipt: 'confirmed', endedAt: 0 } } as const;
 
 describe('a permission that names grants', () => {
   it('a permission that names grants of several accounts is served by the one that the request or the person names, and by no other', async () => {

@@ -92,19 +92,19 @@ describe('the comparison in the background', () => {
 
 describe('the list of grants in the vault', () => {
   it('the list of grants in the vault keeps grants that are added at the same time', async () => {
-    const { vault, parts } = await restarted(() => undefined);
-    const roster = new GrantRoster(vault, parts.grants);
+    const { vault } = await restarted(() => undefined);
+    const roster = new GrantRoster(vault);
     const ids = ['a', 'b', 'c', 'a'].map((letter) => letter.repeat(16));
     await Promise.all(ids.map((id) => roster.add(id)));
-    const again = new GrantRoster(vault, parts.grants);
+    const again = new GrantRoster(vault);
     await again.open();
     expect(again.ids).toEqual(expect.arrayContaining(ids));
     expect(again.ids).toHaveLength(5);
   });
 
   it('the list of grants in the vault names no grant that the vault refused to note', async () => {
-    const { vault, parts } = await restarted(() => undefined);
-    const roster = new GrantRoster(vault, parts.grants);
+    const { vault } = await restarted(() => undefined);
+    const roster = new GrantRoster(vault);
     await roster.open();
     vault.failing.add('write');
     await refusal(roster.add('a'.repeat(16)));
@@ -115,10 +115,10 @@ describe('the list of grants in the vault', () => {
   });
 
   it('a list of grants with an unknown shape is left unchanged, and opening it is refused', async () => {
-    const { vault, parts } = await restarted(() => undefined);
+    const { vault } = await restarted(() => undefined);
     for (const text of ['{"version":2,"grants":{}}', 'half a no']) {
       await vault.write('grants', text);
-      const error = await refusal(new GrantRoster(vault, parts.grants).open());
+      const error = await refusal(new GrantRoster(vault).open());
       expect(error).toMatchObject({ reason: 'vault_unreadable', item: 'grants' });
       expect(await vault.read('grants')).toBe(text);
     }

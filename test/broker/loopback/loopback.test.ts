@@ -53,7 +53,7 @@ describe('the listener', () => {
     ['another method', 'code=c&state=right', { method: 'POST' }],
     ['a HEAD request', 'code=c&state=right', { method: 'HEAD' }],
     ['another path', 'code=c&state=right', {}, () => '/other'],
-    ['the path of an older version', 'code=c&state=right', {}, () => '/callback'],
+    ['the path of the document', 'code=c&state=right', {}, () => '/callback'],
     ['a path that only starts alike', 'code=c&state=right', {}, (own) => `${own}/more`],
     ['a foreign Host (DNS rebinding)', 'code=c&state=right', { headers: { host: 'evil.example' } }],
     ['a Host that is localhost', 'code=c&state=right', { headers: { host: 'localhost' } }],

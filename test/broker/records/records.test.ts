@@ -28,6 +28,7 @@ describe('grants', () => {
     resource: 'https://a.example',
     issuer: 'https://i.example',
     account: 'default',
+    subject: null,
     registrationId: '0'.repeat(16),
     scope: ['read'],
     requestedScope: ['read'],

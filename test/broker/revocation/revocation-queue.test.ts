@@ -196,18 +196,6 @@ describe('a pending revocation', () => {
     expect(told()).toEqual([]);
   });
 
-  it('a pending revocation in a record of an older version gets 30 days from now on', async () => {
-    const rig = await pending();
-    await rig.parts.grants.change(rig.grant(), { state: { kind: 'revoked', receipt: 'pending' } });
-    rig.clock.advance(100 * day);
-    const queue = await openQueue(rig);
-    expect(stateOf(rig)).toMatchObject({ receipt: 'pending', endedAt: rig.clock.now() });
-    up();
-    rig.clock.advance(day);
-    await queue.look();
-    expect(stateOf(rig).receipt).toBe('confirmed');
-  });
-
   it('a pending revocation does not end a grant that the user has signed in to again', async () => {
     const rig = await pending();
     const queue = await openQueue(rig);
@@ -286,17 +274,6 @@ describe('the tokens that are still to be revoked at the server', () => {
     const again = await brokerRig(server, { after: rig });
     await openQueue(again);
     expect(stateOf(again).receipt).toBe('notOffered');
-  });
-
-  it('tokens to revoke include those of an item that an older version wrote', async () => {
-    const rig = await twice();
-    const { id } = rig.grant();
-    await rig.vault.write(`grant.${id}`, JSON.stringify({ refreshToken: 'new', superseded: ['old'] }));
-    // An older version noted no grants either.
-    await rig.vault.remove('grants');
-    const upgraded = await brokerRig(server, { after: rig });
-    await revokeGrant(upgraded.parts, upgraded.grant());
-    expect(told()).toEqual(['new', 'old']);
   });
 
   it('tokens to revoke include the access token in memory at once, while the vault is not available', async () => {

@@ -42,7 +42,10 @@ describe('a revocation', () => {
     const { accessToken } = await rig.ask();
     const { receipt, grant } = await revokeGrant(rig.parts, rig.grant());
     expect(receipt).toBe('confirmed');
-    expect(grant).toMatchObject({ state: { kind: 'revoked', receipt: 'confirmed' }, hasRefreshToken: false });
+    expect(grant).toMatchObject({
+      state: { kind: 'revoked', receipt: 'confirmed' },
+      hasRefreshToken: false,
+    });
     expect(await rig.vault.find(`grant.${grant.id}`)).toBeUndefined();
     const response = await world.fetch(rig.endpoint, { headers: { authorization: `Bearer ${accessToken}` } });
     expect(response.status).toBe(401);

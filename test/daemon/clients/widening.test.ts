@@ -89,6 +89,7 @@ describe('a permission for an account', () => {
     resource: endpoint,
     issuer: 'https://issuer.example',
     account: 'alice',
+    subject: null,
     registrationId: 'r',
     state: { kind: 'active' },
     hasRefreshToken: true,

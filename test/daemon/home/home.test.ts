@@ -65,7 +65,7 @@ describe('a home', () => {
     writeFileSync(homeFile(paths), newer, { mode: 0o600 });
     await expect(openHome(paths)).rejects.toMatchObject({
       reason: 'file_unreadable',
-      message: expect.stringContaining('a newer Keyturn wrote it (format 2; this one knows 1)'),
+      message: expect.stringContaining('its format is 2, and this Keyturn knows 1'),
     });
     expect(readFileSync(homeFile(paths), 'utf8')).toBe(newer);
   });

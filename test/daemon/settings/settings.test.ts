@@ -64,7 +64,7 @@ describe('a new home', () => {
     expect(() => read({}, false)).toThrow(
       expect.objectContaining({
         reason: 'file_unreadable',
-        message: expect.stringContaining('a newer Keyturn wrote it (format 2; this one knows 1)'),
+        message: expect.stringContaining('its format is 2, and this Keyturn knows 1'),
       }),
     );
     expect(readFileSync(file, 'utf8')).toBe(newer);

@@ -83,7 +83,7 @@ describe('a file that can’t be read', () => {
     for (const file of files) expect(readFileSync(file, 'utf8'), file).toBe(garbage);
   });
 
-  it('a file of permissions that somebody wrote in, or of a format before 0.1.0, gives nobody a token, and is shown for what it is', async () => {
+  it('a file of permissions that somebody wrote in, or of another format, gives nobody a token, and is shown for what it is', async () => {
     const home = await usedHome();
     const file = path.join(home.paths.state, 'permissions.json');
     const forged = readFileSync(file, 'utf8').replaceAll('notes.example', 'bank.example');
@@ -109,16 +109,15 @@ describe('a file that can’t be read', () => {
     expect(without).toMatchObject({ code: 3, stdout: '' });
     await stopBroker(home);
 
-    // The same file in the format before 0.1.0 is refused with the command that begins a new home.
+    // The same file in another format is refused, and left as it is.
     const { items } = JSON.parse(forged) as { items: unknown[] };
-    const firstFormat = JSON.stringify({ version: 1, items }, undefined, 1);
-    writeFileSync(file, firstFormat, { mode: 0o600 });
+    const otherFormat = JSON.stringify({ version: 1, items }, undefined, 1);
+    writeFileSync(file, otherFormat, { mode: 0o600 });
     const old = await home.keyturn(['token', resource]);
     expect(old).toMatchObject({ code: 7, stdout: '' });
-    expect(old.stderr).toContain('a Keyturn before 0.1.0 wrote it');
-    expect(old.stderr).toContain('keyturn reset');
+    expect(old.stderr).toContain('its format is 1');
     expect(await home.ok(['reset', '--yes'])).toContain(file);
-    expect(readFileSync(file, 'utf8')).toBe(firstFormat);
+    expect(readFileSync(file, 'utf8')).toBe(otherFormat);
     rmSync(file);
     const anew = await home.keyturn(['token', resource, '--no-interaction']);
     expect(anew).toMatchObject({ code: 3, stdout: '' });
@@ -182,17 +181,4 @@ describe('a file that can’t be read', () => {
     await home.ok(['list']);
     await stopBroker(home);
   });
-});
-
-it('status names a grants.json of an older Keyturn once, with what to do, until it is removed', async () => {
-  const home = newHome();
-  await startBroker(home);
-  const file = path.join(home.paths.state, 'grants.json');
-  writeFileSync(file, '{"version":1,"items":[]}', { mode: 0o600 });
-  expect(await askBroker(home, 'status', {})).toMatchObject({ leftover: file, unreadable: [] });
-  const lines = (await home.ok(['status'])).split('\n');
-  expect(lines.filter((line) => line.includes(file))).toEqual([expect.stringMatching(/^LEFTOVER /)]);
-  expect(lines.join()).toContain('Remove the file, or move it away.');
-  rmSync(file);
-  expect(await home.ok(['status'])).not.toContain('LEFTOVER');
 });

@@ -36,7 +36,6 @@ describe('a scope text', () => {
     ['read write', ['read', 'write'], ['read', 'write']],
     ['geo:1,2 read', ['geo:1,2', 'read'], ['geo:1,2', 'read']],
     ['read,write', ['read,write'], ['read,write']],
-    ['read,write', ['read', 'write', 'read,write'], ['read', 'write']],
   ])('reads the granted text %j, with %j requested, as %j', (text, asked, scope) => {
     expect(readGranted(text, asked)).toEqual(scope);
   });

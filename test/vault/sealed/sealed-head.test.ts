@@ -197,7 +197,7 @@ describe('a keychain that fails', () => {
   });
 });
 
-test('a file of an older Keyturn, which has no head, gets one at its first opening', async () => {
+test('a file without a head gets one when it is opened', async () => {
   const { file, keychain, open } = scene();
   const vault = open();
   await vault.write('a', 'first');

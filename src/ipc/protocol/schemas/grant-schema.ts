@@ -34,14 +34,14 @@ export const grant = z.object({
   overrides: z.array(overrideName),
   /** Why a sign-in is needed. */
   why: z.string().max(maxLength.url).optional(),
-  /** The same as a code (`signInCauses`, broker/records/grant.ts). Absent in answers of older brokers. */
+  /** The same as a code (`signInCauses`, broker/records/grant.ts). */
   cause: state.optional(),
   /** Of a revoked grant. */
   ...receiptFields,
   receipt: receiptFields.receipt.optional(),
   /** What its newest access token says of the resource it is for; absent where that can't be seen. */
   audience: z.literal(['resource', 'unbound', 'other']).optional(),
-  /** `DPoP`: its tokens are bound to a key of the broker. Absent in answers of older brokers. */
+  /** `DPoP`: its tokens are bound to a key of the broker. */
   tokenType: z.literal(['Bearer', 'DPoP']).optional(),
   expires_at: instant.optional(),
   lastRefreshedAt: instant.optional(),

@@ -54,8 +54,8 @@ export const status = z.object({
   overrides,
   /** Where each proxy leads and listens, whether it does, and which programs came by it. */
   proxies: z.array(proxyStanding),
-  /** How many forwards are open. A broker of an older release has none. */
-  forwards: z.int().nonnegative().optional(),
+  /** How many forwards are open. */
+  forwards: z.int().nonnegative(),
   /** The index of grants: how many were compared with the vault since the start, and whose line said something else. */
   index: z.object({
     checked: z.int().nonnegative(),
@@ -65,8 +65,6 @@ export const status = z.object({
   }),
   /** Files that count for nothing, were left as they are, and why. */
   unreadable: z.array(z.object({ file: settingText, why: z.string(), hint: z.string().optional() })),
-  /** `grants.json`, an older format of the grants, where it lies beside `grants.jsonl`: nothing reads it. */
-  leftover: settingText.optional(),
   /** What the vault vouches for of this home. */
   homeState: z.object({
     /** `unchecked`: the vault was not needed yet. `passing`: a memory vault, which remembers nothing of it. */
@@ -103,8 +101,8 @@ export const status = z.object({
   }),
   /** What the broker could not do to shield its process; empty where it did everything. */
   unshielded: z.array(settingText),
-  /** The same as codes (base/shield.ts). Absent in answers of older brokers. */
-  shieldGaps: z.array(z.string().max(maxLength.id)).optional(),
+  /** The same as codes (base/shield.ts). */
+  shieldGaps: z.array(z.string().max(maxLength.id)),
   /** Issuers whose clock is more than a minute from this machine's; `ahead` in seconds, negative for behind. */
   clocks: z.array(z.object({ issuer: url, ahead: z.int() })),
 });
