@@ -126,9 +126,9 @@ export class KeyturnError extends Error {
 /** All that a refusal says beside its message, for the same refusal with something changed. */
 export function detailsOf({ hint, rule, retryAfter }: KeyturnError): Omit<ErrorDetails, 'cause'> {
   return {
-    ...(hint === undefined ? {} : { hint }),
-    ...(rule === undefined ? {} : { rule }),
-    ...(retryAfter === undefined ? {} : { retryAfter }),
+    hint,
+    rule,
+    retryAfter,
   };
 }
 

@@ -146,7 +146,7 @@ function nextRefresh(
   token: AccessToken | undefined,
 ): NextRefresh {
   const { current } = pause;
-  if (current) return { by: 'resume', ...(current.until === undefined ? {} : { after: current.until }) };
+  if (current) return { by: 'resume', after: current.until };
   if (!grant.hasRefreshToken) return { by: 'signIn' };
   if (!token) return { by: 'request' };
   const left = (margin: number): number => toWall(clock, dueAt(token) - margin);

@@ -115,7 +115,7 @@ export class KeyRequests {
 function accessTo(key: ApiKey, { clientId, asker, interaction }: TokenRequest): AccessRequest {
   return {
     clientId,
-    ...(asker === undefined ? {} : { asker }),
+    asker,
     endpoint: keySubject(key),
     key,
     scope: [],

@@ -137,7 +137,7 @@ export class Proofs {
       grant: grant.id,
       resource: grant.resource,
       issuer: grant.issuer,
-      ...(fingerprint === undefined ? {} : { fingerprint }),
+      fingerprint,
     });
   }
 }

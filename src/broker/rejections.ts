@@ -80,7 +80,7 @@ export class Rejections {
     const question = {
       endpoint,
       typed: asTyped(request.resource),
-      ...(challenge === undefined ? {} : { challenge }),
+      challenge,
     };
     const suspicion = this.#suspects.get(grant.id);
     const answer = await this.#ask(question, grant, suspicion);

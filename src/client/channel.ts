@@ -139,7 +139,7 @@ export class Channel {
     const { reason, retryAfter } = error;
     return new KeyturnError(reason, `the program that listens on the socket refused: ${reason}`, {
       hint: unprovenHints[reason] ?? 'The log of the broker says more.',
-      ...(retryAfter === undefined ? {} : { retryAfter }),
+      retryAfter,
     });
   }
 }

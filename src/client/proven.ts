@@ -37,7 +37,7 @@ export class ProvenRequests {
         tokenId: token.tokenId,
         method,
         url: url.origin + url.pathname,
-        ...(nonce === undefined ? {} : { nonce }),
+        nonce,
       },
       { signal },
     );

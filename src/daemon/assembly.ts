@@ -136,7 +136,7 @@ export function assemble({
     rests: new ServerRests(() => clock.now()),
     refresher: new Refresher({ ...shared, report: log }),
     interactions: new Interactions(() => clock.wall(), questionsChanged, {
-      ...(mayAsk === undefined ? {} : { mayAsk }),
+      mayAsk,
       requireShowable,
     }),
     clients: new LocalClients(records.clients),

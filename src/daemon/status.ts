@@ -86,7 +86,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     unreadable: storesOf(records).flatMap(({ trouble }) => (trouble ? [trouble] : [])),
     homeState: { ...homeCheck.state, differing: shown(homeCheck.state.differing) },
     settings: book.recorded(),
-    log: { level: log.level, ...(log.file === undefined ? {} : { file: log.file }), ok: log.isOk },
+    log: { level: log.level, file: log.file, ok: log.isOk },
     audit: trail.state,
     unshielded: unshielded.map((gap) => shieldGaps[gap]),
     shieldGaps: [...unshielded],

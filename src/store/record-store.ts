@@ -19,7 +19,7 @@ export interface FileTrouble {
 /** The trouble of a store that failed with `error`. */
 export function troubleWith(file: string, error: KeyturnError): FileTrouble {
   const { message, hint } = error;
-  return { file, why: message, ...(hint === undefined ? {} : { hint }) };
+  return { file, why: message, hint };
 }
 
 /** Records in memory, after `load`: reading them does no I/O. */

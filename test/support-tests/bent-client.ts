@@ -18,7 +18,7 @@ export interface Flow {
 
 /** undici's fetch takes whatever openid-client sends; only the types' names differ. */
 export function fetchOf(world: BentWorld): client.CustomFetch {
-  return (url, options) => world.fetch(url, options as RequestInit);
+  return (url, options) => world.fetch(url, options);
 }
 
 /** A client of the world's authorization server that was entered by hand. */

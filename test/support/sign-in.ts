@@ -92,5 +92,5 @@ async function listenForRedirect() {
 }
 
 function fetchOf(world: TestWorld): client.CustomFetch {
-  return (url, options) => world.fetch(url, options as RequestInit);
+  return (url, options) => world.fetch(url, options);
 }

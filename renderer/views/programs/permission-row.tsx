@@ -163,9 +163,9 @@ async function setAnew({ clientId: client, name }: LocalClient, permission: Perm
     client,
     resource,
     decision: 'allow',
-    ...(scope === undefined ? {} : { scope }),
-    ...(until === undefined ? {} : { until }),
-    ...(account === undefined ? {} : { account }),
+    scope,
+    until,
+    account,
   });
   announce(
     answer.ok

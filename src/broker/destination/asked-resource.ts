@@ -64,7 +64,7 @@ async function askResourceNow(parts: DestinationParts, request: ResourceRequest)
   const inMetadata = found.kind === 'protected' && found.resource.wantsBoundTokens === true;
   return {
     found,
-    ...(challengedScope === undefined ? {} : { challengedScope }),
+    challengedScope,
     ...(inMetadata || own?.wantsBoundTokens ? { wantsBoundTokens: true } : {}),
   };
 }

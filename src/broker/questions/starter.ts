@@ -27,8 +27,8 @@ export interface SignInDetails {
 
 export function signInDetails({ account, beside, query, starter }: SignInDetails): SignInDetails {
   return {
-    ...(account === undefined ? {} : { account }),
-    ...(beside === undefined ? {} : { beside }),
+    account,
+    beside,
     ...(query ? { query } : {}),
     ...(starter === undefined ? {} : { starter }),
   };

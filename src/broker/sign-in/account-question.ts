@@ -40,7 +40,7 @@ export async function giveBack(
       {
         server,
         registration: record.registration,
-        ...(clientSecret === undefined ? {} : { clientSecret }),
+        clientSecret,
         token,
         hint,
       },

@@ -85,10 +85,10 @@ async function prepare(
   const device: DeviceRequest = {
     server,
     registration: record.registration,
-    ...(clientSecret === undefined ? {} : { clientSecret }),
+    clientSecret,
     resource,
     overrides: overridesAt(parts, request.endpoint, destination),
-    ...(scope === undefined ? {} : { scope }),
+    scope,
     ...(proofKey ? { proofKey } : {}),
   };
   return { identity, device };

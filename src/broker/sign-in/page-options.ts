@@ -69,7 +69,7 @@ export async function pageOptions(parts: PageOptionsParts, page: Page): Promise<
   if (includesOfflineAccess(scope) && needsConsent(parts.grants, server)) prompts.push('consent');
   return {
     prompts: parts.refusedPrompts.without(server.issuer, prompts),
-    ...(loginHint === undefined ? {} : { loginHint }),
+    loginHint,
   };
 }
 

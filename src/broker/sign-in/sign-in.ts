@@ -149,7 +149,7 @@ function companyRequest(
     method,
     isAutomatic,
     isUnattended: false,
-    ...(starter === undefined ? {} : { starter }),
+    starter,
     ...(grant === undefined ? {} : { grantId: grant.id, account: grant.account }),
   };
 }
@@ -256,8 +256,8 @@ async function storeTokens(
     isAutomatic: request.isAutomatic,
     isExactScope: request.scope !== undefined,
     prompts: options.prompts,
-    ...(request.account === undefined ? {} : { account: request.account }),
-    ...(request.grantId === undefined ? {} : { grantId: request.grantId }),
+    account: request.account,
+    grantId: request.grantId,
   };
   try {
     const grant = await storeGrant(parts, received, confirmAccount);
@@ -275,11 +275,11 @@ function scopeFor(request: SignInRequest, destination: Destination): string[] | 
   // OpenID Connect Core §3.1.2.1, §11: an ID token, and a way to the next one.
   if (isCompany) return withOfflineAccess(union(['openid'], request.scope ?? []), server.scopesSupported);
   const selected = selectScope({
-    ...(challengedScope === undefined ? {} : { challenge: challengedScope }),
-    ...(request.scope === undefined ? {} : { requested: request.scope }),
+    challenge: challengedScope,
+    requested: request.scope,
     isExact: !request.isAutomatic || request.grantId !== undefined,
-    ...(scopesSupported === undefined ? {} : { scopesSupported }),
-    ...(server.scopesSupported === undefined ? {} : { authorizationServerScopes: server.scopesSupported }),
+    scopesSupported,
+    authorizationServerScopes: server.scopesSupported,
   });
   if (!request.bound) return selected;
   // Least privilege: if a program may have only some scopes, no more are requested. A refresh token is for Keyturn, not

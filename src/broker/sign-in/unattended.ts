@@ -71,7 +71,7 @@ export async function requestUnattended<T>(
   const request = {
     server,
     registration: record.registration,
-    ...(clientSecret === undefined ? {} : { clientSecret }),
+    clientSecret,
     resource,
     overrides,
     ...scoped,

@@ -115,8 +115,8 @@ function note(files: AskingFiles, error: KeyturnError): void {
     refusal: {
       reason,
       message,
-      ...(hint === undefined ? {} : { hint }),
-      ...(rule === undefined ? {} : { rule }),
+      hint,
+      rule,
     },
   });
 }

@@ -95,7 +95,7 @@ export function refusalIn({ refusal }: Report): KeyturnError | undefined {
   if (!refusal) return undefined;
   const { reason, message, hint, rule } = refusal;
   return new KeyturnError(reason, message, {
-    ...(hint === undefined ? {} : { hint }),
-    ...(rule === undefined ? {} : { rule }),
+    hint,
+    rule,
   });
 }

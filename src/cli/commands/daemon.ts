@@ -97,7 +97,7 @@ async function start(autoStarted: boolean): Promise<Daemon> {
       openBrowser(url, {
         env,
         isService: isService(process.env),
-        ...(browser === undefined ? {} : { command: browser }),
+        command: browser,
       }),
     ownsProcess: true,
     log,

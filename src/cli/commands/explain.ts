@@ -110,8 +110,8 @@ async function timelineOf({ resource }: ListedKey): Promise<ExplainedKey['timeli
         at: Math.floor(time / 1000),
         event,
         outcome,
-        ...(client === undefined ? {} : { client }),
-        ...(count === undefined ? {} : { count }),
+        client,
+        count,
       }))
   );
 }

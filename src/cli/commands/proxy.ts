@@ -73,7 +73,7 @@ async function add(resource: string, { as, port, json }: Options): Promise<numbe
   const { proxies } = await ask('proxy.list', {});
   const { proxy } = await ask('proxy.add', {
     resource: resourceFrom(resource),
-    ...(as === undefined ? {} : { name: as }),
+    name: as,
     ...(port === undefined ? {} : { port: portFrom(port) }),
   });
   sayOthers(proxy, proxies);

@@ -60,7 +60,7 @@ async function interrupted(): Promise<void> {
 }
 
 function addresses({ issuer, resource, upstream, authorityFile }: Servers) {
-  return { issuer, resource, ...(upstream === undefined ? {} : { upstream }), authorities: authorityFile };
+  return { issuer, resource, upstream, authorities: authorityFile };
 }
 
 function guide(

@@ -150,7 +150,7 @@ function challengeFrom(status: '401' | '403' | undefined, header: string | undef
   const assumed = header !== undefined && /insufficient_scope/i.test(header) ? '403' : '401';
   return {
     status: (status ?? assumed) === '403' ? 403 : 401,
-    ...(header === undefined ? {} : { wwwAuthenticate: header }),
+    wwwAuthenticate: header,
   };
 }
 

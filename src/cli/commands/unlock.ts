@@ -44,8 +44,8 @@ async function open(connection: Connection, given: string | undefined): Promise<
   const isChosen = vaultKey === 'passphrase' && vaultState.state === 'new';
   const session = desktopSession(process.env);
   await call(connection, 'vault.unlock', {
-    ...(passphrase === undefined ? {} : { passphrase }),
-    ...(session === undefined ? {} : { session }),
+    passphrase,
+    session,
   });
   if (isChosen) say(chosen);
 }

@@ -148,6 +148,6 @@ function standing(error: unknown, again: string): unknown {
   const { reason, message, rule, hint = '' } = error;
   return new KeyturnError(reason, message, {
     hint: `${hint} It stays open for ten minutes. Then ${again}.`.trim(),
-    ...(rule === undefined ? {} : { rule }),
+    rule,
   });
 }

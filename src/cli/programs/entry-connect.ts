@@ -34,7 +34,7 @@ import { forgetRefusal, isPaired } from '../asking/pairing.ts';
 export async function connectEntry({ name, resource, account }: Entry): Promise<void> {
   const asked: Asked = {
     as: name,
-    params: { resource, kinds, ...(account === undefined ? {} : { account }) },
+    params: { resource, kinds, account },
   };
   forgetRefusal(name);
   if (forwardedSocket(process.env)) return connectForwarded(asked, name);

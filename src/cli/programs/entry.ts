@@ -70,8 +70,8 @@ export async function startEntry(
       resource,
       kinds,
       interaction: 'never',
-      ...(scope === undefined ? {} : { scope }),
-      ...(account === undefined ? {} : { account }),
+      scope,
+      account,
     },
   };
   const first = await ready(asked);
@@ -187,6 +187,6 @@ function overAgain({ reason, message, rule }: KeyturnError, again: string): Keyt
       reason === 'unpaired'
         ? `The question ended without an answer. To be asked anew, ${again}.`
         : 'A yes for one token or for one run does not reach this program: allow it for a time, or until you end it.',
-    ...(rule === undefined ? {} : { rule }),
+    rule,
   });
 }

@@ -128,7 +128,7 @@ export class Forwards {
     const endpoints = [...new Set(resources.map(canonical))];
     const until = clock.wall() + lifetime * 1000;
     const id = randomBytes(6).toString('hex');
-    const origin = { label, ...(hostKey === undefined ? {} : { hostKey }) };
+    const origin = { label, hostKey };
     const over = new AbortController();
     const isOver = (): boolean => over.signal.aborted || clock.wall() >= until;
     if (params.path !== undefined) requireSocketLength(params.path);

@@ -38,7 +38,7 @@ export class KeptPause {
     const { pause, homeCheck, audit, clock } = this.#parts;
     const since = clock.wall();
     if (until !== undefined && until <= since) throw alreadyOver();
-    const asked = { since, ...(until === undefined ? {} : { until }) };
+    const asked = { since, until };
     pause.begin(asked);
     return this.#inTurn(async () => {
       // Race: a pause that was ended meanwhile took this one with it.

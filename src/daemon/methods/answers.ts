@@ -45,7 +45,7 @@ export function grantAnswer(
     state: shownState(broker, grant),
     overrides: broker.parts.overrides.shownFor(...namesOfServers(grant)),
     tokenType: grant.isKeyBound ? 'DPoP' : 'Bearer',
-    ...(grant.audience === undefined ? {} : { audience: grant.audience }),
+    audience: grant.audience,
     ...whyOf(grant),
     ...receiptOf(broker, grant),
     ...(expiresAt > 0 && Number.isFinite(expiresAt)
@@ -60,7 +60,7 @@ export function grantAnswer(
 /** Empty for a grant that needs no sign-in. */
 function whyOf({ state }: Grant): Pick<ResultOf<'grant.list'>['grants'][number], 'why' | 'cause'> {
   if (state.kind !== 'loginRequired') return {};
-  return { why: state.why, ...(state.cause === undefined ? {} : { cause: state.cause }) };
+  return { why: state.why, cause: state.cause };
 }
 
 /** Empty for a grant that isn't revoked. */
@@ -137,8 +137,8 @@ export function explanationAnswer(
         at: wholeSeconds(time),
         event,
         outcome,
-        ...(client === undefined ? {} : { client }),
-        ...(count === undefined ? {} : { count }),
+        client,
+        count,
       })),
   };
 }
@@ -149,7 +149,7 @@ function refusalAnswers(broker: Broker, grant: Grant): RefusalAnswer[] {
   const { clients, clock } = broker.parts;
   return broker.refusalsOf(grant).map(({ clientId, operation, until }) => ({
     client: clients.nameOf(clientId),
-    ...(operation === undefined ? {} : { operation }),
+    operation,
     until: wholeSeconds(toWall(clock, until)),
   }));
 }

@@ -118,7 +118,7 @@ function placeOf(request: ApprovalRequest): { client?: string; endpoint?: string
     case 'login':
       return {
         endpoint: request.endpoint,
-        ...(request.issuer === undefined ? {} : { issuer: request.issuer }),
+        issuer: request.issuer,
       };
     case 'register':
       return { issuer: request.issuer };

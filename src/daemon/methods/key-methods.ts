@@ -58,7 +58,7 @@ async function setKey(broker: Broker, params: ParamsOf<'key.set'>): Promise<Resu
   const endpoint = checkKey(broker, params);
   if (!unchecked) await requireNoSignIn(broker, endpoint);
   const before = keys.for(endpoint);
-  const place = { endpoint, header, ...(scheme === undefined ? {} : { scheme }) };
+  const place = { endpoint, header, scheme };
   const more = { setAt: clock.wall(), ...(unchecked ? { isUnchecked: true } : {}) };
   const ends = before && !isSamePlace(before, place) ? before : undefined;
   // First: a broker that is killed later must leave no permission for a key that is no more, since no list shows one.

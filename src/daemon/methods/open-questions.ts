@@ -24,10 +24,10 @@ export function processAnswer({ verified, ...facts }: ProcessFacts): NonNullable
   const { pid, executable, file, changeableBy, claim, enclosures, parents } = facts;
   return {
     verified,
-    ...(pid === undefined ? {} : { pid }),
-    ...(executable === undefined ? {} : { executable }),
-    ...(file === undefined ? {} : { file }),
-    ...(changeableBy === undefined ? {} : { changeableBy }),
+    pid,
+    executable,
+    file,
+    changeableBy,
     ...(claim === undefined ? {} : { claim: { ...claim, arguments: [...claim.arguments] } }),
     ...(enclosures === undefined ? {} : { enclosures: [...enclosures] }),
     ...(parents === undefined ? {} : { parents: [...parents] }),
@@ -134,7 +134,7 @@ function signInAnswer(question: SignInQuestion, mayFinish: boolean): Partial<Int
   const common = {
     resource: question.endpoint + (question.query ?? ''),
     issuer: spelled(question.issuer),
-    ...(question.account === undefined ? {} : { account: question.account }),
+    account: question.account,
     ...(question.beside === undefined ? {} : { accounts: [...question.beside] }),
     startedBy: starterAnswer(question),
   };
@@ -203,7 +203,7 @@ function requestAnswer(request: ApprovalRequest): Partial<InteractionAnswer> {
         resource: request.endpoint,
         key: request.key,
         replaces: request.replaces,
-        ...(request.isUnchecked === undefined ? {} : { unchecked: request.isUnchecked }),
+        unchecked: request.isUnchecked,
       };
     case 'register':
       return request;
@@ -212,8 +212,8 @@ function requestAnswer(request: ApprovalRequest): Partial<InteractionAnswer> {
         command,
         resource: request.endpoint,
         method: request.method,
-        ...(request.issuer === undefined ? {} : { issuer: request.issuer }),
-        ...(request.account === undefined ? {} : { account: request.account }),
+        issuer: request.issuer,
+        account: request.account,
         ...(request.scope === undefined ? {} : { scope: formatScope(request.scope) }),
         ...(request.isNewClient === undefined ? {} : { newClient: request.isNewClient }),
       };
@@ -227,7 +227,7 @@ function requestAnswer(request: ApprovalRequest): Partial<InteractionAnswer> {
       return { command, server: request.server, override: request.override };
     case 'settings': {
       const { name, value } = request;
-      return { command, setting: { name, ...(value === undefined ? {} : { value }) } };
+      return { command, setting: { name, value } };
     }
     case 'unlock':
     case 'passphrase':

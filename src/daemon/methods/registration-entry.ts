@@ -110,8 +110,8 @@ function purposeOf({
   if (grant === undefined || grant === 'authorization_code') return {};
   return {
     grant,
-    ...(idp === undefined ? {} : { idp }),
-    ...(assertion === undefined ? {} : { assertion }),
+    idp,
+    assertion,
   };
 }
 

@@ -72,7 +72,7 @@ export async function resetHome(
       .filter(({ registration }) => registration.source !== 'metadata_document')
       .map(({ registration: { issuer, clientId } }) => ({ issuer, clientId })),
     unreadable: storesOf(records).flatMap(({ trouble }) => (trouble ? [trouble.file] : [])),
-    ...(vaultLeft === undefined ? {} : { vaultLeft }),
+    vaultLeft,
   };
 }
 

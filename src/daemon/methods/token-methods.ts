@@ -143,7 +143,7 @@ function keyAnswer({ key, value }: HandedKey): ResultOf<'token.get'> {
   return {
     kind: 'key',
     header,
-    ...(scheme === undefined ? {} : { scheme }),
+    scheme,
     value: scheme === undefined ? value : `${scheme} ${value}`,
     resource: endpoint,
     keyId: id,

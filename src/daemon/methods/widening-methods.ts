@@ -77,7 +77,7 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
         endpoint,
         key: scheme === undefined ? { header } : { header, scheme },
         replaces: broker.parts.keys.for(endpoint) !== undefined,
-        ...(unchecked === undefined ? {} : { isUnchecked: unchecked }),
+        isUnchecked: unchecked,
       };
     },
     widensAtClosedDesk: always,
@@ -102,8 +102,8 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
         command: 'register',
         issuer: spelled(issuer),
         registration: clientId,
-        ...(grant === undefined ? {} : { grant }),
-        ...(authMethod === undefined ? {} : { authMethod }),
+        grant,
+        authMethod,
         ...(redirectUri === undefined ? {} : { redirectUri: spelled(redirectUri) }),
         ...(idp === undefined ? {} : { idp: spelled(idp.issuer) }),
         ...(assertion === undefined ? {} : { assertion }),
@@ -156,7 +156,7 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
       forwards.refuse(params);
       return {
         command: 'forward',
-        forward: { label, ...(hostKey === undefined ? {} : { hostKey }) },
+        forward: { label, hostKey },
         endpoints: resources.map((resource) => broker.canonical(resource)),
         until: broker.parts.clock.wall() + lifetime * 1000,
       };
@@ -241,9 +241,9 @@ function permissionRequest(broker: Broker, params: ParamsOf<'permission.set'>): 
     command: 'allow',
     clientName: clients.nameOf(clientId),
     endpoint,
-    ...(scope === undefined ? {} : { scope }),
-    ...(params.account === undefined ? {} : { account: params.account }),
-    ...(until === undefined ? {} : { until }),
+    scope,
+    account: params.account,
+    until,
   };
 }
 
@@ -262,8 +262,8 @@ function denialEndRequest(
     command: 'endDenial',
     clientName: broker.parts.clients.nameOf(clientId),
     endpoint,
-    ...(refused.scope === undefined ? {} : { scope: refused.scope }),
-    ...(refused.accounts === undefined ? {} : { accounts: refused.accounts }),
+    scope: refused.scope,
+    accounts: refused.accounts,
     ...(until === undefined ? {} : { until: until * 1000 }),
   };
 }

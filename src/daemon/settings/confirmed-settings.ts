@@ -47,7 +47,7 @@ export function toConfirmed(settings: Settings, authorities: AuthoritiesFile | u
     if (value !== undefined && value !== defaultSettings[name]) values[name] = value;
   }
   const named = settings.extraAuthorities === undefined ? undefined : authorities?.hash;
-  return { values, ...(named === undefined ? {} : { authorities: named }) };
+  return { values, authorities: named };
 }
 
 /** The vault's value; the default if it has none, or one that this Keyturn can't use. */
@@ -76,7 +76,7 @@ export function differenceOf(
     name === 'extraAuthorities' && value !== undefined && authorities?.hash !== confirmed.authorities;
   if (value === held) return isContent ? { name, value, isContent: true } : undefined;
   if (!needsWord(name, value, held)) return undefined;
-  return { name, ...(value === undefined ? {} : { value }), ...(held === undefined ? {} : { held }) };
+  return { name, value, held };
 }
 
 /** False where `value` only takes away from what `held` gives. */

@@ -63,7 +63,7 @@ export class Keys {
       clientName,
       code: request.code,
       asker,
-      ...(forward === undefined ? {} : { forward }),
+      forward,
     } as const;
     const answer = await interactions.ask(question, request.signal);
     await audit.record({ event: 'pair', outcome: answer, client: clientName });

@@ -56,7 +56,7 @@ export function unknownProgram(): KeyturnError {
 export function handshakeRefusal(message: string, hint?: string): KeyturnError {
   return new KeyturnError('handshake_failed', message, {
     rule: handshakeRule,
-    ...(hint === undefined ? {} : { hint }),
+    hint,
   });
 }
 

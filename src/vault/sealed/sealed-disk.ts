@@ -74,7 +74,7 @@ export function troubleOf(file: string, error: unknown): KeyturnError {
   // A file that fails the check of private files makes the vault unreadable for its callers.
   if (error instanceof KeyturnError && error.reason === 'file_unreadable') {
     const { message, rule = 'vault: a sealed file is yours alone (0600, in a folder 0700)', hint } = error;
-    return new VaultError('damaged', message, { rule, ...(hint === undefined ? {} : { hint }) });
+    return new VaultError('damaged', message, { rule, hint });
   }
   if (error instanceof KeyturnError) return error;
   return new VaultError('full', `${quoted(file)} can't be written (${systemCode(error)})`, {

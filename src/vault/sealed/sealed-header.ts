@@ -95,7 +95,7 @@ export function unreadable(name: string, what: string, hint?: string, item?: str
   return new VaultError('damaged', `the sealed file ${name} can't be read: ${what}`, {
     rule: 'vault: what is there and not readable is reported and kept, never treated as empty',
     hint: hint ?? 'It was left as it is. Restore it from a backup, or move it away and sign in again.',
-    ...(item === undefined ? {} : { item }),
+    item,
   });
 }
 

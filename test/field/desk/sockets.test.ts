@@ -50,7 +50,11 @@ test('daemon --stop ends a broker without a socket, and --restart replaces one',
 
 test('commands of every environment reach one broker', async () => {
   const { desk, pid } = await withBroker();
-  const others = [{}, { XDG_RUNTIME_DIR: path.join(desk.run, 'snap.code') }, { XDG_RUNTIME_DIR: '/proc/1' }];
+  const others: Record<string, string>[] = [
+    {},
+    { XDG_RUNTIME_DIR: path.join(desk.run, 'snap.code') },
+    { XDG_RUNTIME_DIR: '/proc/1' },
+  ];
   for (const env of others) {
     expect(await desk.keyturnIn(env, 'list')).toMatchObject({ code: 0 });
     expect((await desk.keyturnIn(env, 'doctor')).stdout).not.toContain('does not answer');

@@ -290,7 +290,7 @@ describe('processAuthorizationResponse', () => {
       isNewClient: isNew,
       prompt,
     });
-    const words = description === undefined ? {} : { error_description: description };
+    const words: Record<string, string> = description === undefined ? {} : { error_description: description };
     const query = new URLSearchParams({ error, ...words, state: made.started.state }).toString();
     const url = new URL(`http://127.0.0.1/callback?${query}`);
     const refusal = await refusalOf(() => processAuthorizationResponse(made.started, server, url));

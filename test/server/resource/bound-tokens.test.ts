@@ -54,7 +54,7 @@ describe('a bound token', () => {
   it('RS-17: a bound token is refused in the Bearer scheme, with a proof or without one', async () => {
     const { call } = rig(new Issuer(key));
     const proof = await proofOf(device, bound);
-    for (const headers of [{}, { dpop: proof }]) {
+    for (const headers of [{}, { dpop: proof }] as Record<string, string>[]) {
       const answer = await call(bound, { headers });
       expect(answer.status).toBe(401);
       expect(dpopChallenge(answer)).toMatchObject({

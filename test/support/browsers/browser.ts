@@ -67,7 +67,8 @@ export async function openBrowserProfile(options: BrowserProfileOptions): Promis
       ...(pins.length > 0 ? [`--ignore-certificate-errors-spki-list=${pins.join(',')}`] : []),
       ...(options.domain === undefined ? [] : [`--host-resolver-rules=MAP *.${options.domain} 127.0.0.1`]),
     ];
-    const fonts = options.fonts === undefined ? {} : { FONTCONFIG_FILE: options.fonts };
+    const fonts: Record<string, string> =
+      options.fonts === undefined ? {} : { FONTCONFIG_FILE: options.fonts };
     const context = await launchChromium(folder, ['--no-proxy-server', ...switches], fonts);
     const page = context.pages()[0] ?? (await context.newPage());
     return {
