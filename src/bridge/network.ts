@@ -8,7 +8,6 @@
 import { getCACertificates } from 'node:tls';
 import { KeyturnError, reasonOf } from '../base/errors.ts';
 import { fetch } from 'undici';
-import { optimizingParserLater } from '../base/system/http-parser.ts';
 import { agentBy } from '../base/system/proxied-agent.ts';
 import { firstSet, NoProxy, noProxyNames, proxyOf, proxyUrl } from '../base/system/proxy-variables.ts';
 import { Authorities } from '../base/system/tls-trust.ts';
@@ -43,7 +42,7 @@ export async function bridgeFetch(
     {
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: trusted.connector({ handOver: optimizingParserLater() }),
+      connect: trusted.connector(),
     },
     proxy === undefined ? {} : { requestTls: trusted.all(), proxyTls: trusted.all() },
   );

@@ -4,7 +4,6 @@
  * Invariant: a request asks for tokens under the identity that the broker gave for its proxy.
  */
 import { KeyturnError, reasonOf } from '../base/errors.ts';
-import { optimizingParserLater } from '../base/system/http-parser.ts';
 import { makeAgent } from '../base/system/https-agent.ts';
 import { openConnection } from '../client/connection.ts';
 import type { Connection } from '../client/connection.ts';
@@ -98,7 +97,6 @@ export class Programs {
   /** By the proxy's id. */
   readonly #admitted = new Map<string, Promise<Program>>();
   readonly #agents = new Map<string, Dispatcher>();
-  readonly #handOver = optimizingParserLater();
 
   constructor(parts: ProgramParts) {
     this.#parts = parts;
@@ -158,7 +156,7 @@ export class Programs {
     const name = JSON.stringify(agent);
     // Without an end: a call may take long, and a stream may be silent. The client's own patience counts.
     const endless = { headersTimeout: 0, bodyTimeout: 0 };
-    const dispatcher = this.#agents.get(name) ?? makeAgent(agent, { ...endless, handOver: this.#handOver });
+    const dispatcher = this.#agents.get(name) ?? makeAgent(agent, endless);
     this.#agents.set(name, dispatcher);
     const open = new OpenAnswers();
     const asking = this.#asking(connection, open);

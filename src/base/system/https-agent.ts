@@ -12,7 +12,6 @@ import type { FindAddresses, Reach } from '../addresses.ts';
 import { agentBy } from './proxied-agent.ts';
 import { proxyUrl } from './proxy-variables.ts';
 import { Authorities } from './tls-trust.ts';
-import type { ConnectorParts } from './tls-trust.ts';
 
 export interface AgentOptions {
   readonly reach: Reach;
@@ -31,16 +30,15 @@ interface SenderOptions {
   /** Milliseconds until an answer begins, and between two parts of its body: undici's own unless given; 0: no limit. */
   readonly headersTimeout?: number;
   readonly bodyTimeout?: number;
-  readonly handOver?: ConnectorParts['handOver'];
 }
 
-export function makeAgent(options: AgentOptions, { handOver, ...times }: SenderOptions = {}): Dispatcher {
+export function makeAgent(options: AgentOptions, times: SenderOptions = {}): Dispatcher {
   const { reach, find, authorities, httpsProxy, noProxy, ignoresEnvironment = false } = options;
   if (ignoresEnvironment) ignoreOpensslVariables();
   const further = authorities === undefined ? [] : [authorities];
   const trusted = new Authorities([...getCACertificates('bundled'), ...further]);
   // A proxy resolves names itself, so `lookup` can't check addresses there.
-  const parts = { ...times, connect: trusted.connector({ lookup: lookupFor(reach, find), handOver }) };
+  const parts = { ...times, connect: trusted.connector(lookupFor(reach, find)) };
   const proxy = httpsProxy === undefined ? undefined : proxyUrl(httpsProxy);
   if (proxy === undefined) return agentBy({ proxy, noProxy }, parts);
   return agentBy({ proxy, noProxy }, parts, { requestTls: trusted.all(), proxyTls: trusted.all() });

@@ -9,7 +9,6 @@ import type { SecureContext } from 'node:tls';
 import { buildConnector } from 'undici';
 import { systemCode } from '../system-error.ts';
 import { certificateFault } from './connection-faults.ts';
-import type { HandOver } from './http-parser.ts';
 
 /** Milliseconds for each attempt to connect: metadata has 10 s in all. */
 const connectTimeout = 10_000;
@@ -40,12 +39,6 @@ function trusting(authorities: readonly string[]): TlsOptions {
   return { ...trustingDefault, secureContext: createSecureContext({ ca: [...new Set(authorities)] }) };
 }
 
-/** How a connector finds addresses, and how undici gets the connection; by the system and at once unless given. */
-export interface ConnectorParts {
-  readonly lookup?: LookupFunction | undefined;
-  readonly handOver?: HandOver | undefined;
-}
-
 /** The authorities that vouch for servers: those at hand, and the system's. */
 export class Authorities {
   readonly #atHand: readonly string[] | undefined;
@@ -66,9 +59,9 @@ export class Authorities {
 
   /**
    * Connects by the authorities at hand, and by all of them if no chain of the certificate leads to one of those: few
-   * servers need the system's, which take 70 ms to read. What is trusted is the same. Nothing was sent before.
+   * servers need the system's, which take 70 ms to read. What is trusted is the same. Nothing was sent before. `lookup` finds addresses; the system does unless given.
    */
-  connector({ lookup, handOver = (give) => give() }: ConnectorParts = {}): buildConnector.connector {
+  connector(lookup?: LookupFunction): buildConnector.connector {
     const connectBy = (tls: TlsOptions): buildConnector.connector =>
       buildConnector({ ...tls, timeout: connectTimeout, ...(lookup ? { lookup } : {}) });
     const byAtHand = connectBy(this.#atHand ? trusting(this.#atHand) : trustingDefault);
@@ -76,7 +69,7 @@ export class Authorities {
     return (target, callback) => {
       const attempt = (by: buildConnector.connector, failed: (error: Error) => void): void =>
         by(target, (...[error, socket]: Parameters<buildConnector.Callback>) =>
-          error ? failed(error) : handOver(() => callback(null, socket)),
+          error ? failed(error) : callback(null, socket),
         );
       const chosen = connect;
       attempt(chosen, (fault) => {

@@ -8,7 +8,6 @@
 import type { Dispatcher } from 'undici';
 import { reachOf } from '../../base/addresses.ts';
 import type { Reach, Trust } from '../../base/addresses.ts';
-import { optimizingParserLater } from '../../base/system/http-parser.ts';
 import type { AgentOptions } from '../../base/system/https-agent.ts';
 import type { Fetch } from '../../oauth/base/http.ts';
 import type { AuthoritiesFile } from './authorities.ts';
@@ -38,13 +37,12 @@ export interface DaemonFetch {
 /** `inForce` is asked before each request, and what it throws keeps the request here. */
 export function daemonFetch(inForce: () => Promise<FetchOptions>): DaemonFetch {
   const agents = new Map<string, Dispatcher>();
-  const handOver = optimizingParserLater();
   // Made by the first request: start-up need not wait for the certificate authorities.
   const agent = async (reach: Reach, url: string): Promise<Dispatcher> => {
     const { hash, ...options } = await agentOptions(await inForce(), reach, url);
     const name = JSON.stringify([reach, options.httpsProxy, options.noProxy, hash]);
     const { makeAgent } = await import('../../base/system/https-agent.ts');
-    const known = agents.get(name) ?? makeAgent(options, { handOver });
+    const known = agents.get(name) ?? makeAgent(options);
     agents.set(name, known);
     return known;
   };

@@ -283,7 +283,10 @@ export class Session {
     this.#respond(id, {});
   }
 
-  /** The first request often comes with the proof: if nothing has to be waited for, both answers leave in one write. */
+  /**
+   * The first request often comes with the proof: if nothing has to be waited for, both answers leave in one write. Each
+   * write wakes the client, and writes are a third of a new connection's time (`anew`, docs/performance.md).
+   */
   #writeTogether(): void {
     this.#socket.cork();
     // Runs after the promises that are settled already, and so after an answer from memory.

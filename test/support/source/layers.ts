@@ -86,7 +86,6 @@ export const layers: Readonly<Record<string, Layer>> = {
   'base/system/https-agent.ts': {
     mayImport: [
       'base/addresses.ts',
-      'base/system/http-parser.ts',
       'base/system/proxied-agent.ts',
       'base/system/proxy-variables.ts',
       'base/system/tls-trust.ts',
@@ -104,13 +103,8 @@ export const layers: Readonly<Record<string, Layer>> = {
     packages: [],
     why: 'codes and nothing else: for the pure protocol and for the bridge alike',
   },
-  'base/system/http-parser.ts': {
-    mayImport: ['base/system/v8-flag.ts'],
-    packages: [],
-    why: 'a flag of V8 and nothing else',
-  },
   'base/system/tls-trust.ts': {
-    mayImport: ['base/system-error.ts', 'base/system/connection-faults.ts', 'base/system/http-parser.ts'],
+    mayImport: ['base/system-error.ts', 'base/system/connection-faults.ts'],
     packages: ['undici'],
     why: 'what a TLS connection of ours trusts; the bridge loads it without the check of addresses',
   },
@@ -219,7 +213,6 @@ export const layers: Readonly<Record<string, Layer>> = {
     mayImport: [
       ...base,
       'base/system/connection-faults.ts',
-      'base/system/http-parser.ts',
       'base/system/proxied-agent.ts',
       'base/system/proxy-variables.ts',
       'base/system/tls-trust.ts',
