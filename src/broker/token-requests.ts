@@ -6,9 +6,9 @@
  * granted scopes lie within its permission, as literal sets. A token belongs to a grant, which is found by the endpoint
  * that led there, never by a name, and goes only to programs whose permission names that grant.
  *
- * A valid token in memory is answered without any I/O and without any `await`, as a plain value, so nothing can change
- * between the look-up and the answer, and nothing is checked twice. Where a step waits, others go on: then the request starts
- * again (a step that returns undefined), or checks again, and a comment there names the race.
+ * A valid token in memory is answered without any I/O and without any `await`, as a plain value. This is an invariant:
+ * nothing can change between the look-up and the answer, so nothing is checked twice. If a step waits, others go on
+ * meanwhile. Then its outcome is `again`, or it checks again, and a comment there names the race.
  */
 import { reasonOf } from '../base/errors.ts';
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
@@ -50,8 +50,10 @@ const maxTries = 6;
 /** Spellings of endpoints that are kept. */
 const maxEndpoints = 1000;
 
-/** The first try of a request, where it is under way and waits. */
-type FirstTry = Promise<Token | undefined> | undefined;
+/** What one try comes to. `again`: permission or grant may have changed, so the next try begins from the start. */
+type Outcome = { readonly kind: 'token'; readonly token: Token } | typeof again;
+
+const again = { kind: 'again' } as const;
 
 export interface TokenRequestParts {
   readonly parts: BrokerParts;
@@ -90,7 +92,9 @@ export class TokenRequests {
       this.#parts.pause.refuse();
       const permissions = this.#current.covering(pending.access);
       const first = permissions && this.#tryOnce(pending, permissions);
-      return first instanceof Promise || !first ? this.#answerLater(pending, first) : first;
+      // Without an await, see above.
+      if (first && !(first instanceof Promise) && first.kind === 'token') return first.token;
+      return this.#answerLater(pending, first);
     } catch (error) {
       throw this.#refused(pending, error);
     }
@@ -126,10 +130,10 @@ export class TokenRequests {
     return endpoint;
   }
 
-  /** `first`: the first try, if one could begin. */
-  async #answerLater(pending: PendingRequest, first: FirstTry): Promise<Token> {
+  /** `first`: the first try, if there is a permission for it. */
+  async #answerLater(pending: PendingRequest, first: Soon<Outcome> | undefined): Promise<Token> {
     try {
-      return await this.#withConsent(pending, first);
+      return await this.#untilToken(pending, first);
     } catch (error) {
       throw this.#refused(pending, error);
     } finally {
@@ -144,43 +148,38 @@ export class TokenRequests {
     return refusal;
   }
 
-  /** One card may answer several requests, and "once" is for one of them: the others ask again. */
-  async #withConsent(pending: PendingRequest, first: FirstTry): Promise<Token> {
+  /**
+   * Tries until a try gives the token. One card may answer several requests, and "once" is for one of them: the others
+   * ask again. That begins a new series of tries.
+   */
+  async #untilToken(pending: PendingRequest, first: Soon<Outcome> | undefined): Promise<Token> {
     const { leases } = this.#parts;
-    for (let begun = first; ; begun = undefined) {
+    let spent = leases.spentBy(pending.access.clientId);
+    let begun = first;
+    for (let tries = 0; tries < maxTries; tries += 1, begun = undefined) {
       // Read anew each time: a sign-in may have chosen a grant for this request.
       const { access, deadline } = pending;
-      const spent = leases.spentBy(access.clientId);
-      if (!begun && !this.#current.covering(access)) await this.#consent.requirePermission(access, deadline);
-      try {
-        return await this.#retryConflicts(pending, begun);
-      } catch (error) {
-        // Race: another request used up what was allowed once, while this one waited.
-        const isUsedUp = leases.spentBy(access.clientId) > spent;
-        if (!isUsedUp || reasonOf(error) !== 'consent_required' || access.interaction === 'never')
-          throw error;
-      }
-    }
-  }
-
-  async #retryConflicts(pending: PendingRequest, first: FirstTry): Promise<Token> {
-    let begun = first;
-    for (let tries = 0; tries < maxTries; tries += 1) {
+      if (tries === 0 && !begun && !this.#current.covering(access))
+        await this.#consent.requirePermission(access, deadline);
       try {
         // Race: a try before this one waited, and a permission may have ended meanwhile.
-        const token = await (begun ?? this.#tryOnce(pending, this.#current.requireCovering(pending.access)));
-        if (token) return token;
+        const outcome = await (begun ?? this.#tryOnce(pending, this.#current.requireCovering(access)));
+        if (outcome.kind === 'token') return outcome.token;
       } catch (error) {
         // Race: somebody else changed the grant. The newer state decides.
-        if (reasonOf(error) !== 'conflict') throw error;
+        if (reasonOf(error) === 'conflict') continue;
+        // Race: another request used up what was allowed once, while this one waited.
+        const spentNow = leases.spentBy(access.clientId);
+        const mayAsk = reasonOf(error) === 'consent_required' && access.interaction !== 'never';
+        if (spentNow <= spent || !mayAsk) throw error;
+        [spent, tries] = [spentNow, -1];
       }
-      begun = undefined;
     }
     throw refusals.changesTooFast(pending.endpoint);
   }
 
-  /** `permissions`: those that cover the request now. Undefined: permission or grant have changed, start again. */
-  #tryOnce(pending: PendingRequest, permissions: Covering): Soon<Token | undefined> {
+  /** `permissions`: those that cover the request now. */
+  #tryOnce(pending: PendingRequest, permissions: Covering): Soon<Outcome> {
     const { pause, refresher } = this.#parts;
     // Race: the owner may have paused while a card was open. No sign-in begins then.
     pause.refuse();
@@ -190,7 +189,7 @@ export class TokenRequests {
     return this.#choose(pending, permissions, there);
   }
 
-  async #tryCompared(pending: PendingRequest, there: readonly Grant[]): Promise<Token | undefined> {
+  async #tryCompared(pending: PendingRequest, there: readonly Grant[]): Promise<Outcome> {
     await this.#parts.refresher.compareWithVault(there);
     // Races: the index may have been mended by the vault, and the user may have ended a permission.
     const permissions = this.#current.requireCovering(pending.access);
@@ -206,7 +205,7 @@ export class TokenRequests {
   }
 
   /** `there`: the grants of the endpoint. */
-  #choose(pending: PendingRequest, permissions: Covering, there: readonly Grant[]): Soon<Token | undefined> {
+  #choose(pending: PendingRequest, permissions: Covering, there: readonly Grant[]): Soon<Outcome> {
     const { access, endpoint, deadline } = pending;
     const { refresher } = this.#parts;
     const choice = chooseGrant({ there, comparison: refresher.secrets.comparison }, access, permissions);
@@ -214,17 +213,15 @@ export class TokenRequests {
       case 'use':
         return this.#serve({ pending, access, permission: choice.permission }, choice.grant);
       case 'signIn':
-        return startAgainAfter(
+        return againAfter(
           this.#signIns.signIn({ pending, access, permission: permissions[0] }, choice.grant),
         );
       case 'choose':
-        return startAgainAfter(this.#choices.choose(pending, choice.permission, choice.accounts));
+        return againAfter(this.#choices.choose(pending, choice.permission, choice.accounts));
       case 'ask':
-        return startAgainAfter(
-          this.#consent.requirePermission({ ...access, grantId: choice.grant.id }, deadline),
-        );
+        return againAfter(this.#consent.requirePermission({ ...access, grantId: choice.grant.id }, deadline));
       case 'lost':
-        return startAgainAfter(refresher.readOrRefuse(choice.grant.id));
+        return againAfter(refresher.readOrRefuse(choice.grant.id));
       case 'unknownAccount':
         // A program doesn't learn of accounts that it may not use. The command line is the owner's.
         throw unknownAccount(
@@ -235,21 +232,19 @@ export class TokenRequests {
     }
   }
 
-  /** What the permission gives of this grant. Undefined: start again. */
-  #serve(permitted: PermittedRequest, grant: Grant): Soon<Token | undefined> {
+  /** What the permission gives of this grant. */
+  #serve(permitted: PermittedRequest, grant: Grant): Soon<Outcome> {
     const { pending, access, permission } = permitted;
     const { refresher } = this.#parts;
     if (grant.state.kind !== 'active') {
       const mayRevive = refresher.mayRevive(grant);
-      return mayRevive
-        ? this.#revive(permitted, grant)
-        : startAgainAfter(this.#signIns.signIn(permitted, grant));
+      return mayRevive ? this.#revive(permitted, grant) : againAfter(this.#signIns.signIn(permitted, grant));
     }
     if (!refresher.secrets.comparison.isVouched(grant.id))
-      return startAgainAfter(refresher.readOrRefuse(grant.id));
+      return againAfter(refresher.readOrRefuse(grant.id));
     const lost = lostFor(grant, permission, access.scope);
-    if (lost.length > 0) return startAgainAfter(this.#signIns.restore(permitted, grant, lost));
-    if (!isWithin(access.scope, grant.scope)) return startAgainAfter(this.#signIns.stepUp(permitted, grant));
+    if (lost.length > 0) return againAfter(this.#signIns.restore(permitted, grant, lost));
+    if (!isWithin(access.scope, grant.scope)) return againAfter(this.#signIns.stepUp(permitted, grant));
     if (isUnnamedStepUp(pending.request.challenge) || this.#rejections.isSuspect(grant))
       return this.#serveQuestioned(permitted, grant);
     requireSameResource(permission, grant);
@@ -257,26 +252,27 @@ export class TokenRequests {
   }
 
   /** Before a sign-in: the server may take the refresh token again. A failure rests, so that this is tried once. */
-  async #revive({ pending }: PermittedRequest, { id }: Grant): Promise<undefined> {
+  async #revive({ pending }: PermittedRequest, { id }: Grant): Promise<Outcome> {
     const { signal } = pending.deadline;
     await this.#parts.refresher.refresh(id, undefined, signal).catch((error: unknown) => {
       if (reasonOf(error) !== 'login_required') throw error;
     });
+    return again;
   }
 
   /** The protected server wants scopes that it doesn't name, or refused a token of this grant: there is more to find out. */
-  async #serveQuestioned(permitted: PermittedRequest, grant: Grant): Promise<Token | undefined> {
+  async #serveQuestioned(permitted: PermittedRequest, grant: Grant): Promise<Outcome> {
     const { pending, permission } = permitted;
     if (isUnnamedStepUp(pending.request.challenge) && (await this.#signIns.stepUpToListed(permitted, grant)))
-      return undefined;
+      return again;
     requireSameResource(permission, grant);
     if (this.#rejections.isSuspect(grant) && !(await this.#rejections.isStillNamed(pending, grant)))
-      return undefined;
+      return again;
     return this.#serveFresh(permitted, grant, true);
   }
 
   /** The token in memory, or one that replaces it. */
-  #serveFresh(permitted: PermittedRequest, grant: Grant, hasWaited = false): Soon<Token | undefined> {
+  #serveFresh(permitted: PermittedRequest, grant: Grant, hasWaited = false): Soon<Outcome> {
     const { pending, permission } = permitted;
     const { cache, clock } = this.#parts;
     const { challenge, minimumValidity } = pending.request;
@@ -294,20 +290,20 @@ export class TokenRequests {
     permitted: PermittedRequest,
     grant: Grant,
     { cached, narrow }: Pick<TokenNeed, 'cached' | 'narrow'>,
-  ): Promise<Token | undefined> {
+  ): Promise<Outcome> {
     const { deadline, request } = permitted.pending;
     const { minimumValidity } = request;
-    if (hasLostCompany(this.#parts, grant)) return startAgainAfter(this.#signIns.signIn(permitted, grant));
+    if (hasLostCompany(this.#parts, grant)) return againAfter(this.#signIns.signIn(permitted, grant));
     const need = { cached, narrow, minimumValidity, deadline };
     const token = await renewedToken(this.#parts, grant, need);
-    if (token === 'signIn') return startAgainAfter(this.#signIns.signIn(permitted, grant));
-    return token === 'changed' ? undefined : this.#handOutStill(permitted, grant, token);
+    if (token === 'signIn') return againAfter(this.#signIns.signIn(permitted, grant));
+    return token === 'changed' ? again : this.#handOutStill(permitted, grant, token);
   }
 
-  /** After a wait. Undefined where the grant no longer serves. */
-  #handOutStill(permitted: PermittedRequest, grant: Grant, token: AccessToken): Soon<Token | undefined> {
+  /** After a wait: checks what may have changed. */
+  #handOutStill(permitted: PermittedRequest, grant: Grant, token: AccessToken): Soon<Outcome> {
     const current = this.#stillServing(permitted, grant, token);
-    return current && this.#handOut(permitted, current, token);
+    return current ? this.#handOut(permitted, current, token) : again;
   }
 
   /**
@@ -327,7 +323,7 @@ export class TokenRequests {
     return lostFor(grant, permission, access.scope).length > 0 ? undefined : grant;
   }
 
-  #handOut(permitted: PermittedRequest, grant: Grant, token: AccessToken): Soon<Token | undefined> {
+  #handOut(permitted: PermittedRequest, grant: Grant, token: AccessToken): Soon<Outcome> {
     const { pending, access, permission } = permitted;
     const { endpoint } = pending;
     requireEndpoint(grant, endpoint);
@@ -342,15 +338,15 @@ export class TokenRequests {
     { pending, access, permission }: PermittedRequest,
     grant: Grant,
     token: AccessToken,
-  ): Promise<Token | undefined> {
+  ): Promise<Outcome> {
     const bound = await this.#consent.changes.bind(permission, grant, token.scope);
     // Race: the user may have ended the permission or the grant while that was written.
     const isAllowed = this.#current.covering(access)?.includes(bound) === true;
-    if (!isAllowed || !this.#parts.cache.holds(grant.id, token)) return undefined;
+    if (!isAllowed || !this.#parts.cache.holds(grant.id, token)) return again;
     return this.#give({ pending, access, permission: bound }, grant, token);
   }
 
-  #give({ pending, access, permission }: PermittedRequest, grant: Grant, token: AccessToken): Token {
+  #give({ pending, access, permission }: PermittedRequest, grant: Grant, token: AccessToken): Outcome {
     const { request, endpoint } = pending;
     const { clients, clock, leases, pause } = this.#parts;
     // Invariant 10: literal sets, checked on what the server really granted.
@@ -365,7 +361,10 @@ export class TokenRequests {
     const { accessToken, json, tokenId, expiresAt, scope } = token;
     const { resource, account, issuer } = grant;
     const tokenType = token.proofKey ? 'DPoP' : 'Bearer';
-    return { accessToken, json, tokenType, tokenId, expiresAt, scope, resource, account, issuer };
+    return {
+      kind: 'token',
+      token: { accessToken, json, tokenType, tokenId, expiresAt, scope, resource, account, issuer },
+    };
   }
 }
 
@@ -377,9 +376,10 @@ function neededScope({ scope = [], challenge }: TokenRequest): string[] {
   return withoutOfflineAccess(asked);
 }
 
-/** The request starts again, since permission and grant may be others now. */
-async function startAgainAfter(work: Promise<void>): Promise<undefined> {
+/** Permission and grant may be others then. */
+async function againAfter(work: Promise<void>): Promise<Outcome> {
   await work;
+  return again;
 }
 
 /** In the order of the sign-ins. */
