@@ -6,7 +6,8 @@
  */
 import { KeyturnError, reasonOf } from '../../src/base/errors.ts';
 import type { InProcessOwner } from '../../src/daemon/in-process-owner.ts';
-import { methods } from '../../src/ipc/protocol/methods.ts';
+import { alwaysWidens, isMethod, methods } from '../../src/ipc/protocol/methods.ts';
+import type { MaybeWideningMethod } from '../../src/ipc/protocol/methods.ts';
 import type { ChannelName, ShownPreferences } from '../bridge/channels.ts';
 import { channels } from '../bridge/channels.ts';
 import type { WindowHandlers } from './ipc.ts';
@@ -45,30 +46,26 @@ type Handlers = {
 };
 
 /**
- * What needs a press whatever its params are: what always widens, what opens the
- * browser at a page that the server in its params names, and what leaves a text where the person pastes: a
- * hostile page could plant a command there at any moment, and so only gets to when somebody presses something.
+ * Channels of this app's own that need a press: `proxy.copy` and `text.copy` leave a text where the person pastes, and a
+ * hostile page could plant a command there at any moment. For the broker's methods their rows say what widens.
  */
-const alwaysPressed: ReadonlySet<ChannelName> = new Set<ChannelName>([
-  'registration.set',
-  'settings.set',
-  'proxy.add',
+const pressedHere: ReadonlySet<ChannelName> = new Set<ChannelName>([
   'proxy.copy',
-  'vault.unlock',
-  'vault.passphrase',
   'vault.useFile',
-  'access.resume',
-  'login.start',
   'text.copy',
   'setup.apply',
   'setup.undo',
 ]);
 
+/** Whatever its params are. */
+const needsPress = (channel: ChannelName): boolean =>
+  pressedHere.has(channel) || (isMethod(channel) && alwaysWidens(channel));
+
 export function channelHandlers(parts: HandlerParts): WindowHandlers {
   const special = { ...appHandlers(parts), ...proxyHandlers(parts), ...guardedHandlers(parts) };
   return (window) => async (channel, params) => {
     window.updateGuard();
-    if (alwaysPressed.has(channel)) window.guard.approve();
+    if (needsPress(channel)) window.guard.approve();
     // The table binds each name to a handler of its own params; the compiler can't follow the lookup.
     const handler = special[channel] as ((window: AppWindow, params: unknown) => unknown) | undefined;
     return handler ? handler(window, params) : toBroker(parts, channel, params);
@@ -208,8 +205,11 @@ function severalCards(): KeyturnError {
   });
 }
 
+/** A method that widens by its params needs a handler that asks the guard. */
+type GuardedHandlers = Handlers & Required<Pick<Handlers, Extract<ChannelName, MaybeWideningMethod>>>;
+
 /** What widens, depending on its params; and what a click may open a page for. */
-function guardedHandlers(parts: HandlerParts): Handlers {
+function guardedHandlers(parts: HandlerParts): GuardedHandlers {
   const { owner, signInPages, windows } = parts;
   return {
     'interaction.answer': async ({ guard }, params) => {

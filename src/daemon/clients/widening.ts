@@ -186,7 +186,7 @@ export function widens(broker: Broker, params: PermissionParams): boolean {
   const refused = refusalOf(broker, clientId, endpoint);
   if (decision !== 'allow') return refused !== undefined && isOverSooner(until, refused.until);
   const current = permissions.find(clientId, endpoint, clock.wall());
-  if (current?.decision !== 'allow' || Object.keys(more).length > 0) return true;
+  if (current?.decision !== 'allow' || Object.values(more).some((value) => value !== undefined)) return true;
   if (decided.grants?.some((id) => !namesGrant(current, id))) return true;
   if (decided.account !== undefined && decided.account !== current.account) return true;
   return (

@@ -80,8 +80,8 @@ interface CheckedRequest {
 }
 
 function answerVerified(request: CheckedRequest): unknown {
-  const { effect, signsIn } = methodRow(request.method);
-  return effect === 'widens' || signsIn ? widen(request) : handle(request, undefined);
+  const { method } = request;
+  return isWidening(method) || methodRow(method).signsIn ? widen(request) : handle(request, undefined);
 }
 
 async function widen(request: CheckedRequest): Promise<unknown> {

@@ -14,7 +14,12 @@ import type { Proxies } from '../../broker/records/proxy.ts';
 import type { ApprovalRequest } from '../../broker/questions/question.ts';
 import { KeyturnError } from '../../base/errors.ts';
 import { isWidening, methodRow } from '../../ipc/protocol/methods.ts';
-import type { MethodName, ParamsOf, WideningMethod } from '../../ipc/protocol/methods.ts';
+import type {
+  MaybeWideningMethod,
+  MethodName,
+  ParamsOf,
+  WideningMethod,
+} from '../../ipc/protocol/methods.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
 import { requireSecureUrl } from '../../oauth/base/secure-url.ts';
 import { checkRegistration, enteredFor } from './registration-entry.ts';
@@ -48,15 +53,19 @@ interface Widening<M extends WideningMethod> {
    * such params.
    */
   readonly request: (parts: ApprovalRequestParts, params: ParamsOf<M>) => ApprovalRequest | undefined;
-  /** Whether it gives somebody more than they have, in a desk's home whose app doesn't run. Throws as `request`. */
-  readonly widensAtClosedDesk: (broker: Broker, params: ParamsOf<M>) => boolean;
+  /**
+   * Whether it gives somebody more than they have, in a desk's home whose app doesn't run. Always, unless given. Throws
+   * as `request`.
+   */
+  readonly widensAtClosedDesk?: (broker: Broker, params: ParamsOf<M>) => boolean;
 }
 
-const always = (): boolean => true;
 const never = (): boolean => false;
 
 /** One row for each method of ipc/protocol/methods.ts that widens. */
-const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
+const wideningMethods: {
+  readonly [M in WideningMethod]: M extends MaybeWideningMethod ? Required<Widening<M>> : Widening<M>;
+} = {
   'permission.set': {
     request: ({ broker }, params) => permissionRequest(broker, params),
     widensAtClosedDesk: widens,
@@ -80,7 +89,6 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
         isUnchecked: unchecked,
       };
     },
-    widensAtClosedDesk: always,
   },
 
   'key.permission.set': {
@@ -110,7 +118,6 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
         replaces: enteredFor(broker.parts, issuer).length > 0,
       };
     },
-    widensAtClosedDesk: always,
   },
 
   'login.start': {
@@ -126,7 +133,6 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
         ...(newClient === undefined ? {} : { isNewClient: newClient }),
       };
     },
-    widensAtClosedDesk: always,
   },
 
   'override.set': {
@@ -147,7 +153,6 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
         name: newProxyName(broker.parts, proxies, { endpoint, name, port }),
       };
     },
-    widensAtClosedDesk: always,
   },
 
   'forward.open': {
@@ -161,7 +166,6 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
         until: broker.parts.clock.wall() + lifetime * 1000,
       };
     },
-    widensAtClosedDesk: always,
   },
 
   'settings.set': {
@@ -180,9 +184,9 @@ const wideningMethods: { readonly [M in WideningMethod]: Widening<M> } = {
     widensAtClosedDesk: never,
   },
 
-  'vault.passphrase': { request: () => ({ command: 'passphrase' }), widensAtClosedDesk: always },
+  'vault.passphrase': { request: () => ({ command: 'passphrase' }) },
 
-  'backup.open': { request: () => ({ command: 'backup' }), widensAtClosedDesk: always },
+  'backup.open': { request: () => ({ command: 'backup' }) },
 
   'access.resume': {
     request: ({ broker }) => (broker.parts.pause.current ? { command: 'resume' } : undefined),
@@ -221,13 +225,13 @@ export function approvalRequestFor(
  */
 export function widensAtClosedDesk(broker: Broker, method: MethodName, params: unknown): boolean {
   if (methodRow(method).signsIn) return true;
-  return isWidening(method) && rowOf(method).widensAtClosedDesk(broker, params);
+  return isWidening(method) && (rowOf(method).widensAtClosedDesk?.(broker, params) ?? true);
 }
 
 /** A row for params of any method: the table binds each name to its own, and the compiler can't follow the lookup. */
 interface AnyRow {
   readonly request: (parts: ApprovalRequestParts, params: unknown) => ApprovalRequest | undefined;
-  readonly widensAtClosedDesk: (broker: Broker, params: unknown) => boolean;
+  readonly widensAtClosedDesk?: (broker: Broker, params: unknown) => boolean;
 }
 
 const rowOf = (method: WideningMethod): AnyRow => wideningMethods[method] as AnyRow;

@@ -37,14 +37,14 @@ export const clientMethods = {
   },
   'permission.set': {
     who: 'owner',
-    effect: 'widens',
+    effect: 'mayWiden',
     usesRecords: true,
     params: permission.extend({ client, account: account.optional() }),
     result: empty,
   },
   'permission.end': {
     who: 'owner',
-    effect: 'widens',
+    effect: 'mayWiden',
     usesRecords: true,
     params: z.object({ client, resource: url }),
     result: empty,
@@ -57,7 +57,7 @@ export const clientMethods = {
     params: empty,
     result: z.object({ interactions: z.array(interaction) }),
   },
-  'interaction.answer': { who: 'owner', effect: 'widens', params: interactionAnswer, result: empty },
+  'interaction.answer': { who: 'owner', effect: 'mayWiden', params: interactionAnswer, result: empty },
 
   // Proxies: addresses for programs without a key
   'proxy.add': {

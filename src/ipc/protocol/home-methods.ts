@@ -61,7 +61,7 @@ export const homeMethods = {
   },
   'override.set': {
     who: 'owner',
-    effect: 'widens',
+    effect: 'mayWiden',
     usesRecords: true,
     /** The protected server's endpoint, or an issuer. */
     params: z.object({ server: url, name: overrideName, on: z.boolean() }),

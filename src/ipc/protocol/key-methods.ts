@@ -33,14 +33,14 @@ export const keyMethods = {
   /** As `permission.set`, for the API key of an endpoint: a key has neither scopes nor accounts. */
   'key.permission.set': {
     who: 'owner',
-    effect: 'widens',
+    effect: 'mayWiden',
     usesRecords: true,
     params: permission.omit({ scope: true }).extend({ client }),
     result: empty,
   },
   'key.permission.end': {
     who: 'owner',
-    effect: 'widens',
+    effect: 'mayWiden',
     usesRecords: true,
     params: z.object({ client, resource: url }),
     result: empty,

@@ -12,9 +12,10 @@ type Who = 'owner' | 'client' | 'any';
 
 /**
  * What a method does to access. `reads` shows. `narrows` takes away or ends. `asks` gives only what the person allows
- * on a card, or what the caller's own sign-in brings. `widens` gives somebody more than they had, or may do so.
+ * on a card, or what the caller's own sign-in brings. `widens` gives somebody more than they had, whatever its params
+ * are; `mayWiden` depends on them. A command that widens needs approval, and a window needs a press.
  */
-type Effect = 'reads' | 'narrows' | 'asks' | 'widens';
+type Effect = 'reads' | 'narrows' | 'asks' | 'widens' | 'mayWiden';
 
 export interface Method {
   readonly params: z.ZodType;
@@ -31,7 +32,7 @@ export interface Method {
    * Starts a sign-in, or carries one on: it can put another account behind what was allowed. Refused at a closed desk.
    */
   readonly signsIn?: true;
-  /** Success changes no list that anybody shows. For `narrows` and `widens`, which otherwise do. */
+  /** Success changes no list that anybody shows. For `narrows`, `widens` and `mayWiden`, which otherwise do. */
   readonly changesNoList?: true;
   /** A program may call it again and again to show something. It doesn't keep the vault from locking when idle. */
   readonly isPolled?: true;

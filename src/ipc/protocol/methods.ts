@@ -28,10 +28,15 @@ export type MethodName = keyof typeof methods;
 export type ParamsOf<M extends MethodName> = z.output<(typeof methods)[M]['params']>;
 export type ResultOf<M extends MethodName> = z.input<(typeof methods)[M]['result']>;
 
-/** The methods that widen. */
-export type WideningMethod = {
-  [M in MethodName]: (typeof methods)[M]['effect'] extends 'widens' ? M : never;
+type MethodOf<Effect> = {
+  [M in MethodName]: (typeof methods)[M]['effect'] extends Effect ? M : never;
 }[MethodName];
+
+/** The methods that widen, or may. */
+export type WideningMethod = MethodOf<'widens' | 'mayWiden'>;
+
+/** Those for which the params decide. */
+export type MaybeWideningMethod = MethodOf<'mayWiden'>;
 
 /** True for the name of a method of the table. */
 export function isMethod(value: string): value is MethodName {
@@ -45,13 +50,19 @@ export function methodRow(method: MethodName): Method {
 
 /** True for what gives somebody more than they had, or may, depending on its params. */
 export function isWidening(method: MethodName): method is WideningMethod {
+  const { effect } = methods[method];
+  return effect === 'widens' || effect === 'mayWiden';
+}
+
+/** True for what gives somebody more whatever its params are. */
+export function alwaysWidens(method: MethodName): boolean {
   return methods[method].effect === 'widens';
 }
 
 /** True for what may change a list that somebody shows. */
 export function changesLists(method: MethodName): boolean {
   const { effect, changesNoList } = methodRow(method);
-  return (effect === 'narrows' || effect === 'widens') && !changesNoList;
+  return (effect === 'narrows' || isWidening(method)) && !changesNoList;
 }
 
 /** The notifications that a subscriber gets. Each says only that a list should be read again. */
