@@ -17,13 +17,30 @@ const root = path.join(import.meta.dirname, '..');
 const command = path.join(root, 'dist', 'cli', 'bin.js');
 const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
 const [program, ...args] = process.argv.slice(2);
-if (program === undefined) {
-  process.stderr.write('usage: node scripts/smoke-electron.mjs PROGRAM [ARG…]\n');
-  process.exit(2);
+const usage = 'usage: node scripts/smoke-electron.mjs PROGRAM [ARG…]\n';
+if (program === '--help') {
+  process.stdout.write(usage);
+  process.exit(0);
+}
+if (program === undefined) leave(2, usage);
+if (!existsSync(command)) leave(1, 'The command is not built yet. Run: npm run build\n');
+
+function leave(code, said) {
+  process.stderr.write(said);
+  process.exit(code);
 }
 
 // Short: the path of a Unix socket is bounded.
-const folder = mkdtempSync(path.join(process.platform === 'darwin' ? '/tmp' : tmpdir(), 'kt-smoke-'));
+const folder = newFolder(process.platform === 'darwin' ? '/tmp' : tmpdir());
+
+function newFolder(place) {
+  try {
+    return mkdtempSync(path.join(place, 'kt-smoke-'));
+  } catch (error) {
+    return leave(1, `No folder can be made in ${place} (${error.code}). TMPDIR chooses another.\n`);
+  }
+}
+
 const hasKeyring = process.env.KEYTURN_TEST_KEYRING === '1';
 const vault = hasKeyring ? 'keychain' : 'memory';
 const home = path.join(folder, 'home');
@@ -33,9 +50,13 @@ for (const kind of ['CONFIG', 'CACHE', 'DATA']) {
   mkdirSync(env[`XDG_${kind}_HOME`], { mode: 0o700 });
 }
 const started = [];
+const left = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => left.abort());
 
-function start(...more) {
-  const child = spawn(program, [...args, ...more], { env, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+const start = (...more) => run(program, [...args, ...more]);
+
+function run(file, words) {
+  const child = spawn(file, words, { env, stdio: ['ignore', 'ignore', 'pipe'] });
   const app = { child, said: '', exit: undefined };
   child.stderr.on('data', (text) => (app.said += text));
   child.once('error', (error) => (app.exit = error.message));
@@ -52,8 +73,11 @@ async function until(what, seconds, look, app) {
     if (found !== undefined && found !== false) return found;
     if (app && app.exit !== undefined)
       throw new Error(`the app ended (${app.exit}): ${app.said.slice(0, 2000)}`);
+    if (left.signal.aborted) throw new Error('interrupted');
     if (performance.now() > end)
-      throw new Error(`not within ${seconds} s: ${what}. ${app?.said.slice(0, 2000) ?? ''}`);
+      throw new Error(
+        `not within ${seconds} s: ${what}. ${look === status ? silence : ''} ${app?.said.slice(0, 2000) ?? ''}`,
+      );
     await sleep(100);
   }
 }
@@ -65,13 +89,18 @@ function keyturn(...words) {
     env,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 20_000,
   });
 }
+
+/** Why the last `status` failed. */
+let silence = '';
 
 function status() {
   try {
     return JSON.parse(keyturn('status', '--json'));
-  } catch {
+  } catch (error) {
+    silence = String(error.stderr || error.message).trim();
     return undefined;
   }
 }
@@ -113,13 +142,11 @@ async function isOpen(port) {
 /** A headless broker makes the proxy: with the app it needs a press on a card. */
 async function addProxy() {
   if (!hasKeyring) return undefined;
-  const broker = spawn(process.execPath, [command, 'daemon'], { env, stdio: 'ignore' });
-  started.push(broker);
-  await until('the headless broker answers', 60, status);
+  const broker = run(process.execPath, [command, 'daemon']);
+  await until('the headless broker answers', 60, status, broker);
   const { port } = JSON.parse(keyturn('proxy', 'add', 'https://notes.example/mcp', '--json'));
-  const gone = once(broker, 'exit');
   keyturn('daemon', '--stop');
-  await gone;
+  await exits(broker, 20);
   return port;
 }
 
@@ -129,7 +156,12 @@ const steps = {
   async start() {
     port = await addProxy();
     app = start('--hidden');
-    const { version: found, vault: kept, vaultState, shieldGaps } = await until('status', 60, status, app);
+    const {
+      version: found,
+      vault: kept,
+      vaultState,
+      shieldGaps,
+    } = await until('keyturn status answers', 60, status, app);
     assert(found === version, `it is version ${found}, not ${version}`);
     assert(kept === vault, `its vault is ${kept}, not ${vault}`);
     assert(['open', 'unused'].includes(vaultState.state), `its vault is ${vaultState.state}`);
@@ -219,7 +251,11 @@ try {
     }
   }
 } finally {
-  for (const child of started)
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+  for (const child of started) {
+    if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) continue;
+    const below = descendants(child.pid);
+    child.kill('SIGKILL');
+    for (const pid of below.filter(isAlive)) process.kill(pid, 'SIGKILL');
+  }
   rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 }

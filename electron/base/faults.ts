@@ -4,7 +4,7 @@
  * Invariant: only the error's name is shown. Electron's own dialog would show its text and stack, which
  * may quote anything, and go on in a state that nobody knows.
  */
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { app, dialog } from 'electron';
 import { words } from './words.ts';
@@ -26,8 +26,12 @@ export function endAtFault(error: unknown): void {
 
 /** If the app ended by a fault, its next start says so. */
 export function sayEarlierFault(): void {
-  if (!existsSync(faultFile())) return;
-  rmSync(faultFile(), { force: true });
+  try {
+    rmSync(faultFile());
+  } catch {
+    // None is there.
+    return;
+  }
   void dialog.showMessageBox({ type: 'error', message: words().faulted, detail: words().report });
 }
 

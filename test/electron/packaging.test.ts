@@ -10,6 +10,7 @@ import { broughtCommand } from '../../electron/system/own-command.ts';
 import { forkChild } from '../../src/base/system/child.ts';
 import { installedCommand } from '../../src/setup/own-command.ts';
 import { freePort } from '../support/servers/port.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { readTree } from '../support/source/imports.ts';
 import { freshService, removeFreshItems, requireTestKeyring } from '../vault/keychain/keyring.ts';
 
@@ -274,6 +275,31 @@ it('a package for macOS is refused before anything is built if the native code i
     stdout: '',
     stderr: expect.stringMatching(/koffi-darwin-x64@[\d.]+ @koromix\/koffi-darwin-arm64@[\d.]+\n$/),
   });
+});
+
+it('a folder for macOS to look at needs no certificate, and its start isn’t refused for the want of one', async () => {
+  const folder = temporaryFolder();
+  const stub = (name: string, text: string): void => {
+    mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
+    writeFileSync(path.join(folder, name), text);
+  };
+  for (const name of ['koffi', '@koromix/koffi-darwin-x64', '@koromix/koffi-darwin-arm64'])
+    stub(`node_modules/${name}/package.json`, '{}');
+  stub('scripts/build.mjs', '');
+  stub('scripts/package.mjs', readFileSync(path.join(root, 'scripts', 'package.mjs'), 'utf8'));
+  stub('node_modules/electron-builder/cli.js', 'console.log(process.argv.slice(2).join("\\n"))');
+  const script = path.join(folder, 'scripts', 'package.mjs');
+  const { stdout } = await run(process.execPath, [script, '--mac', '--dir'], {
+    env: { PATH: process.env['PATH'] ?? '' },
+  });
+  expect(stdout.trim().split('\n')).toEqual([
+    '-c.npmRebuild=true',
+    '-c.mac.forceCodeSigning=false',
+    '-c.mac.identity=-',
+    '-c.mac.hardenedRuntime=false',
+    '--mac',
+    '--dir',
+  ]);
 });
 
 describe('electron-builder.yml', () => {

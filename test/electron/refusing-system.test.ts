@@ -1,7 +1,7 @@
 /** What a real Electron or desktop does that an app easily forgets: it is late, refuses, or has no place to show something. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { deskCommandFile } from '../../src/base/paths.ts';
 import { app, double } from '../support/electron/electron-double.ts';
 import { newHome, until } from '../support/home.ts';
@@ -27,6 +27,19 @@ it('waits for an Electron that is ready late, and then shows the window that a s
   ready.resolve();
   await starting;
   await until('the window', () => double.windows[0]?.isVisible());
+});
+
+it.each([
+  [true, 'io.keyturn.desktop'],
+  // Else Electron itself would stand in the start menu.
+  [false, ''],
+])('begins on Windows for a click on its notification (package: %s)', (isPackaged, appId) => {
+  // Only as far as it gets before the app is ready: nothing else of Windows is here.
+  const { platform } = process;
+  Object.defineProperty(process, 'platform', { value: 'win32' });
+  onTestFinished(() => void Object.defineProperty(process, 'platform', { value: platform }));
+  void startInDouble(newHome(), ['-Embedding'], { isPackaged, starting: new Promise(() => undefined) });
+  expect(double).toMatchObject({ appId, exitCode: undefined, errors: [] });
 });
 
 it('goes on without an icon that can’t be made, and shows its window, also in a hidden start', async () => {

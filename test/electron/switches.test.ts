@@ -34,6 +34,12 @@ describe('the command line', () => {
     expect(forbiddenSwitches(['/no-sandbox'], 'linux')).toEqual([]);
   });
 
+  it('takes on Windows what it adds for a click on a notification', () => {
+    expect(forbiddenSwitches(['-Embedding', '--hidden'], 'win32')).toEqual([]);
+    expect(forbiddenSwitches(['--Embedding', '-Embedding=x', '/Embedding'], 'win32')).toHaveLength(3);
+    expect(forbiddenSwitches(['-Embedding'], 'linux')).toEqual(['-Embedding']);
+  });
+
   it('ends the app before it is ready, and before it makes a home', async () => {
     const home = newHome();
     await startInDouble(home, ['--no-sandbox', `--\u001B]0;x\u0007\u202E${'a'.repeat(5000)}`]);

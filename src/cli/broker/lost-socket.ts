@@ -13,7 +13,7 @@ import type { Connection } from '../../client/connection.ts';
 import { ownerKeyFile } from '../../client/key-file.ts';
 import { retry } from '../../client/takeover.ts';
 import { isHome } from './home-files.ts';
-import { lockHolder } from './lock-holder.ts';
+import { lockHolder } from '../../daemon/home/lock-holder.ts';
 import { isAbsent } from './no-broker.ts';
 
 /** Milliseconds for a broker that was woken: it makes a socket within a few of them. */

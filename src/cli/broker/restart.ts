@@ -13,7 +13,7 @@ import type { HomePaths } from '../../base/paths.ts';
 import { startBroker } from './auto-start.ts';
 import { brokerEnded, ended, isAlive } from './broker-end.ts';
 import { connectIfRunning } from './connection.ts';
-import { lockHolder } from './lock-holder.ts';
+import { lockHolder } from '../../daemon/home/lock-holder.ts';
 import { say } from '../terminal/output.ts';
 
 /** False if none ran. Throws `broker_running` where one runs that can't be ended from here. Works with a broker of any version: any answer will do. */

@@ -11,7 +11,7 @@ import { deskCapability } from '../../ipc/wire/capabilities.ts';
 import { displayName } from '../broker/desktop-session.ts';
 import { pauseEnd } from '../terminal/output.ts';
 import { keyLost } from '../broker/lost-socket.ts';
-import { lockHolder } from '../broker/lock-holder.ts';
+import { lockHolder } from '../../daemon/home/lock-holder.ts';
 import { isAbsent } from '../broker/no-broker.ts';
 import { call } from '../broker/request.ts';
 import { difference, mend as newVersion } from '../broker/versions.ts';

@@ -12,6 +12,7 @@ import path from 'node:path';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { checkPrivate, unwritableFile } from '../../base/private-file.ts';
 import { systemCode } from '../../base/system-error.ts';
+import { anyHolder, programOf } from './lock-holder.ts';
 
 /** <sys/file.h>: the same on Linux and macOS. */
 const LOCK_EX = 2;
@@ -50,8 +51,13 @@ export async function takeLock(stateFolder: string, platform = process.platform)
 }
 
 function alreadyRuns(stateFolder: string): KeyturnError {
-  return new KeyturnError('broker_running', `A broker already runs for this home (${stateFolder}).`, {
-    hint: 'Use it, or end it with: keyturn daemon --stop',
+  const holder = anyHolder(stateFolder);
+  const [who, kill] =
+    holder === undefined
+      ? ['', '']
+      : [`: ${programOf(holder)}`, `. If it does not end, or is not Keyturn: kill ${holder}`];
+  return new KeyturnError('broker_running', `A broker already runs for this home (${stateFolder})${who}.`, {
+    hint: `Use it, or end it with: keyturn daemon --stop${kill}`,
   });
 }
 

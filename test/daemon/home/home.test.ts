@@ -10,8 +10,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import path from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import {
   checkFiles,
   homeFile,
@@ -152,6 +154,20 @@ describe('the lock', () => {
     const again = await takeLock(paths.state);
     again();
   });
+
+  it.runIf(process.platform === 'linux')(
+    'the lock of another program is said to be that program’s',
+    async () => {
+      const file = path.join(paths.state, 'daemon.lock');
+      const holder = spawn('flock', ['--no-fork', file, 'sh', '-c', 'echo locked; exec sleep 600']);
+      onTestFinished(() => void holder.kill());
+      await once(holder.stdout, 'data');
+      await expect(takeLock(paths.state)).rejects.toMatchObject({
+        message: expect.stringMatching(`: "(sh|sleep)", process ${holder.pid}\\.$`),
+        hint: expect.stringContaining(`kill ${holder.pid}`),
+      });
+    },
+  );
 
   it('daemon.lock: the lock is not held by a mere file that a crash left', async () => {
     writeFileSync(path.join(paths.state, 'daemon.lock'), '');

@@ -40,7 +40,9 @@ describe('in the foreground', () => {
     await first.says('the broker listens on');
     const second = await home.keyturn(['daemon']);
     expect(second).toMatchObject({ code: 8, stdout: '' });
-    expect(second.stderr).toContain('A broker already runs for this home');
+    expect(second.stderr).toMatch(
+      new RegExp(`A broker already runs for this home \\(.*\\): "node", process ${first.pid}\\.`),
+    );
     expect(second.stderr).toContain('keyturn daemon --stop');
     expect(second.stderr).toContain('reason: broker_running');
     expect((await askBroker(home, 'status', {})).pid).toBe(first.pid);

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import { lockHolder } from '../../../src/cli/broker/lock-holder.ts';
+import { lockHolder } from '../../../src/daemon/home/lock-holder.ts';
 import { isAlive, until } from '../../support/home.ts';
 
 const bin = path.join(import.meta.dirname, '..', '..', '..', 'dist', 'cli', 'bin.js');

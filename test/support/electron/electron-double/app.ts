@@ -23,6 +23,8 @@ function fresh() {
     starting: Promise.resolve(),
     isPackaged: false,
     isSandboxed: false,
+    /** By which Windows knows the app. */
+    appId: '',
     isPrimary: true,
     isOnline: true,
     proxy: 'DIRECT',
@@ -123,6 +125,9 @@ class App extends EventEmitter {
   }
   getVersion(): string {
     return '0.0.0';
+  }
+  setAppUserModelId(id: string): void {
+    double.appId = id;
   }
   requestSingleInstanceLock(): boolean {
     return double.isPrimary;

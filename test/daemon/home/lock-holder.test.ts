@@ -2,7 +2,7 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { lockHolder } from '../../../src/cli/broker/lock-holder.ts';
+import { lockHolder } from '../../../src/daemon/home/lock-holder.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
