@@ -53,9 +53,9 @@ const started = [];
 const left = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => left.abort());
 
-const start = (...more) => run(program, [...args, ...more]);
+const start = (...more) => launch(program, [...args, ...more]);
 
-function run(file, words) {
+function launch(file, words) {
   const child = spawn(file, words, { env, stdio: ['ignore', 'ignore', 'pipe'] });
   const app = { child, said: '', exit: undefined };
   child.stderr.on('data', (text) => (app.said += text));
@@ -142,7 +142,7 @@ async function isOpen(port) {
 /** A headless broker makes the proxy: with the app it needs a press on a card. */
 async function addProxy() {
   if (!hasKeyring) return undefined;
-  const broker = run(process.execPath, [command, 'daemon']);
+  const broker = launch(process.execPath, [command, 'daemon']);
   await until('the headless broker answers', 60, status, broker);
   const { port } = JSON.parse(keyturn('proxy', 'add', 'https://notes.example/mcp', '--json'));
   keyturn('daemon', '--stop');

@@ -278,17 +278,17 @@ it('a package for macOS is refused before anything is built if the native code i
 });
 
 it('a folder for macOS to look at needs no certificate, and its start isn’t refused for the want of one', async () => {
-  const folder = temporaryFolder();
+  const copy = temporaryFolder();
   const stub = (name: string, text: string): void => {
-    mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
-    writeFileSync(path.join(folder, name), text);
+    mkdirSync(path.dirname(path.join(copy, name)), { recursive: true });
+    writeFileSync(path.join(copy, name), text);
   };
   for (const name of ['koffi', '@koromix/koffi-darwin-x64', '@koromix/koffi-darwin-arm64'])
     stub(`node_modules/${name}/package.json`, '{}');
   stub('scripts/build.mjs', '');
   stub('scripts/package.mjs', readFileSync(path.join(root, 'scripts', 'package.mjs'), 'utf8'));
   stub('node_modules/electron-builder/cli.js', 'console.log(process.argv.slice(2).join("\\n"))');
-  const script = path.join(folder, 'scripts', 'package.mjs');
+  const script = path.join(copy, 'scripts', 'package.mjs');
   const { stdout } = await run(process.execPath, [script, '--mac', '--dir'], {
     env: { PATH: process.env['PATH'] ?? '' },
   });

@@ -1,0 +1,39 @@
+/** Starts and ends in which something else happens at the same moment. */
+import { mkdirSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { app, double } from '../support/electron/electron-double.ts';
+import { newHome, processFacts, until } from '../support/home.ts';
+import { startInDouble } from './rig.ts';
+
+it('ends without an error if it is told to while its window opens', async () => {
+  const home = newHome();
+  const starting = startInDouble(home);
+  await until('its window', () => double.windows.length > 0);
+  app.quit();
+  await double.ended.promise;
+  await starting;
+  expect(double.errors).toEqual([]);
+});
+
+it('starts and ends while its keychain does not answer', async () => {
+  const home = newHome({ env: { KEYTURN_VAULT: 'keychain' } });
+  const starting = startInDouble(home, ['--hidden']);
+  const pid = await until('the keychain’s process', () =>
+    readdirSync('/proc')
+      .map(Number)
+      .find((each) => each > 0 && processFacts(each).argv.some((word) => word.includes('keychain-worker'))),
+  );
+  process.kill(pid, 'SIGSTOP');
+  await starting;
+  app.quit();
+  await double.ended.promise;
+  await until('its process is gone', () => processFacts(pid).argv.length === 0);
+});
+
+it('starts though a folder stands where the note of an earlier fault would be', async () => {
+  const home = newHome();
+  mkdirSync(path.join(home.paths.state, 'desktop', 'ended-by-fault'), { recursive: true, mode: 0o700 });
+  await startInDouble(home, ['--hidden']);
+  expect(double).toMatchObject({ exitCode: undefined, errors: [] });
+});
