@@ -259,7 +259,7 @@ async function appendText(file: string, text: string, { size, endsWhole }: State
   const handle = await open(file, 'a', 0o600);
   try {
     const before = (await handle.stat()).size;
-    // Version 0.1, a backup tool or a person may have given it a wider mode.
+    // A backup tool or a person may have given it a wider mode.
     await handle.chmod(0o600);
     // If the size isn't ours, something else wrote here. A line feed then makes our row a line of its own.
     const apart = endsWhole && before === size ? '' : '\n';

@@ -64,7 +64,7 @@ export interface Repeats {
 /** Rows that the log writes about itself and that `verifyAudit` reads. No code outside this folder writes them. */
 export type OwnRow =
   | { readonly event: 'lost'; readonly rows: number }
-  /** The chain's first row. `lines` and `digest` describe the lines above it, which version 0.1 wrote. */
+  /** The chain's first row. `lines` and `digest` describe the lines above it, which have no link. */
   | {
       readonly event: 'audit';
       readonly outcome: 'started';
@@ -104,7 +104,7 @@ const natural = z.int().nonnegative();
 
 /** A row as it is read back from a file; fields that this version doesn't know are dropped. */
 const storedRowSchema = z.object({
-  /** Absent in rows of version 0.1, which knew no chain. */
+  /** Absent in lines above the chain. */
   sequence: natural.optional(),
   /** Milliseconds since 1970. */
   time: z.number(),

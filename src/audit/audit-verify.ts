@@ -23,7 +23,7 @@ export interface AuditVerdict {
   readonly ok: boolean;
   /** Rows of the chain. */
   readonly rows: number;
-  /** Lines of version 0.1, before the chain. The chain's first row holds their digest. */
+  /** Lines above the chain, without a link. The chain's first row holds their digest. */
   readonly oldRows: number;
   /** Unfinished lines that a crash left. They stay, and the chain says so. */
   readonly tornLines: number;
@@ -131,7 +131,7 @@ class LogCheck {
     }
   }
 
-  /** Lines without a link must be those that a row of ours describes: version 0.1's, torn or foreign ones. */
+  /** Lines without a link must be those that a row of ours describes: those above the chain, torn or foreign ones. */
   #checkLoose({ sequence, row }: LinkedRow): void {
     const isOwn = row.event === 'audit';
     if (isOwn && row.outcome === 'continued') return; // the row that describes them comes next

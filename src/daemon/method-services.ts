@@ -14,7 +14,6 @@ import type { Runtime } from './runtime.ts';
 import { changeSetting, checkSetting } from './methods/setting-change.ts';
 import type { Shutdown } from './shutdown.ts';
 import { statusOf } from './status.ts';
-import { fault } from './system/fault.ts';
 import { handedNetwork } from './system/handed-network.ts';
 import { BackupKeys } from './vault/backup-keys.ts';
 import { serviceOf } from './vault/secrets.ts';
@@ -114,4 +113,12 @@ export function approvalsOf(
     checkSetting: (name, value) => checkSetting(change, name, value),
   });
   return { approve: (caller, method, params) => approvals.require(caller, method, params) };
+}
+
+/** A fault of ours as the log may have it: where it happened, and never its message, which may quote anything. */
+function fault(method: string, error: unknown): string {
+  const frames =
+    error instanceof Error ? (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)) : [];
+  const name = error instanceof Error ? error.name : 'not an Error';
+  return JSON.stringify({ event: 'fault', method, name, at: frames.slice(0, 8).map((line) => line.trim()) });
 }

@@ -14,7 +14,6 @@ import { KeyturnError } from '../base/errors.ts';
 import { readPrivate, replaceFile, unreadableFile } from '../base/private-file.ts';
 import { editionSchema, firstEdition, successorOf } from './authority-epochs.ts';
 import type { Edition, Epochs } from './authority-epochs.ts';
-import { missing, notGenuine, notNewest } from './authority-refusals.ts';
 import { narrows } from './narrowing.ts';
 import type { ChangeRules } from './narrowing.ts';
 import { formats, jsonOf, refuseOtherFormat, shaped } from './record-formats.ts';
@@ -233,4 +232,34 @@ function isGenuine({ mac, covered }: Proof, key: KeyObject): boolean {
 
 function macOf(covered: string, key: KeyObject): Buffer {
   return createHmac('sha256', key).update(covered).digest();
+}
+
+/** What the owner can do, with the newest copy of the file and without it. */
+const nextSteps =
+  'Put its newest copy back and start the broker again. If that is lost, `keyturn reset` ends this home’s grants and begins a new one.';
+
+function notGenuine(file: string): KeyturnError {
+  return unreadableFile(
+    file,
+    'it is not as this Keyturn wrote it (its MAC is wrong)',
+    `Something changed it, so it gives no access. Keyturn left it as it is. ${nextSteps}`,
+  );
+}
+
+/** `found`: the epoch of the file. `known`: the file's epoch in the vault. */
+function notNewest(file: string, found: number, known: number): KeyturnError {
+  return unreadableFile(
+    file,
+    `it is an older copy (epoch ${found}; the vault knows epoch ${known}), so you may have taken away since what it allows`,
+    `Something put it back, so it gives no access. Keyturn left it as it is. ${nextSteps}`,
+  );
+}
+
+/** `known`: the file's epoch in the vault. */
+function missing(file: string, known: number): KeyturnError {
+  return unreadableFile(
+    file,
+    `it is gone, though the vault has recorded it (epoch ${known})`,
+    `Without it Keyturn can't tell what you refused or ended, so it allows nothing. ${nextSteps}`,
+  );
 }
