@@ -118,69 +118,6 @@ describe('a refresh that the server refuses', () => {
     expect(rig.pages).toHaveLength(1);
   });
 
-  const ownWords: readonly (readonly [string, Answer, boolean])[] = [
-    [
-      'a 400 with names of its own',
-      json({ status: 'BAD_REFRESH_TOKEN', message: 'refresh token is invalid' }, 400),
-      true,
-    ],
-    ['an unknown error code', json({ error: 'token_expired' }, 400), true],
-    ['a plain 401', json({ message: 'Unauthorized' }, 401), true],
-    ['a 401 with an empty body', { status: 401 }, true],
-    ['a 403', json({ error: { code: 403 } }, 403), true],
-    ['a 404 of a removed route', json({}, 404), true],
-    [
-      'a web page',
-      { status: 403, headers: { 'content-type': 'text/html' }, body: '<h1>Forbidden</h1>' },
-      false,
-    ],
-    ['a limit that is sent as 400', json({ __type: 'TooManyRequestsException' }, 400), false],
-    ['a time to ask again', { ...json({ message: 'later' }, 403), headers: { 'retry-after': '1' } }, false],
-    ['a 408', json({}, 408), false],
-    ['a 425', json({}, 425), false],
-    ['a 429', json({}, 429), false],
-    ['a 500', json({ error: 'oops' }, 500), false],
-    ['a server’s own trouble', json({ error: 'temporarily_unavailable' }, 400), false],
-  ];
-  it.each(ownWords)(
-    'W-8: %s, twice with a minute between, ends the grant: %s',
-    async (_name, answer, ends) => {
-      const all = await refusing(answer);
-      const { rig, authorizationServer } = all;
-      const kept = await keptToken(rig);
-      expect(await refused(rig.ask(never))).toMatchObject({ reason: 'authorization_server_unreachable' });
-      rig.clock.advance(59_000);
-      expect(await refused(rig.ask(never))).toMatchObject({ reason: 'authorization_server_unreachable' });
-      expect(rig.grant().state.kind).toBe('active');
-      rig.clock.advance(aWhile);
-      const reason = ends ? 'login_required' : 'authorization_server_unreachable';
-      expect(await refused(rig.ask(never))).toMatchObject({ reason });
-      expect(await refused(rig.ask(never))).toMatchObject({ reason });
-      expect(refreshes(all)).toBe(3);
-      expect(rig.grant().state.kind).toBe(ends ? 'loginRequired' : 'active');
-      expect(await keptToken(rig)).toBe(kept);
-      authorizationServer.bend.tokenRequest = undefined;
-      rig.clock.advance(aWhile);
-      expect((await rig.ask(never)).accessToken).toBeTypeOf('string');
-      expect(rig.grant().state).toEqual({ kind: 'active' });
-      expect(rig.pages).toHaveLength(1);
-    },
-  );
-
-  it('W-8: a success between two refusals in the server’s own words begins a new count', async () => {
-    const all = await refusing(json({ message: 'Unauthorized' }, 401));
-    const { rig, authorizationServer } = all;
-    const { tokenRequest } = authorizationServer.bend;
-    await refused(rig.ask(never));
-    authorizationServer.bend.tokenRequest = undefined;
-    rig.clock.advance(aWhile);
-    await rig.ask(never);
-    authorizationServer.bend.tokenRequest = tokenRequest;
-    rig.clock.advance(anHour);
-    expect(await refused(rig.ask(never))).toMatchObject({ reason: 'authorization_server_unreachable' });
-    expect(rig.grant().state.kind).toBe('active');
-  });
-
   it('W-8: a refresh is tried three times if the server can’t fetch the client’s document', async () => {
     const all = await refusing(json({ error: 'invalid_client' }, 401), {
       authorization: { clientIdMetadataDocuments: true, redirectMatching: 'anyLoopbackPort' },

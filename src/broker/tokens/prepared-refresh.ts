@@ -3,6 +3,7 @@
  *
  * Invariant: nothing is sent and nothing is changed.
  */
+import { offlineAccess } from '../../oauth/base/scope.ts';
 import type { RefreshRequest } from '../../oauth/grants/token.ts';
 import type { GrantSecret, GrantSecrets } from '../grants/grant-secret.ts';
 import { isCompanySignIn, providerOverrides } from '../records/company.ts';
@@ -49,6 +50,7 @@ export async function prepareRefresh(
     // RFC 8707 §2.2: the same resource as in the authorization request, byte for byte.
     resource: grant.resource,
     grantedScope: grant.scope,
+    wholeScope: wholeScope(grant),
     overrides: {
       ...overrides.for(...namesOfServers(grant)),
       ...(isCompanySignIn(registrations, grant) ? providerOverrides : {}),
@@ -56,4 +58,10 @@ export async function prepareRefresh(
     ...(secret.proofKey === undefined ? {} : { proofKey: cache.proofKey(grant.id, secret.proofKey) }),
     ...(scope === undefined ? {} : { scope }),
   };
+}
+
+/** As they were asked for: a server may write them in another form in its answer. */
+function wholeScope({ scope, requestedScope }: Grant): readonly string[] {
+  const granted = requestedScope.filter((one) => one === offlineAccess || scope.includes(one));
+  return granted.length > 0 ? granted : scope;
 }

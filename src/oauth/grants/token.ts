@@ -5,8 +5,8 @@
  * Invariant: `resource` is in every request, byte for byte, unless an override leaves it out. A token is returned only
  * after all checks passed. A rotated refresh token is passed on even if the rest of the response is refused.
  */
-import { quoted, RuleRefusal } from '../../base/errors.ts';
-import type { KeyturnError } from '../../base/errors.ts';
+import { KeyturnError, quoted, RuleRefusal } from '../../base/errors.ts';
+import type { Reason } from '../../base/errors.ts';
 import type { AuthorizationServer, TokenServer } from '../discovery/authorization-server.ts';
 import { processAuthorizationResponse } from './authorization.ts';
 import type { AmbiguousIssuer, StartedAuthorization } from './authorization.ts';
@@ -19,7 +19,7 @@ import type { Overrides } from '../base/overrides.ts';
 import { formatScope } from '../base/scope.ts';
 import { expectedTokens, processTokenFields } from './token-response.ts';
 import type { TokenResponse } from './token-response.ts';
-import { exchangeFailure, refreshFailure } from './token-failure.ts';
+import { exchangeFailure, refreshFailure, UnclearRefusal } from './token-failure.ts';
 import { offlineRefused } from './authorization-failure.ts';
 import { oauthError } from '../base/oauth-error.ts';
 import { requireTokenFields, requestToken, subjectOf } from './token-request.ts';
@@ -80,6 +80,8 @@ export interface RefreshRequest extends OAuthClient {
   readonly grantedScope: readonly string[];
   /** A subset of the grant's scopes, for a narrower token; absent: all of them (RFC 6749 §6). */
   readonly scope?: readonly string[];
+  /** All scopes as they were asked for: named if the server wants that (Entra ID), and only then. */
+  readonly wholeScope?: readonly string[];
   /** What the owner waived for this server. */
   readonly overrides?: Overrides;
   /** The key that the refresh token is bound to (RFC 9449 §5). */
@@ -97,19 +99,10 @@ export interface RefreshRequest extends OAuthClient {
  * audience_mismatch, or Unreachable (authorization_server_unreachable, with retryAfter in seconds).
  */
 export async function refresh(request: RefreshRequest, http: Http): Promise<TokenResponse> {
-  const { resource, scope } = request;
+  const { scope } = request;
   const requestedAt = http.now();
-  const outcome = await requestToken(request, http, {
-    grantType: 'refresh_token',
-    parameters: {
-      refresh_token: request.refreshToken,
-      ...resourceParameter(resource, request.overrides),
-      ...(scope === undefined ? {} : { scope: formatScope(scope) }),
-    },
-    failure: refreshFailure(scope !== undefined),
-    proofKey: request.proofKey,
-    needsIdToken: request.overrides?.needsIdToken,
-  });
+  const first = await refreshWith(request, scope, http);
+  const outcome = scope === undefined && wantsScope(first) ? await namingScope(request, first, http) : first;
   const rotated = outcome.fields?.refresh_token;
   if (rotated) await request.onRotation?.(rotated);
   return processTokenFields(
@@ -120,6 +113,42 @@ export async function refresh(request: RefreshRequest, http: Http): Promise<Toke
     },
     http,
   );
+}
+
+function refreshWith(
+  { resource, ...request }: RefreshRequest,
+  scope: readonly string[] | undefined,
+  http: Http,
+): Promise<TokenOutcome> {
+  return requestToken(request, http, {
+    grantType: 'refresh_token',
+    parameters: {
+      refresh_token: request.refreshToken,
+      ...resourceParameter(resource, request.overrides),
+      ...(scope === undefined ? {} : { scope: formatScope(scope) }),
+    },
+    failure: refreshFailure(scope !== undefined),
+    proofKey: request.proofKey,
+    needsIdToken: request.overrides?.needsIdToken,
+  });
+}
+
+/** The same refusal counts as the first one, which says what the server wants. */
+async function namingScope(request: RefreshRequest, first: TokenOutcome, http: Http): Promise<TokenOutcome> {
+  const { wholeScope = [] } = request;
+  if (wholeScope.length === 0) return first;
+  const second = await refreshWith(request, wholeScope, http);
+  return isScopeRefusal(second.refusal) ? first : second;
+}
+
+/** RFC 6749 §6 lets a refresh leave out the scope. This server refuses that, and its words say so. */
+const wantsScope = ({ refusal }: TokenOutcome): boolean =>
+  isScopeRefusal(refusal) && /\(".*(?:\bscope|AADSTS90009)/i.test(refusal.message);
+
+/** A refusal that may be about the scope. */
+function isScopeRefusal(error: unknown): error is KeyturnError {
+  const reasons: readonly Reason[] = ['login_failed', 'scope_insufficient', 'resource_mismatch'];
+  return error instanceof UnclearRefusal || (error instanceof KeyturnError && reasons.includes(error.reason));
 }
 
 /** Some servers find out only here that this client may have no refresh token. */
