@@ -13,7 +13,7 @@ import type { Connection } from '../client/connection.ts';
 import { ClientSide } from './client-side.ts';
 import { Eras, type TransportChoice } from './eras/eras.ts';
 import { duplicateId, personLine, rpcErrorOf, tooManyRequests } from './base/errors.ts';
-import { lastWords, maxRequests, slowBytes } from './base/limits.ts';
+import { lastAnswers, lastWords, maxRequests, slowBytes } from './base/limits.ts';
 import {
   type Answer,
   cancelledId,
@@ -66,7 +66,7 @@ export async function runBridge(options: BridgeOptions): Promise<void> {
 
 interface UnderWay {
   readonly abort: AbortController;
-  readonly size: number;
+  readonly answered: Promise<void>;
 }
 
 class Bridge {
@@ -92,7 +92,7 @@ class Bridge {
       stdin,
       stdout,
       onMessage: (message, size) => this.#fromClient(message, size),
-      onEnd: () => this.#ended.resolve(),
+      onEnd: () => void this.#answerLast(),
     });
     const wait = options.wait ?? (async (ms, abort) => sleep(ms, undefined, { signal: abort }));
     const now = options.now ?? (() => performance.now());
@@ -146,6 +146,14 @@ class Bridge {
     this.#client.close();
   }
 
+  /** The input is over: what was asked before is answered, if anybody still reads. */
+  async #answerLast(): Promise<void> {
+    const answered = Promise.all([...this.#underWay.values()].map(({ answered: sent }) => sent));
+    if (this.#options.stdout.writable)
+      await Promise.race([answered, sleep(lastAnswers, undefined, { ref: false })]);
+    this.#ended.resolve();
+  }
+
   #fromClient(message: JSONRPCMessage, size: number): void {
     if (isRequest(message)) return void this.#take(message, size);
     if (!isNotification(message)) return void this.#pass(this.#pages.send(message));
@@ -176,7 +184,8 @@ class Bridge {
         : this.#options.tools?.refusal(request);
     if (refusal) return this.#client.send(errorAnswer(request.id, refusal));
     const abort = new AbortController();
-    this.#underWay.set(request.id, { abort, size });
+    const { promise: answered, resolve } = Promise.withResolvers<void>();
+    this.#underWay.set(request.id, { abort, answered });
     this.#count(size);
     const answering = this.#answerTo(request, abort.signal, this.#inOrder);
     if (request.method === 'initialize') this.#inOrder = answering;
@@ -186,6 +195,7 @@ class Bridge {
     this.#count(-size);
     if (answer) await this.#client.send(answer);
     else this.#client.settle(request.id);
+    resolve();
   }
 
   /** Undefined where the client waits for none: it has cancelled the request. */

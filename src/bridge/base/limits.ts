@@ -21,6 +21,12 @@ export const slowPiece = 250;
 /** Milliseconds between two looks at the parent: the bridge ends within a second of it. */
 export const parentLook = 400;
 
+/**
+ * Milliseconds that requests under way have after the end of the input, for a script that pipes its requests in. A client
+ * that ends is looked for meanwhile, and one that closes the pipe waits 2 s before it sends a signal.
+ */
+export const lastAnswers = 5000;
+
 /** Milliseconds that the last words to the server may take after the client is gone. */
 export const lastWords = 500;
 

@@ -232,3 +232,73 @@ describe('the older transport', () => {
     expect(error?.message).toMatch(/at another origin \("http:\/\/internal\.invalid:8000"\)/);
   });
 });
+
+/** By what reports of clients say that servers answer to a notification, in place of 202. */
+const accepted: Readonly<Record<string, (response: ServerResponse) => void>> = {
+  null: (response) => json(response, 200, 'null'),
+  'an id of null': (response) => json(response, 200, { jsonrpc: '2.0', id: null }),
+  'an empty body of JSON': (response) => json(response, 200, ''),
+  'an empty list': (response) => json(response, 200, []),
+  'a status and JSON': (response) => json(response, 202, { status: 'accepted' }),
+  'a text': (response) => void response.writeHead(200, { 'content-type': 'text/plain' }).end('No response'),
+  'a stream without an event': (response) => (events(response), void response.end()),
+  '204': (response) => void response.writeHead(204).end(),
+};
+
+it.each(Object.entries(accepted))('takes %s in answer to a notification', async (_what, accept) => {
+  const { url } = await serve((request, response, message) =>
+    message.method !== undefined && message.id === undefined
+      ? accept(response)
+      : plain(request, response, message),
+  );
+  const { begin, call, lines, said } = await client(url);
+  await begin();
+  expect((await call(1)).result).toBeDefined();
+  expect(lines).toHaveLength(2);
+  expect(said).toEqual([]);
+});
+
+const beats = [
+  'data: \n\n',
+  'event: ping\ndata: ping\n\n',
+  'event: keepalive\ndata: {}\n\n',
+  'data: {}\n\n',
+  ': ping\n\n',
+  'data: {"type":"ping"}\n\n',
+];
+
+it.each(beats)('passes over what only keeps a stream open: %j', async (beat) => {
+  const { url } = await serve((request, response, message) => {
+    if (request.method === 'GET') return events(response, beat);
+    if (message.id === undefined) return plain(request, response, message);
+    events(response, beat, data(result(message)), beat);
+    response.end();
+  });
+  const { begin, call, lines } = await client(url);
+  await begin();
+  expect((await call(1)).result).toBeDefined();
+  expect(lines).toHaveLength(2);
+});
+
+it('answers after two 404s of a proxy whose server is being replaced', async () => {
+  let missing = 0;
+  const { url } = await serve((request, response, message) => {
+    if (missing-- > 0) return json(response, 404, '404 page not found');
+    plain(request, response, message);
+  });
+  const { begin, call } = await client(url);
+  await begin();
+  missing = 2;
+  await call(1);
+  missing = 0;
+  expect((await call(2)).result).toBeDefined();
+});
+
+it('answers what was asked before the end of its input, and ends', async () => {
+  const { url } = await serve(plain);
+  const { ended, hello, toBridge } = await client(url);
+  const answer = hello();
+  toBridge.end();
+  expect((await answer).result).toBeDefined();
+  await ended;
+});
