@@ -5,6 +5,7 @@
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
 import type { Soon } from './soon.ts';
 import { asTyped, endpointOf, exactEndpoint, queryOf } from '../oauth/base/resource.ts';
+import { RegistrationRequired } from '../oauth/client/registration.ts';
 import { AccountChoices } from './account-choices.ts';
 import { Consent } from './consent/consent.ts';
 import type { BrokerParts } from './parts.ts';
@@ -19,6 +20,7 @@ import type { RefusalPause, Rejection, RejectionOutcome } from './refusals/token
 import { Rejections } from './rejections.ts';
 import { Proofs } from './proofs.ts';
 import type { ProofRequest } from './proofs.ts';
+import { findDestination, requireSignIn } from './destination/destination.ts';
 import { RequestSignIns } from './request-sign-ins.ts';
 import { ShownUrls } from './shown-urls.ts';
 import type { UrlAction, UrlRequest } from './shown-urls.ts';
@@ -156,6 +158,29 @@ export class Broker {
       throw error instanceof DeadlineExceeded ? this.#signIns.stillPending({ endpoint }) : error;
     } finally {
       deadline.end();
+    }
+  }
+
+  /**
+   * The issuer where a sign-in would go: for the client that the user registered there. Throws what discovery throws,
+   * and what a sign-in page could not succeed without.
+   */
+  async issuerOf({ resource, issuer }: Pick<LoginRequest, 'resource' | 'issuer'>): Promise<string> {
+    const endpoint = this.canonical(resource);
+    const request = {
+      endpoint,
+      typed: asTyped(resource),
+      query: queryOf(resource),
+      method: 'browser' as const,
+      ...(issuer === undefined ? {} : { issuer }),
+    };
+    try {
+      const { server } = await findDestination(this.parts, request);
+      requireSignIn(this.parts, server, request.method);
+      return server.issuer;
+    } catch (error) {
+      if (error instanceof RegistrationRequired) return error.issuer;
+      throw error;
     }
   }
 

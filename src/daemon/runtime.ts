@@ -156,7 +156,7 @@ function partsOf(
     vault: secrets.vault,
     net,
     cache: new TokenCache(),
-    loopback: new Loopback(),
+    loopback: new Loopback({ seed: opened.home.homeId }),
     records,
     audit: secrets.trail.file,
     openBrowser: (url, command) => options.openBrowser(url, command, display.environment()),

@@ -62,10 +62,12 @@ describe('of the mechanisms', () => {
   });
 
   it('R-1: the last mechanism of registration is to ask the user, by the command that enters a client', async () => {
-    const { rig, authorizationServer } = await ground({ authorization: { registration: 'absent' } });
+    const { rig } = await ground({ authorization: { registration: 'absent' } });
     expect(await refused(rig.ask())).toMatchObject({
       reason: 'registration_required',
-      hint: expect.stringContaining(`keyturn register ${authorizationServer.issuer} --client-id`),
+      hint: expect.stringMatching(
+        /redirect URI http:\/\/localhost:\d+\/.* Then: keyturn login \S+ --client-id ID/,
+      ),
     });
     expect(rig.pages).toEqual([]);
   });

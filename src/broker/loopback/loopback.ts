@@ -8,13 +8,21 @@
  * goes on. So neither a web page nor another session can end or answer a sign-in. An answer without state is only reported. A reply counts only at the redirect
  * URI of its own sign-in, even if several sign-ins share the port.
  */
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { mutex } from '../../base/mutex.ts';
 import { ownerOfPeer } from '../../base/system/tcp-owner.ts';
 import type { PeerOwner } from '../../base/system/tcp-owner.ts';
-import { anyPort, closeListener, documentPort, listenAnywhere, listenOn, portOf } from './port-listener.ts';
+import {
+  anyPort,
+  closeListener,
+  documentPort,
+  listenAnywhere,
+  listenOn,
+  portOf,
+  portOfHash,
+} from './port-listener.ts';
 import type { AddressListener } from './port-listener.ts';
 import { pageHeaders, renderPage } from './loopback-page.ts';
 import type { Page } from './loopback-page.ts';
@@ -85,6 +93,8 @@ export interface LoopbackParts {
   readonly ownerOf: Ask;
   /** One port for every home, so that the operator of a server can allow it. */
   readonly fixedPort: number;
+  /** Of the home: what `redirectFor` is made of. */
+  readonly seed: string;
 }
 
 export class Loopback {
@@ -93,8 +103,23 @@ export class Loopback {
   /** Two sign-ins with one port must find the same listener. */
   readonly #exclusive = mutex();
 
-  constructor({ ownerOf = ownerOfPeer, fixedPort = documentPort }: Partial<LoopbackParts> = {}) {
-    this.#parts = { ownerOf, fixedPort };
+  constructor({
+    ownerOf = ownerOfPeer,
+    fixedPort = documentPort,
+    seed = unguessable(),
+  }: Partial<LoopbackParts> = {}) {
+    this.#parts = { ownerOf, fixedPort, seed };
+  }
+
+  /**
+   * The redirect URI of a client that the user registers at this issuer by hand: the same before and after. By name,
+   * since some providers take no address.
+   */
+  redirectFor(issuer: string): string {
+    const hash = createHash('sha256')
+      .update(JSON.stringify([this.#parts.seed, issuer]))
+      .digest();
+    return `http://localhost:${portOfHash(hash)}/${hash.subarray(0, pathBytes).toString('base64url')}${sharedPath}`;
   }
 
   /**

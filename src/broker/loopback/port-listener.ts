@@ -30,6 +30,13 @@ export function anyPort(): number {
   return port === documentPort || port === spareDocumentPort ? anyPort() : port;
 }
 
+/** A port that always belongs to this hash of 32 bytes. */
+export function portOfHash(hash: Buffer): number {
+  const [first, end] = portRange;
+  const port = first + (hash.readUInt32BE(28) % (end - first));
+  return port === documentPort || port === spareDocumentPort ? port + 1 : port;
+}
+
 /** Tries to find a port that is free on both addresses. */
 const portTries = 16;
 

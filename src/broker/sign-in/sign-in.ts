@@ -6,9 +6,10 @@
  * unless its last step succeeds. The refresh token is in the vault before the grant is active.
  */
 import { KeyturnError, reasonOf, shellWord } from '../../base/errors.ts';
+import { SilentAboutPkce } from '../../oauth/discovery/authorization-server.ts';
 import { PromptRefused } from '../../oauth/grants/authorization-failure.ts';
 import { ProofKey } from '../../oauth/client/proof-key.ts';
-import { requireRegistrationIssuer } from '../../oauth/client/registration.ts';
+import { RegistrationRequired, requireRegistrationIssuer } from '../../oauth/client/registration.ts';
 import {
   offlineAccess,
   selectScope,
@@ -46,7 +47,25 @@ export async function signIn(
   signal: AbortSignal,
 ): Promise<Grant> {
   const asking = { what: `sign-in ${request.endpoint}`, isByPerson: !request.isAutomatic };
-  return parts.rests.ask(asking, () => signInNow(parts, request, onPage, signal));
+  try {
+    return await parts.rests.ask(asking, () => signInNow(parts, request, onPage, signal));
+  } catch (error) {
+    throw byHand(parts, request, error);
+  }
+}
+
+/** One command does it all, once the person has a client: with what to register. */
+function byHand({ loopback }: SignInParts, { endpoint }: SignInRequest, error: unknown): unknown {
+  const command = (issuer: string): string =>
+    `Register Keyturn there, as a native or desktop app with the redirect URI ${loopback.redirectFor(issuer)}. ` +
+    `Then: keyturn login ${shellWord(endpoint)} --client-id ID   (and --client-secret-stdin, if it gives you a secret)`;
+  if (error instanceof RegistrationRequired) return new RegistrationRequired(error, command(error.issuer));
+  if (error instanceof SilentAboutPkce)
+    return new SilentAboutPkce(
+      error.issuer,
+      `${error.hint ?? ''} Where clients are registered by hand, one command waives that and signs in. ${command(error.issuer)}`,
+    );
+  return error;
 }
 
 async function signInNow(

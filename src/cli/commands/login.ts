@@ -2,12 +2,14 @@
 import { exitCodes } from '../../base/errors.ts';
 import { resourceFrom, scopeFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
 import { call } from '../broker/request.ts';
+import { secretFromStdin } from '../terminal/standard-input.ts';
 import { defineCommand } from '../terminal/command.ts';
 import type { Connection } from '../../client/connection.ts';
 import { connectAsOwner } from '../../client/connect.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import { connect, interruptible, throughTakeover } from '../broker/connection.ts';
 import { pasteAddress } from '../waiting/paste.ts';
+import { enterClient, type OwnClient, waiving } from '../programs/own-client.ts';
 import { printJson } from '../terminal/output.ts';
 import { questionsBefore, watchQuestions } from '../waiting/watch.ts';
 
@@ -39,6 +41,13 @@ export const command = defineCommand(
         summary: 'sign in elsewhere, and paste the address it ended at',
         more: ' (read from standard input)',
       },
+      'client-id': {
+        type: 'string',
+        value: 'ID',
+        summary: 'with this client, which you registered there by hand',
+        more: '; it is kept for that authorization server',
+      },
+      'client-secret-stdin': { type: 'boolean', summary: "read that client's secret from standard input" },
       'new-client': {
         type: 'boolean',
         summary: 'register Keyturn there again',
@@ -60,6 +69,7 @@ export const command = defineCommand(
     examples: [
       'keyturn login https://notes.example/mcp --account work',
       'keyturn login https://notes.example/mcp --paste',
+      'pass show work/keyturn | keyturn login https://notes.example/mcp --client-id abc --client-secret-stdin',
     ],
   },
   async ({ options, operands: [named] }) => {
@@ -78,13 +88,36 @@ export const command = defineCommand(
       ...(timeout === undefined ? {} : { timeout }),
     } as const;
     // Somebody stopped the broker on purpose: only the first try starts one.
-    const { grant } = await throughTakeover(async (isFirst) =>
-      signIn(await (isFirst ? connect() : connectAsOwner()), request),
-    );
+    const start = async () =>
+      throughTakeover(async (isFirst) => signIn(await (isFirst ? connect() : connectAsOwner()), request));
+    const client = await clientFrom(options);
+    if (client) await enterClient(request, client);
+    const { grant } = await (client ? waiving(resource, start) : start());
     if (options.json) printJson(grant);
     return exitCodes.ok;
   },
 );
+
+interface ClientOptions {
+  readonly 'client-id'?: string;
+  readonly 'client-secret-stdin'?: boolean;
+  readonly 'new-client'?: boolean;
+  readonly paste?: boolean;
+}
+
+async function clientFrom(options: ClientOptions): Promise<OwnClient | undefined> {
+  const { 'client-id': clientId, 'client-secret-stdin': hasSecret = false, paste = false } = options;
+  if (clientId === undefined) {
+    if (hasSecret) throw new UsageError('--client-secret-stdin goes with --client-id');
+    return undefined;
+  }
+  if (options['new-client']) throw new UsageError('--client-id and --new-client exclude each other');
+  if (hasSecret && paste)
+    throw new UsageError(
+      '--paste and --client-secret-stdin both read standard input: enter the client with keyturn register',
+    );
+  return { clientId, clientSecret: hasSecret ? await secretFromStdin() : undefined };
+}
 
 async function signIn(connection: Connection, request: ParamsOf<'login.start'>) {
   return interruptible(connection, async () => {

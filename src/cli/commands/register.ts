@@ -10,7 +10,7 @@ import { ask } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import type { Input, Statement } from '../terminal/statement.ts';
 import { print, say } from '../terminal/output.ts';
-import { readStandardInput } from '../terminal/standard-input.ts';
+import { secretFromStdin } from '../terminal/standard-input.ts';
 import { listRegistered, removeRegistered } from '../broker/registered.ts';
 
 const statement = {
@@ -192,10 +192,4 @@ async function textOf(file: string): Promise<string> {
   } catch {
     throw new UsageError(`${file} can't be read`);
   }
-}
-
-async function secretFromStdin(): Promise<string> {
-  const secret = (await readStandardInput()).replace(/\r?\n$/, '');
-  if (secret === '') throw new UsageError('--client-secret-stdin found nothing on standard input');
-  return secret;
 }

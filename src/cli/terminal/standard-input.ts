@@ -4,6 +4,7 @@
  * Invariant: no character is lost. A text decoder would drop a byte order mark at the beginning, and with it a part
  * of a passphrase. An interrupt at a question is one of the command.
  */
+import { UsageError } from './arguments.ts';
 
 /** What reads is loaded only here: most commands read nothing, and a cold process would wait for it. */
 export async function readStandardInput(): Promise<string> {
@@ -32,4 +33,11 @@ export async function answerTo(question: string, signal?: AbortSignal): Promise<
 /** Any answer but yes is no. */
 export async function confirmed(question: string, signal?: AbortSignal): Promise<boolean> {
   return /^y(es)?$/i.test(await answerTo(`${question}[y/N] `, signal));
+}
+
+/** Of `--client-secret-stdin`. */
+export async function secretFromStdin(): Promise<string> {
+  const secret = (await readStandardInput()).replace(/\r?\n$/, '');
+  if (secret === '') throw new UsageError('--client-secret-stdin found nothing on standard input');
+  return secret;
 }

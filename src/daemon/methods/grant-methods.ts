@@ -18,7 +18,7 @@ const timelineRows = 40;
 
 export const grantMethods: Pick<
   Handlers,
-  'grant.list' | 'grant.explain' | 'grant.revoke' | 'login.start' | 'login.answer'
+  'grant.list' | 'grant.explain' | 'grant.revoke' | 'login.start' | 'login.issuer' | 'login.answer'
 > = {
   'grant.list': ({ broker }, caller) => ({
     grants: visibleGrants(broker, caller).map((grant) => grantAnswer(broker, grant, caller)),
@@ -65,6 +65,10 @@ export const grantMethods: Pick<
     });
     return { grant: grantAnswer(broker, grant, caller) };
   },
+
+  'login.issuer': async ({ broker }, _caller, { resource, issuer }) => ({
+    issuer: await broker.issuerOf({ resource, ...(issuer === undefined ? {} : { issuer }) }),
+  }),
 
   'login.answer': ({ broker, signIns }, caller, { id, redirect }) => {
     const question = broker.parts.interactions.find(id)?.question;

@@ -6,7 +6,6 @@
  * another secret, say) keeps its grants.
  */
 import path from 'node:path';
-import { freshRedirect } from '../../broker/loopback/loopback.ts';
 import type { BrokerParts } from '../../broker/parts.ts';
 import type { RegistrationRecord } from '../../broker/records/registrations.ts';
 import { KeyturnError, quoted } from '../../base/errors.ts';
@@ -52,11 +51,12 @@ export async function enterRegistration(
   parts: BrokerParts,
   entry: Entry,
 ): Promise<ResultOf<'registration.set'>> {
-  const { registrations, audit, clock, grants, refresher } = parts;
+  const { registrations, audit, clock, grants, refresher, loopback } = parts;
   checkRegistration(parts, entry);
   const earlier = enteredFor(parts, entry.issuer);
   const same = earlier.find((record) => isSame(record, entry));
-  const redirectUri = entry.redirectUri ?? same?.registration.redirectUri ?? freshRedirect();
+  const redirectUri =
+    entry.redirectUri ?? same?.registration.redirectUri ?? loopback.redirectFor(entry.issuer);
   const registration: Registration = {
     issuer: entry.issuer,
     clientId: entry.clientId,

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { Method } from './method.ts';
 import { explanation, grant, grantNamed, receipt } from './schemas/grant-schema.ts';
 import { loginAnswer, loginStart } from './schemas/interaction-schema.ts';
-import { empty } from './schemas/values.ts';
+import { empty, url } from './schemas/values.ts';
 
 export const grantMethods = {
   'grant.list': {
@@ -37,6 +37,14 @@ export const grantMethods = {
     mayPrompt: true,
     params: loginStart,
     result: z.object({ grant }),
+  },
+  /** Where a sign-in would go, for the client that the user registered there by hand. */
+  'login.issuer': {
+    who: 'owner',
+    effect: 'reads',
+    usesRecords: true,
+    params: loginStart.pick({ resource: true, issuer: true }),
+    result: z.object({ issuer: url }),
   },
   'login.answer': {
     who: 'owner',

@@ -16,7 +16,7 @@ import type { OAuthError } from '../base/oauth-error.ts';
 import { textList } from '../discovery/metadata-document.ts';
 import { formatScope, readScope } from '../base/scope.ts';
 import { isLoopbackHost } from '../../base/text/this-machine.ts';
-import { dynamicAuthMethods, registrationRequired } from './registration.ts';
+import { dynamicAuthMethods, RegistrationRequired } from './registration.ts';
 import type { Registration, RegistrationWithSecrets } from './registration.ts';
 
 /** RFC 7591 §3.2.1. Some servers write null or "" for "none". */
@@ -62,7 +62,7 @@ export async function registerDynamically(
   http: Http,
 ): Promise<RegistrationWithSecrets> {
   const endpoint = server.registrationEndpoint;
-  if (endpoint === undefined) throw registrationRequired(server);
+  if (endpoint === undefined) throw new RegistrationRequired(server);
   let last: HttpReply | undefined;
   const refused: string[] = [];
   for await (const redirectUri of request.redirectUris) {

@@ -88,7 +88,7 @@ export function chooseRegistration(
     return { mechanism: 'metadata_document', clientId: metadataUrl };
   }
   if (server.registrationEndpoint !== undefined) return { mechanism: 'dynamic' };
-  throw registrationRequired(server);
+  throw new RegistrationRequired(server);
 }
 
 function isExpired(registration: Registration, now: number): boolean {
@@ -121,14 +121,16 @@ export function isLoopbackRedirect(redirectUri: string): boolean {
   return url.port !== '' && url.hash === '';
 }
 
-/** The error for a server without dynamic registration. */
-export function registrationRequired(server: AuthorizationServer): KeyturnError {
-  return new KeyturnError(
-    'registration_required',
-    `${quoted(server.issuer)} registers no clients by itself.`,
-    {
+/** The server has no dynamic registration. */
+export class RegistrationRequired extends KeyturnError {
+  readonly issuer: string;
+
+  constructor({ issuer }: Pick<AuthorizationServer, 'issuer'>, hint?: string) {
+    super('registration_required', `${quoted(issuer)} registers no clients by itself.`, {
       rule: 'If a server registers no clients by itself, you enter one',
-      hint: `Register a client there by hand, then: keyturn register ${shellWord(server.issuer)} --client-id ID`,
-    },
-  );
+      hint:
+        hint ?? `Register a client there by hand, then: keyturn register ${shellWord(issuer)} --client-id ID`,
+    });
+    this.issuer = issuer;
+  }
 }

@@ -238,6 +238,21 @@ export function requirePkceForPerson({ issuer, lacksPkce, metadata }: Authorizat
   if (lacksPkce) throw pkceUnsupported(issuer, metadata);
 }
 
+/** The metadata says nothing of PKCE: the owner may waive that. */
+export class SilentAboutPkce extends RuleRefusal {
+  readonly issuer: string;
+
+  constructor(issuer: string, hint: string) {
+    super('pkce_unsupported', withoutS256(issuer), { rule: pkceRule, hint });
+    this.issuer = issuer;
+  }
+}
+
+const pkceRule = 'OAuth 2.1 §4.1.1, RFC 8414 §2 (code_challenge_methods_supported)';
+
+const withoutS256 = (issuer: string): string =>
+  `${quoted(issuer)} doesn't say that it supports PKCE with S256.`;
+
 function pkceUnsupported(
   issuer: string,
   document: { readonly code_challenge_methods_supported?: unknown },
@@ -245,19 +260,12 @@ function pkceUnsupported(
   // An issuer comes from outside, and people copy this command: it must hold nothing that a shell interprets.
   const named = /^[\w.:/~%-]+$/.test(issuer) ? issuer : 'ISSUER';
   const command = `keyturn override ${shellWord(named)} no-pkce-metadata on, then: keyturn login RESOURCE`;
-  // The override is for metadata that says nothing. A list without S256 can't be waived.
-  const waiver =
-    document.code_challenge_methods_supported === undefined
-      ? ` If they say that it does support S256: ${command}`
-      : '';
-  return new RuleRefusal(
-    'pkce_unsupported',
-    `${quoted(issuer)} doesn't say that it supports PKCE with S256.`,
-    {
-      rule: 'OAuth 2.1 §4.1.1, RFC 8414 §2 (code_challenge_methods_supported)',
-      hint: `The operator of the authorization server has to switch PKCE on and list S256 in its metadata.${waiver}`,
-    },
-  );
+  const hint =
+    'The operator of the authorization server has to switch PKCE on and list S256 in its metadata.';
+  // A list without S256 can't be waived.
+  return document.code_challenge_methods_supported === undefined
+    ? new SilentAboutPkce(issuer, `${hint} If they say that it does support S256: ${command}`)
+    : new RuleRefusal('pkce_unsupported', withoutS256(issuer), { rule: pkceRule, hint });
 }
 
 function toAuthorizationServer(document: Document, metadata: JsonObject): AuthorizationServer {

@@ -132,7 +132,10 @@ export function refuseError(
 /** Some servers blame the client for a scope that they don't know: another client would fare no better. */
 function refusesScope({ scope }: RefusableRequest, { code, description = '' }: OAuthError): boolean {
   if (code === 'invalid_scope') return true;
-  return scope !== undefined && code !== 'invalid_target' && /\bscopes?\b/i.test(description);
+  // Entra ID: "The resource parameter … doesn't match with the requested scopes."
+  const isAboutResource =
+    code === 'invalid_target' || /\bresource\W.*\bparameter\b|\bresource parameter\b/i.test(description);
+  return scope !== undefined && !isAboutResource && /\bscopes?\b/i.test(description);
 }
 
 /**

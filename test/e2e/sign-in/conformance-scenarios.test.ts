@@ -147,13 +147,12 @@ describe('registration', () => {
   });
 
   it('B-15: asks the user for a client if the server offers no registration', async () => {
-    const { program, authorizationServer } = await open({ authorization: { registration: 'absent' } });
-    const { issuer } = authorizationServer;
+    const { program, url } = await open({ authorization: { registration: 'absent' } });
     expectRefusal(
       (await program.call()).run,
       5,
       'registration_required',
-      `keyturn register ${issuer} --client-id ID`,
+      `keyturn login ${url} --client-id ID`,
     );
   });
 
