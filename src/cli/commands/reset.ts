@@ -5,8 +5,9 @@
  * Invariant: nothing is ended or removed before the person said yes, on the terminal or by --yes.
  */
 import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { takeLock } from '../../daemon/home/single-instance.ts';
-import { exitCodes, KeyturnError } from '../../base/errors.ts';
+import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
@@ -43,7 +44,8 @@ export const command = defineCommand(
     const paths = homePaths();
     const connection = (await connectIfRunning()) ?? (isHome(paths) ? await connect() : undefined);
     const ended = connection ? await endHome(connection, paths, options.yes === true) : nothing;
-    const left = { ...ended, files: await removeFiles(paths, ended.unreadable) };
+    const entries = await entriesLeft();
+    const left = { ...ended, entries, files: await removeFiles(paths, ended.unreadable) };
     if (options.json) printJson(left);
     else for (const line of linesAbout(left)) print(line);
     return exitCodes.ok;
@@ -51,7 +53,24 @@ export const command = defineCommand(
 );
 
 type ResetAnswer = ResultOf<'home.reset'>;
-type ResetReport = ResetAnswer & { readonly files: readonly string[] };
+type ResetReport = ResetAnswer & {
+  readonly files: readonly string[];
+  readonly entries: readonly ClientEntry[];
+};
+
+/** An entry of a client's configuration that starts the bridge. */
+interface ClientEntry {
+  readonly entry: string;
+  readonly file: string;
+}
+
+/** They would begin a new home at the client's next start. */
+async function entriesLeft(): Promise<ClientEntry[]> {
+  const { standingEntries } = await import('../../setup/standing.ts');
+  const { absoluteCommand } = await import('../programs/configured-entry.ts');
+  const place = { home: process.env['HOME'] ?? homedir(), project: process.cwd(), own: absoluteCommand() };
+  return (await standingEntries(place)).map(({ entry, file }) => ({ entry, file }));
+}
 
 const nothing: ResetAnswer = { revoked: [], registrations: [], unreadable: [] };
 
@@ -84,8 +103,13 @@ async function confirm(paths: HomePaths, { grants, clients, vault }: ResultOf<'s
       },
     );
   }
+  const count = (await entriesLeft()).length;
+  const first =
+    count === 0
+      ? ''
+      : `Entries of clients that start Keyturn: ${count}. Only before this, keyturn setup --undo puts back what they were.\n`;
   const question =
-    `This revokes the grants (${grants}), forgets the programs (${clients}), empties the vault (${vault}),\n` +
+    `${first}This revokes the grants (${grants}), forgets the programs (${clients}), empties the vault (${vault}),\n` +
     `and removes Keyturn's files in ${paths.state} and ${paths.config}.\n` +
     'None of this can be undone. Type yes to go on: ';
   if ((await answerTo(question)) === 'yes') return;
@@ -111,7 +135,14 @@ function once(act: () => void): () => void {
   };
 }
 
-function linesAbout({ revoked, registrations, unreadable, vaultLeft, files }: ResetReport): string[] {
+function linesAbout({
+  revoked,
+  registrations,
+  unreadable,
+  vaultLeft,
+  files,
+  entries,
+}: ResetReport): string[] {
   const others = files.filter((file) => !unreadable.includes(file));
   return [
     ...revoked.map(receiptLine),
@@ -119,5 +150,6 @@ function linesAbout({ revoked, registrations, unreadable, vaultLeft, files }: Re
     ...unreadable.map((file) => `kept, since it can't be read: ${file} (move it away before you start anew)`),
     ...(vaultLeft === undefined ? [] : [`left in the vault: ${vaultLeft}`]),
     ...others.map((file) => `kept, since it is not Keyturn's: ${file}`),
+    ...entries.map(({ entry, file }) => `still starts Keyturn: the entry ${quoted(entry)} in ${file}`),
   ];
 }

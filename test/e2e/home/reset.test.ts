@@ -11,6 +11,7 @@ import { filesBelow, homeInWorld, isAlive, newHome, type TestHome, until } from 
 import { askBroker } from '../../support/homes/ask-broker.ts';
 import { enter, signIn, startBroker, stopBroker } from '../../support/homes/owner-acts.ts';
 import { keepSecret } from '../../support/secrets.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { rawItems } from '../../vault/keychain/keyring.ts';
 
 const homeIdOf = (home: TestHome): string =>
@@ -198,5 +199,20 @@ describe('keyturn reset', () => {
     expect(left.vaultLeft).toContain(service);
     expect(filesOf(home)).toEqual([]);
     expect(world.counts().authorizationServer.revocations).toBe(0);
+  });
+});
+
+it('keyturn reset names the entries of clients that still start Keyturn', async () => {
+  const home = newHome();
+  await home.ok(['list']);
+  const person = temporaryFolder();
+  const file = path.join(person, '.cursor', 'mcp.json');
+  mkdirSync(path.dirname(file));
+  const args = [builtBin, 'bridge', 'https://notes.example/mcp', '--as', 'cursor'];
+  writeFileSync(file, JSON.stringify({ mcpServers: { notes: { command: process.execPath, args } } }));
+  const run = await home.keyturn(['reset', '--yes'], { env: { HOME: person } });
+  expect(run).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`still starts Keyturn: the entry "notes" in ${file}`),
   });
 });
