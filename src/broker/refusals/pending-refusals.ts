@@ -113,9 +113,9 @@ function pageFails(page: Page, isDesk: boolean): string {
  * full stop.
  */
 function wayPastError(page: Page, isDesk: boolean): string | undefined {
-  const { endpoint, issuer, account, startUrl, ifForgotten } = page;
+  const { endpoint, account, startUrl, ifForgotten } = page;
   if (ifForgotten === undefined) return undefined;
-  if (ifForgotten === 'byHand') return `If the page shows an error, ${enterAnew(issuer)}`;
+  if (ifForgotten === 'byHand') return `If the page shows an error, ${enterAgain(endpoint)}`;
   if (isDesk) return 'If the page shows an error, say so there';
   const options = [
     ...(account === undefined ? [] : [shellOption('account', account)]),
@@ -125,8 +125,8 @@ function wayPastError(page: Page, isDesk: boolean): string | undefined {
   return `If the page shows an error: keyturn login ${shellWord(endpoint)} ${options.join(' ')}`;
 }
 
-const enterAnew = (issuer: string): string =>
-  `enter the client anew: keyturn register ${shellWord(issuer)} --client-id ID`;
+const enterAgain = (endpoint: string): string =>
+  `enter the client again: keyturn login ${shellWord(endpoint)} --client-id ID`;
 
 /** What an answer without `state` says; its error code is empty if it has none. */
 export const statelessWords = (error: string): string =>
@@ -154,7 +154,7 @@ export function nobodyCame({
   if (stateless !== undefined) return cameStateless({ issuer, endpoint }, stateless);
   const ways = {
     anew: '; add --new-client where its page shows an error',
-    byHand: `; where its page shows an error, ${enterAnew(issuer)}`,
+    byHand: `; where its page shows an error, ${enterAgain(endpoint)}`,
   };
   const hints = [
     `Start it again with: keyturn login ${shellWord(endpoint)}`,

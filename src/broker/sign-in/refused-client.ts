@@ -2,9 +2,10 @@
  * A client of ours that can't be used at its authorization server: the server has forgotten it, or can't fetch or
  * refuses its metadata document.
  *
- * Invariant: a client that the user entered is never replaced, and a sign-in replaces a client only once.
+ * Invariant: only the user replaces a client that the user entered, and a sign-in replaces a client only once.
  */
 import type { AuthorizationServer } from '../../oauth/discovery/authorization-server.ts';
+import type { Registration } from '../../oauth/client/registration.ts';
 import type { SignInContext, SignInParts } from './sign-in-context.ts';
 import type { Question } from '../questions/question.ts';
 import { enteredClientStays } from '../refusals/refusals.ts';
@@ -62,15 +63,24 @@ interface UselessClient {
   readonly saidBy: Refused['saidBy'];
 }
 
-/** Throws `error` if no other client may replace it. */
+/** A client that the user has entered meanwhile replaces any. Throws `error` if no other client may replace it. */
 export async function giveUpClient(
   registrations: Registrations,
   { identity, server, before, error, saidBy }: UselessClient,
 ): Promise<ClientOutcome<never>> {
   await giveUp(registrations, identity);
-  if (before || !isReplaceable(identity, server)) throw error;
+  const isOvertaken = registrations
+    .all()
+    .some(
+      ({ id, grant, registration }) =>
+        grant === undefined && isEntered(registration, server) && id !== identity.record.id,
+    );
+  if (before || !(isOvertaken || isReplaceable(identity, server))) throw error;
   return { refused: { record: identity.record, saidBy }, error };
 }
+
+const isEntered = ({ issuer, source }: Registration, server: AuthorizationServer): boolean =>
+  issuer === server.issuer && source === 'preregistered';
 
 /** Whether a new dynamic registration may take the place of this client. */
 function isReplaceable({ record, isNew }: Identity, server: AuthorizationServer): boolean {

@@ -168,7 +168,7 @@ function tellLogin(question: Fields, way: keyof typeof waysToSignIn): void {
   tellNewAccount(question);
   const url = text(question, 'url');
   if (question['newClient'] === true)
-    say(`keyturn: ${hostIn(question)} has registered Keyturn again; continue on this page.`);
+    say(`keyturn: ${hostIn(question)} knows Keyturn as another client now; continue on this page.`);
   // At a desk only the window and the command that started the sign-in show the address.
   if (url === '')
     return say(`keyturn: to sign in at ${hostIn(question)}, open the question in Keyturn’s window.`);
@@ -197,7 +197,7 @@ function newsOf(question: Fields): string[] {
 /** A server that has forgotten Keyturn shows the error on its page only: Keyturn can't know of it. */
 function wayPastError(question: Fields, way: keyof typeof waysToSignIn): string {
   if (question['replacedByHand'] === true) {
-    return `If the page shows an error, enter the client again: keyturn register ${shellWord(text(question, 'issuer'))} --client-id ID`;
+    return `If the page shows an error, enter the client again: ${loginAgain(question, '--client-id ID', ...(way === 'elsewhere' ? ['--paste'] : []))}`;
   }
   if (way === 'window') return 'If the page shows an error, say so in Keyturn’s window.';
   const options = ['--new-client', ...(way === 'elsewhere' ? ['--paste'] : [])];

@@ -51,7 +51,7 @@ export async function enterRegistration(
   parts: BrokerParts,
   entry: Entry,
 ): Promise<ResultOf<'registration.set'>> {
-  const { registrations, audit, clock, grants, refresher, loopback } = parts;
+  const { registrations, audit, clock, grants, refresher, loopback, interactions } = parts;
   checkRegistration(parts, entry);
   const earlier = enteredFor(parts, entry.issuer);
   const same = earlier.find((record) => isSame(record, entry));
@@ -70,8 +70,13 @@ export async function enterRegistration(
   if (same) {
     await registrations.renew(same, registration, secret, purpose);
     await refresher.tryAgain(grants.all().filter(({ registrationId }) => registrationId === same.id));
-  } else await registrations.add(registration, secret, purpose);
+  }
+  const { id } = same ?? (await registrations.add(registration, secret, purpose));
   for (const record of earlier) if (record !== same) await registrations.remove(record);
+  // A sign-in that waits at a page of another client goes on with this one.
+  for (const { question } of interactions.list())
+    if (question.kind === 'login' && question.issuer === entry.issuer && question.registrationId !== id)
+      if (purpose.grant === undefined) question.showsError();
   await audit.record({ event: 'registration', outcome: purpose.grant ?? 'entered', issuer: entry.issuer });
   // An issuer has one at most.
   const replaced = earlier[0]?.registration.clientId;

@@ -80,7 +80,7 @@ export function clientRejected(server: TokenServer, error: OAuthError, code: Cli
     {
       code,
       rule: 'RFC 6749 §5.2',
-      hint: `Sign in again; a client entered by hand is replaced with: keyturn register ${shellWord(server.issuer)} --client-id ID`,
+      hint: `Sign in again; a client entered by hand is replaced with: keyturn register ${shellWord(server.issuer)} --client-id ID   (and --client-secret-stdin, if it has a secret)`,
     },
   );
 }

@@ -67,7 +67,6 @@ const providers: Readonly<Record<string, Provider>> = {
       ...byHand,
       metadataAt: ['oidc'],
       authMethods: ['client_secret_post', 'client_secret_basic'],
-      refreshTokens: 'never',
     },
     secret: 'of-a-desktop-app',
     scope: 'openid https://www.googleapis.com/auth/drive.readonly',
@@ -94,8 +93,7 @@ const providers: Readonly<Record<string, Provider>> = {
     waives: ['says nothing of PKCE'],
   },
   Slack: {
-    settings: { ...byHand, authMethods: ['client_secret_post', 'client_secret_basic'] },
-    secret: 'of-a-slack-app',
+    settings: { ...byHand },
     takes: /^http:\/\/localhost:/,
   },
   Salesforce: { settings: { ...byHand, metadataAt: ['oidc'] }, scope: 'api refresh_token' },
@@ -135,6 +133,19 @@ describe.each(Object.entries(providers))(
     });
   },
 );
+
+it('a sign-in that waits at the error page of a mistyped client goes on with the right one', async () => {
+  const { home, url, authorizationServer } = await homeInBentWorld({ shared, authorization: byHand });
+  const refused = await home.keyturn(['login', url]);
+  const [, redirectUri = ''] = /redirect URI (\S+)\. Then/.exec(refused.stderr) ?? [];
+  const { clientId } = authorizationServer.addClient({ redirectUris: [redirectUri] });
+  const waiting = await home.keyturn(['login', url, '--client-id', 'mistyped', '--timeout', '2']);
+  expect(waiting).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining(`enter the client again: keyturn login ${url} --client-id ID`),
+  });
+  expect(await home.keyturn(['login', url, '--client-id', clientId])).toMatchObject({ code: 0 });
+});
 
 it('a server that names another issuer than its own is not waived in passing', async () => {
   const { home, url, authorizationServer } = await homeInBentWorld({ shared, authorization: byHand });
