@@ -4,6 +4,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { app, double } from '../support/electron/electron-double.ts';
 import { newHome, processFacts, until } from '../support/home.ts';
+import { cardPage } from './command-card.ts';
 import { startInDouble } from './rig.ts';
 
 it('ends without an error if it is told to while its window opens', async () => {
@@ -30,6 +31,26 @@ it('starts and ends while its keychain does not answer', async () => {
   await double.ended.promise;
   await until('its process is gone', () => processFacts(pid).argv.length === 0);
 });
+
+it.each([
+  ['memory', ['allow', 'cli', 'https://notes.example/mcp']],
+  // The vault is not open yet, so that a later broker doesn't know of the app.
+  ['keychain', ['settings', 'lockAfter', '600']],
+] as const)(
+  'ends under the card of a command, which no other broker carries out (vault %s)',
+  async (vault, args) => {
+    const home = newHome({ vault });
+    await startInDouble(home, ['--hidden']);
+    const asking = home.start(args);
+    await cardPage('A command wants to');
+    app.quit();
+    await double.ended.promise;
+    const { code, stderr } = await asking.ended;
+    expect(stderr).toContain('the app ended before you approved it');
+    expect(code).toBe(4);
+    expect(home.brokers()).toEqual([]);
+  },
+);
 
 it('starts though a folder stands where the note of an earlier fault would be', async () => {
   const home = newHome();

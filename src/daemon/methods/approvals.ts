@@ -3,7 +3,7 @@
  *
  * Invariants: a request that widens access runs only after a yes to its own card. The process that asked must still be
  * the one that the card showed, and a permission is set only as the card showed it. The request is checked before the
- * card appears, without a wait. No answer is remembered. Each refused card makes the next one wait longer, so that no
+ * card appears, without a wait. No answer is remembered. If the broker ends first, no other broker is asked. Each refused card makes the next one wait longer, so that no
  * program can fill the screen with cards.
  */
 import type { Verdict } from '../../broker/questions/answer.ts';
@@ -11,7 +11,7 @@ import { CardPauses } from '../../broker/consent/card-pauses.ts';
 import { answerInTime } from '../../broker/questions/answer-in-time.ts';
 import type { Broker } from '../../broker/broker.ts';
 import type { ApprovalRequest } from '../../broker/questions/question.ts';
-import { KeyturnError } from '../../base/errors.ts';
+import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import type { MethodName, WideningMethod } from '../../ipc/protocol/methods.ts';
 import type { Caller } from '../../ipc/server/server.ts';
 import type { ClientProcesses } from '../clients/client-processes.ts';
@@ -39,8 +39,8 @@ export class Approvals {
   /**
    * Resolves once the person said yes, and at once for what widens nothing; for `permission.set` with what was judged,
    * at the moment of the card. `params` have passed their schema.
-   * Throws what the method would throw for them, `consent_denied`, `rate_limited`, and `interrupted` when the
-   * command went away.
+   * Throws what the method would throw for them, `consent_denied` also when the broker ends, `rate_limited`, and
+   * `interrupted` when the command went away.
    */
   async require(
     caller: Caller,
@@ -53,7 +53,10 @@ export class Approvals {
     this.#refuseTooSoon();
     const verdict = await this.#ask(caller, request).catch((error: unknown) => {
       this.#pauses.lengthen(pauseKey);
-      throw error;
+      // The next broker may have no window to ask in: a command that is told `broker_stopping` would ask that one.
+      throw reasonOf(error) === 'broker_stopping'
+        ? notCarriedOut('the app ended before you approved it')
+        : error;
     });
     await this.#record(request, verdict);
     if (verdict === 'yes') {
@@ -132,7 +135,12 @@ function placeOf(request: ApprovalRequest): { client?: string; endpoint?: string
 }
 
 function refused(verdict: Verdict): KeyturnError {
-  const what = verdict === 'void' ? 'it is no longer the process that asked' : 'nobody said yes to it';
+  return notCarriedOut(
+    verdict === 'void' ? 'it is no longer the process that asked' : 'nobody said yes to it',
+  );
+}
+
+function notCarriedOut(what: string): KeyturnError {
   return new KeyturnError('consent_denied', `The command was not carried out: ${what}.`, {
     rule: 'While the desktop app is the broker, every command that gives somebody more needs your press in its window',
     hint: 'Run it again, and answer in Keyturn’s window. Nothing was remembered.',
