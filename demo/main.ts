@@ -273,6 +273,7 @@ async function keep(stage: Stage, file: EnvFile): Promise<void> {
   const lines = file.write({
     KEYTURN_HOME: stage.home,
     NODE_EXTRA_CA_CERTS: stage.caFile,
+    CURL_CA_BUNDLE: stage.caFile,
     // A broker that is started anew finds the keyring by it.
     ...(stage.bus === undefined ? {} : { DBUS_SESSION_BUS_ADDRESS: stage.bus }),
     NOTES: url,

@@ -9,11 +9,17 @@ const maxDistance = 2;
 
 /** "Did you mean …? " with the one of `names` that is nearest to `text`; empty if none is near or several are. */
 export function didYouMean(text: string, names: readonly string[]): string {
+  const name = nearestName(text, names);
+  return name === undefined ? '' : `Did you mean ${name}? `;
+}
+
+/** The one of `names` that is nearest to `text`. */
+export function nearestName(text: string, names: readonly string[]): string | undefined {
   const [nearest, next] = names
     .map((name) => ({ name, distance: editDistance(text, name) }))
     .filter(({ name, distance }) => distance <= Math.min(maxDistance, name.length / 2))
     .toSorted((one, other) => one.distance - other.distance);
-  return nearest && nearest.distance !== next?.distance ? `Did you mean ${nearest.name}? ` : '';
+  return nearest && nearest.distance !== next?.distance ? nearest.name : undefined;
 }
 
 /** The Levenshtein distance, row by row. */

@@ -340,7 +340,7 @@ describe('the way past a page that shows an error', () => {
       authorization: { ...takesDocuments.authorization, registration: 'absent' },
     });
     for (const all of [entered, unregistered]) {
-      const command = `keyturn register ${all.authorizationServer.issuer} --client-id`;
+      const command = `enter the client again: keyturn login ${all.rig.endpoint} --client-id ID`;
       const { waiting, over } = await told(all);
       for (const hint of [waiting, over]) {
         expect(hint).toContain(command);

@@ -6,6 +6,7 @@
  * broker goes by; the vault keeps the pause (daemon/home/kept-pause.ts).
  */
 import { KeyturnError } from '../../base/errors.ts';
+import { moment } from './login-required.ts';
 
 /** Times in milliseconds since 1970, by the wall clock. */
 export interface Pause {
@@ -60,7 +61,7 @@ export class AccessPause {
 const endOf = ({ until = Number.POSITIVE_INFINITY }: Pause): number => until;
 
 function paused({ until }: Pause, wall: number): KeyturnError {
-  const when = until === undefined ? 'until you resume it' : `until ${new Date(until).toISOString()}`;
+  const when = until === undefined ? 'until you resume it' : `until ${moment(until)}`;
   return new KeyturnError('paused', `You paused all access ${when}.`, {
     rule: 'During a pause no program gets a token or an API key, and nothing is refreshed',
     hint: until === undefined ? 'Resume with: keyturn resume' : 'Wait, or resume with: keyturn resume',

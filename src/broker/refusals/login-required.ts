@@ -50,7 +50,7 @@ export function deadState(
   if (!sibling?.confirmedEnd) {
     return { kind: 'loginRequired', ...why };
   }
-  const when = new Date(sibling.confirmedEnd.endedAt).toISOString().replace(/\.\d+Z$/, 'Z');
+  const when = moment(sibling.confirmedEnd.endedAt);
   const together =
     `the server ended it together with the grant for ${sibling.resource} (${quoted(sibling.account)}), ` +
     `which you revoked at ${when}`;

@@ -37,7 +37,12 @@ export function stillPending(
   interactions: readonly Interaction[],
   { clientId, endpoint, isDesk }: Waited,
 ): KeyturnError {
-  for (const { id, question } of interactions) {
+  // What only this program waits for comes first: another sign-in at the endpoint doesn't answer it.
+  const isOwn = ({ question }: Interaction): boolean =>
+    question.kind === 'allow' || question.kind === 'choice';
+  for (const { id, question } of interactions.toSorted(
+    (one, other) => Number(isOwn(other)) - Number(isOwn(one)),
+  )) {
     if (question.kind === 'allow' && question.clientId === clientId && question.endpoint === endpoint) {
       return new KeyturnError(
         'consent_pending',

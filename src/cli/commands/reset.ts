@@ -7,7 +7,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { takeLock } from '../../daemon/home/single-instance.ts';
-import { exitCodes, KeyturnError, quoted } from '../../base/errors.ts';
+import { exitCodes, KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import type { HomePaths } from '../../base/paths.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
@@ -17,7 +17,8 @@ import { call } from '../broker/request.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { connect, connectIfRunning } from '../broker/connection.ts';
 import { isHome, removeHomeFiles } from '../broker/home-files.ts';
-import { print, printJson } from '../terminal/output.ts';
+import { stopBroker } from '../broker/restart.ts';
+import { print, printJson, say } from '../terminal/output.ts';
 import { sayIfSlow } from '../terminal/progress.ts';
 import { receiptLine } from '../words/receipt.ts';
 import { answerTo, isAtTerminal } from '../terminal/standard-input.ts';
@@ -42,7 +43,7 @@ export const command = defineCommand(
   },
   async ({ options }) => {
     const paths = homePaths();
-    const connection = (await connectIfRunning()) ?? (isHome(paths) ? await connect() : undefined);
+    const connection = await connected(paths, options.yes === true);
     const ended = connection ? await endHome(connection, paths, options.yes === true) : nothing;
     const entries = await entriesLeft();
     const left = { ...ended, entries, files: await removeFiles(paths, ended.unreadable) };
@@ -51,6 +52,18 @@ export const command = defineCommand(
     return exitCodes.ok;
   },
 );
+
+/** Undefined if there is nothing to ask: no home, or (`isSure`) a broker that can't prove itself, which is ended. */
+async function connected(paths: HomePaths, isSure: boolean): Promise<Connection | undefined> {
+  try {
+    return (await connectIfRunning()) ?? (isHome(paths) ? await connect() : undefined);
+  } catch (error) {
+    if (!isSure || reasonOf(error) !== 'handshake_failed') throw error;
+    await stopBroker();
+    say('keyturn: home.json or owner.key is lost, so nothing is revoked, and a keychain keeps what it has.');
+    return undefined;
+  }
+}
 
 type ResetAnswer = ResultOf<'home.reset'>;
 type ResetReport = ResetAnswer & {

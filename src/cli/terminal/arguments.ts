@@ -5,6 +5,7 @@
  */
 import { parseArgs } from 'node:util';
 import { KeyturnError, quoted } from '../../base/errors.ts';
+import { nearestName } from '../../base/near-name.ts';
 import { maxLength } from '../../ipc/wire/limits.ts';
 import { endpointOf } from '../../oauth/base/resource.ts';
 import { parseScope } from '../../oauth/base/scope.ts';
@@ -48,7 +49,9 @@ function split(args: string[], { options }: Statement) {
   try {
     return parseArgs({ args, options: Object.fromEntries(parsed), allowPositionals: true });
   } catch (error) {
-    throw new UsageError(error instanceof Error ? optionProblem(error.message) : 'bad arguments');
+    throw new UsageError(
+      error instanceof Error ? optionProblem(error.message, Object.keys(options)) : 'bad arguments',
+    );
   }
 }
 
@@ -79,10 +82,13 @@ function requireOneOf(values: readonly string[] | undefined, given: unknown, tak
 }
 
 /** Node's messages name the option, and never the value of another one. */
-function optionProblem(message: string): string {
+function optionProblem(message: string, known: readonly string[]): string {
   const [, option] = /^Option '(?:-\w, )?(--[\w-]+)/.exec(message) ?? [];
   const [, unknown] = /^Unknown option '(-[^']*)'/.exec(message) ?? [];
-  if (unknown !== undefined) return `There is no option ${quoted(unknown)} here`;
+  if (unknown !== undefined) {
+    const nearest = nearestName(unknown.replace(/^-+/, ''), known);
+    return `There is no option ${quoted(unknown)} here${nearest === undefined ? '' : `; the nearest is --${nearest}`}`;
+  }
   if (option === undefined) return firstSentence(message);
   if (message.includes('argument is ambiguous')) {
     return `${option} has no value; one that begins with a dash is written ${option}=VALUE`;

@@ -77,6 +77,11 @@ describe('a refused command line', () => {
     ['a missing value', ['allow', 'cli', 'https://notes.example/mcp', '--for'], '--for needs a value.'],
     ['a value too many', ['list', '--json=yes'], '--json takes no value.'],
     ['an unknown option', ['list', '--verbose'], 'There is no option "--verbose" here.'],
+    [
+      'a mistyped option',
+      ['setup', '--conect'],
+      'There is no option "--conect" here; the nearest is --connect.',
+    ],
     ['a missing operand', ['allow', 'cli'], 'keyturn allow needs CLIENT RESOURCE; 1 given.'],
     ['an operand too many', ['lock', 'now'], 'keyturn lock takes no operand; 1 given.'],
     [

@@ -65,7 +65,7 @@ describe('a login', () => {
   it('is told the command that enters a client where nothing else helps past an error', async () => {
     const broker = brokerWith({ id: 'aaaaaaaa', ...waiting, replacedByHand: true });
     await watchQuestions(broker, { resource }, { earlier: new Set() });
-    expect(stderr).toContain(`keyturn register ${origin} --client-id ID`);
+    expect(stderr).toContain(`keyturn login ${resource} --client-id ID`);
     expect(stderr).not.toContain('--new-client');
   });
 

@@ -1,6 +1,6 @@
 /** The end of a home: asked for, complete, told, and finished by a second run where a crash cut it short. */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -42,6 +42,18 @@ const reset = async (home: TestHome): Promise<Left> =>
   JSON.parse(await home.ok(['reset', '--yes', '--json'])) as Left;
 
 describe('keyturn reset', () => {
+  it('keyturn reset --yes ends a home whose home.json is lost', async () => {
+    const home = newHome();
+    await startBroker(home);
+    rmSync(path.join(home.paths.state, 'home.json'));
+    await home.keyturn(['daemon', '--stop']);
+    expect(await home.keyturn(['list'])).toMatchObject({ code: 8 });
+    const run = await home.keyturn(['reset', '--yes']);
+    expect(run).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing is revoked') });
+    expect(home.brokers()).toEqual([]);
+    expect(filesOf(home)).toEqual([]);
+  });
+
   it('keyturn reset revokes everything, empties the keychain, removes the files, and says what stays elsewhere', async () => {
     const { home, world, resource } = await homeInWorld({ vault: 'keychain' });
     await startBroker(home);
