@@ -26,11 +26,11 @@ const troubles: readonly (readonly [string, Answer])[] = [
   ['a broken connection', 'destroy'],
   ['an answer that breaks off', cutOff('{"access_token":"')],
   ['a redirect', redirectTo('https://portal.example/')],
-  ['an empty 401', { status: 401 }],
-  ['an empty 404', { status: 404 }],
 ];
 
 const refusals: readonly (readonly [string, Answer])[] = [
+  ['an empty 401', { status: 401 }],
+  ['an empty 404', { status: 404 }],
   ['400 with an empty body', { status: 400 }],
   ['401 invalid_request', json({ error: 'invalid_request' }, 401)],
   ['403 invalid_code', json({ error: 'invalid_code' }, 403)],

@@ -60,12 +60,11 @@ export function noKey(endpoint: string): KeyturnError {
 
 /** Tokens of a server where the owner set a key and nobody signed in. */
 export function keyInstead(endpoint: string): KeyturnError {
-  const server = shellWord(endpoint);
   return new KeyturnError(
     'login_required',
     `You set an API key for ${endpoint}, and nobody signed in there.`,
     {
-      hint: `Use the key: keyturn headers ${server}, or keyturn exec. For tokens, sign in first: keyturn login ${server}`,
+      hint: `Use the key: keyturn headers ${shellWord(endpoint)}, or keyturn exec. For tokens, sign in first: keyturn login ${shellWord(endpoint)}`,
     },
   );
 }

@@ -52,12 +52,10 @@ export async function takeLock(stateFolder: string, platform = process.platform)
 
 function alreadyRuns(stateFolder: string): KeyturnError {
   const holder = anyHolder(stateFolder);
-  const [who, kill] =
-    holder === undefined
-      ? ['', '']
-      : [`: ${programOf(holder)}`, `. If it does not end, or is not Keyturn: kill ${holder}`];
+  const who = holder === undefined ? '' : `: ${programOf(holder)}`;
+  const more = holder === undefined ? [] : [`If it does not end, or is not Keyturn: kill ${holder}`];
   return new KeyturnError('broker_running', `A broker already runs for this home (${stateFolder})${who}.`, {
-    hint: `Use it, or end it with: keyturn daemon --stop${kill}`,
+    hint: ['Use it, or end it with: keyturn daemon --stop.', ...more].join(' '),
   });
 }
 
