@@ -69,8 +69,8 @@ describe('home.json that says no master secret was ever made', () => {
     attacker.writes('clients.json', forged([client]));
     attacker.writes('permissions.json', forged([permission]));
     const broker = await startOn(folder, lastingVault());
-    expect(() => broker.clients.usable('mine', 0)).toThrow(/before 0\.1\.0/);
-    expect(() => broker.permissions.find('mine', permission.endpoint, 0)).toThrow(/before 0\.1\.0/);
+    expect(() => broker.clients.usable('mine', 0)).toThrow("can't be read");
+    expect(() => broker.permissions.find('mine', permission.endpoint, 0)).toThrow("can't be read");
     expect(broker.troubles()).toHaveLength(2);
   });
 });
@@ -90,7 +90,7 @@ describe('files without a MAC', () => {
     const attacker = intruder(folder);
     attacker.writes('permissions.json', forged([{ ...permission, clientId: 'cli' }]));
     const broker = await startOn(folder, vault);
-    expect(() => broker.permissions.find('cli', permission.endpoint, 0)).toThrow(/before 0\.1\.0/);
+    expect(() => broker.permissions.find('cli', permission.endpoint, 0)).toThrow("can't be read");
   });
 
   it('home.json: do not count where home.json could not be written after the master secret was made', async () => {
@@ -102,7 +102,7 @@ describe('files without a MAC', () => {
     const attacker = intruder(folder);
     attacker.writes('permissions.json', forged([{ ...permission, clientId: 'cli' }]));
     const broker = await startOn(folder, vault);
-    expect(() => broker.permissions.find('cli', permission.endpoint, 0)).toThrow(/before 0\.1\.0/);
+    expect(() => broker.permissions.find('cli', permission.endpoint, 0)).toThrow("can't be read");
   });
 });
 
