@@ -12,7 +12,7 @@ import type { HomePaths } from '../../src/base/paths.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { intruder, lastingVault, startOn } from '../support/homes/authority-home.ts';
 
-const forged = (items: object[]): string => JSON.stringify({ version: 1, items });
+const forged = (items: object[]): string => JSON.stringify({ version: 3, items });
 
 const client = { id: 'mine', name: 'mine', generation: 1, pairedAt: 0, confirmed: true };
 const permission = {
