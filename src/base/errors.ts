@@ -98,6 +98,8 @@ export interface ErrorDetails {
   readonly hint?: string;
   /** The rule that was kept, e.g. `RFC 9207 §2.4`. */
   readonly rule?: string;
+  /** The override that the owner may set against this refusal. Never text from outside. */
+  readonly waiver?: string;
   /** Seconds until another try makes sense. */
   readonly retryAfter?: number;
   readonly cause?: unknown;
@@ -108,6 +110,7 @@ export class KeyturnError extends Error {
   readonly reason: Reason;
   readonly hint?: string;
   readonly rule?: string;
+  readonly waiver?: string;
   readonly retryAfter?: number;
 
   constructor(reason: Reason, message: string, details: ErrorDetails = {}) {
@@ -119,15 +122,17 @@ export class KeyturnError extends Error {
     this.reason = reason;
     if (details.hint !== undefined) this.hint = valuesBelow(details.hint).join('\n');
     if (details.rule !== undefined) this.rule = details.rule;
+    if (details.waiver !== undefined) this.waiver = details.waiver;
     if (details.retryAfter !== undefined) this.retryAfter = details.retryAfter;
   }
 }
 
 /** All that a refusal says beside its message, for the same refusal with something changed. */
-export function detailsOf({ hint, rule, retryAfter }: KeyturnError): Omit<ErrorDetails, 'cause'> {
+export function detailsOf({ hint, rule, waiver, retryAfter }: KeyturnError): Omit<ErrorDetails, 'cause'> {
   return {
     hint,
     rule,
+    waiver,
     retryAfter,
   };
 }

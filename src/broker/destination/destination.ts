@@ -90,7 +90,11 @@ export async function findDestination(
   if (provider !== undefined) return companyDestination(parts, request, provider);
   const asked = await askResource(parts, request);
   const destination = await destinationOf(parts, request, asked);
-  return bindsTokens(destination.server, asked) ? { ...destination, isBound: true } : destination;
+  const { server, source } = destination;
+  // A server without metadata of its own names its origin, whatever the owner typed.
+  if (request.issuer !== undefined && ![server.issuer, source.identifier].includes(request.issuer))
+    throw otherIssuer(request, [server.issuer]);
+  return bindsTokens(server, asked) ? { ...destination, isBound: true } : destination;
 }
 
 /** The owner entered the issuer, so nothing leads there. */
@@ -215,12 +219,10 @@ function inOrder(
   offered: readonly string[],
 ): readonly string[] {
   if (issuer !== undefined) {
-    if (offered.includes(issuer)) return [issuer];
-    throw new RuleRefusal(
-      'issuer_mismatch',
-      `${endpoint} does not name ${quoted(issuer)} as its authorization server.`,
-      { rule: 'RFC 9728 §3.3, §7.6', hint: `It names ${offered.map(quoted).join(', ')}.` },
-    );
+    // The metadata of an issuer without a path may spell it with a final slash, or without.
+    const same = [issuer, issuer.replace(/\/$/, ''), `${issuer}/`].find((one) => offered.includes(one));
+    if (same !== undefined) return [same];
+    throw otherIssuer({ endpoint, issuer }, offered);
   }
   const granted = grants
     .forEndpoint(endpoint, account)
@@ -235,6 +237,17 @@ function inOrder(
   // A registration of our own decides only the order: the sign-in that it was made for may have failed.
   const ours = offered.filter((one) => registrationAt(one) !== undefined);
   return [...ours, ...offered.filter((one) => !ours.includes(one))];
+}
+
+function otherIssuer(
+  { endpoint, issuer = '' }: Pick<DestinationRequest, 'endpoint' | 'issuer'>,
+  offered: readonly string[],
+): RuleRefusal {
+  return new RuleRefusal(
+    'issuer_mismatch',
+    `${endpoint} does not name ${quoted(issuer)} as its authorization server.`,
+    { rule: 'RFC 9728 §3.3, §7.6', hint: `It names ${offered.map(quoted).join(', ')}.` },
+  );
 }
 
 /** The protected server used to name another authorization server: the sign-in says so. */

@@ -47,7 +47,11 @@ export const command = defineCommand(
         summary: 'with this client, which you registered there by hand',
         more: '; it is kept for that authorization server',
       },
-      'client-secret-stdin': { type: 'boolean', summary: "read that client's secret from standard input" },
+      'client-secret-stdin': {
+        type: 'boolean',
+        summary: "read that client's secret from standard input",
+        more: '; needs --issuer',
+      },
       'new-client': {
         type: 'boolean',
         summary: 'register Keyturn there again',
@@ -69,7 +73,7 @@ export const command = defineCommand(
     examples: [
       'keyturn login https://notes.example/mcp --account work',
       'keyturn login https://notes.example/mcp --paste',
-      'pass show work/keyturn | keyturn login https://notes.example/mcp --client-id abc --client-secret-stdin',
+      'pass show work/keyturn | keyturn login https://notes.example/mcp --issuer https://as.example --client-id abc --client-secret-stdin',
     ],
   },
   async ({ options, operands: [named] }) => {
@@ -92,7 +96,7 @@ export const command = defineCommand(
       throughTakeover(async (isFirst) => signIn(await (isFirst ? connect() : connectAsOwner()), request));
     const client = await clientFrom(options);
     if (client) await enterClient(request, client);
-    const { grant } = await (client ? waiving(resource, start) : start());
+    const { grant } = await (client ? waiving(request, start) : start());
     if (options.json) printJson(grant);
     return exitCodes.ok;
   },

@@ -19,6 +19,7 @@ export interface ErrorBody {
     readonly reason: Reason;
     readonly hint?: string;
     readonly rule?: string;
+    readonly waiver?: string;
     readonly retryAfter?: number;
   };
 }
@@ -84,7 +85,7 @@ export function errorBody(error: unknown): ErrorBody {
       data: { reason: 'internal' },
     };
   }
-  const { reason, message, hint, rule, retryAfter } = error;
+  const { reason, message, hint, rule, waiver, retryAfter } = error;
   return {
     code: reasons[reason].code,
     message,
@@ -92,6 +93,7 @@ export function errorBody(error: unknown): ErrorBody {
       reason,
       ...(hint === undefined ? {} : { hint }),
       ...(rule === undefined ? {} : { rule }),
+      ...(waiver === undefined ? {} : { waiver }),
       ...(retryAfter === undefined ? {} : { retryAfter }),
     },
   };
@@ -113,11 +115,13 @@ export function errorFrom(body: ErrorBody): KeyturnError {
   const reason = data['reason'];
   const hint = shown(data['hint']);
   const rule = shown(data['rule']);
+  const waiver = shown(data['waiver']);
   const retryAfter = data['retryAfter'];
   const message = shown(body.message) ?? 'the broker refused without a reason';
   return new KeyturnError(isReason(reason) ? reason : 'internal', message, {
     ...(hint === undefined ? {} : { hint }),
     ...(rule === undefined ? {} : { rule }),
+    ...(waiver === undefined ? {} : { waiver }),
     ...(typeof retryAfter === 'number' && retryAfter >= 0 ? { retryAfter } : {}),
   });
 }

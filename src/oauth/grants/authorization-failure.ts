@@ -9,7 +9,7 @@ import type { AuthorizationServer } from '../discovery/authorization-server.ts';
 import { isTransientError, shownError } from '../base/oauth-error.ts';
 import type { OAuthError } from '../base/oauth-error.ts';
 import { includesOfflineAccess } from '../base/scope.ts';
-import { resourceHint } from './token-failure.ts';
+import { refusesResource, resourceHint } from './token-failure.ts';
 
 /** The part of an authorization request that a refusal may be about. */
 export interface RefusableRequest {
@@ -126,6 +126,7 @@ export function refuseError(
   throw new Refusal('login_failed', `${quoted(server.issuer)} refused the sign-in: ${shown}.`, {
     rule: 'OAuth 2.1 §4.1.2.1',
     hint: isAboutScope && code !== 'invalid_scope' ? scopeHint : hintFor(request, server, error),
+    ...(!isAboutScope && refusesResource(error) ? { waiver: 'no-resource' } : {}),
   });
 }
 
@@ -164,14 +165,12 @@ export function clientRefused({ issuer }: Pick<AuthorizationServer, 'issuer'>, w
 }
 
 function hintFor({ scope }: RefusableRequest, server: AuthorizationServer, error: OAuthError): string {
-  const { code, description = '' } = error;
+  const { code } = error;
   const isUnnamed = code === 'invalid_scope' && scope === undefined;
   const said = isUnnamed
     ? scopeless
     : (hints[code] ?? 'Start the sign-in again. If it fails again, tell the operator of the server.');
-  // RFC 8707 §2; some servers call the parameter an unknown one.
-  if (code === 'invalid_target' || (code === 'invalid_request' && /\bresource\b/i.test(description)))
-    return `${said} ${resourceHint(server, true)}`;
+  if (refusesResource(error)) return `${said} ${resourceHint(server, true)}`;
   const openid =
     code === 'invalid_scope' || code === 'invalid_request' ? openidHint(server, scope) : undefined;
   return openid === undefined ? said : `${said}${isUnnamed ? '.' : ''} ${openid}.`;

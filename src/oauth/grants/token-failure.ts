@@ -38,12 +38,17 @@ function commonRefusal(
         {
           rule: 'RFC 8707 §2',
           hint: `Check the URL of the protected server. ${resourceHint(server, isSignIn)}`,
+          waiver: 'no-resource',
         },
       );
     default:
       return undefined;
   }
 }
+
+/** RFC 8707 §2; some servers call the parameter an unknown one. */
+export const refusesResource = ({ code, description = '' }: OAuthError): boolean =>
+  code === 'invalid_target' || (code === 'invalid_request' && /\bresource\b/i.test(description));
 
 /**
  * The hint for servers that refuse every request with the resource parameter. After the override, the broker repeats a
@@ -106,6 +111,7 @@ export function exchangeFailure(server: TokenServer, reply: HttpReply, http: Htt
         error?.code === 'invalid_request'
           ? resourceHint(server, true)
           : 'Start the sign-in again: a code works once and for a short time.',
+      ...(error && refusesResource(error) ? { waiver: 'no-resource' } : {}),
     },
   );
 }

@@ -60,6 +60,7 @@ const providers: Readonly<Record<string, Provider>> = {
         "AADSTS901002: The 'resource' request parameter is not supported.",
       ),
     },
+    scope: 'notes.read',
     waives: ['takes no `resource` parameter'],
   },
   Google: {
@@ -120,7 +121,9 @@ describe.each(Object.entries(providers))(
       });
       const login = ['login', url, ...named, '--client-id', clientId];
       const run = await home.keyturn(
-        secret === undefined ? login : [...login, '--client-secret-stdin'],
+        secret === undefined
+          ? login
+          : [...login, '--client-secret-stdin', '--issuer', authorizationServer.issuer],
         secret === undefined ? {} : { stdin: `${secret}\n` },
       );
       expect(run).toMatchObject({ code: 0 });
