@@ -7,6 +7,7 @@
 import * as z from 'zod';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import { proxy, proxyNamed } from '../../src/ipc/protocol/schemas/proxy-schema.ts';
+import { clientIdentifier, registration } from '../../src/ipc/protocol/schemas/registration-schema.ts';
 import { maxLength } from '../../src/ipc/wire/limits.ts';
 import { leftCauses } from '../../src/setup/left.ts';
 
@@ -115,7 +116,14 @@ export const channels = {
   'grant.list': methods['grant.list'],
   'grant.explain': methods['grant.explain'],
   'grant.revoke': methods['grant.revoke'],
-  'login.start': methods['login.start'],
+  /** With a client that the person registered by hand: it is entered first (src/daemon/own-client.ts). */
+  'login.start': {
+    params: methods['login.start'].params.extend({
+      clientId: clientIdentifier.optional(),
+      clientSecret: registration.shape.clientSecret,
+    }),
+    result: methods['login.start'].result,
+  },
   'login.answer': methods['login.answer'],
   'client.list': methods['client.list'],
   'client.remove': methods['client.remove'],

@@ -18,6 +18,7 @@ import type { ScreenChoice } from '../system/screen-choice.ts';
 import type { ScreenLock } from '../system/screen-lock.ts';
 import type { SignInPages } from '../tray/sign-in-pages.ts';
 import { cardOf, isCard, type Question } from '../base/summary.ts';
+import { startSignIn } from './own-client.ts';
 import type { AppWindow, Windows } from './windows.ts';
 
 export interface HandlerParts {
@@ -255,7 +256,9 @@ function guardedHandlers(parts: HandlerParts): GuardedHandlers {
     'login.start': async (_window, params) => {
       // An equal one that waits is joined, and has no page to come.
       await signInPages.reopen(params);
-      return signInPages.withPage(params.resource, () => owner.call('login.start', params));
+      return startSignIn(owner, params, (request) =>
+        signInPages.withPage(params.resource, () => owner.call('login.start', request)),
+      );
     },
     'login.answer': async ({ guard }, params) => {
       if (params.isErrorPage !== true) return owner.call('login.answer', params);

@@ -5,6 +5,7 @@
 import { DeadlineExceeded, requestDeadline } from '../base/request-deadline.ts';
 import type { Soon } from './soon.ts';
 import { asTyped, endpointOf, exactEndpoint, queryOf } from '../oauth/base/resource.ts';
+import { SilentAboutPkce } from '../oauth/discovery/authorization-server.ts';
 import { RegistrationRequired } from '../oauth/client/registration.ts';
 import { AccountChoices } from './account-choices.ts';
 import { Consent } from './consent/consent.ts';
@@ -27,6 +28,9 @@ import type { UrlAction, UrlRequest } from './shown-urls.ts';
 import { dropWithoutCompany } from './sign-in/company-session.ts';
 import { SignIns } from './sign-in/sign-ins.ts';
 import { TokenRequests } from './token-requests.ts';
+
+/** Servers that the user tried to sign in at. Beyond that, the user names the issuer. */
+const maxShownIssuers = 100;
 
 export interface LoginRequest {
   readonly resource: string;
@@ -53,6 +57,8 @@ export class Broker {
   readonly #choices: AccountChoices;
   readonly #keyRequests: KeyRequests;
   readonly #proofs: Proofs;
+  /** By endpoint, the issuer that a refusal showed to the user: it may get the secret of a client of theirs. */
+  readonly #shownIssuers = new Map<string, string>();
 
   constructor(parts: BrokerParts) {
     this.parts = parts;
@@ -155,6 +161,8 @@ export class Broker {
         deadline.signal,
       );
     } catch (error) {
+      if (error instanceof RegistrationRequired || error instanceof SilentAboutPkce)
+        this.#show(endpoint, error.issuer);
       throw error instanceof DeadlineExceeded ? this.#signIns.stillPending({ endpoint }) : error;
     } finally {
       deadline.end();
@@ -162,26 +170,44 @@ export class Broker {
   }
 
   /**
-   * The issuer where a sign-in would go: for the client that the user registered there. Throws what discovery throws,
-   * and what a sign-in page could not succeed without.
+   * The issuer where a sign-in would go: for the client that the user registered there. `wasShown`: the last refusal of
+   * a sign-in of the user's named it. Throws what discovery throws, and what a sign-in page could not succeed without.
    */
-  async issuerOf({ resource, issuer }: Pick<LoginRequest, 'resource' | 'issuer'>): Promise<string> {
+  async issuerOf({
+    resource,
+    issuer: named,
+  }: Pick<LoginRequest, 'resource' | 'issuer'>): Promise<{ issuer: string; wasShown: boolean }> {
     const endpoint = this.canonical(resource);
-    const request = {
+    const issuer = await this.#issuerAt(endpoint, { resource, issuer: named });
+    const wasShown = this.#shownIssuers.get(endpoint) === issuer;
+    this.#show(endpoint, issuer);
+    return { issuer, wasShown };
+  }
+
+  async #issuerAt(
+    endpoint: string,
+    { resource, issuer }: Pick<LoginRequest, 'resource' | 'issuer'>,
+  ): Promise<string> {
+    const asked = {
       endpoint,
       typed: asTyped(resource),
       query: queryOf(resource),
       method: 'browser' as const,
-      ...(issuer === undefined ? {} : { issuer }),
     };
     try {
+      const request = issuer === undefined ? asked : { ...asked, issuer };
       const { server } = await findDestination(this.parts, request);
-      requireSignIn(this.parts, server, request.method);
+      requireSignIn(this.parts, server, asked.method);
       return server.issuer;
     } catch (error) {
       if (error instanceof RegistrationRequired) return error.issuer;
       throw error;
     }
+  }
+
+  #show(endpoint: string, issuer: string): void {
+    if (this.#shownIssuers.size >= maxShownIssuers) this.#shownIssuers.clear();
+    this.#shownIssuers.set(endpoint, issuer);
   }
 
   /** The sign-in that waits at a page, to be given the address where the page led. Throws `not_found`. */

@@ -14,6 +14,7 @@ import { answerCall } from '../../electron/bridge/bridge.ts';
 import type { ChannelHandler } from '../../electron/bridge/bridge.ts';
 import type { ShownPreferences } from '../../electron/bridge/channels.ts';
 import { ClientSetup } from '../../electron/windows/client-setup.ts';
+import { startSignIn } from '../../electron/windows/own-client.ts';
 import { grantVaultId } from '../../src/broker/records/grant.ts';
 import { connect, connectAsOwner } from '../../src/client/connect.ts';
 import type { Connection } from '../../src/client/connection.ts';
@@ -127,6 +128,12 @@ export async function startPageBroker(): Promise<PageBroker> {
         openedPages.push(id);
         return {};
       }
+      case 'login.start':
+        return startSignIn(
+          { call: (method, asked) => owner.request(method, asked as object) },
+          params as Parameters<typeof startSignIn>[1],
+          (request) => owner.request('login.start', request),
+        );
       case 'setup.look':
         return clientSetup.look();
       case 'setup.apply':

@@ -15,7 +15,9 @@ export const servers = {
     signInAgain: 'Sign in again',
     signInAgainAt: 'Sign in again at {server}',
     signingIn: 'Waiting for you in the browser…',
+    signingInElsewhere: 'Waiting for you on the other device…',
     signedIn: 'Signed in at {server}.',
+    signedInWith: 'Signed in at {server}, with these security exceptions: {exceptions}.',
     account: 'Account',
     accountDefault: 'not named',
     issuer: 'Sign-in provider',
@@ -73,6 +75,20 @@ export const servers = {
     tellAgain: 'Retry revocation…',
     explain: 'Details',
     explainAt: 'Details of the sign-in to {server}',
+  },
+
+  signInOptions: {
+    title: 'More options',
+    clientIdHint: 'Of a client that you registered at the sign-in provider.',
+    scope: 'Scopes',
+    scopeHint: 'Keyturn asks for exactly these. Separate them with spaces.',
+    device: 'Sign in on another device',
+    deviceHint: 'Keyturn shows a code, which you enter there.',
+    exceptions:
+      'With this client, signing in adds security exceptions for this server if its provider needs them. They accept metadata that is silent about PKCE, or leave out the resource parameter.',
+    register:
+      'Register Keyturn at the sign-in provider as a native or desktop app, with this redirect URI. Then enter its client ID below.',
+    isRegistered: 'This redirect URI must be registered for this client at the sign-in provider:',
   },
 
   explain: {

@@ -58,7 +58,7 @@ export async function signIn(
 function byHand({ loopback }: SignInParts, { endpoint }: SignInRequest, error: unknown): unknown {
   const command = (issuer: string): string =>
     `Register Keyturn there, as a native or desktop app with the redirect URI ${loopback.redirectFor(issuer)}. ` +
-    `Then: keyturn login ${shellWord(endpoint)} --client-id ID   (if it gives you a secret: with --issuer ${shellWord(issuer)} --client-secret-stdin)`;
+    `Then: keyturn login ${shellWord(endpoint)} --client-id ID   (and --client-secret-stdin, if it gives you a secret)`;
   if (error instanceof RegistrationRequired) return new RegistrationRequired(error, command(error.issuer));
   if (error instanceof SilentAboutPkce)
     return new SilentAboutPkce(

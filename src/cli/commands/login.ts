@@ -1,7 +1,7 @@
 /** `keyturn login RESOURCE`: signs in on purpose, even if earlier tries failed. */
 import { exitCodes } from '../../base/errors.ts';
 import { resourceFrom, scopeFrom, secondsFrom, UsageError } from '../terminal/arguments.ts';
-import { call } from '../broker/request.ts';
+import { ask, call } from '../broker/request.ts';
 import { secretFromStdin } from '../terminal/standard-input.ts';
 import { defineCommand } from '../terminal/command.ts';
 import type { Connection } from '../../client/connection.ts';
@@ -9,7 +9,8 @@ import { connectAsOwner } from '../../client/connect.ts';
 import type { ParamsOf } from '../../ipc/protocol/methods.ts';
 import { connect, interruptible, throughTakeover } from '../broker/connection.ts';
 import { pasteAddress } from '../waiting/paste.ts';
-import { enterClient, type OwnClient, waiving } from '../programs/own-client.ts';
+import { type OwnClient, signInWith } from '../../daemon/own-client.ts';
+import { says } from '../programs/own-client.ts';
 import { printJson } from '../terminal/output.ts';
 import { questionsBefore, watchQuestions } from '../waiting/watch.ts';
 
@@ -50,7 +51,7 @@ export const command = defineCommand(
       'client-secret-stdin': {
         type: 'boolean',
         summary: "read that client's secret from standard input",
-        more: '; needs --issuer',
+        more: '; it goes only to an issuer that was shown to you, or that --issuer names',
       },
       'new-client': {
         type: 'boolean',
@@ -73,7 +74,7 @@ export const command = defineCommand(
     examples: [
       'keyturn login https://notes.example/mcp --account work',
       'keyturn login https://notes.example/mcp --paste',
-      'pass show work/keyturn | keyturn login https://notes.example/mcp --issuer https://as.example --client-id abc --client-secret-stdin',
+      'pass show work/keyturn | keyturn login https://notes.example/mcp --client-id abc --client-secret-stdin',
     ],
   },
   async ({ options, operands: [named] }) => {
@@ -95,8 +96,7 @@ export const command = defineCommand(
     const start = async () =>
       throughTakeover(async (isFirst) => signIn(await (isFirst ? connect() : connectAsOwner()), request));
     const client = await clientFrom(options);
-    if (client) await enterClient(request, client);
-    const { grant } = await (client ? waiving(request, start) : start());
+    const { grant } = await (client ? signInWith({ ask, says }, request, client, start) : start());
     if (options.json) printJson(grant);
     return exitCodes.ok;
   },

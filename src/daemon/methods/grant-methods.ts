@@ -66,9 +66,7 @@ export const grantMethods: Pick<
     return { grant: grantAnswer(broker, grant, caller) };
   },
 
-  'login.issuer': async ({ broker }, _caller, { resource, issuer }) => ({
-    issuer: await broker.issuerOf({ resource, ...(issuer === undefined ? {} : { issuer }) }),
-  }),
+  'login.issuer': ({ broker }, _caller, { resource, issuer }) => broker.issuerOf({ resource, issuer }),
 
   'login.answer': ({ broker, signIns }, caller, { id, redirect }) => {
     const question = broker.parts.interactions.find(id)?.question;

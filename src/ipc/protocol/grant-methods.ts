@@ -44,7 +44,7 @@ export const grantMethods = {
     effect: 'reads',
     usesRecords: true,
     params: loginStart.pick({ resource: true, issuer: true }),
-    result: z.object({ issuer: url }),
+    result: z.object({ issuer: url, wasShown: z.boolean() }),
   },
   'login.answer': {
     who: 'owner',

@@ -121,9 +121,7 @@ describe.each(Object.entries(providers))(
       });
       const login = ['login', url, ...named, '--client-id', clientId];
       const run = await home.keyturn(
-        secret === undefined
-          ? login
-          : [...login, '--client-secret-stdin', '--issuer', authorizationServer.issuer],
+        secret === undefined ? login : [...login, '--client-secret-stdin'],
         secret === undefined ? {} : { stdin: `${secret}\n` },
       );
       expect(run).toMatchObject({ code: 0 });

@@ -1,0 +1,100 @@
+/**
+ * A sign-in with a client that you registered by hand: enters the client, waives what its provider needs waived, and
+ * signs in. The command and the app do it alike.
+ *
+ * Invariant: only two rules are waived here, for this server alone, after `says` was told of it: metadata that is
+ * silent about PKCE, which is used all the same, and the resource parameter, if the user named the scopes: else the
+ * server would choose what the token is for. A secret goes only to an issuer that the user named or was shown.
+ */
+import { KeyturnError, quoted, shellWord } from '../base/errors.ts';
+import type { z } from 'zod';
+import type { methods, ParamsOf } from '../ipc/protocol/methods.ts';
+
+export interface OwnClient {
+  readonly clientId: string;
+  readonly clientSecret: string | undefined;
+}
+
+const waivable = ['no-pkce-metadata', 'no-resource'] as const;
+export type Waivable = (typeof waivable)[number];
+
+interface Says {
+  /** What to register for this client at its issuer, where it was entered now. */
+  readonly redirect: (issuer: string, redirectUri: string) => void;
+  readonly waived: (name: Waivable) => void;
+}
+
+type Method = 'login.issuer' | 'registration.list' | 'registration.set' | 'override.set';
+
+export type AskOwnClient = <M extends Method>(
+  method: M,
+  params: ParamsOf<M>,
+) => Promise<z.output<(typeof methods)[M]['result']>>;
+
+interface OwnClientParts {
+  readonly ask: AskOwnClient;
+  readonly says?: Says;
+}
+
+interface Target {
+  readonly resource: string;
+  readonly issuer?: string | undefined;
+  readonly scope?: string | undefined;
+}
+
+/** `start` signs in; it is called again after each rule that was waived. */
+export async function signInWith<T>(
+  parts: OwnClientParts,
+  target: Target,
+  client: OwnClient,
+  start: () => Promise<T>,
+): Promise<T> {
+  await enterClient(parts, target, client);
+  return waiving(parts, target, start);
+}
+
+/** Enters the client at the issuer where a sign-in would go. */
+async function enterClient(
+  parts: OwnClientParts,
+  target: Target,
+  { clientId, clientSecret }: OwnClient,
+): Promise<void> {
+  const { ask, says } = parts;
+  const { resource, issuer: named } = target;
+  const { issuer, wasShown } = await waiving(parts, target, () =>
+    ask('login.issuer', { resource, issuer: named }),
+  );
+  if (clientSecret !== undefined && named === undefined && !wasShown)
+    throw new KeyturnError('invalid_request', `The secret would go to ${quoted(issuer)}.`, {
+      hint: `If you registered the client there, do the same again; or name it with --issuer ${shellWord(issuer)}`,
+    });
+  const { registrations } = await ask('registration.list', {});
+  const isEntered = registrations.some((one) => one.issuer === issuer && one.clientId === clientId);
+  // To enter it again without its secret would lose that.
+  if (isEntered && clientSecret === undefined) return;
+  const { redirectUri } = await ask('registration.set', {
+    issuer,
+    clientId,
+    clientSecret,
+  });
+  says?.redirect(issuer, redirectUri ?? '');
+}
+
+/** Does `work`, and once more after each rule that its refusal names a waiver for. */
+async function waiving<T>(
+  { ask, says }: OwnClientParts,
+  { resource, scope }: Target,
+  work: () => Promise<T>,
+): Promise<T> {
+  for (const left = new Set(waivable.filter((one) => one !== 'no-resource' || scope !== undefined)); ;) {
+    try {
+      return await work();
+    } catch (error) {
+      const name = [...left].find((one) => error instanceof KeyturnError && error.waiver === one);
+      if (name === undefined) throw error;
+      left.delete(name);
+      says?.waived(name);
+      await ask('override.set', { server: resource, name, on: true });
+    }
+  }
+}
