@@ -130,7 +130,7 @@ export async function startPageBroker(): Promise<PageBroker> {
       }
       case 'login.start':
         return startSignIn(
-          { call: (method, asked) => owner.request(method, asked as object) },
+          { call: (method, wanted) => owner.request(method, wanted as object) },
           params as Parameters<typeof startSignIn>[1],
           (request) => owner.request('login.start', request),
         );

@@ -30,14 +30,14 @@ async function openForm(authorization: Partial<Settings>, bend: Partial<Bends> =
     hash: 'servers/add',
     answer: async (channel, params) => {
       const envelope = await answerCall(
-        async (name, asked) =>
+        async (name, checked) =>
           name === 'login.start'
             ? startSignIn(
                 { call: (method, wanted) => owner.request(method, wanted as object) },
-                asked as Parameters<typeof startSignIn>[1],
+                checked as Parameters<typeof startSignIn>[1],
                 (request) => owner.request('login.start', request),
               )
-            : owner.request(name, asked as object),
+            : owner.request(name, checked as object),
         channel,
         params,
       );
@@ -56,7 +56,7 @@ const byHand = { registration: 'absent', issInResponse: false, resourceRequired:
 it('a refusal without registration leads to the client, whose secret leaves its field; exceptions are named', async () => {
   const secret = 'of-a-desktop-app-by-hand';
   const { page, authorizationServer, said, held, change, complaints } = await openForm(byHand, {
-    metadata: ({ code_challenge_methods_supported: _, ...silent }) => silent,
+    metadata: (document) => ({ ...document, code_challenge_methods_supported: undefined }),
     authorizeError: ({ query }) =>
       query.has('resource') ? { error: 'invalid_target', error_description: 'AADSTS9010010' } : undefined,
   });
