@@ -1,5 +1,5 @@
 /** Starts and ends in which something else happens at the same moment. */
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { app, double } from '../support/electron/electron-double.ts';
@@ -17,11 +17,34 @@ it('ends without an error if it is told to while its window opens', async () => 
   expect(double.errors).toEqual([]);
 });
 
+it('ends without an error if it is told to as soon as Electron is ready', async () => {
+  const ready = Promise.withResolvers<void>();
+  const starting = startInDouble(newHome(), ['--hidden'], { starting: ready.promise });
+  ready.resolve();
+  await ready.promise;
+  app.quit();
+  await double.ended.promise;
+  await starting;
+  expect(double.errors).toEqual([]);
+});
+
+it('starts and ends without an icon and without notifications', async () => {
+  const home = newHome();
+  await startInDouble(home, ['--hidden'], { trayFails: true, showsNotifications: 'fails' });
+  await until('its window', () => double.windows[0]?.isVisible());
+  app.quit();
+  await double.ended.promise;
+  expect(double.errors).toEqual([]);
+  expect(home.brokers()).toEqual([]);
+});
+
 it('starts and ends while its keychain does not answer', async () => {
   const home = newHome({ env: { KEYTURN_VAULT: 'keychain' } });
   const starting = startInDouble(home, ['--hidden']);
+  // Only this process's: other files of the run have such processes too.
   const pid = await until('the keychain’s process', () =>
-    readdirSync('/proc')
+    readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8')
+      .split(' ')
       .map(Number)
       .find((each) => each > 0 && processFacts(each).argv.some((word) => word.includes('keychain-worker'))),
   );

@@ -42,18 +42,28 @@ export async function connectIfRunning(): Promise<Connection | undefined> {
 const maxRepeating = 300_000;
 
 /**
- * Runs `work`, and runs it again while the broker says that it stops: then it has done nothing. `isFirst`
- * is false where `work` ran before. Throws the first refusal where no broker came in time.
+ * Runs `work`, and runs it again while the broker says that it stops: then it has done nothing. `work` calls `reached`
+ * once it is connected. `isFirst` is false where `work` ran before. Throws the first refusal where no broker came in time.
  */
-export async function throughTakeover<T>(work: (isFirst: boolean) => Promise<T>): Promise<T> {
-  return retry(async ({ isFirst }) => work(isFirst), {
-    max: maxRepeating,
-    waitAfter(error, isFirst) {
-      const reason = reasonOf(error);
-      const isPassing = reason === 'broker_stopping' || (!isFirst && reason === 'broker_unreachable');
-      return isPassing ? timeouts.nextBroker : undefined;
+export async function throughTakeover<T>(
+  work: (isFirst: boolean, reached: () => void) => Promise<T>,
+): Promise<T> {
+  let isReached = false;
+  return retry(
+    async ({ isFirst }) => {
+      isReached = false;
+      return work(isFirst, () => void (isReached = true));
     },
-  });
+    {
+      max: maxRepeating,
+      waitAfter(error, isFirst) {
+        const reason = reasonOf(error);
+        // A broker that died under it may have done it, or died while its card waited.
+        const isAbsent = !isFirst && !isReached && reason === 'broker_unreachable';
+        return reason === 'broker_stopping' || isAbsent ? timeouts.nextBroker : undefined;
+      },
+    },
+  );
 }
 
 /**

@@ -72,11 +72,14 @@ export async function askWhere<M extends MethodName>(
 
 async function askOnce<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<LocatedAnswer<M>> {
   const { methodRow } = await import('../../ipc/protocol/methods.ts');
-  const work = async (): Promise<LocatedAnswer<M>> => {
+  const work = async (reached: () => void): Promise<LocatedAnswer<M>> => {
     const connection = await connect();
+    reached();
     const answer = await interruptible(connection, () => call(connection, method, params));
     return { answer, isDesk: connection.capabilities.includes(deskCapability) };
   };
   // What only reads may be asked twice. A broker that ends may close the connection instead of saying that it stops.
-  return methodRow(method).effect === 'reads' ? throughRestart(work) : throughTakeover(work);
+  return methodRow(method).effect === 'reads'
+    ? throughRestart(work)
+    : throughTakeover((_isFirst, reached) => work(reached));
 }

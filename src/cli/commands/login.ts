@@ -94,7 +94,11 @@ export const command = defineCommand(
     } as const;
     // Somebody stopped the broker on purpose: only the first try starts one.
     const start = async () =>
-      throughTakeover(async (isFirst) => signIn(await (isFirst ? connect() : connectAsOwner()), request));
+      throughTakeover(async (isFirst, reached) => {
+        const connection = await (isFirst ? connect() : connectAsOwner());
+        reached();
+        return signIn(connection, request);
+      });
     const client = await clientFrom(options);
     const { grant } = await (client ? signInWith({ ask, says }, request, client, start) : start());
     if (options.json) printJson(grant);

@@ -24,6 +24,12 @@ describe('work that must not be done twice', () => {
 
   it('is not asked again where the broker died under it', async () => {
     await expect(throughTakeover(refusing(died))).rejects.toBe(died);
+    const refused = refusing(stops, died);
+    const asking = throughTakeover(async (_isFirst, reached) => {
+      reached();
+      return refused();
+    });
+    await expect(asking).rejects.toBe(died);
   });
 });
 
