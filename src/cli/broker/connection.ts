@@ -59,8 +59,8 @@ export async function throughTakeover<T>(
       waitAfter(error, isFirst) {
         const reason = reasonOf(error);
         // A broker that died under it may have done it, or died while its card waited.
-        const isAbsent = !isFirst && !isReached && reason === 'broker_unreachable';
-        return reason === 'broker_stopping' || isAbsent ? timeouts.nextBroker : undefined;
+        const isNowhere = !isFirst && !isReached && reason === 'broker_unreachable';
+        return reason === 'broker_stopping' || isNowhere ? timeouts.nextBroker : undefined;
       },
     },
   );
