@@ -5,7 +5,7 @@ import { deskCommandFile, homePaths } from '../../base/paths.ts';
 import { stopBroker } from '../broker/restart.ts';
 import { NoSystemd, systemctl, unitState } from '../../service/systemctl.ts';
 import { removeService, removeUnits, unitNames } from '../../service/user-units.ts';
-import { writeUnits } from '../service/written-units.ts';
+import { removeEmpty, writeUnits } from '../service/written-units.ts';
 import { UsageError } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
 import { print, say } from '../terminal/output.ts';
@@ -56,11 +56,12 @@ async function install(withSocket: boolean): Promise<void> {
         hint: 'keyturn service install, without --socket; or another KEYTURN_HOME.',
       },
     );
-  writeUnits(withSocket);
+  const made = writeUnits(withSocket);
   try {
     await systemctl(['daemon-reload']);
   } catch (error) {
     removeUnits();
+    if (made !== undefined) removeEmpty(made);
     throw error;
   }
   await stopBroker();

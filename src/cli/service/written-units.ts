@@ -1,5 +1,5 @@
 /** The units that `keyturn service install` writes for this program and this home. */
-import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, rmdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { deskCommandFile, homePaths } from '../../base/paths.ts';
@@ -10,20 +10,21 @@ import type { UnitName } from '../../service/user-units.ts';
 import { nodeFlags } from '../broker/auto-start.ts';
 import { serviceUnit, socketUnit } from './units.ts';
 
-/** Throws `conflict` for a unit of somebody else's. */
-export function writeUnits(withSocket: boolean): void {
+/** Returns the topmost folder that had to be made, if any. Throws `conflict` for a unit of somebody else's. */
+export function writeUnits(withSocket: boolean): string | undefined {
   const paths = homePaths();
   const home = process.env['KEYTURN_HOME'] || undefined;
   const own = realpathSync(isSingle ? process.execPath : (process.argv[1] ?? ''));
   const command: [string, ...string[]] = isSingle
     ? [own, 'daemon']
     : [process.execPath, ...nodeFlags, own, 'daemon'];
-  write('keyturn.service', serviceUnit({ command, home }));
+  const made = write('keyturn.service', serviceUnit({ command, home }));
   if (withSocket)
     write('keyturn.socket', socketUnit({ path: socketPlaces(paths)[0], deskFile: deskCommandFile(paths) }));
+  return made;
 }
 
-function write(name: UnitName, text: string): void {
+function write(name: UnitName, text: string): string | undefined {
   const file = unitFile(name);
   if (existsSync(file) && !isOurs(file))
     throw new KeyturnError(
@@ -33,6 +34,17 @@ function write(name: UnitName, text: string): void {
         hint: 'Move it away, or use it as it is.',
       },
     );
-  mkdirSync(path.dirname(file), { recursive: true });
+  const made = mkdirSync(path.dirname(file), { recursive: true });
   writeFileSync(file, `${mark}${text}`);
+  return made;
+}
+
+/** The folders that were made for a unit, from the topmost on, unless something else lies there by now. */
+export function removeEmpty(topmost: string): void {
+  let folder = path.dirname(unitFile('keyturn.service'));
+  try {
+    for (; folder !== path.dirname(topmost); folder = path.dirname(folder)) rmdirSync(folder);
+  } catch {
+    // Somebody uses it.
+  }
 }

@@ -131,7 +131,7 @@ describe('keyturn service', () => {
       const refused = await home.keyturn(['service', 'install']);
       expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(sentence) });
       expect(refused.stderr).toContain(said);
-      expect(existsSync(unit('keyturn.service'))).toBe(false);
+      expect(existsSync(path.dirname(unit('keyturn.service')))).toBe(false);
       expect(await home.ok(['service', 'status'])).toContain(`${sentence}: systemctl says "${said}".`);
     },
   );
