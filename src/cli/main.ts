@@ -3,6 +3,7 @@
  *
  * Invariant: only the command that was asked for is loaded; all of them where something is said of all.
  */
+import { didYouMean } from '../base/near-name.ts';
 import { exitCodes, KeyturnError, quoted, reasonOf } from '../base/errors.ts';
 import type { Command } from './terminal/command.ts';
 import { refuse } from './terminal/output.ts';
@@ -97,7 +98,6 @@ async function showHelp(name: string | undefined): Promise<number> {
 async function load(name: string): Promise<Command> {
   const loader = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (loader) return (await loader()).command;
-  const { didYouMean } = await import('../base/near-name.ts');
   throw new KeyturnError('invalid_request', `There is no command ${quoted(name)}.`, {
     hint: `${didYouMean(name, Object.keys(commands))}All commands: keyturn --help`,
   });

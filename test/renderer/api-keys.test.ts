@@ -30,7 +30,7 @@ describe('the window', () => {
     await approvable(page);
     await button(page, 'Allow').click();
     expect(await asked).toMatchObject({ kind: 'key', value });
-    await expect(editor.getToken({ resource })).rejects.toMatchObject({ reason: 'consent_required' });
+    await expect(editor.getToken({ resource })).rejects.toMatchObject({ reason: 'login_required' });
     expect(answered.join('')).not.toContain(value);
   });
 

@@ -116,16 +116,14 @@ function signInLines({ id, kind, resource, issuer, account, code, url }: Questio
 
 /** A server that has forgotten Keyturn shows the error on its page only. */
 function errorPageLines(question: Question, isDesk: boolean): string[] {
-  const { resource, newClient, account, replacedByHand, issuer } = question;
+  const { resource, newClient, account, replacedByHand } = question;
   if (isDesk || newClient) return [];
-  if (replacedByHand) {
-    return [
-      `  keyturn register ${shellWord(issuer ?? 'ISSUER')} --client-id ID   enters the client again, if its page shows an error`,
-    ];
-  }
   const option = account === undefined ? '' : ` ${shellOption('account', account)}`;
+  const login = `  keyturn login ${shellWord(resource ?? 'RESOURCE')}${option}`;
   return [
-    `  keyturn login ${shellWord(resource ?? 'RESOURCE')}${option} --new-client   if its page shows an error`,
+    replacedByHand
+      ? `${login} --client-id ID   enters the client again, if its page shows an error`
+      : `${login} --new-client   if its page shows an error`,
   ];
 }
 

@@ -174,7 +174,7 @@ describe('keyturn doctor', () => {
     await signIn(home, resource, { newClient: true });
     const { found } = await doctor(home);
     const stale = found.find(({ kind }) => kind === 'registration.replaced');
-    expect(stale?.mend).toMatch(/^keyturn register \S+ --remove --client-id \S+$/);
+    expect(stale?.mend).toMatch(/^keyturn register \S+ --remove --client-id[ =]\S+$/);
     await home.ok(stale?.mend.replaceAll('"', '').split(' ').slice(1) ?? []);
     expect(kindsOf((await doctor(home)).found)).not.toContain('registration.replaced');
   });

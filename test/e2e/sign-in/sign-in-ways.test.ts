@@ -105,9 +105,9 @@ describe('a client that was entered by hand, where its page shows an error', () 
     await startBroker(home);
     await enter(home, { issuer, clientId: 'unknown-there' });
     const login = home.start(['login', url]);
-    await login.says(`keyturn register ${issuer} --client-id ID`);
+    await login.says(`keyturn login ${url} --client-id ID`);
     const shown = await home.ok(['pending']);
-    expect(shown).toContain(`keyturn register ${issuer} --client-id ID`);
+    expect(shown).toContain(`keyturn login ${url} --client-id ID`);
     expect(shown).not.toContain('--new-client');
     await answer(home, (await onlyQuestion(home, 'login')).id, 'no');
     const run = await login.ended;
