@@ -74,7 +74,9 @@ export async function startEntry(
       account,
     },
   };
-  const first = await ready(asked);
+  let first = await ready(asked);
+  // Another process of the entry may have paired it meanwhile.
+  if ('refusal' in first && (await isPairedNow(entry, first.refusal))) first = await ready(asked);
   if ('connection' in first) return first.connection;
   if (!askable.includes(first.refusal.reason)) throw first.refusal;
   await refuseRemembered(entry, first.refusal);
@@ -125,6 +127,12 @@ async function ready({ as, params }: Asked): Promise<Outcome> {
       throw error;
     }
   });
+}
+
+async function isPairedNow({ name }: Entry, { reason }: KeyturnError): Promise<boolean> {
+  if (reason !== 'unpaired') return false;
+  const { isPaired } = await import('../asking/pairing.ts');
+  return isPaired(name);
 }
 
 async function refuseRemembered({ name }: Entry, { reason }: KeyturnError): Promise<void> {

@@ -8,7 +8,7 @@ import { homeInWorld, TestHome, until } from '../../support/home.ts';
 import { askBroker, type Question, questionOf, questionsAt } from '../../support/homes/ask-broker.ts';
 import { commonHome } from '../../support/homes/common-home.ts';
 import * as owner from '../../support/homes/owner-acts.ts';
-import { clientOf, waitingLine } from '../../support/processes/bridge-client.ts';
+import { clientOf, startClient, waitingLine } from '../../support/processes/bridge-client.ts';
 import { paired } from '../../support/processes/program.ts';
 import { inTerminal } from '../../support/processes/terminal.ts';
 
@@ -43,13 +43,15 @@ const refusalOf = async (start: Promise<unknown>): Promise<unknown> =>
 describe('the first start', () => {
   it('the bridge’s first start asks once for all processes of the entry, and goes on in each; later starts ask nothing', async () => {
     const { home, world, resource } = await there.newWorld();
-    const starts = [1, 2, 3].map(() => clientOf(home, resource, '--as', 'an-editor'));
+    const starts = [1, 2, 3].map(() => startClient(home, resource, '--as', 'an-editor'));
+    const line = waitingLine('an-editor', resource);
+    await until('all of them wait', () => starts.every(({ output }) => output.stderr.includes(line)));
     expect(await answer(home, 'pair', 'yes')).toMatchObject({ client: 'an-editor' });
     expect(await answer(home, 'allow', 'yes')).toMatchObject({ client: 'an-editor', resource });
-    const clients = await Promise.all(starts);
+    const clients = await Promise.all(starts.map(({ connected }) => connected));
     for (const { client, output } of clients) {
       expect((await client.listTools()).tools.map(({ name }) => name)).toContain('list-notes');
-      expect(output.stderr).toContain(waitingLine('an-editor', resource));
+      expect(output.stderr).toContain(line);
     }
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 1, registrations: 1 });
     expect(home.askers()).toEqual([]);

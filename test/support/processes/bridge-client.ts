@@ -10,8 +10,8 @@ export function waitingLine(name: string, resource: string): string {
   return `keyturn: ${name} waits for your answer or sign-in at ${resource}. See Keyturn’s window, or: keyturn pending\n`;
 }
 
-/** Ends with the test. Rejects with what the bridge answers to `initialize`. */
-export async function clientOf(home: Pick<TestHome, 'env'>, ...args: string[]) {
+/** Ends with the test. `connected` rejects with what the bridge answers to `initialize`. */
+export function startClient(home: Pick<TestHome, 'env'>, ...args: string[]) {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [builtBin, 'bridge', ...args],
@@ -24,6 +24,11 @@ export async function clientOf(home: Pick<TestHome, 'env'>, ...args: string[]) {
   transport.stderr?.on('data', (text: Buffer) => (output.stderr += text.toString()));
   const client = new Client({ name: 'an-editor', version: '1.0.0' });
   onTestFinished(() => client.close());
-  await client.connect(transport);
-  return { client, output, pid: transport.pid ?? 0 };
+  const connected = client.connect(transport).then(() => ({ client, output, pid: transport.pid ?? 0 }));
+  return { output, connected };
+}
+
+/** The same, once it is connected. */
+export async function clientOf(home: Pick<TestHome, 'env'>, ...args: string[]) {
+  return startClient(home, ...args).connected;
 }
