@@ -77,11 +77,11 @@ interface ClientEntry {
   readonly file: string;
 }
 
-/** They would begin a new home at the client's next start. */
+/** They would begin a new home at the client's next start. A project's own are its owner's matter. */
 async function entriesLeft(): Promise<ClientEntry[]> {
   const { standingEntries } = await import('../../setup/standing.ts');
   const { absoluteCommand } = await import('../programs/configured-entry.ts');
-  const place = { home: process.env['HOME'] ?? homedir(), project: process.cwd(), own: absoluteCommand() };
+  const place = { home: process.env['HOME'] ?? homedir(), own: absoluteCommand() };
   return (await standingEntries(place)).map(({ entry, file }) => ({ entry, file }));
 }
 
