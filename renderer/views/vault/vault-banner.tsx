@@ -14,7 +14,7 @@ export function VaultBanner() {
   const { state = '' } = status?.vaultState ?? {};
   const sentence = Object.hasOwn(strings.vaultBanner, state) ? strings.vaultBanner[state] : undefined;
   if (status === undefined || sentence === undefined) return null;
-  const mayUseFile = state === 'absent' && status.homeState.isEmpty === true;
+  const mayUseFile = state === 'absent' && status.homeState.isEmpty;
   return (
     <div class="banner">
       <Notice kind="warn" icon="lock">

@@ -2,11 +2,11 @@
  * Compares a home with what its vault keeps about it: whose home it is, whether it is a desk's, and which settings
  * count.
  *
- * Invariants: the vault's item is read at the vault's first use and before each change, never at start-up. At a desk, and in a
- * desk's home, a setting of the table `standing` counts as the vault has it, even if the file says otherwise. If the
- * person at a desk was never asked about what the file says, nothing goes to the network until they answer the card.
- * The vault is written before the file. So a crash in between loses no yes, and nothing counts that nobody said yes
- * to. One change of the item at a time: each starts from what the vault has by then. A pause of all access that the
+ * Invariants: the vault's item is read at the vault's first use and before each change, never at start-up. At a desk,
+ * and in a desk's home, a setting of the table `standing` counts as the vault has it, even if the file says otherwise.
+ * If the person at a desk was never asked about what the file says, nothing goes to the network until they answer the
+ * card. The vault is written before the file. So a crash in between loses no yes, and nothing counts that nobody said
+ * yes to. One change of the item at a time: each starts from what the vault has by then. A pause of all access that the
  * vault has begins with the first look at the item.
  */
 import { KeyturnError } from '../../base/errors.ts';
@@ -69,6 +69,8 @@ export interface HomeState {
   readonly state: 'unchecked' | 'checked' | 'passing' | 'strange';
   /** `here`: the app runs. `closed`: a desk's home without its app. */
   readonly desk: 'unknown' | 'none' | 'here' | 'closed' | 'released';
+  /** No secret was ever kept. */
+  readonly isEmpty: boolean;
   /** The card about the settings waits; until then nothing goes out. */
   readonly isWaiting: boolean;
   readonly why?: string;

@@ -282,6 +282,7 @@ export const wrong: Lists = {
     homeState: {
       state: 'strange',
       desk: 'here',
+      isEmpty: false,
       isWaiting: true,
       why: 'The vault knows another home.',
       mismatch: 'otherHome',

@@ -70,8 +70,8 @@ export const status = z.object({
     /** `unchecked`: the vault was not needed yet. `passing`: a memory vault, which remembers nothing of it. */
     state: z.literal(['unchecked', 'checked', 'passing', 'strange']),
     desk: deskState,
-    /** No secret was ever kept, so that another vault can be chosen. Absent in answers of older brokers. */
-    isEmpty: z.boolean().optional(),
+    /** No secret was ever kept, so that another vault can be chosen. */
+    isEmpty: z.boolean(),
     /** A card about the settings waits, and nothing goes to the network until it is answered. */
     isWaiting: z.boolean(),
     /** Why it is `strange`: its files and its vault do not belong together. */
