@@ -73,7 +73,7 @@ export function statusOf(reported: StatusParts): ResultOf<'status'> {
     vaultState: vaultLock.state(),
     ...(parts.pause.current && { pause: pauseAnswer(parts.pause.current) }),
     ...(settings.browser === undefined ? {} : { browser: settings.browser }),
-    ...(parts.isDesk || display.name === undefined ? {} : { display: display.name }),
+    display: parts.isDesk ? undefined : display.name,
     insecureLoopback: settings.insecureLoopback,
     grants: records.grants.isLoaded ? records.grants.items.length : 0,
     keys: records.keys.isLoaded ? records.keys.shown.length : 0,

@@ -74,9 +74,10 @@ export async function enterRegistration(
   const { id } = same ?? (await registrations.add(registration, secret, purpose));
   for (const record of earlier) if (record !== same) await registrations.remove(record);
   // A sign-in that waits at a page of another client goes on with this one.
-  for (const { question } of interactions.list())
-    if (question.kind === 'login' && question.issuer === entry.issuer && question.registrationId !== id)
-      if (purpose.grant === undefined) question.showsError();
+  for (const { question } of purpose.grant === undefined ? interactions.list() : []) {
+    if (question.kind !== 'login' || question.issuer !== entry.issuer) continue;
+    if (question.registrationId !== id) question.showsError();
+  }
   await audit.record({ event: 'registration', outcome: purpose.grant ?? 'entered', issuer: entry.issuer });
   // An issuer has one at most.
   const replaced = earlier[0]?.registration.clientId;

@@ -18,15 +18,14 @@ type Display = Readonly<Partial<Record<(typeof displayNames)[number], string | u
 
 export class BrowserDisplay {
   readonly #env: NodeJS.ProcessEnv;
+  /** Of the owner's last command. */
+  #given: Display | undefined;
 
   /** `env`: the broker's own environment. */
   constructor(env: NodeJS.ProcessEnv) {
     this.#env = env;
   }
 
-  #given: Display | undefined;
-
-  /** Of the owner's last command. */
   set(display: Display): void {
     this.#given = display;
   }
