@@ -52,8 +52,8 @@ export interface ExportChoice {
 
 /**
  * Passes the rows to `write` one by one, in order, and waits for each call. JSON lines are the log's own bytes, so that
- * their links still hold, but for characters that can't be seen, which are escapes; CSV follows RFC 4180, with times in UTC. Resolves to the number of rows. Throws what `write`
- * throws, and `file_unreadable`.
+ * their links still hold, but for characters that can't be seen, which are escapes; CSV follows RFC 4180, with times in
+ * UTC. Resolves to the number of rows. Throws what `write` throws, and `file_unreadable`.
  */
 export async function exportAudit(
   folder: string,

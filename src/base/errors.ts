@@ -2,9 +2,9 @@
  * Every refusal of Keyturn: one hierarchy of errors and one closed table of reasons.
  *
  * Invariant: a message never holds a token, code, verifier, secret or key, and never a server's raw body. Text from
- * outside passes `quoted` first; in a command that a person may copy it passes `shellWord`
- * or `shellOption`. Scripts
- * rely on the table below (docs/errors.md shows it): reason → JSON-RPC code → exit code of the CLI. Messages are English.
+ * outside passes `quoted` first; in a command that a person may copy it passes `shellWord` or `shellOption`. Scripts
+ * rely on the table below (docs/errors.md shows it): reason → JSON-RPC code → exit code of the CLI. Messages are
+ * English.
  */
 
 import { visible } from './text/visible.ts';

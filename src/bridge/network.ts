@@ -18,8 +18,9 @@ import { refusedByProxy } from './base/errors.ts';
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Asks the broker for what the environment leaves open. Node's own fetch ends an answer after 300 s of silence.
- * Throws the broker's refusal, and `invalid_request` for a proxy that can't be used; the fetch throws a KeyturnError where a proxy refuses to connect.
+ * Asks the broker for what the environment leaves open. Node's own fetch ends an answer after 300 s of silence. Throws
+ * the broker's refusal, and `invalid_request` for a proxy that can't be used; the fetch throws a KeyturnError where a
+ * proxy refuses to connect.
  */
 export async function bridgeFetch(
   broker: Pick<Connection, 'request'>,

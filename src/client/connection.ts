@@ -1,9 +1,9 @@
 /**
  * An authenticated connection to the broker.
  *
- * Invariant: requests are sent only over a channel whose other end has proved itself. Only `getToken`,
- * `getCredential`, `proveToken` and `rejectToken` open a new channel and ask again: doing them twice is harmless, other requests
- * may not be. They do so for a bounded time, until a broker answers.
+ * Invariant: requests are sent only over a channel whose other end has proved itself. Only `getToken`, `getCredential`,
+ * `proveToken` and `rejectToken` open a new channel and ask again: doing them twice is harmless, other requests may not
+ * be. They do so for a bounded time, until a broker answers.
  */
 import { untilAborted } from '../base/abort.ts';
 import { KeyturnError, reasonOf, Unreachable } from '../base/errors.ts';

@@ -3,8 +3,8 @@
  * answers the endpoint's challenges.
  *
  * Invariant: a token travels in the Authorization header only (RFC 6750 §2.1), a key in its own header only, both to
- * the endpoint's origin and path only, redirects included. A token that is bound to a key has a new proof each time. Attempts are bounded; a 400 is never sent again, and
- * neither is a key that the server refused.
+ * the endpoint's origin and path only, redirects included. A token that is bound to a key has a new proof each time.
+ * Attempts are bounded; a 400 is never sent again, and neither is a key that the server refused.
  */
 import { KeyturnError, quoted, reasonOf, shellWord } from '../base/errors.ts';
 import { isBound } from '../ipc/wire/token-messages.ts';

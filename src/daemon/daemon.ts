@@ -1,8 +1,9 @@
 /**
  * A daemon from its start to its end, in one sitting: home, runtime, socket; then the same backwards.
  *
- * Invariants: the start opens no vault, but for a sealed file whose passphrase comes from no person. Stopping finishes rotations that are under way, so that no refresh token is
- * lost between the server's answer and the vault (shutdown.ts).
+ * Invariants: the start opens no vault, but for a sealed file whose passphrase comes from no person. Stopping finishes
+ * rotations that are under way, so that no refresh token is lost between the server's answer and the vault
+ * (shutdown.ts).
  */
 import type { Broker } from '../broker/broker.ts';
 import { lookPeriod } from '../broker/revocation/revocation-queue.ts';

@@ -59,7 +59,8 @@ export class Authorities {
 
   /**
    * Connects by the authorities at hand, and by all of them if no chain of the certificate leads to one of those: few
-   * servers need the system's, which take 70 ms to read. What is trusted is the same. Nothing was sent before. `lookup` finds addresses; the system does unless given.
+   * servers need the system's, which take 70 ms to read. What is trusted is the same. Nothing was sent before. `lookup`
+   * finds addresses; the system does unless given.
    */
   connector(lookup?: LookupFunction): buildConnector.connector {
     const connectBy = (tls: TlsOptions): buildConnector.connector =>

@@ -3,10 +3,11 @@
  * bound to, and the binding that says where they may go.
  *
  * Invariants: callers get a secret only with its binding, and only after the index of grants agrees with the binding.
- * An item of an unknown shape is refused and kept. When a sign-in replaces a refresh token, the old one is kept until the grant is revoked, so that "disconnect" reaches every
- * token that the server still accepts. Each is kept with the registration that it was issued to, because no other
- * client may revoke it (RFC 7009 §2.1). If the vault refuses a rotated token, it stays in memory and all callers get
- * it; a sign-in replaces it. Only the holder of the grant's turn writes (`Refresher.turns`).
+ * An item of an unknown shape is refused and kept. When a sign-in replaces a refresh token, the old one is kept until
+ * the grant is revoked, so that "disconnect" reaches every token that the server still accepts. Each is kept with the
+ * registration that it was issued to, because no other client may revoke it (RFC 7009 §2.1). If the vault refuses a
+ * rotated token, it stays in memory and all callers get it; a sign-in replaces it. Only the holder of the grant's turn
+ * writes (`Refresher.turns`).
  */
 import { z } from 'zod';
 import { reasonOf } from '../../base/errors.ts';

@@ -5,8 +5,8 @@
  *
  * Invariant: it listens on 127.0.0.1 and [::1] literally, and only the one right reply ends it. Any other method, path,
  * Host, state or user of the machine, and any request that is not a page in a tab of its own, gets 400 and the listener
- * goes on. So neither a web page nor another session can end or answer a sign-in. An answer without state is only reported. A reply counts only at the redirect
- * URI of its own sign-in, even if several sign-ins share the port.
+ * goes on. So neither a web page nor another session can end or answer a sign-in. An answer without state is only
+ * reported. A reply counts only at the redirect URI of its own sign-in, even if several sign-ins share the port.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';

@@ -29,7 +29,8 @@ export class VaultRoster {
   }
 
   /**
-   * Undefined: no version that keeps the list has written a secret here. Throws what the vault throws, and `vault_unreadable`.
+   * Undefined: no version that keeps the list has written a secret here. Throws what the vault throws, and
+   * `vault_unreadable`.
    */
   async ids(): Promise<readonly string[] | undefined> {
     const text = await this.#vault.find(this.#item);

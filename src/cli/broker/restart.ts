@@ -16,7 +16,10 @@ import { connectIfRunning } from './connection.ts';
 import { lockHolder } from '../../daemon/home/lock-holder.ts';
 import { say } from '../terminal/output.ts';
 
-/** False if none ran. Throws `broker_running` where one runs that can't be ended from here. Works with a broker of any version: any answer will do. */
+/**
+ * False if none ran. Throws `broker_running` where one runs that can't be ended from here. Works with a broker of any
+ * version: any answer will do.
+ */
 export async function stopBroker(): Promise<boolean> {
   const connection = await ownConnection();
   if (typeof connection === 'boolean') return connection;

@@ -1,8 +1,8 @@
 /**
  * `keyturn token RESOURCE`: prints an access token. The lean path: loads the client library and no package.
  *
- * Invariant: stdout gets the token and a newline, the headers of one request, or the JSON answer, and nothing else ever. A refused
- * token comes in by standard input, never as an argument: argv is public.
+ * Invariant: stdout gets the token and a newline, the headers of one request, or the JSON answer, and nothing else
+ * ever. A refused token comes in by standard input, never as an argument: argv is public.
  */
 import type { Connection } from '../../client/connection.ts';
 import { exitCodes, KeyturnError } from '../../base/errors.ts';

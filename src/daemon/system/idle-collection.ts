@@ -3,8 +3,8 @@
  * minute took for as long as nothing else needs it: after busy work a broker had 2.9 times its memory at rest, now 1.6
  * (`memory-used`, docs/performance.md).
  *
- * Invariant: it collects only after a whole period with hardly any work, and only if the heap has grown by half since the last
- * time, so that hardly anybody meets the pause.
+ * Invariant: it collects only after a whole period with hardly any work, and only if the heap has grown by half since
+ * the last time, so that hardly anybody meets the pause.
  */
 import process from 'node:process';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';

@@ -136,7 +136,8 @@ const publicParameters = new Set([
 ]);
 
 /**
- * The secrets of a request (token, code, verifier, assertion, proof, client secret), each also as encoded in a form and a URL.
+ * The secrets of a request (token, code, verifier, assertion, proof, client secret), each also as encoded in a form and
+ * a URL.
  */
 export function secretsOf({ headers, body }: RequestContent, clientSecret: string | undefined): string[] {
   const parameters = [...body].filter(([name]) => !publicParameters.has(name)).map(([, value]) => value);

@@ -97,7 +97,8 @@ const exchangeFailed = grantFailure(
 
 /**
  * Requests an assertion from the identity provider. Throws metadata_invalid if the authorization server doesn't accept
- * such assertions, token_invalid for an assertion of another kind or for another server, client or resource, and otherwise as `requestClientCredentials` does.
+ * such assertions, token_invalid for an assertion of another kind or for another server, client or resource, and
+ * otherwise as `requestClientCredentials` does.
  */
 export async function requestIdentityAssertion(
   request: IdentityAssertionRequest,

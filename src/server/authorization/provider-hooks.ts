@@ -1,5 +1,6 @@
 /**
- * What is added to oidc-provider's own handling: what a request may leave out, where its errors go, and what an operator hears.
+ * What is added to oidc-provider's own handling: what a request may leave out, where its errors go, and what an
+ * operator hears.
  *
  * Invariant: an event holds no token, code or secret.
  */
