@@ -1,11 +1,14 @@
-/** A protected server where people put it: below a prefix that nginx strips, on a Unix socket, in a router of Express. */
+/** A protected server where people put it: below a prefix that nginx strips, on a Unix socket, in routers of Express and Hono. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { getRequestListener } from '@hono/node-server';
 import express from 'express';
+import { type Context, Hono } from 'hono';
+import { cloneRawRequest } from 'hono/request';
 import { Agent, fetch } from 'undici';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { throwAwayCertificates } from '../../src/serve/certificate.ts';
@@ -35,6 +38,27 @@ const guardOf = (resource: string, more: Partial<ProtectedServerOptions> = {}): 
 
 const plain = (guard: ProtectedServer): RequestListener =>
   fetchListener(guard, () => new Response('handled'));
+
+/** The router that has the guard, mounted; `before` is a middleware of the application that may read the body. */
+function hono(
+  guard: ProtectedServer,
+  mount: string,
+  before: (c: Context) => unknown = () => undefined,
+): RequestListener {
+  const handle = protect(
+    guard,
+    (_request, { body }) => new Response(body ? JSON.stringify(body) : 'handled'),
+  );
+  const answer = async (c: Context) => handle(await cloneRawRequest(c.req), c.env);
+  const app = new Hono().use(async (c, next) => {
+    await before(c);
+    await next();
+  });
+  app.get('/.well-known/*', answer);
+  app.route(mount, new Hono().all('/mcp', answer));
+  const listener = getRequestListener(app.fetch);
+  return (request, response) => void listener(request, response);
+}
 
 async function listen(listener: RequestListener, at: number | string): Promise<void> {
   const http = createServer(listener);
@@ -94,6 +118,7 @@ describe.skipIf(!existsSync(program))('behind nginx, which ends TLS and strips a
       },
       false,
     ],
+    ['a router of Hono', (guard) => hono(guard, '/'), false],
   ])('%s is found and answers', async (_what, make, isUnix) => {
     const at = isUnix ? path.join(temporaryFolder(), 's') : await freePort();
     const { origin, send } = await nginx(isUnix ? `http://unix:${at}:` : `http://127.0.0.1:${at}`);
@@ -110,6 +135,30 @@ describe.skipIf(!existsSync(program))('behind nginx, which ends TLS and strips a
     const passed = await send(guard.resource, { method: 'POST', headers: { authorization } });
     expect([passed.status, await passed.text()]).toEqual([200, 'handled']);
   });
+});
+
+it.each<[string, (c: Context) => unknown]>([
+  ['nothing', () => undefined],
+  ['json', (c) => c.req.json()],
+  ['text', (c) => c.req.text()],
+  ['arrayBuffer', (c) => c.req.arrayBuffer()],
+])('below a prefix of Hono a body that %s read before it is checked and passed on', async (_what, before) => {
+  const port = await freePort();
+  const operations = { tools: { 'add-note': ['notes:write'] } };
+  const guard = guardOf(`http://127.0.0.1:${port}/api/mcp`, { operations });
+  await listen(
+    hono(guard, '/api', (c) => c.req.method === 'POST' && before(c)),
+    port,
+  );
+  expect(await (await fetch(guard.metadataUrl)).json()).toMatchObject({ resource: guard.resource });
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'add-note' } });
+  const call = async (scope: string) => {
+    const authorization = `Bearer ${await tokenOf(key, { aud: guard.resource, scope })}`;
+    const answer = await fetch(guard.resource, { method: 'POST', body, headers: { authorization } });
+    return [answer.status, await answer.text()];
+  };
+  expect(await call('notes:read')).toEqual([403, expect.anything()]);
+  expect(await call('notes:read notes:write')).toEqual([200, body]);
 });
 
 it.each<[string, unknown, number]>([

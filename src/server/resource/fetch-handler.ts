@@ -46,7 +46,7 @@ function incomingOf(request: Request, connection: unknown): IncomingRequest {
 
 function bodyUsed(): KeyturnError {
   return new KeyturnError('internal', 'The body of the request was read before protect() saw it.', {
-    hint: 'Let protect() come first. The handler finds the parsed message in access.body.',
+    hint: 'Let protect() come first. The handler finds the parsed message in access.body. In Hono pass await cloneRawRequest(c.req).',
   });
 }
 
