@@ -103,7 +103,8 @@ async function finish(parts: ForwardingParts, step: SignInStep, asked: AskedHere
 /** Spec, Third-party authorization flow, 9. */
 function failureOf(error: unknown): ForwardedResult {
   const code = error instanceof AuthorizationResponseError ? error.error : undefined;
-  if (code === 'access_denied')
+  // Some providers have own words for a person who refused.
+  if (code !== undefined && /denied|cancel/.test(code))
     return { error: 'access_denied', description: 'the upstream authorization server refused the sign-in' };
   if (code === 'temporarily_unavailable') return unavailable;
   return failed;

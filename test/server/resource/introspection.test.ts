@@ -46,14 +46,17 @@ describe('a token', () => {
   it.each([
     ['that is not active', { active: false }, 'not active'],
     ['that is not active, with claims beside', { ...active, active: false }, 'not active'],
-    ['whose state is a text', { ...active, active: 'true' }, 'lacks a claim'],
-    ['without a state', { ...active, active: undefined }, 'lacks a claim'],
     ['for another audience', { ...active, aud: 'https://other.example' }, 'not issued for this'],
     ['without an audience', { ...active, aud: undefined }, 'not issued for this'],
     ['from another issuer', { ...active, iss: 'https://evil.example' }, 'another issuer'],
     ['that has expired', { ...active, exp: now }, 'expired'],
-    ['that is not valid yet', { ...active, nbf: now + 1 }, 'not valid yet'],
+    ['that is not valid yet', { ...active, nbf: now + 6 }, 'not valid yet'],
     ['of another type', { ...active, token_type: 'refresh_token' }, 'not an access token'],
+    ['that refreshes, at Ory', { ...active, token_use: 'refresh_token' }, 'not an access token'],
+    ['that refreshes, at Keycloak', { ...active, typ: 'Offline' }, 'not an access token'],
+    ['that is an ID token', { ...active, typ: 'ID' }, 'not an access token'],
+    ['with an audience of null', { ...active, aud: null }, 'not issued for this'],
+    ['with no audience in its list', { ...active, aud: [] }, 'not issued for this'],
     ['of nobody', { ...active, client_id: undefined, sub: undefined }, 'lacks a claim'],
     ['bound to a certificate', { ...active, cnf: { 'x5t#S256': 'a' } }, 'bound to a key'],
   ])('RS-6 RS-9: an introspected token is refused %s', async (_what, answer, problem) => {
@@ -61,6 +64,28 @@ describe('a token', () => {
     const refused = await call('opaque');
     expect([refused.status, await refused.text()]).toEqual([401, expect.stringContaining(problem)]);
     expect(handled).toEqual([]);
+  });
+
+  it.each<[string, object, object]>([
+    ['in a list of audiences', { aud: ['account', resource] }, { subject: 'alice' }],
+    ['with scopes in a list', { scope: undefined, scp: ['notes:read'] }, { scopes: ['notes:read'] }],
+    ['with scopes as a list', { scope: ['notes:read'] }, { scopes: ['notes:read'] }],
+    ['without an end', { exp: undefined }, { expiresAt: now + 30 }],
+    [
+      'with null where there is nothing',
+      { exp: null, nbf: null, cnf: null, iss: null },
+      { expiresAt: now + 30 },
+    ],
+    ['with empty texts where there is nothing', { client_id: '', iss: '' }, { subject: 'alice' }],
+    ['whose issuer’s clock is ahead', { nbf: now + 5, iat: now + 5 }, { subject: 'alice' }],
+    ['whose person has a number', { sub: 4711 }, { subject: '4711' }],
+    ['whose person has a name only', { sub: undefined, username: 'bob' }, { subject: 'bob' }],
+    ['of a client alone', { sub: undefined }, { subject: 'editor' }],
+    ['that says of its use that it gives access', { token_use: 'access_token', typ: 'Bearer' }, {}],
+  ])('RS-9: an introspected token passes %s', async (_what, changes, expected) => {
+    const { call, handled } = asking(issuerThatSays({ ...active, ...changes }));
+    expect((await call('opaque')).status).toBe(200);
+    expect(handled[0]?.access).toMatchObject(expected);
   });
 
   it('an introspected token that is bound to a key needs a proof', async () => {
@@ -120,11 +145,31 @@ describe('an answer', () => {
     expect(questions(from)).toBe(2);
   });
 
-  it.each([
+  it.each<[string, (from: Issuer) => void, string?]>([
     ['none at all', (from: Issuer) => void (from.fault = 'down')],
     [
       'that this server isn’t known there',
-      (from: Issuer) => void (from.introspect = () => new Response(null, { status: 401 })),
+      (from: Issuer) =>
+        void (from.introspect = () => Response.json({ error: 'invalid_client' }, { status: 401 })),
+      'status 401 "invalid_client"',
+    ],
+    [
+      'an error with a status of success',
+      (from: Issuer) => void (from.introspect = () => Response.json({ error: 'a\nb' })),
+      String.raw`an answer without active: "a\nb"`,
+    ],
+    [
+      'a state that is a text',
+      (from: Issuer) => void (from.introspect = () => Response.json({ ...active, active: 'true' })),
+    ],
+    [
+      'no state',
+      (from: Issuer) => void (from.introspect = () => Response.json({ ...active, active: undefined })),
+    ],
+    [
+      'a page',
+      (from: Issuer) => void (from.introspect = () => new Response('<!doctype html><title>Sign in</title>')),
+      'an answer that is no JSON object',
     ],
     [
       'a status of failure with a body of success',
@@ -144,16 +189,24 @@ describe('an answer', () => {
       'without an endpoint in the metadata',
       (from: Issuer) => void delete from.metadata['introspection_endpoint'],
     ],
-  ])('RS-9: an answer of introspection that says nothing lets nothing pass: %s', async (_what, bend) => {
-    const from = issuerThatSays(active);
-    bend(from);
-    const { call, handled, events } = asking(from);
-    const answer = await call('opaque');
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
-    expect(events[0]).toMatchObject({ type: 'outage', what: 'introspection', isBridged: false });
-    expect(handled).toEqual([]);
-    expect(JSON.stringify(events)).not.toContain('opaque');
-  });
+  ])(
+    'RS-9: an answer of introspection that says nothing lets nothing pass: %s',
+    async (_what, bend, problem = '') => {
+      const from = issuerThatSays(active);
+      bend(from);
+      const { call, handled, events } = asking(from);
+      const answer = await call('opaque');
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
+      expect(events[0]).toMatchObject({
+        type: 'outage',
+        what: 'introspection',
+        isBridged: false,
+        problem: expect.stringContaining(problem),
+      });
+      expect(handled).toEqual([]);
+      expect(JSON.stringify(events)).not.toContain('opaque');
+    },
+  );
 
   it('RS-9: an answer of introspection that takes too long lets nothing pass', async () => {
     const from = issuerThatSays(active);

@@ -277,6 +277,11 @@ describe('an upstream that fails', () => {
       { redirect: { error: 'access_denied', code: undefined } },
       'access_denied',
     ],
+    ...['user_cancelled_authorize', 'user_denied'].map((error): [string, Bend, string] => [
+      `says that the person refused, by ${error}`,
+      { redirect: { error, code: undefined } },
+      'access_denied',
+    ]),
     [
       'can’t serve now',
       { redirect: { error: 'temporarily_unavailable', code: undefined } },

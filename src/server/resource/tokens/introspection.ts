@@ -6,7 +6,7 @@
  * `cacheSeconds`.
  */
 import { z } from 'zod';
-import { reasonOf } from '../../../base/errors.ts';
+import { quotedWithheld, reasonOf } from '../../../base/errors.ts';
 import type { HttpReply } from '../../../oauth/base/http.ts';
 import { retryAfterSeconds } from '../../../oauth/base/http-time.ts';
 import { parseJsonObject } from '../../../oauth/base/json-object.ts';
@@ -64,17 +64,26 @@ type Settings = Omit<z.output<typeof schema>, 'client'> & { readonly client: Int
 
 /** RFC 7662 §2.2. `sub` may be absent where no person is behind the token. */
 const answerSchema = z.looseObject({
-  active: z.boolean(),
   iss: z.string().optional(),
   aud: audience.optional(),
-  sub: z.string().min(1).optional(),
-  client_id: z.string().min(1).optional(),
+  sub: z.union([z.string(), z.int().transform(String)]).optional(),
+  username: z.string().optional(),
+  client_id: z.string().optional(),
   token_type: z.string().optional(),
+  /** What a token is for, at Ory and at Keycloak. */
+  token_use: z.string().optional(),
+  typ: z.string().optional(),
   exp: instant.optional(),
   nbf: instant.optional(),
   iat: instant.optional(),
   cnf: confirmation.optional(),
 });
+
+/** A token that only its authorization server takes, or that tells a client who signed in. */
+const otherUse = /^(?:refresh|offline|id)(?:_?token)?$/i;
+
+/** Seconds that the clock of the authorization server may be ahead: it found the token active. */
+const clockTolerance = 5;
 
 /** Refused tokens that are remembered at once; each is a digest. */
 const maxInactive = 10_000;
@@ -158,9 +167,10 @@ class Introspection implements TokenCheck {
       throw this.#unavailable(reasonOf(error));
     }
     const wait = retryAfterSeconds(reply.headers, http.wall());
-    const json = reply.status === 200 ? parseJsonObject(reply.text ?? '') : undefined;
-    // RFC 7662 §2.3: 401 means that this server isn't known there, and says nothing of the token.
-    if (json === undefined) throw this.#unavailable(`status ${reply.status}`, wait);
+    const json = parseJsonObject(reply.text ?? '');
+    // RFC 7662 §2.2: REQUIRED. Without it nothing is said of the token.
+    const isAnswer = reply.status === 200 && typeof json?.['active'] === 'boolean';
+    if (json === undefined || !isAnswer) throw this.#unavailable(problemOf(reply, json), wait);
     return json;
   }
 
@@ -186,20 +196,24 @@ class Introspection implements TokenCheck {
   #read(json: Record<string, unknown>, token: string): VerifiedToken {
     // RFC 7662 §2.2: of a token that isn't active nothing else is said, or believed.
     if (json['active'] === false) throw new Refusal('token_inactive');
-    const parsed = answerSchema.safeParse(json);
-    if (!parsed.success || !parsed.data.active) throw new Refusal('token_claims');
+    const parsed = answerSchema.safeParse(present(json));
+    if (!parsed.success) throw new Refusal('token_claims');
     const claims = parsed.data;
     if (claims.iss !== undefined && claims.iss !== this.#issuer) throw new Refusal('token_wrong_issuer');
     // A refresh token is active too, and has no type, or another one.
     if (claims.token_type !== undefined && !/^(?:bearer|dpop|access_token)$/i.test(claims.token_type)) {
       throw new Refusal('token_wrong_type');
     }
+    if (otherUse.test(claims.token_use ?? '') || otherUse.test(claims.typ ?? ''))
+      throw new Refusal('token_wrong_type');
     // Spec, Endpoints, rule 3: a token that names no audience was not issued for this server.
     checkAudience(claims.aud ?? [], this.#context.resource, this.#settings.audience);
     const now = this.#context.http.wall() / 1000;
-    checkTimes(claims, now, 0);
+    checkTimes({ exp: claims.exp }, now, 0);
+    checkTimes({ nbf: claims.nbf, iat: claims.iat }, now, clockTolerance);
     const clientId = claims.client_id;
-    const subject = claims.sub ?? clientId;
+    // A name is of a person, whom a client must not stand for.
+    const subject = claims.sub ?? claims.username ?? clientId;
     if (subject === undefined) throw new Refusal('token_claims');
     return frozen({
       issuer: this.#issuer,
@@ -212,4 +226,19 @@ class Introspection implements TokenCheck {
       claims: withoutToken(json, token),
     });
   }
+}
+
+/** Some servers write null or an empty text for what isn't there. */
+function present(json: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== null && value !== ''));
+}
+
+/** What an answer that says nothing of the token is, with the server's own error code. */
+function problemOf({ status }: HttpReply, json: Readonly<Record<string, unknown>> | undefined): string {
+  const code = typeof json?.['error'] === 'string' ? ` ${quotedWithheld(json['error'])}` : '';
+  // RFC 7662 §2.3: 401 means that this server isn't known there.
+  if (status !== 200) return `status ${status}${code}`;
+  return json === undefined
+    ? 'an answer that is no JSON object'
+    : `an answer without active${code && `:${code}`}`;
 }
