@@ -134,9 +134,12 @@ function active(parts: BrokerParts, grant: Grant): Sentences {
     const next = 'The next request that needs them opens a sign-in; other requests are served.';
     return { now: `${scopesLost(issuer, lostScope)}; ${inMemory}.`, next, refresh };
   }
+  const { purpose } = grant;
+  const whose =
+    purpose?.kind === 'narrow' ? ` by ${quoted(parts.clients.nameOf(purpose.clientId))} alone` : '';
   const standing = refresher.secrets.comparison.isCompared(grant.id)
-    ? 'It is usable'
-    : 'It is listed as usable, but was not compared with the vault yet';
+    ? `It is usable${whose}`
+    : `It is listed as usable${whose}, but was not compared with the vault yet`;
   return { now: `${standing}; ${inMemory}.`, next: refreshSentence(refresh), refresh };
 }
 

@@ -37,11 +37,13 @@ export class Rejections {
     if (isStepUp(challenge)) return { isReplaced: false };
     const isNamed = (token: AccessToken): boolean =>
       'tokenId' in named ? token.tokenId === named.tokenId : token.accessToken === named.accessToken;
-    const { cache, clock, grants } = this.#parts;
+    const { cache, clock, grants, refresher } = this.#parts;
     for (const { id: grantId } of grants.all()) {
       const token = cache.of(grantId).find(isNamed);
       if (!token?.handedTo.has(clientId)) continue;
       if (isAlive(token, clock.now(), expiryGrace)) {
+        // The newest set is last. RFC 6749 §6: a refresh for one set says nothing about the token of another one.
+        if (cache.of(grantId).at(-1) !== token) refresher.sawOtherEnd(grantId);
         const use = { clientId, grantId, operation };
         const pause = this.#refusals.left(use);
         if (pause > 0) return { isReplaced: false, pause };

@@ -14,7 +14,7 @@ import type { Consent } from './consent/consent.ts';
 import type { BrokerParts } from './parts.ts';
 import type { PermittedRequest, PendingRequest } from './pending-request.ts';
 import { hintOf } from './questions/token-request.ts';
-import { accountLabel } from './records/grant.ts';
+import { accountLabel, isShared } from './records/grant.ts';
 import type { Grant } from './records/grant.ts';
 import { StepUpLimit } from './step-up-limit.ts';
 import { waitsForUser } from './refusals/login-required.ts';
@@ -25,7 +25,7 @@ import type { SignIns } from './sign-in/sign-ins.ts';
 import { listedScope } from './destination/asked-resource.ts';
 
 /** What a sign-in is for; `grant` is the one that it should renew. */
-interface SignInFor extends Pick<SignInRequest, 'notGranted' | 'isStepUp'> {
+interface SignInFor extends Pick<SignInRequest, 'notGranted' | 'isStepUp' | 'onlyFor'> {
   readonly scope: readonly string[];
   readonly account: string | undefined;
   readonly grant: Grant | undefined;
@@ -155,6 +155,36 @@ export class RequestSignIns {
     });
   }
 
+  /**
+   * A grant for this program alone, with no more than its permission, where a refresh can't narrow the shared one
+   * (lost-scope.ts). It is of the same account and gives no more than the permission does, so no card is needed for it.
+   */
+  async signInAlone(permitted: PermittedRequest, shared: Grant): Promise<void> {
+    const { access, pending, permission } = permitted;
+    const { endpoint, request } = pending;
+    const { grants, refresher } = this.#parts;
+    const scope = shared.scope.filter((name) => permission.scope?.includes(name));
+    const own = grants
+      .aloneAt(shared.resource, shared.issuer, request.clientId)
+      .filter(({ account }) => account === shared.account);
+    await refresher.compareWithVault(own);
+    const ready = own.find(
+      (one) => one.state.kind === 'active' && isWithin(one.scope, permission.scope ?? []),
+    );
+    // Race: the permission changed during the sign-in, and could not name the new grant then.
+    if (ready && refresher.secrets.comparison.isVouched(ready.id))
+      return void (await this.#consent.changes.bind(permission, ready, ready.scope));
+    if (request.interaction === 'never' || pending.hasSignedIn) throw new refusals.NarrowsForGood(shared);
+    if (own.some((one) => isEndedAfter(one, shared))) throw refusals.grantRevoked(endpoint);
+    this.#refuseUnattended(pending, 'it needs a sign-in for this program alone');
+    await this.#start(permitted, {
+      scope: union(scope, access.scope),
+      account: accountLabel(shared),
+      grant: shared,
+      onlyFor: request.clientId,
+    });
+  }
+
   #refuseUnattended({ endpoint, request }: PendingRequest, why: string): void {
     if (this.#signIns.needsUser(endpoint)) throw refusals.lastPageFailed(endpoint);
     // Where the owner entered a client that needs no person, only discovery tells whether it is for this server.
@@ -177,11 +207,14 @@ export class RequestSignIns {
         ...(permission.scope === undefined ? {} : { bound: union(permission.scope, scope) }),
         ...hintOf(request, permission),
         isUnattended: request.interaction === 'never',
-        ...(grant === undefined ? {} : { grantId: grant.id }),
+        grantId: grant?.id,
+        onlyFor: noted.onlyFor ?? (grant && !isShared(grant) ? request.clientId : undefined),
       },
       deadline.signal,
     );
     pending.hasSignedIn = true;
+    if (!isShared(signedIn))
+      return void (await this.#consent.changes.bind(permission, signedIn, signedIn.scope));
     if (grant && signedIn.id !== grant.id) await this.#goOnWith(permitted, grant, signedIn);
   }
 
@@ -200,3 +233,7 @@ export class RequestSignIns {
     if (!isMoved) pending.access = chosen;
   }
 }
+
+/** The user ended the program's own grant, and has not signed in since. */
+const isEndedAfter = (own: Grant, { signedInAt = 0 }: Grant): boolean =>
+  own.state.kind === 'revoked' && own.state.endedAt > signedInAt;

@@ -297,6 +297,7 @@ export class TokenRequests {
     const need = { cached, narrow, minimumValidity, deadline };
     const token = await renewedToken(this.#parts, grant, need);
     if (token === 'signIn') return againAfter(this.#signIns.signIn(permitted, grant));
+    if (token === 'ownSignIn') return againAfter(this.#signIns.signInAlone(permitted, grant));
     return token === 'changed' ? again : this.#handOutStill(permitted, grant, token);
   }
 

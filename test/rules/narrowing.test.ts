@@ -1,10 +1,11 @@
 /** One program's narrower permission at servers that narrow a refresh token for good (against RFC 6749 §6). */
 import { describe, expect, it } from 'vitest';
+import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
 import { explainGrant } from '../../src/broker/explain.ts';
 import type { Rig } from '../broker/rig.ts';
 import { json } from '../support/bent/server.ts';
 import type { RecordedRequest } from '../support/bent/server.ts';
-import { ground, refused, tokenRequests } from './ground.ts';
+import { ground, reject, refused, scopeOf, tokenRequests, use } from './ground.ts';
 import type { Ground } from './ground.ts';
 
 const anHour = 3_600_000;
@@ -12,8 +13,8 @@ const never = { interaction: 'never' } as const;
 const reader = { clientId: 'reader', ...never } as const;
 
 /** `editor` may have all scopes, `reader` one of them, and has asked for it. */
-async function narrowed(authorization = { narrowing: 'forGood' } as const): Promise<Ground> {
-  const all = await ground({ authorization });
+async function narrowed(narrowing: 'forGood' | 'endsOthers' = 'forGood'): Promise<Ground> {
+  const all = await ground({ authorization: { narrowing } });
   await all.rig.login({ scope: ['read', 'admin'] });
   await all.rig.allow('reader', ['read']);
   expect((await all.rig.ask(reader)).scope).toEqual(['read']);
@@ -106,6 +107,114 @@ describe('an issuer that was seen to narrow for good', () => {
     expect(scopesAsked(all).slice(before)).toEqual([null]);
     await rig.allow('reader', ['read', 'admin']);
     expect((await rig.ask(reader)).scope).toEqual(['read', 'admin']);
+  });
+
+  it('W-9: gives the narrow program a sign-in for itself alone, which costs the others nothing', async () => {
+    const all = await narrowed();
+    const { rig, restarted } = all;
+    await rig.ask();
+    rig.clock.advance(anHour);
+    const before = scopesAsked(all).length;
+    const [shared] = rig.parts.grants.all();
+    expect((await rig.ask({ clientId: 'reader' })).scope).toEqual(['read']);
+    expect(scopeOf(rig.pages.at(-1))).toEqual(['read']);
+    expect(rig.pages).toHaveLength(3);
+    expect(rig.parts.grants.byId(shared?.id ?? '')).toEqual(shared);
+    const own = rig.parts.grants.all().find(({ id }) => id !== shared?.id);
+    expect(own).toMatchObject({ purpose: { kind: 'narrow', clientId: 'reader' }, scope: ['read'] });
+    expect(explainGrant(rig.parts, own ?? expect.fail()).now).toContain('by "reader" alone');
+    const after = await restarted();
+    for (let n = 0; n < 3; n += 1) {
+      after.clock.advance(anHour);
+      expect((await after.ask(never)).scope).toEqual(['read', 'admin']);
+      expect((await after.ask(reader)).scope).toEqual(['read']);
+    }
+    expect(scopesAsked(all).slice(before)).toEqual(Array(6).fill(null));
+    expect(after.pages).toHaveLength(0);
+    await after.allow('other', ['read']);
+    expect(await refused(after.ask({ clientId: 'other', ...never }))).toMatchObject({
+      reason: 'scope_insufficient',
+    });
+  });
+
+  it('keeps the sign-in of a narrow program out of the way of its wider permission, and of a smaller one', async () => {
+    const { rig } = await narrowed();
+    await rig.ask();
+    rig.clock.advance(anHour);
+    await rig.ask({ clientId: 'reader' });
+    await rig.allow('reader', ['read', 'admin']);
+    expect((await rig.ask(reader)).scope).toEqual(['read', 'admin']);
+    await rig.allow('reader', ['read']);
+    rig.clock.advance(anHour);
+    expect((await rig.ask(reader)).scope).toEqual(['read']);
+    expect(rig.pages).toHaveLength(3);
+  });
+
+  it('opens no page for a narrow program whose own sign-in the user ended, until the user signs in', async () => {
+    const { rig } = await narrowed();
+    await rig.ask();
+    rig.clock.advance(anHour);
+    await rig.ask({ clientId: 'reader' });
+    const own = rig.parts.grants.all().find(({ purpose }) => purpose);
+    rig.clock.advance(1000);
+    await revokeGrant(rig.parts, own ?? expect.fail());
+    expect(await refused(rig.ask({ clientId: 'reader' }))).toMatchObject({ reason: 'login_required' });
+    expect(rig.pages).toHaveLength(3);
+    rig.clock.advance(1000);
+    await rig.login({ scope: ['read', 'admin'] });
+    expect((await rig.ask({ clientId: 'reader' })).scope).toEqual(['read']);
+    expect(rig.pages).toHaveLength(5);
+  });
+
+  it('keeps nothing of another account that signs in for a narrow program', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: { narrowing: 'forGood' } });
+    await rig.login({ scope: ['openid', 'read', 'admin'] });
+    await rig.allow('reader', ['openid', 'read']);
+    await rig.ask(reader);
+    rig.clock.advance(anHour);
+    await rig.ask();
+    rig.clock.advance(anHour);
+    authorizationServer.settings.subject = 'mallory';
+    expect(await refused(rig.ask({ clientId: 'reader' }))).toMatchObject({ reason: 'account_mismatch' });
+    expect(rig.grant().account).toBe('alice');
+    expect(authorizationServer.counts.revocations).toBeGreaterThan(0);
+  });
+});
+
+describe('a server that ends the other access token at a refresh', () => {
+  it('W-9: is asked for no narrower token after the first report, and each program keeps its token', async () => {
+    const all = await narrowed('endsOthers');
+    const { rig, restarted } = all;
+    const ended = await rig.ask(never);
+    await rig.ask(reader);
+    expect((await use(all, ended.accessToken)).status).toBe(401);
+    reject(rig, ended);
+    const full = await rig.ask(never);
+    rig.clock.advance(anHour);
+    expect(await refused(rig.ask(reader))).toMatchObject({ reason: 'scope_insufficient' });
+    const narrow = await rig.ask({ clientId: 'reader' });
+    expect(rig.pages).toHaveLength(2);
+    const again = await rig.ask(never);
+    expect(full.tokenId).not.toBe(again.tokenId);
+    for (const token of [narrow, again]) expect((await use(all, token.accessToken)).status).toBe(200);
+    const after = await restarted();
+    after.clock.advance(anHour);
+    const [one, other] = [await after.ask(never), await after.ask(reader)];
+    for (const token of [one, other]) expect((await use(all, token.accessToken)).status).toBe(200);
+    await after.allow('third', ['read']);
+    expect(await refused(after.ask({ clientId: 'third', ...never }))).toMatchObject({
+      reason: 'scope_insufficient',
+    });
+  });
+
+  it('is believed only where a refresh for other scopes came between', async () => {
+    const all = await narrowed('endsOthers');
+    const { rig } = all;
+    await rig.ask(never);
+    const newest = await rig.ask(reader);
+    rig.broker.rejectToken({ clientId: 'reader', token: { tokenId: newest.tokenId } });
+    expect((await rig.ask(reader)).scope).toEqual(['read']);
+    expect(rig.grant().lostScope).toBeUndefined();
   });
 });
 

@@ -7,12 +7,13 @@
  * needs the person's yes, even if the request names it. One exception: a permission that names none yet takes the only
  * living grant of its server. Where it finds several accounts there, the person chooses one of them for it, unless its
  * card showed no scopes: then the next card shows them. A grant that needs a sign-in gives way to one of the same account
- * that another permission of the program names. A grant that belongs to one program serves no other program. If a
- * program names an account, it gets no token of another one.
+ * that another permission of the program names. A grant that belongs to one program serves no other program, and serves
+ * its own one in place of the shared grant of the same account that has more scopes than the permission. If a program
+ * names an account, it gets no token of another one.
  */
 import { KeyturnError, quoted, shellOption, shellWord } from '../../base/errors.ts';
 import { isWithin, withoutOfflineAccess } from '../../oauth/base/scope.ts';
-import { endpointsWithin, isFor, isLiving, subjectOf } from '../records/grant.ts';
+import { endpointsWithin, isFor, isLiving, isShared, subjectOf } from '../records/grant.ts';
 import type { Grant, Grants } from '../records/grant.ts';
 import { isBound, namesGrant, refusesGrant } from '../records/permission.ts';
 import type { Permission } from '../records/permission.ts';
@@ -75,7 +76,7 @@ export function chooseGrant(
     signedOut ??= { kind: 'use', grant, permission };
   }
   if (signedOut) return signedOut;
-  const grant = likeliest(vouchedOf(comparison, living), permissions);
+  const grant = likeliest(sharedFirst(vouchedOf(comparison, living)), permissions);
   if (grant && comparison.isVouched(grant.id)) return { kind: 'ask', grant };
   if (grant?.state.kind === 'active') return { kind: 'lost', grant };
   const others = kept();
@@ -83,7 +84,7 @@ export function chooseGrant(
     const known = others.filter((one) => permissions.some((permission) => serves(permission, one, there)));
     return { kind: 'unknownAccount', account, known: known.map((one) => one.account) };
   }
-  return { kind: 'signIn', grant: grant ?? asked[0] };
+  return { kind: 'signIn', grant: grant ?? asked.find(isShared) ?? asked[0] };
 }
 
 /**
@@ -149,11 +150,20 @@ export function keptAccount(
  * The grant of the first token stays the one that is used. If it needs a sign-in, another named grant is used only if
  * its account is the same, as after the server has moved to another issuer.
  */
-function firstNamed({ grants = [] }: Permission, living: readonly Grant[]): Grant | undefined {
-  const named = grants.flatMap((id) => living.find((one) => one.id === id) ?? []);
+function firstNamed(permission: Permission, living: readonly Grant[]): Grant | undefined {
+  const named = (permission.grants ?? []).flatMap((id) => living.find((one) => one.id === id) ?? []);
   const [first] = named;
   const sameAccount = named.filter((one) => first && isSameAccount(one, first));
-  return sameAccount.find(({ state }) => state.kind === 'active') ?? first;
+  const active = sameAccount.filter(({ state }) => state.kind === 'active');
+  const usual = active.find(isShared) ?? active[0] ?? first;
+  if (!usual || !scopesToNarrowTo(usual, permission)) return usual;
+  return active.find((one) => !isShared(one) && !scopesToNarrowTo(one, permission)) ?? usual;
+}
+
+/** The shared ones, where there are any: a permission that names no grant begins with one of them. */
+function sharedFirst(living: readonly Grant[]): readonly Grant[] {
+  const shared = living.filter(isShared);
+  return shared.length > 0 ? shared : living;
 }
 
 /** At the same issuer subjects are compared. Between issuers only the account's name can be compared. */
@@ -171,9 +181,10 @@ function vouchedOf(comparison: ChoiceParts['comparison'], living: readonly Grant
 /** For a permission that names no grant yet: the grant of its resource, if there is only one. */
 function onlyOne(permission: Permission, living: readonly Grant[]): Grant | undefined {
   if (isBound(permission)) return undefined;
-  const fitting = living.filter(({ resource }) => resource === (permission.resource ?? resource));
+  const candidates = sharedFirst(living);
+  const fitting = candidates.filter(({ resource }) => resource === (permission.resource ?? resource));
   // Where none fits, the refusal of another resource says so (Broker).
-  const [only, ...more] = fitting.length > 0 ? fitting : living;
+  const [only, ...more] = fitting.length > 0 ? fitting : candidates;
   return only && more.length === 0 && !refusesGrant(permission, only.id) ? only : undefined;
 }
 
@@ -229,7 +240,9 @@ export function reaches(permission: Permission, grant: Grant): boolean {
 export function serves(permission: Permission, grant: Grant, there: readonly Grant[]): boolean {
   if (!reaches(permission, grant)) return false;
   if (isBound(permission) || !isLiving(grant)) return true;
-  return !there.some((other) => isLiving(other) && other.id !== grant.id && reaches(permission, other));
+  return !sharedFirst(there.filter(isLiving)).some(
+    (other) => other.id !== grant.id && reaches(permission, other),
+  );
 }
 
 /** The scopes to narrow to; undefined where the permission covers all that the grant has. */

@@ -118,7 +118,8 @@ export const grantSchema = z.object({
   scope: z.array(z.string()),
   /**
    * Scopes that the server took from the refresh token for good when a narrower token was asked for (lost-scope.ts);
-   * empty once a sign-in brought them back. Absent: its server was not seen to do that.
+   * empty once a sign-in brought them back, or where a narrower refresh ended the other access token. Absent: its
+   * server was not seen to do either.
    */
   lostScope: z.array(z.string()).optional(),
   /** The owner named exactly these scopes: a later sign-in without scopes asks for the same. */
@@ -186,6 +187,8 @@ export function isFor({ purpose }: Grant, clientId: string): boolean {
   return purpose?.kind !== 'narrow' || purpose.clientId === clientId;
 }
 
+export const isShared = ({ purpose }: Grant): boolean => purpose?.kind !== 'narrow';
+
 export const isLiving = ({ state }: Grant): boolean => state.kind !== 'revoked';
 
 /** Every name of the grant's servers for which the owner may have set an override. */
@@ -242,7 +245,14 @@ export class Grants {
   sharedAt(resource: string, issuer: string): Grant[] {
     return this.all()
       .filter((grant) => grant.resource === resource && grant.issuer === issuer)
-      .filter(({ purpose }) => purpose?.kind !== 'narrow');
+      .filter(isShared);
+  }
+
+  /** The grants that serve this program only, the revoked ones too. */
+  aloneAt(resource: string, issuer: string, clientId: string): Grant[] {
+    return this.all()
+      .filter((grant) => grant.resource === resource && grant.issuer === issuer)
+      .filter((grant) => !isShared(grant) && isFor(grant, clientId));
   }
 
   async add(fields: Omit<Grant, 'id' | 'generation'>): Promise<Grant> {

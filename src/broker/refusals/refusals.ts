@@ -119,16 +119,18 @@ export function notNarrowed({ clientId, endpoint, scope = [] }: Permission, gran
   );
 }
 
-/** RFC 6749 §6: a narrower refresh must not change the refresh token. This server narrowed that too (lost-scope.ts). */
-export function narrowedForGood({ issuer, resource, endpoints, scope }: Grant): KeyturnError {
-  return new KeyturnError(
-    'scope_insufficient',
-    `A narrower token would take the other scopes from every program: ${issuer} narrows its refresh token for good.`,
-    {
-      rule: 'RFC 6749 §6: the scope of a refresh is that of one access token. A program gets a token only within its permission',
-      hint: `Allow the program all of it: keyturn allow CLIENT ${shellWord(endpoints[0] ?? resource)} ${shellOption('scope', scope.join(' '))}`,
-    },
-  );
+/** RFC 6749 §6: a narrower refresh must not change anything else. At this server it does (lost-scope.ts). */
+export class NarrowsForGood extends KeyturnError {
+  constructor({ issuer, resource, endpoints, scope }: Grant) {
+    super(
+      'scope_insufficient',
+      `A narrower token would take access from other programs: ${quoted(issuer)} narrows its refresh token for good, or ends the other access token.`,
+      {
+        rule: 'RFC 6749 §6: the scope of a refresh is that of one access token. A program gets a token only within its permission',
+        hint: `Let the program ask while a sign-in page may open: it then gets a sign-in for itself alone. Or allow it all: keyturn allow CLIENT ${shellWord(endpoints[0] ?? resource)} ${shellOption('scope', scope.join(' '))}`,
+      },
+    );
+  }
 }
 
 /** Scopes that the refresh token lost through a program's narrower token, and that no sign-in has restored. */

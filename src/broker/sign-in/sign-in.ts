@@ -241,11 +241,14 @@ async function storeConfirmed(
   { closed, signal }: { readonly closed: () => void; readonly signal: AbortSignal },
 ): Promise<Grant> {
   return storeTokens(parts, context, tokens, async (another) => {
-    if (another.kind === 'another') {
+    const isAsked = another.kind === 'another' && context.request.onlyFor === undefined;
+    if (isAsked) {
       tokens.asking?.();
       closed();
     }
     try {
+      // A permission is for an account: another one would be no answer to the program's request.
+      if (!isAsked) throw anotherAccount(context.request.endpoint, another);
       await requireYes(parts, context, another, signal);
     } catch (error) {
       await giveBack(parts, context, tokens);
@@ -277,6 +280,7 @@ async function storeTokens(
     prompts: options.prompts,
     account: request.account,
     grantId: request.grantId,
+    onlyFor: request.onlyFor,
   };
   try {
     const grant = await storeGrant(parts, received, confirmAccount);

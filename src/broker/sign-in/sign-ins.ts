@@ -8,6 +8,7 @@
 import { untilAborted } from '../../base/abort.ts';
 import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import { ScopeRefused } from '../../oauth/grants/authorization-failure.ts';
+import { isShared } from '../records/grant.ts';
 import type { Grant } from '../records/grant.ts';
 import { anotherPageFirst, stillPending } from '../refusals/pending-refusals.ts';
 import type { Leases } from '../consent/lease.ts';
@@ -235,7 +236,7 @@ export class SignIns {
 
 /** False for an account that was kept beside the intended one. */
 function isMeant({ grantId, account }: SignInRequest, grant: Grant): boolean {
-  if (grantId !== undefined) return grant.id === grantId;
+  if (grantId !== undefined) return grant.id === grantId || !isShared(grant);
   return account === undefined || grant.account === account;
 }
 
@@ -253,9 +254,10 @@ function needless(endpoint: string): KeyturnError {
 function keyOfAutomatic({
   isUnattended,
   grantId = '',
+  onlyFor = '',
   endpoint,
   query = '',
   account,
-}: Pick<AutomaticSignIn, 'endpoint' | 'query' | 'account' | 'isUnattended' | 'grantId'>): string {
-  return `${isUnattended ? 'unattended' : 'attended'} ${grantId} ${keyOf(endpoint + query, account)}`;
+}: Pick<AutomaticSignIn, 'endpoint' | 'query' | 'account' | 'isUnattended' | 'grantId' | 'onlyFor'>): string {
+  return `${isUnattended ? 'unattended' : 'attended'} ${grantId} ${onlyFor} ${keyOf(endpoint + query, account)}`;
 }

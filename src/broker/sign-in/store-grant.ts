@@ -14,6 +14,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Binding } from '../grants/grant-binding.ts';
 import { keptSuperseded } from '../grants/grant-secret.ts';
 import type { GrantSecret, Superseded } from '../grants/grant-secret.ts';
+import { isLiving } from '../records/grant.ts';
 import type { Grant, Grants, MetadataSource } from '../records/grant.ts';
 import { offlineOutcome } from './page-options.ts';
 import type { Prompt } from './page-options.ts';
@@ -41,8 +42,10 @@ export interface NewTokens {
   readonly answer: TokenResponse;
   /** The label the user chose. */
   readonly account?: string;
-  /** The grant that the sign-in should renew. */
+  /** The grant that the sign-in should renew; with `onlyFor`, or the shared grant of the same account. */
   readonly grantId?: string;
+  /** The one program that the tokens are for. */
+  readonly onlyFor?: string | undefined;
   /** The user named the scopes. */
   readonly isExactScope: boolean;
   /** A local client's request started it, not the user. */
@@ -82,7 +85,8 @@ async function targetOf(
   confirmAccount: ConfirmAccount,
 ): Promise<{ readonly grant: Grant | undefined; readonly account: string }> {
   const match = matchAccount(await vouchedGrants(parts, received), received);
-  if (match.kind === 'expected') return match;
+  if (match.kind === 'expected')
+    return received.onlyFor === undefined ? match : alone(parts, received, match);
   await confirmAccount(match);
   // Match again, because the grants may have changed while the person answered.
   const now = matchAccount(await vouchedGrants(parts, received), received);
@@ -90,13 +94,25 @@ async function targetOf(
 }
 
 /** The grants for this resource and issuer, as the vault has them: a line in the index is not enough. */
-async function vouchedGrants(
-  { grants, refresher }: StoreGrantParts,
-  { resource, issuer }: NewTokens,
-): Promise<Grant[]> {
-  await refresher.compareWithVault(grants.sharedAt(resource, issuer));
+async function vouchedGrants(parts: StoreGrantParts, received: NewTokens): Promise<readonly Grant[]> {
+  await parts.refresher.compareWithVault(comparable(parts, received));
   // Again: what the vault says may differ.
-  return grants.sharedAt(resource, issuer);
+  return comparable(parts, received);
+}
+
+const comparable = ({ grants }: StoreGrantParts, { resource, issuer, onlyFor }: NewTokens): Grant[] => [
+  ...grants.sharedAt(resource, issuer),
+  ...(onlyFor === undefined ? [] : grants.aloneAt(resource, issuer, onlyFor)),
+];
+
+/** The program's own grant of the account that was expected. The shared grant stays as it is. */
+function alone(
+  { grants }: StoreGrantParts,
+  { resource, issuer, onlyFor = '' }: NewTokens,
+  { account }: Pick<Grant, 'account'>,
+): { readonly grant: Grant | undefined; readonly account: string } {
+  const own = grants.aloneAt(resource, issuer, onlyFor);
+  return { grant: own.find((one) => isLiving(one) && one.account === account), account };
 }
 
 /**
@@ -114,6 +130,7 @@ async function addDraft(
     issuer: received.issuer,
     account,
     subject: received.answer.subject?.subject ?? null,
+    purpose: purposeOf(received),
     registrationId: received.registrationId,
     server: received.server,
     scope: [...received.answer.scope],
@@ -219,11 +236,14 @@ function endedMeanwhile({ endpoint }: NewTokens): KeyturnError {
   });
 }
 
+const purposeOf = ({ onlyFor }: NewTokens): Grant['purpose'] =>
+  onlyFor === undefined ? undefined : { kind: 'narrow', clientId: onlyFor };
+
 /** The fields that the index repeats from the vault. */
 function indexed({ binding, refreshToken, proofKey }: GrantSecret): Partial<Grant> {
-  const { endpoints, subject, registrationId, server, scope, lostScope, requestedScope } = binding;
+  const { endpoints, subject, purpose, registrationId, server, scope, lostScope, requestedScope } = binding;
   const hasRefreshToken = refreshToken !== undefined;
-  const bound = { endpoints, subject, registrationId, server, scope, lostScope, requestedScope };
+  const bound = { endpoints, subject, purpose, registrationId, server, scope, lostScope, requestedScope };
   return { ...bound, hasRefreshToken, isKeyBound: proofKey ? true : undefined };
 }
 
@@ -273,12 +293,12 @@ function newBinding({ createdAt, account, generation }: Grant, { received, befor
     issuer,
     account,
     subject: answer.subject?.subject ?? null,
-    ...(before?.binding.purpose === undefined ? {} : { purpose: before.binding.purpose }),
+    purpose: purposeOf(received),
     registrationId,
     server,
     scope: [...answer.scope],
-    // The lost scopes are back after this sign-in; the empty list records that this server drops scopes.
-    ...(before?.binding.lostScope === undefined ? {} : { lostScope: [] }),
+    // The lost scopes are back after this sign-in; the empty list records what this server does (lost-scope.ts).
+    lostScope: before?.binding.lostScope === undefined && received.onlyFor === undefined ? undefined : [],
     requestedScope: [...requestedScope],
     createdAt,
     generation: generation + 1,

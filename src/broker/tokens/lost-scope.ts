@@ -1,11 +1,12 @@
 /**
- * Servers that narrow a refresh token permanently. RFC 6749 §6 lets a refresh request fewer scopes for one access
- * token only. Some servers keep the smaller scope, so that one program's narrower token removes scopes from all
- * programs.
+ * Servers where a narrower refresh costs the other programs something. RFC 6749 §6 lets a refresh request fewer scopes
+ * for one access token only. Some servers keep the smaller scope in the refresh token. Others end the access token with
+ * the other scopes.
  *
- * Invariants: scopes count as lost only if a full refresh returns no more than an earlier narrower one requested.
- * Errors call them lost, never refused by the server. After an issuer did this once, no narrower token is requested
- * there, and no program gets a wider one instead. Only evidence that the vault confirms counts.
+ * Invariants: scopes are lost only if a full refresh returns no more than an earlier narrower one requested.
+ * Errors call them lost, never refused by the server. After an issuer did either once, no shared grant there is
+ * narrowed by a refresh, and no program gets a wider token instead: a narrow program gets a sign-in for itself alone.
+ * What is remembered over a restart is what the vault confirms.
  */
 import { isWithin, openidScopes } from '../../oauth/base/scope.ts';
 import type { TokenResponse } from '../../oauth/grants/token.ts';
@@ -27,8 +28,8 @@ export function lostAfter(
 }
 
 /**
- * True if any grant of this issuer lost scopes, even if a sign-in has restored them since. `vouched`: grants that the
- * vault holds.
+ * True if a narrower refresh did harm at any grant of this issuer, even if a sign-in has repaired it since. `vouched`:
+ * grants that the vault holds.
  */
 export function narrowsForGood(vouched: readonly Grant[], issuer: string): boolean {
   return vouched.some((grant) => grant.issuer === issuer && grant.lostScope !== undefined);

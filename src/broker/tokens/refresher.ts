@@ -21,6 +21,7 @@ import type { Clock } from '../../base/clock.ts';
 import { isSameScope } from '../grants/grant-binding.ts';
 import { GrantSecrets } from '../grants/grant-secret.ts';
 import type { GrantSecret } from '../grants/grant-secret.ts';
+import { isShared } from '../records/grant.ts';
 import type { Grant, Grants, GrantState } from '../records/grant.ts';
 import {
   afterRefusal,
@@ -31,7 +32,7 @@ import {
 } from '../refusals/refresh-refusals.ts';
 import { GrantTurns } from './grant-turns.ts';
 import { lostAfter, narrowsForGood } from './lost-scope.ts';
-import { narrowedForGood, serverResting, unreachableUntil } from '../refusals/refusals.ts';
+import { NarrowsForGood, serverResting, unreachableUntil } from '../refusals/refusals.ts';
 import { deadState, whyEnded } from '../refusals/login-required.ts';
 import { SharedWork } from '../../base/shared-work.ts';
 import { liveUntil, scopeKey } from './token-cache.ts';
@@ -74,6 +75,8 @@ export class Refresher {
   readonly backoff: Backoff;
   /** By grant; and by grant and scope set where the server can't narrow to it. */
   readonly #refusals = new RefreshRefusals();
+  /** Grants where a refresh ended the access token with other scopes, until their records say so. */
+  readonly #endsOthers = new Set<string>();
   #isVaultInTrouble = false;
 
   constructor(parts: RefresherParts) {
@@ -116,6 +119,11 @@ export class Refresher {
   /** What the server said to the last refresh, where that was a clear no. */
   refusalOf(grantId: string): KeyturnError | undefined {
     return this.#refusals.last(grantId);
+  }
+
+  /** A refresh for one scope set ended the token of another one. */
+  sawOtherEnd(grantId: string): void {
+    this.#endsOthers.add(grantId);
   }
 
   /**
@@ -165,7 +173,8 @@ export class Refresher {
     await this.#parts.registrations.verify();
     await this.secrets.compareWithVault(grantId).catch((error: unknown) => this.#failed(read, error));
     const grant = activeGrant(grants, grantId);
-    if (scope !== undefined) await this.#refuseLosing(grant);
+    // What is taken from a grant of one program is taken from nobody else.
+    if (scope !== undefined && isShared(grant)) await this.#refuseLosing(grant);
     const parts = { ...this.#parts, secrets: this.secrets };
     const request = await prepareRefresh(parts, grant, scope).catch((error: unknown) =>
       this.#failed(grant, error),
@@ -205,7 +214,8 @@ export class Refresher {
     if (this.secrets.comparison.isCompared(grant.id))
       await this.compareWithVault(kin).catch((error: unknown) => this.#failed(grant, error));
     const vouched = grants.all().filter(({ id }) => this.secrets.comparison.isVouched(id));
-    if (narrowsForGood(vouched, grant.issuer)) throw narrowedForGood(grant);
+    const isKnown = narrowsForGood(vouched, grant.issuer) || kin.some(({ id }) => this.#endsOthers.has(id));
+    if (isKnown) throw new NarrowsForGood(grant);
   }
 
   /**
@@ -251,7 +261,8 @@ export class Refresher {
   /** docs/reliability.md, step 3: the record says that the refresh is over. */
   async #keep(grant: Grant, answer: TokenResponse, { scope, secret }: PreparedRefresh): Promise<AccessToken> {
     const { grants, cache, clock } = this.#parts;
-    const lostScope = lostAfter(grant, answer, secret.narrowedTo);
+    const lostScope =
+      lostAfter(grant, answer, secret.narrowedTo) ?? (this.#endsOthers.has(grant.id) ? [] : undefined);
     const granted = scope === undefined ? { scope: [...answer.scope], lostScope } : {};
     const change = (): Promise<Grant> =>
       grants.change(grant, {
@@ -263,7 +274,8 @@ export class Refresher {
         state: { kind: 'active' },
       });
     // Both throw or refuse where the grant was ended meanwhile; the revocation finds the rotated token in the vault.
-    const kept = await (isSameScope(grant.scope, granted.scope ?? grant.scope)
+    const isNews = scope === undefined && lostScope !== undefined && grant.lostScope === undefined;
+    const kept = await (isSameScope(grant.scope, granted.scope ?? grant.scope) && !isNews
       ? change()
       : this.#rebind(grant, { scope: [...answer.scope], lostScope }, change));
     if (scope === undefined && secret.narrowedTo && !lostScope?.length) await this.#forgetNarrowing(grant.id);

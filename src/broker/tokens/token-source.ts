@@ -10,6 +10,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Grant, Grants } from '../records/grant.ts';
 import type { RequestDeadline } from '../../base/request-deadline.ts';
 import { isRefusal } from '../refusals/refresh-refusals.ts';
+import { NarrowsForGood } from '../refusals/refusals.ts';
 import type { Refresher } from './refresher.ts';
 import { fullScope, isAlive, suffices } from './token-cache.ts';
 import type { AccessToken, TokenCache } from './token-cache.ts';
@@ -33,13 +34,14 @@ export interface TokenNeed {
 
 /**
  * A token. `changed`: the grant has changed, so the caller looks again. `signIn`: only a new sign-in gives a token that
- * lives long enough, while the present one can still be used for others. Throws what the refresher throws.
+ * lives long enough, while the present one can still be used for others. `ownSignIn`: only a sign-in for this program
+ * alone gives a token with just these scopes. Throws what the refresher throws.
  */
 export async function renewedToken(
   parts: SourceParts,
   grant: Grant,
   need: TokenNeed,
-): Promise<AccessToken | 'changed' | 'signIn'> {
+): Promise<AccessToken | 'changed' | 'signIn' | 'ownSignIn'> {
   const { clock, refresher } = parts;
   const { cached, narrow, minimumValidity, deadline } = need;
   if (!grant.hasRefreshToken) return unrefreshable(parts, grant, cached, minimumValidity);
@@ -50,6 +52,7 @@ export async function renewedToken(
     const isServers = error instanceof Unreachable || isRefusal(error);
     if (isServers && cached && isAlive(cached, clock.now(), minimumValidity)) return cached;
     if (reasonOf(error) === 'login_required') return 'changed';
+    if (error instanceof NarrowsForGood) return 'ownSignIn';
     throw error;
   }
 }

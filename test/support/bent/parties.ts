@@ -54,8 +54,11 @@ export interface Settings {
   failsOnPrompts: 'page' | 'redirect' | false;
   /** `rotate`: a used one ends the grant; `keepOld`: a new one comes and the old stays good; `same`: none comes. */
   rotation: 'rotate' | 'keepOld' | 'same';
-  /** What a refresh with less scope narrows: RFC 6749 §6 says the access token; `forGood`: the refresh token too. */
-  narrowing: 'accessToken' | 'forGood';
+  /**
+   * What a refresh with less scope changes: RFC 6749 §6 says the access token; `forGood`: the refresh token too;
+   * `endsOthers`: each refresh ends the earlier access tokens.
+   */
+  narrowing: 'accessToken' | 'forGood' | 'endsOthers';
   /** RFC 8707: a code or refresh request without `resource` is refused. */
   resourceRequired: boolean;
   /** `page`: a consent page that a person clicks; `auto`: a redirect at once. */

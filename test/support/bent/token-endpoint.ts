@@ -96,6 +96,9 @@ function refresh(parts: Parts, client: BentClient, { form }: RecordedRequest): J
   counts.refreshes += 1;
   presented.used = settings.rotation === 'rotate';
   if (settings.narrowing === 'forGood') presented.scopes = scopes;
+  if (settings.narrowing === 'endsOthers')
+    for (const one of store.accessTokens.values())
+      if (one.grant === grant) store.accessTokens.delete(one.token);
   const isNew = settings.rotation !== 'same';
   return issue(parts, grant, {
     scopes,
