@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { revokeGrant } from '../../src/broker/revocation/revoker.ts';
 import { json } from '../support/bent/server.ts';
-import type { RecordedRequest } from '../support/bent/server.ts';
+import type { Answer, RecordedRequest } from '../support/bent/server.ts';
 import { enter, ground, refused, tokenRequests } from './ground.ts';
 import type { GroundOptions } from './ground.ts';
 
@@ -76,6 +76,67 @@ describe('a client secret at a server that', () => {
     await rig.ask();
     const sent = tokenRequests(authorizationServer).map(secretIn);
     expect(sent).toEqual(['s3cret', 'body s3cret', 'body s3cret']);
+  });
+
+  const lacking: readonly (readonly [string, Answer])[] = [
+    ['invalid_client', json({ error: 'invalid_client', error_description: 'Client ID does not match' }, 400)],
+    [
+      'unauthorized_client',
+      json({ error: 'unauthorized_client', error_description: 'Missing client_id' }, 401),
+    ],
+    ['invalid_request', json({ error: 'invalid_request', error_description: 'client_id is required' }, 400)],
+    ['invalid_grant', json({ error: 'invalid_grant', error_description: 'Client ID mismatch' }, 400)],
+    ['words of its own', { status: 422, body: 'Failed to parse: missing field `client_id`' }],
+    ['a list of faults', json({ errors: [{ path: ['clientId'], message: 'Required' }] }, 422)],
+  ];
+  it.each(lacking)(
+    'W-7: a client secret is sent again with the id in the body to a server that misses it by %s',
+    async (_name, answer) => {
+      const { rig, authorizationServer } = await ground({ authorization: registered('s', {}) });
+      authorizationServer.bend.tokenRequest = ({ form }) => (form.has('client_id') ? undefined : answer);
+      await rig.ask();
+      rig.clock.advance(anHour);
+      await rig.ask();
+      const sent = tokenRequests(authorizationServer);
+      expect(sent.map(({ form }) => form.has('client_id'))).toEqual([false, true, true]);
+      expect(sent.map(secretIn)).toEqual(['s', 's', 's']);
+    },
+  );
+
+  it.each([
+    ['a body of its own', json({ message: 'Unauthorized' }, 401)],
+    ['no body', { status: 401 }],
+  ] satisfies readonly (readonly [string, Answer])[])(
+    'R-9: a client secret is sent in the body after a 401 with %s',
+    async (_name, answer) => {
+      const { rig, authorizationServer } = await ground();
+      await enter(rig, authorizationServer, { clientSecret: 's' }, { authMethod: 'client_secret_post' });
+      authorizationServer.bend.tokenRequest = ({ headers }) =>
+        headers.authorization === undefined ? undefined : answer;
+      await rig.ask();
+      expect(tokenRequests(authorizationServer).map(secretIn)).toEqual(['s', 'body s']);
+    },
+  );
+
+  it('R-9: a client secret is sent in the header to a server that refuses the body, which it listed and registered', async () => {
+    const { rig, authorizationServer } = await ground({ authorization: registered('s', {}) });
+    authorizationServer.bend.registrationAnswer = (reply) =>
+      json({ ...reply.body, token_endpoint_auth_method: 'client_secret_post' }, reply.status);
+    await rig.ask();
+    rig.clock.advance(anHour);
+    await rig.ask();
+    expect(tokenRequests(authorizationServer).map(secretIn)).toEqual(['body s', 's', 's']);
+  });
+
+  it('B-6: a client secret is sent to no other place for a reply that speaks of the id, and stays refused', async () => {
+    const { rig, authorizationServer } = await ground({
+      authorization: { authMethods: ['client_secret_basic'] },
+    });
+    await enter(rig, authorizationServer, { clientSecret: 's' }, { authMethod: 'client_secret_basic' });
+    authorizationServer.bend.tokenRequest = () =>
+      json({ error: 'invalid_client', error_description: 'wrong client id or secret' }, 401);
+    expect(await refused(rig.ask())).toMatchObject({ reason: 'client_rejected' });
+    expect(tokenRequests(authorizationServer).map(secretIn)).toEqual(['s', 's']);
   });
 
   it('B-6: a client secret is sent once to a server that offers no other way', async () => {

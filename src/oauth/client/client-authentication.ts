@@ -6,7 +6,7 @@
  */
 import { createPrivateKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { ClientSecretPost, modifyAssertion, None, PrivateKeyJwt } from 'openid-client';
+import { modifyAssertion, None, PrivateKeyJwt } from 'openid-client';
 import type { ClientAuth } from 'openid-client';
 
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
@@ -28,7 +28,7 @@ export interface OAuthClient {
 }
 
 /**
- * The library's authentication of this client. For `client_secret_basic` it adds nothing: `secret-form.ts` adds the
+ * The library's authentication of this client. For a client with a secret it adds nothing: `secret-form.ts` adds the
  * secret. Throws client_rejected if a secret or key is missing or unusable.
  */
 export function clientAuthentication(client: OAuthClient): ClientAuth {
@@ -37,9 +37,9 @@ export function clientAuthentication(client: OAuthClient): ClientAuth {
     case 'none':
       return None();
     case 'client_secret_basic':
-      return addedWhenSent;
     case 'client_secret_post':
-      return ClientSecretPost(requireSecret(client));
+      requireSecret(client);
+      return addedWhenSent;
     case 'private_key_jwt':
       return assertionAuthentication(client, requireSecret(client));
   }

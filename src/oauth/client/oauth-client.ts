@@ -14,11 +14,11 @@ import { KeyturnError, quoted, RuleRefusal } from '../../base/errors.ts';
 import type { TokenServer } from '../discovery/authorization-server.ts';
 import { clientAuthentication } from './client-authentication.ts';
 import type { OAuthClient } from './client-authentication.ts';
-import { deadline, isTransient, send } from '../base/http.ts';
+import { deadline, isSuccess, send } from '../base/http.ts';
 import type { Http, HttpReply } from '../base/http.ts';
 import type { ProofKey } from './proof-key.ts';
 import { requireRegistrationIssuer } from './registration.ts';
-import { isAboutRequest, isClientUnrecognised, rememberForm, secretForms, secretsOf } from './secret-form.ts';
+import { firstForm, formsAfter, isAboutRequest, rememberForm, secretsOf } from './secret-form.ts';
 import type { RequestContent, SecretForm } from './secret-form.ts';
 import { serverTime } from '../base/server-clock.ts';
 
@@ -87,7 +87,6 @@ function sendThroughOurHttp(
   http: Http,
   { what, processReply, proofKey }: Exchange,
 ): CustomFetch {
-  const [usual, other] = secretForms(client, http);
   return async (url, { body, headers }) => {
     const request = { headers, body: body instanceof URLSearchParams ? body : new URLSearchParams() };
     const sent = async (form: SecretForm | undefined): Promise<HttpReply> => {
@@ -107,12 +106,15 @@ function sendThroughOurHttp(
       proofKey?.noteIssuerNonce(reply.headers);
       return { ...reply, secretsSent: secretsOf(filled, client.clientSecret) };
     };
-    const reply = await sent(usual);
-    if (!other || !isClientUnrecognised(reply)) return processReply(reply);
-    const second = await sent(other);
-    if (!isAboutRequest(second)) return processReply(reply);
-    if (!isTransient(second.status)) rememberForm(client, other, http);
-    return processReply(second);
+    const first = firstForm(client, http);
+    const reply = await sent(first);
+    for (const form of first ? formsAfter(client, first, reply) : []) {
+      const next = await sent(form);
+      if (!isAboutRequest(next)) continue;
+      if (isSuccess(next.status)) rememberForm(client, form, http);
+      return processReply(next);
+    }
+    return processReply(reply);
   };
 }
 

@@ -1,9 +1,9 @@
 /**
- * The secrets of a request: the encoding of the secret of a `client_secret_basic` client, and the texts that no message
- * may repeat.
+ * The secrets of a request: the form in which a client's secret is sent, and the texts that no message may repeat.
  *
- * Invariants: a request contains one form of the secret. A second form is tried once, only after `invalid_client`, only
- * if it differs, and at the same endpoint. Every parameter counts as a secret unless it is listed as public.
+ * Invariants: a request contains one form of the secret. Other forms go to the same endpoint, each once, only after the
+ * client was not recognised. Two at most: the id also in the body, if the reply speaks of the id; and one other place or
+ * encoding, if the server offers it. Every parameter is secret unless it is listed as public.
  */
 import type { OAuthClient } from './client-authentication.ts';
 import { authMethod, offeredAuthMethods, requireSecret } from './client-authentication.ts';
@@ -18,18 +18,37 @@ export interface RequestContent {
 }
 
 export interface SecretForm {
-  readonly name: 'basic' | 'unescaped' | 'escaped' | 'post';
+  readonly name: 'basic' | 'named' | 'unescaped' | 'escaped' | 'post';
   /** The request with the secret added. */
   add(request: RequestContent): RequestContent;
 }
 
-/** The form to send first, and the form to try if the server refuses that one; empty for methods other than Basic. */
-export function secretForms(client: OAuthClient, http: Pick<Http, 'secretForms'>): readonly SecretForm[] {
-  if (authMethod(client) !== 'client_secret_basic') return [];
-  const usual = basic(client, 'basic');
-  const other = otherForm(client);
-  if (!other) return [usual];
-  return http.secretForms?.get(keyOf(client)) === other.name ? [other, usual] : [usual, other];
+/** The form to send first: the one that the server accepted last. Undefined: the client has no secret to send. */
+export function firstForm(client: OAuthClient, http: Pick<Http, 'secretForms'>): SecretForm | undefined {
+  const known = http.secretForms?.get(keyOf(client));
+  return formsOf(client).find(({ name }) => name === known) ?? usualForm(client);
+}
+
+/** The forms to try after this reply to `first`. */
+export function formsAfter(client: OAuthClient, first: SecretForm, reply: HttpReply): readonly SecretForm[] {
+  const isUnrecognised = isClientUnrecognised(reply);
+  return formsOf(client)
+    .filter(({ name }) => name !== first.name)
+    .filter(({ name }) => (name === 'named' ? speaksOfClientId(reply) : isUnrecognised));
+}
+
+function usualForm(client: OAuthClient): SecretForm | undefined {
+  const method = authMethod(client);
+  if (method === 'client_secret_post') return post(client);
+  return method === 'client_secret_basic' ? basic(client, 'basic') : undefined;
+}
+
+/** All forms, the usual one first. */
+function formsOf(client: OAuthClient): readonly SecretForm[] {
+  const usual = usualForm(client);
+  if (!usual) return [];
+  const other = usual.name === 'post' ? otherPlace(client, 'client_secret_basic') : otherForm(client);
+  return [usual, ...(usual.name === 'post' ? [] : [named(client)]), ...(other ? [other] : [])];
 }
 
 /**
@@ -46,14 +65,26 @@ export function rememberForm(
 
 /**
  * RFC 6749 §5.2: the server did not recognise the client. A server authenticates the client before it checks a code or
- * token (§4.1.3, §6), so no code or token was used up, and the same request may be sent again.
+ * token (§4.1.3, §6), so no code or token was used up, and the same request may be sent again. Some servers answer 401
+ * with a body of their own.
  */
-export function isClientUnrecognised(reply: HttpReply): boolean {
-  return (reply.status === 400 || reply.status === 401) && oauthError(reply)?.code === 'invalid_client';
+function isClientUnrecognised(reply: HttpReply): boolean {
+  const code = oauthError(reply)?.code;
+  return (
+    (code === 'invalid_client' && (reply.status === 400 || reply.status === 401)) ||
+    (code === undefined && reply.status === 401)
+  );
 }
 
 /**
- * True if the response to the second form is about the request itself. A server that doesn't know the form may send
+ * Some servers read the secret of Basic, and the id from the body alone: then they miss it, or find that it differs from
+ * that of the code. They say so under any error code.
+ */
+const speaksOfClientId = ({ status, text = '' }: HttpReply): boolean =>
+  status >= 400 && status <= 422 && /client[\s_-]?id/i.test(text);
+
+/**
+ * True if the response to another form is about the request itself. A server that doesn't know the form may send
  * `invalid_request` or something unreadable; then its first response counts.
  */
 export function isAboutRequest(reply: HttpReply): boolean {
@@ -69,7 +100,7 @@ function formEncoded(text: string): string {
 
 const keyOf = ({ registration }: OAuthClient): string => `${registration.issuer} ${registration.clientId}`;
 
-type Escaping = Exclude<SecretForm['name'], 'post'>;
+type Escaping = Exclude<SecretForm['name'], 'post' | 'named'>;
 
 const escapings: Readonly<Record<Escaping, (text: string) => string>> = {
   /**
@@ -91,8 +122,16 @@ function otherForm(client: OAuthClient): SecretForm | undefined {
   const escaping = (['unescaped', 'escaped'] as const)
     .filter((one) => one !== 'unescaped' || !client.registration.clientId.includes(':'))
     .find((one) => credentials(client, one) !== usual);
-  if (escaping) return basic(client, escaping);
-  return offeredAuthMethods(client)?.includes('client_secret_post') ? post(client) : undefined;
+  return escaping ? basic(client, escaping) : otherPlace(client, 'client_secret_post');
+}
+
+/** The header instead of the body, or the body instead of the header: if the server offers it, or says nothing. */
+function otherPlace(
+  client: OAuthClient,
+  method: 'client_secret_basic' | 'client_secret_post',
+): SecretForm | undefined {
+  if (offeredAuthMethods(client)?.includes(method) === false) return undefined;
+  return method === 'client_secret_post' ? post(client) : basic(client, 'basic');
 }
 
 function credentials(client: OAuthClient, escaping: Escaping): string {
@@ -105,6 +144,19 @@ function basic(client: OAuthClient, name: Escaping): SecretForm {
   return {
     name,
     add: ({ headers, body }) => ({ headers: { ...headers, authorization: `Basic ${encoded}` }, body }),
+  };
+}
+
+/** RFC 6749 §3.2.1: the id may be in the body too. */
+function named(client: OAuthClient): SecretForm {
+  const header = basic(client, 'basic');
+  return {
+    name: 'named',
+    add({ headers, body }) {
+      const filled = new URLSearchParams(body);
+      filled.set('client_id', client.registration.clientId);
+      return header.add({ headers, body: filled });
+    },
   };
 }
 
