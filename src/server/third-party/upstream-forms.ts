@@ -63,12 +63,39 @@ export const upstreamFormSchema = z
   .union([
     z
       .enum(['atlassian', 'github', 'google', 'notion', 'slack'])
-      .transform((name) => formSchema.parse(presets[name])),
-    formSchema,
+      .transform((name): ReadForm => ({ ...formSchema.parse(presets[name]), name })),
+    formSchema.transform((form): ReadForm => form),
   ])
   .default(() => formSchema.parse({}));
 
-export type ReadForm = z.output<typeof formSchema>;
+export type ReadForm = z.output<typeof formSchema> & { readonly name?: UpstreamFormName };
+
+/** The scopes of an answer under each name by which they were asked for. */
+export function grantedScopes(scope: string, name: UpstreamFormName | undefined): string {
+  const granted = scope.split(' ');
+  // Google answers with the long names of these.
+  if (name === 'google')
+    return [...granted, ...granted.flatMap((each) => /\/auth\/userinfo\.(\w+)$/.exec(each)?.[1] ?? [])].join(
+      ' ',
+    );
+  // "Normalized scopes": GitHub leaves out what a wider scope of the same answer includes.
+  return name === 'github' ? [...new Set(granted.flatMap(withNarrower))].join(' ') : scope;
+}
+
+/** "Available scopes" of GitHub. */
+function withNarrower(scope: string): string[] {
+  const [level = '', area] = scope.split(':');
+  if (level === 'admin') return [scope, `write:${area}`, `read:${area}`, `manage_runners:${area}`];
+  if (level === 'write') return [scope, `read:${area}`];
+  return [scope, ...(narrower[scope] ?? [])];
+}
+
+const narrower: Readonly<Record<string, readonly string[]>> = {
+  codespace: ['codespace:secrets'],
+  project: ['read:project'],
+  repo: ['repo:status', 'repo_deployment', 'public_repo', 'repo:invite', 'security_events'],
+  user: ['read:user', 'user:email', 'user:follow'],
+};
 
 /** Undefined: the upstream publishes its metadata. */
 export function metadataOf(issuer: string, { paths, secret, pkce }: ReadForm): ServerMetadata | undefined {

@@ -16,7 +16,7 @@ import type { UpstreamAnswer } from '../authorization/accounts/upstream-client.t
 import type { Upstream } from './options.ts';
 import type { UpstreamTokens } from './session.ts';
 import { standardAnswer } from './token-answer.ts';
-import { metadataOf } from './upstream-forms.ts';
+import { grantedScopes, metadataOf } from './upstream-forms.ts';
 
 export const startedSchema = z.object({
   state: z.string(),
@@ -238,7 +238,7 @@ export class UpstreamServer {
       ...(refresh_token === undefined ? {} : { refreshToken: refresh_token }),
       ...(expires_in === undefined ? {} : { expiresAt: now + expires_in }),
       // RFC 6749 §5.1: left out, it is what was asked for.
-      scope,
+      scope: grantedScopes(scope, this.#upstream.form.name),
     };
   }
 

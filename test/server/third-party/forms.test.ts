@@ -56,6 +56,35 @@ it.each([
   expect(JSON.parse(text)).toMatchObject({ scope: expected });
 });
 
+it.each([
+  ['user:email', 'user', 'user'],
+  ['read:org', 'admin:org', 'admin:org'],
+  ['public_repo', 'repo', 'gist,repo'],
+])('an upstream like GitHub grants %s and %s as %s', async (read, write, scope) => {
+  const scopes = { 'notes:read': [read], 'notes:write': [write] };
+  await start('github', '/access_token', () => `access_token=gho&scope=${scope}`, { scopes });
+  const { claims } = await signIn(flow, { scope: 'notes:read notes:write' });
+  expect(claims['scope']).toBe('notes:read notes:write');
+});
+
+it('an upstream like a GitHub App has no scopes, and a renewal that it refuses ends the session', async () => {
+  let count = 0;
+  const said = (): string => {
+    count += 1;
+    const ends = `expires_in=60&refresh_token=ghr${count}&refresh_token_expires_in=15897600`;
+    return count > 2
+      ? 'error=bad_refresh_token'
+      : `access_token=ghu${count}&${ends}&scope=&token_type=bearer`;
+  };
+  await start('github', '/access_token', said, { scopes: { 'notes:read': [], 'notes:write': [] } });
+  const { access } = await signIn(flow);
+  flow.clock.ahead = 100;
+  expect(await flow.call(access)).toBe(200);
+  expect(flow.upstream.state.requests.at(-1)?.authorization).toBe('Bearer ghu2');
+  flow.clock.ahead = 200;
+  expect(await flow.call(access)).toBe(401);
+});
+
 it('an upstream like GitHub that granted no scope gives none', async () => {
   await start('github', '/access_token', () => 'access_token=gho&scope=&token_type=bearer');
   expect((await authorize(flow)).back.get('error')).toBe('access_denied');
@@ -87,9 +116,12 @@ it('an upstream like Slack gives the person’s own token, and its refusal of a 
 });
 
 it('an upstream like Google is asked for a refresh token, which it sends once', async () => {
-  await start('google', '/none', () => undefined);
+  const scope = 'openid https://www.googleapis.com/auth/userinfo.email';
+  const said = { access_token: 'ya29', refresh_token: '1', expires_in: 3599, scope, token_type: 'Bearer' };
+  const scopes = { 'notes:read': ['email'], 'notes:write': ['drive'] };
+  await start('google', '/token', () => said, { scopes });
   flow.upstream.state.offers.challengeMethods = ['S256'];
-  await signIn(flow);
+  expect((await signIn(flow)).claims['scope']).toBe('notes:read');
   expect(flow.upstream.state.asked.get('access_type')).toBe('offline');
   expect(flow.upstream.state.asked.get('prompt')).toBe('consent');
 });
