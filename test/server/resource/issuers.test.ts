@@ -2,10 +2,12 @@
  * Tokens in the forms that the usual issuers publish: one that passes with its preset, and five beside it that must
  * not. The forms come from the issuers' public documentation; no token here is a real one.
  */
+import { runInThisContext } from 'node:vm';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { jwt } from '../../../src/server/index.ts';
+import { introspection, jwt } from '../../../src/server/index.ts';
 import type { IssuersOption, IssuerTokens, ProtectedServerOptions } from '../../../src/server/index.ts';
 import { TrustedIssuers } from '../../../src/server/resource/tokens/trusted-issuers.ts';
+import { page, tableRows } from '../../docs/pages.ts';
 import { Issuer, type Key, newKey, resource, rig, start, tokenOf } from '../parties.ts';
 
 let key: Key;
@@ -143,6 +145,9 @@ const published: Readonly<Record<string, Published>> = {
   },
 };
 
+/** The second column of docs/server.md. */
+type Read = (...names: readonly unknown[]) => ReturnType<typeof jwt>;
+
 function trusting(
   iss: string,
   issuers: IssuersOption,
@@ -150,10 +155,16 @@ function trusting(
   more: Partial<ProtectedServerOptions> = {},
 ) {
   const from = new Issuer(key);
-  from.metadata = { issuer: iss, jwks_uri: new URL('/keys', iss).href };
+  const introspected = { active: true, aud: resource, sub: 'alice', client_id: 'c1', scope };
+  from.metadata = {
+    issuer: iss,
+    jwks_uri: new URL('/keys', iss).href,
+    introspection_endpoint: new URL('/introspect', iss).href,
+  };
   // A stand-in for the issuer's own address, whatever the path of its metadata.
   const fetch: typeof globalThis.fetch = async (input, init) => {
     const { pathname } = new URL(new Request(input, init).url);
+    if (pathname === '/introspect') return Response.json(introspected);
     return pathname === '/keys' ? Response.json({ keys: from.keys }) : Response.json(from.metadata);
   };
   return rig(from, { authorizationServers: [advertised], tokens: jwt({ issuers }), fetch, ...more });
@@ -190,6 +201,33 @@ describe.each(Object.entries(published))(
     });
   },
 );
+
+describe('the table of docs/server.md', () => {
+  const rows = tableRows(page('docs/server.md').text);
+  const issuers = rows.slice(2, rows.findIndex(([name = '']) => name.startsWith('any ')) + 1);
+  const own = { iss: 'https://login.example', header: {}, claims: { scope, client_id: 'c1' } };
+  const entraId = published['Entra ID, version 2'];
+  const tenant = 'https://login.microsoftonline.com/9122040d-6c67-4c5b-b112-36a304b66dad/v2.0';
+  const shapes: Readonly<Record<string, Pick<Published, 'iss' | 'header' | 'claims'> | undefined>> = {
+    ...published,
+    'Entra ID': entraId,
+    'Entra ID, many tenants': entraId && { ...entraId, iss: tenant },
+    'WorkOS AuthKit': published['WorkOS'],
+  };
+
+  it.each(issuers)('%s: what it says takes a token', async (name = '', code = '') => {
+    const { iss, header, claims } = shapes[name] ?? own;
+    const written = code
+      .replaceAll('`', '')
+      .replace('APPLICATION-ID', appId)
+      .replace('APP-CLIENT-ID', 'c1')
+      .replace('=> …', `=> ['${scope}']`);
+    const read = runInThisContext(`(jwt, introspection, issuer, id, secret) => ${written}`) as Read;
+    const advertised = iss === tenant ? tenant.replace(/[\da-f-]{36}/, 'organizations') : iss;
+    const { call } = trusting(iss, {}, advertised, { tokens: read(jwt, introspection, iss, 'us', 'secret') });
+    expect((await call(await tokenOf(key, { ...none, ...claims, iss }, header))).status).toBe(200);
+  });
+});
 
 describe('without a preset', () => {
   const iss = 'https://login.example';
