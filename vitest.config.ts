@@ -5,10 +5,13 @@
  * no compiler run. What a test replaces (a spy, a timer, a variable of the environment) it puts back: the files
  * of a project share three processes.
  */
+import { globSync } from 'node:fs';
 import path from 'node:path';
+import process from 'node:process';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer } from 'vitest/node';
 import type { TestSpecification } from 'vitest/node';
+import { whyLinux } from './test/support/needs-linux.ts';
 
 /**
  * Milliseconds. A test with real processes starts up to twenty of them, up to ten seconds in all; a busy machine needs
@@ -60,6 +63,16 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** Files that this system leaves out; says why. */
+function leftOut(): string[] {
+  if (process.platform === 'linux') return [];
+  return globSync('test/**/*.test.ts', { cwd: import.meta.dirname }).filter((file) => {
+    const reason = whyLinux(path.join(import.meta.dirname, file), process.platform);
+    if (reason !== undefined) process.stderr.write(`skipped: ${file} needs ${reason}\n`);
+    return reason !== undefined;
+  });
+}
+
 export default defineConfig({
   test: {
     watch: false,
@@ -77,7 +90,7 @@ export default defineConfig({
           // for each file takes longer than most files' tests.
           isolate: false,
           include: ['test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...processTests, ...desktopTests],
+          exclude: ['**/node_modules/**', ...processTests, ...desktopTests, ...leftOut()],
         },
       },
       {

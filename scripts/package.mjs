@@ -63,7 +63,8 @@ function systemsToBring() {
   return [...(isAsked('l') ? ['linux'] : []), ...(isAsked('w') ? ['windows'] : [])];
 }
 
-if (makesMac) requireBothProcessors();
+// A folder alone is for the processor of this machine.
+if (makesMac && (!isFolderOnly || flags.includes('--universal'))) requireBothProcessors();
 
 run(path.join('scripts', 'build.mjs'), []);
 // Electron-builder counts it from this project's folder.

@@ -1,5 +1,6 @@
 // Sets up what a fresh clone needs, then runs a script with the right Node:
 //   node scripts/setup.mjs [--for-tests] [--run SCRIPT [ARGUMENT]...]
+//   node scripts/setup.mjs --print-packages    names what the tests need of Debian, and does nothing
 //
 // Plain JavaScript for any Node from 20 on, and nothing but Node's own modules: it runs before there
 // is anything else. Does each step only if it is not done already, and says in one line what it does.
@@ -22,7 +23,8 @@ const debianPackages = [
   'pkg-config',
   'dbus',
   'gnome-keyring',
-  'chromium-headless-shell',
+  // Or the browser that this variable names: Ubuntu has no such package.
+  ...(process.env.KEYTURN_TEST_CHROMIUM ? [] : ['chromium-headless-shell']),
   'libglib2.0-bin',
   'postgresql',
   'nginx-light',
@@ -210,6 +212,10 @@ function handOver([script, ...args]) {
 }
 
 const args = process.argv.slice(2);
+if (args.includes('--print-packages')) {
+  process.stdout.write(`${debianPackages.join(' ')}\n`);
+  process.exit(0);
+}
 const isForTests = args.includes('--for-tests');
 const runAt = args.indexOf('--run');
 

@@ -1,12 +1,21 @@
 // Starts a Keyturn app that nobody changed (unpacked, packed or installed) in a home of its own, and looks at it from outside.
 //
-//   node scripts/smoke-electron.mjs PROGRAM [ARG…]
+//   node scripts/smoke-electron.mjs [--output=FOLDER] PROGRAM [ARG…]
 //
+// The folder gets the app's log and a picture of the screen, whatever comes out.
 // Needs the built command (`npm run build`). One JSON line a step; ends with exit code 1 at the first step that fails.
 // Inside scripts/with-keyring.sh (Linux) it also checks the keychain and the process of the proxies.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -16,8 +25,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const root = path.join(import.meta.dirname, '..');
 const command = path.join(root, 'dist', 'cli', 'bin.js');
 const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
-const [program, ...args] = process.argv.slice(2);
-const usage = 'usage: node scripts/smoke-electron.mjs PROGRAM [ARG…]\n';
+const [first, ...others] = process.argv.slice(2);
+const output = first?.startsWith('--output=') ? first.slice('--output='.length) : undefined;
+const [program, ...args] = output === undefined ? [first, ...others] : others;
+const usage = 'usage: node scripts/smoke-electron.mjs [--output=FOLDER] PROGRAM [ARG…]\n';
 if (program === '--help') {
   process.stdout.write(usage);
   process.exit(0);
@@ -207,19 +218,53 @@ const steps = {
     await until('its children end', 5, () => !children.some(isAlive));
   },
   async window() {
-    if (process.platform !== 'linux' || !process.env.DISPLAY) return 'needs an X display: xvfb-run';
+    if (process.platform === 'linux' && !process.env.DISPLAY) return 'needs an X display: xvfb-run';
     const shown = start();
-    const colours = await until(
-      'a window with more than a few colours',
-      60,
-      () => coloursOf('Keyturn'),
-      shown,
-    );
-    shown.child.kill('SIGTERM');
+    // Only X tells what one window shows.
+    const look = process.platform === 'linux' ? () => coloursOf('Keyturn') : status;
+    const found = await until('a window with more than a few colours', 60, look, shown);
+    if (process.platform !== 'linux') await sleep(5000);
+    keepScreen();
+    if (process.platform === 'win32') keyturn('daemon', '--stop');
+    else shown.child.kill('SIGTERM');
     await exits(shown, 20);
-    return `${colours} colours`;
+    return process.platform === 'linux' ? `${found} colours` : 'look at the picture: nothing checks it';
   },
 };
+
+/** How each system draws its screen into a file. */
+const screenCommands = {
+  linux: (file) => ['import', '-window', 'root', file],
+  darwin: (file) => ['screencapture', '-x', file],
+  win32: (file) => [
+    'powershell',
+    '-NoProfile',
+    '-Command',
+    `Add-Type -AssemblyName System.Windows.Forms, System.Drawing
+     $area = [System.Windows.Forms.SystemInformation]::VirtualScreen
+     $picture = New-Object System.Drawing.Bitmap $area.Width, $area.Height
+     [System.Drawing.Graphics]::FromImage($picture).CopyFromScreen($area.Location, [System.Drawing.Point]::Empty, $area.Size)
+     $picture.Save('${file}')`,
+  ],
+};
+
+/** A machine without a screen gives no picture, which is no fault of the app. */
+function keepScreen() {
+  if (output === undefined) return;
+  const [tool, ...words] = screenCommands[process.platform](path.resolve(output, 'screen.png'));
+  try {
+    execFileSync(tool, words, { stdio: ['ignore', 'ignore', 'pipe'] });
+  } catch (error) {
+    writeFileSync(path.join(output, 'screen.txt'), `no picture: ${error.message}\n`);
+  }
+}
+
+function keepLog() {
+  if (output === undefined) return;
+  const file = path.join(home, 'state', 'daemon.log');
+  if (existsSync(file)) copyFileSync(file, path.join(output, 'daemon.log'));
+  if (app !== undefined) writeFileSync(path.join(output, 'stderr.txt'), app.said);
+}
 
 /** Of the window with this title, by ImageMagick. False: there is none yet, or it is flat. */
 function coloursOf(title) {
@@ -239,6 +284,7 @@ function coloursOf(title) {
   return seen.size > 8 && seen.size;
 }
 
+if (output !== undefined) mkdirSync(output, { recursive: true });
 try {
   for (const [step, run] of Object.entries(steps)) {
     try {
@@ -257,5 +303,6 @@ try {
     child.kill('SIGKILL');
     for (const pid of below.filter(isAlive)) process.kill(pid, 'SIGKILL');
   }
+  keepLog();
   rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 }
