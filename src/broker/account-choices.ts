@@ -108,8 +108,8 @@ export class AccountChoices {
     });
   }
 
-  /** Commands come and go: they share one question. */
-  #askerOf({ endpoint, access: { clientId, asker } }: PendingRequest): string[] {
-    return [clientId, endpoint, clientId === cliClientId ? '' : (asker?.run ?? '')];
+  /** What comes and goes shares one question. */
+  #askerOf({ endpoint, access: { clientId, asker, isDetached } }: PendingRequest): string[] {
+    return [clientId, endpoint, clientId === cliClientId || isDetached ? '' : (asker?.run ?? '')];
   }
 }

@@ -8,6 +8,7 @@ import { asTyped, endpointOf, exactEndpoint, queryOf } from '../oauth/base/resou
 import { SilentAboutPkce } from '../oauth/discovery/authorization-server.ts';
 import { RegistrationRequired } from '../oauth/client/registration.ts';
 import { AccountChoices } from './account-choices.ts';
+import { DetachedRequests } from './detached-requests.ts';
 import { Consent } from './consent/consent.ts';
 import type { BrokerParts } from './parts.ts';
 import type { Question } from './questions/question.ts';
@@ -49,6 +50,7 @@ export interface LoginRequest {
 export class Broker {
   readonly parts: BrokerParts;
   readonly consent: Consent;
+  readonly detached = new DetachedRequests();
   readonly #signIns: SignIns;
   readonly #requestSignIns: RequestSignIns;
   readonly #rejections: Rejections;
@@ -93,6 +95,12 @@ export class Broker {
     this.parts.interactions.end(reason);
     await Promise.all([signIns, questions, choices]);
     await this.parts.refresher.settled();
+  }
+
+  /** The program is unpaired, or its way here has ended: nobody could use what a yes would give. */
+  withdrawAllOf(clientId: string): void {
+    this.detached.endAllOf(clientId);
+    this.parts.interactions.withdrawAllOf(clientId);
   }
 
   /** The canonical endpoint for what a person typed. Throws `invalid_resource`. */

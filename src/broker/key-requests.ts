@@ -91,6 +91,7 @@ export class KeyRequests {
   #handOut({ request, endpoint }: KeyRequest, permission: Permission, handed: HandedKey): HandedKey {
     const { audit, clients, clock, leases } = this.#parts;
     const { clientId } = request;
+    if (request.isLeft) return handed;
     leases.used(permission, handed.key.id);
     clients.used(clientId, clock.wall());
     const programs = this.#handedTo.get(handed.key.id) ?? new Set();
@@ -112,7 +113,7 @@ export class KeyRequests {
   }
 }
 
-function accessTo(key: ApiKey, { clientId, asker, interaction }: TokenRequest): AccessRequest {
+function accessTo(key: ApiKey, { clientId, asker, interaction, isDetached }: TokenRequest): AccessRequest {
   return {
     clientId,
     asker,
@@ -120,5 +121,6 @@ function accessTo(key: ApiKey, { clientId, asker, interaction }: TokenRequest): 
     key,
     scope: [],
     interaction,
+    isDetached,
   };
 }

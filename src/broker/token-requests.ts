@@ -114,6 +114,7 @@ export class TokenRequests {
         query: queryOf(request.resource),
         scope: neededScope(request),
         interaction: request.interaction,
+        isDetached: request.isDetached,
       },
       deadline: requestDeadline(this.#parts.clock, request.timeout, request.signal),
       hasSignedIn: false,
@@ -355,10 +356,12 @@ export class TokenRequests {
       throw refusals.notNarrowed(permission, grant);
     // Race: the owner may have paused while this request waited.
     pause.refuse();
-    leases.used(permission, token.tokenId);
-    token.handedTo.add(access.clientId);
-    clients.used(access.clientId, clock.wall());
-    this.#rows.handedOut(request, endpoint, grant, token);
+    if (!request.isLeft) {
+      leases.used(permission, token.tokenId);
+      token.handedTo.add(access.clientId);
+      clients.used(access.clientId, clock.wall());
+      this.#rows.handedOut(request, endpoint, grant, token);
+    }
     const { accessToken, json, tokenId, expiresAt, scope } = token;
     const { resource, account, issuer } = grant;
     const tokenType = token.proofKey ? 'DPoP' : 'Bearer';

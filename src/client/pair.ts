@@ -20,12 +20,17 @@ export interface PairOptions extends HomeLocation {
   readonly name: string;
   /** Show these six digits to the person: the broker's card shows the same. */
   readonly onCode: (code: string) => void;
-  /** Aborting withdraws the card and rejects with the signal's reason. */
+  /** Aborting withdraws the card, if there is no ticket, and rejects with the signal's reason. */
   readonly signal?: AbortSignal;
+  /**
+   * SHA-256 of 32 random bytes of the program's own, base64url. The card stays for ten minutes when this process ends,
+   * and the answer for ten more: pair again with the same ticket.
+   */
+  readonly ticket?: string;
 }
 
 /**
- * Waits for the owner's answer, up to two minutes. Returns the identity, which now also lies in
+ * Waits for the owner's answer, up to two minutes, with a ticket up to ten. Returns the identity, which now also lies in
  * `<config>/clients/<name>.key`. Throws `conflict`, `pairing_denied`, `rate_limited`,
  * `broker_unreachable`, `socket_unsafe`.
  */
@@ -55,13 +60,14 @@ async function ask(socketPath: string, named: string | undefined, options: PairO
     if (method === 'pair.code' && isPairCode(params)) options.onCode(params.code);
   });
   try {
-    const params = { versions: [protocolVersion], name: options.name, endpoint: named ?? endpoint };
+    const { name, ticket } = options;
+    const params = { versions: [protocolVersion], name, endpoint: named ?? endpoint, ticket };
     const { answer } = channel.start('pair', params);
     const result = await (options.signal ? untilAborted(answer, options.signal) : answer);
     if (isIdentity(result)) return { clientId: result.clientId, key: result.key, brokerId: result.brokerId };
     throw new KeyturnError('handshake_failed', "the broker's answer to the pairing is malformed");
   } finally {
-    // Closing withdraws the card.
+    // Without a ticket, closing withdraws the card.
     channel.fail(new KeyturnError('interrupted', 'the pairing is over'));
   }
 }

@@ -38,8 +38,7 @@ async function asker(
     server.close();
     if (child.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit');
   });
-  const { signal } = new AbortController();
-  return { child, view: attested({ peerNow: () => readPeer(connection), signal }) };
+  return { child, view: attested({ peerNow: () => readPeer(connection), isOpen: () => true }) };
 }
 
 const perl = realpathSync(spawnSync('sh', ['-c', 'command -v perl']).stdout.toString().trim());
@@ -157,15 +156,16 @@ describe('a process identifier', () => {
   it('a process identifier that names another process by the time of the answer voids the question', () => {
     const peer = { kind: 'verified', uid: 1000, gid: 1000, pid: process.pid } as const;
     const starts = ['100', '200'];
-    const { signal } = new AbortController();
-    const view = attested({ peerNow: () => ({ ...peer, startTicks: starts.shift() ?? '' }), signal });
+    const view = attested({
+      peerNow: () => ({ ...peer, startTicks: starts.shift() ?? '' }),
+      isOpen: () => true,
+    });
     expect(view.standing()).toBe('changed');
   });
 
   it('a process identifier of a process that has ended tells nothing of the one that has it now', () => {
     const peer = { kind: 'verified', uid: 1000, gid: 1000, pid: process.pid, startTicks: '1' } as const;
-    const { signal } = new AbortController();
-    const { standing: _, ...facts } = attested({ peerNow: () => peer, signal });
+    const { standing: _, ...facts } = attested({ peerNow: () => peer, isOpen: () => true });
     expect(facts).toMatchObject({ verified: true, file: 'unreadable' });
     expect(facts).not.toHaveProperty('executable');
   });

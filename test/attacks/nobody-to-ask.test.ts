@@ -123,7 +123,7 @@ function pairing({ parts, clock }: Rig): Promise<unknown> {
     },
   });
   const peer = { kind: 'unverified' } as const;
-  return desk.ask({ name: 'reader', peer, peerNow: () => peer }, never, () => undefined);
+  return desk.ask({ name: 'reader', peer, peerNow: () => peer, isOpen: () => true }, never, () => undefined);
 }
 
 async function settings({ parts }: Rig): Promise<void> {

@@ -17,7 +17,7 @@ describe('pairing', () => {
         rig.enrol('new-client');
         const key = rig.keys.get('new-client');
         if (!key) throw new Error('no key');
-        return { clientId: 'new-client', key };
+        return async () => ({ clientId: 'new-client', key });
       },
       confirmPaired: async (clientId) => void confirmed.push(clientId),
     });
@@ -36,7 +36,7 @@ describe('pairing', () => {
         const key = rig.keys.get('new-client');
         rig.keys.clear();
         if (!key) throw new Error('no key');
-        return { clientId: 'new-client', key };
+        return async () => ({ clientId: 'new-client', key });
       },
     });
     const pairing = pair({ name: 'editor', onCode: () => {}, paths: rig.paths });

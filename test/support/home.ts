@@ -271,14 +271,6 @@ export class TestHome {
     }
   }
 
-  /** The pids of the processes that wait for the person on behalf of a command that has ended. */
-  askers(): number[] {
-    return pidsOf(
-      ({ argv, environ }) =>
-        argv.includes('--in-background') && environ.includes(`KEYTURN_HOME=${this.folder}`),
-    );
-  }
-
   /**
    * The pids of all processes that run a broker for this home, as the kernel lists them. One that holds the
    * home's lock is shielded: only root can read its environment, so it is also found by that lock.

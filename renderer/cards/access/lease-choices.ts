@@ -19,17 +19,17 @@ export type LeaseChoice = (typeof leases)[number];
  * where each of them asks.
  */
 export function leaseChoices(
-  { client, asker, proxied }: Question,
+  { client, asker, proxied, detached }: Question,
   permissions: readonly (Permission | undefined)[],
 ): readonly LeaseChoice[] {
   const isCommand = client === commandName;
   const had = permissions.filter((permission) => permission !== undefined).length;
   return [
     // Once is for one token of the run that asked.
-    ...(asker === undefined && !proxied ? [] : (['once'] as const)),
+    ...((asker === undefined && !proxied) || detached ? [] : (['once'] as const)),
     'hour',
     // The command's session is one command: over before the next one asks.
-    ...(isCommand || asker === undefined ? [] : (['run'] as const)),
+    ...(isCommand || asker === undefined || detached ? [] : (['run'] as const)),
     // Only where it means the same for all of them.
     ...(had === permissions.length ? (['asBefore'] as const) : []),
     // What the command may do always ends.

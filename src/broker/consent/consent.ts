@@ -65,10 +65,10 @@ export class Consent {
     if (this.current.covering(access)) return;
     if (!access.key) this.refuseKeyOnly(access);
     if (access.interaction === 'never') throw this.current.required(access);
-    // A card is about one process, so that the person can allow just that one. Commands come and go: they share one.
-    const run = access.clientId === cliClientId ? '' : (access.asker?.run ?? '');
-    const { clientId, endpoint, scope, account = '', grantId = '' } = access;
-    const key = JSON.stringify([clientId, endpoint, scope.toSorted(), run, account, grantId]);
+    const { clientId, endpoint, scope, account = '', grantId = '', isDetached = false } = access;
+    // A card is about one process, so that the person can allow just that one. What comes and goes shares one.
+    const run = clientId === cliClientId || isDetached ? '' : (access.asker?.run ?? '');
+    const key = JSON.stringify([clientId, endpoint, scope.toSorted(), run, account, grantId, isDetached]);
     await this.#questions.join(key, (signal) => this.#ask(access, signal), deadline.signal);
   }
 
@@ -128,6 +128,7 @@ export class Consent {
         ...(offer.offered === undefined ? {} : { grant: offer.offered }),
         ...(asker === undefined ? {} : { asker }),
         ...(clients.isProxied(access.clientId) ? { proxied: true } : {}),
+        ...(access.isDetached ? { isDetached: true } : {}),
         ...forwardOf(clients.originOf(access.clientId)),
         isAllowed: () => this.changes.extendable(access) !== undefined,
       },

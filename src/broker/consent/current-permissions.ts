@@ -34,6 +34,8 @@ export interface AccessRequest extends GrantRequest, Need {
   readonly query?: string;
   readonly asker?: ClientProcess | undefined;
   readonly interaction: 'never' | 'allow';
+  /** The answer may come after the process that asks has ended. */
+  readonly isDetached?: boolean | undefined;
 }
 
 /** Permissions and leases that cover a request, the longest-lasting first. */

@@ -52,6 +52,16 @@ export function refuseTerms(question: Question, answer: Answer, terms: Terms): v
   refuseWider(question, terms);
   if (asBefore === true && question.isAllowed?.() !== true) throw nothingBefore(question.clientName);
   if (run !== true && once !== true) return;
+  if (question.isDetached === true) {
+    throw new KeyturnError(
+      'invalid_request',
+      `${question.clientName} can’t be allowed once or for one run.`,
+      {
+        rule: 'The process that asked may have ended: this question goes on without it',
+        hint: 'Allow it for a time, or until you end it.',
+      },
+    );
+  }
   if (run === true && question.clientId === cliClientId) {
     throw new KeyturnError('invalid_request', 'The command line can’t be allowed for one run.', {
       rule: 'A permission for a run ends with its connection, and a command’s connection ends with the command',

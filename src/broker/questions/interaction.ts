@@ -123,6 +123,13 @@ export class Interactions {
     this.#changed();
   }
 
+  /** Withdraws the questions of one program. */
+  withdrawAllOf(clientId: string): void {
+    const reason = new KeyturnError('interrupted', 'The program that asked can no longer use an answer.');
+    for (const { question, withdraw } of this.#open.values())
+      if ('clientId' in question && question.clientId === clientId) withdraw(reason);
+  }
+
   /** Withdraws every question with `reason`, and refuses later ones with it. */
   end(reason: KeyturnError): void {
     this.#ended = reason;

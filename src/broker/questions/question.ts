@@ -140,6 +140,8 @@ export type Question =
       readonly asker?: ClientProcessView;
       /** The app is a proxy's address: a yes is for any program that knows it. `asker` is the process of the proxies. */
       readonly proxied?: true;
+      /** The process that asked may have ended before the answer: a yes can't be for this process only. */
+      readonly isDetached?: true;
       /** The program runs elsewhere; `asker` is what passes its requests on. */
       readonly forward?: ForwardOrigin;
       /** Whether the program has a permission there now, which a yes "as before" could keep. */

@@ -29,8 +29,8 @@ function isOfOneRun(earlier: Question, later: Question): boolean {
 }
 
 /** What a card says of the program, and the run that only the broker sees. */
-function saidOf({ clientId, clientName, asker, proxied, forward }: AllowQuestion): string {
-  return JSON.stringify([clientId, clientName, asker, proxied, forward]);
+function saidOf({ clientId, clientName, asker, proxied, isDetached, forward }: AllowQuestion): string {
+  return JSON.stringify([clientId, clientName, asker, proxied, isDetached, forward]);
 }
 
 type AllowQuestion = Extract<Question, { readonly kind: 'allow' }>;

@@ -24,6 +24,10 @@ export interface TokenRequest {
   readonly interaction: 'never' | 'allow';
   /** Milliseconds to wait for the user. */
   readonly timeout: number;
+  /** When that time is over, the broker goes on without the program (detached-requests.ts). */
+  readonly isDetached?: boolean | undefined;
+  /** The broker goes on with it: nothing is handed out until the program asks again. */
+  readonly isLeft?: true;
   /** Aborts when the local client disconnects. */
   readonly signal: AbortSignal;
 }

@@ -24,7 +24,7 @@ const stateNames = [
   /^daemon\.log(?:\.\d)?$/,
   /^(?:grants\.jsonl|vault\.sealed)(?:\.new|\.torn-[0-9a-f]{8}(?:\.new)?)?$/,
 ];
-const runNames = [/^broker\.path$/, /^asking-[0-9a-f]{16}\.(?:lock|json(?:\.new)?)$/];
+const runNames = [/^broker\.path$/];
 const homeNames = [named(String.raw`home\.json`)];
 const settingsNames = [named(String.raw`settings\.json`)];
 
@@ -51,7 +51,7 @@ export function removeHomeFiles(
   };
   const clients = path.join(paths.config, 'clients');
   for (const file of ownKeys(paths, clients)) unlinkSync(file);
-  removeNamed(clients, [/^[\w.-]{1,64}\.refused(?:\.new)?$/]);
+  removeNamed(clients, [/^[\w.-]{1,64}\.(?:refused|ticket(?:-\d+)?)(?:\.new)?$/]);
   removeSocket(paths);
   removeNamed(paths.state, stateNames);
   removeNamed(paths.config, [named(String.raw`owner\.key`)]);

@@ -10,7 +10,6 @@ import { endpointUrl } from '../../client/endpoint-url.ts';
 import type { TransportChoice } from '../../bridge/eras/eras.ts';
 import type { Connection } from '../../client/connection.ts';
 import { clientKeyFile } from '../../client/key-file.ts';
-import { kinds } from '../asking/asked.ts';
 import { startEntry } from '../programs/entry.ts';
 import { entryName, nameOfServer } from '../programs/entry-name.ts';
 import { headersFrom, withHeaders } from '../programs/extra-headers.ts';
@@ -62,7 +61,6 @@ const statement = {
       summary: 'which transport to try, and in which order',
       more: ' (default: http-first)',
     },
-    'in-background': { type: 'boolean', summary: 'ask the person, and carry nothing', hidden: true },
   },
   about:
     'Carry messages between a client that starts its servers as programs and a protected server, with tokens of the broker. The client sees none.',
@@ -117,18 +115,10 @@ async function connectBeforehand(
   endpoint: URL,
   // The name of an unnamed start has the client's program in it, and this terminal is another one.
   name = nameOfServer(endpoint),
-  {
-    json = false,
-    account,
-    'in-background': isInBackground = false,
-  }: { readonly json?: boolean; readonly account?: string; readonly 'in-background'?: boolean },
+  { json = false, account }: { readonly json?: boolean; readonly account?: string },
 ): Promise<number> {
   const resource = endpoint.href;
   const named = accountFrom(account);
-  if (isInBackground) {
-    const { askInBackground } = await import('../asking/asker.ts');
-    return askInBackground({ as: name, params: { resource, kinds, ...named } });
-  }
   const { connectEntry } = await import('../programs/entry-connect.ts');
   await connectEntry({ name, resource, ...named });
   const { tellEntry } = await import('../programs/configured-entry.ts');

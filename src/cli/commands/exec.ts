@@ -5,7 +5,7 @@
  * no disk; the rest of the environment is as it was.
  */
 import { quoted } from '../../base/errors.ts';
-import { askedBy } from '../asking/asked.ts';
+import { askedBy } from '../programs/asked.ts';
 import { runInPlace } from '../programs/child.ts';
 import { type Credential, credentialInBackground, credentialWithin } from '../programs/credential-within.ts';
 import { credentialsTogether, unattended } from '../programs/credentials-together.ts';
@@ -82,7 +82,6 @@ export const command = defineCommand(statement, async ({ options, operands }) =>
   const files = wanted.some(({ kind }) => kind === 'file') ? await TokenFiles.make() : undefined;
   const given = await credentialsTogether(requests, validity, async (asked) =>
     credentialWithin(asked, {
-      command: ['headers'],
       within: timeout * 1000,
       again: 'run the command again',
     }),

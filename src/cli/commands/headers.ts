@@ -6,7 +6,7 @@
  */
 import { exitCodes } from '../../base/errors.ts';
 import type { TokenResult } from '../../ipc/wire/token-messages.ts';
-import { askedBy } from '../asking/asked.ts';
+import { askedBy } from '../programs/asked.ts';
 import { credentialWithin } from '../programs/credential-within.ts';
 import { resourceFrom, secondsFrom } from '../terminal/arguments.ts';
 import { defineCommand } from '../terminal/command.ts';
@@ -36,7 +36,6 @@ export const command = defineCommand(
       as: asOption,
       'no-interaction': unattendedOption,
       timeout: timeoutOption('how long to wait', defaultTimeout),
-      'in-background': { type: 'boolean', summary: 'ask the person, and print nothing', hidden: true },
     },
     about:
       'Print {"Authorization": "Bearer …"} for a protected server, or the header of the API key that you set for it: for clients that run a command to get their headers.',
@@ -60,10 +59,9 @@ export const command = defineCommand(
   async ({ options, operands: [resource] }) => {
     const validity = secondsFrom(options['min-validity'], '--min-validity') ?? defaultValidity;
     const timeout = secondsFrom(options.timeout, '--timeout') ?? defaultTimeout;
-    const asked = askedBy(options, resourceFrom(resource), validity);
-    if (options['in-background']) return (await import('../asking/asker.ts')).askInBackground(asked);
+    const { as, params } = askedBy(options, resourceFrom(resource), validity);
+    const asked = { as, params: { ...params, detached: true } };
     const given = await credentialWithin(asked, {
-      command: ['headers'],
       within: timeout * 1000,
       again: 'run this again, or let your client reconnect',
     });

@@ -2,8 +2,8 @@
  * A token or an API key for a command that stands between Keyturn and a program, within the time that the program
  * gives it.
  *
- * Invariant: a question outlives the command. The broker keeps it open, and a process that stays (asker.ts) goes on
- * to the sign-in after a yes. An interrupt withdraws the question.
+ * Invariant: a question outlives the command: the broker keeps it open. An interrupt withdraws the question of the
+ * command line, but not of an entry.
  */
 import { untilAborted } from '../../base/abort.ts';
 import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
@@ -13,7 +13,7 @@ import { isBound } from '../../ipc/wire/token-messages.ts';
 import type { CredentialGetParams, KeyResult, TokenResult } from '../../ipc/wire/token-messages.ts';
 import { interruptible, throughRestart } from '../broker/connection.ts';
 import { watchLater } from '../waiting/watch-later.ts';
-import type { Asked } from '../asking/asked.ts';
+import type { Asked } from './asked.ts';
 import { connectAs, startEntry } from './entry.ts';
 
 /** The question is open, and the person has not answered it in time. */
@@ -22,8 +22,6 @@ const open: readonly Reason[] = ['consent_pending', 'login_pending'];
 export type Credential = TokenResult | KeyResult;
 
 interface Bounds {
-  /** The command that asks on in the background, with options of its own (standing-question.ts). */
-  readonly command: readonly string[];
   /** Milliseconds since this process began. */
   readonly within: number;
   /** What the person does after the answer, e.g. `run this again`. */
@@ -41,7 +39,7 @@ const lastWords = 200;
 
 /** Undefined: the server wants no token. Throws the broker's refusal; `authorization_server_unreachable` where nothing answered in time. */
 export async function credentialWithin(asked: Asked, bounds: Bounds): Promise<Credential | undefined> {
-  const { command, within, again } = bounds;
+  const { within, again } = bounds;
   const left = Math.max(0, within - performance.now());
   const signal = AbortSignal.timeout(Math.ceil(left) + reserve);
   try {
@@ -53,21 +51,18 @@ export async function credentialWithin(asked: Asked, bounds: Bounds): Promise<Cr
       throw noAnswer(within);
     }
     if (reasonOf(error) === 'authorization_not_required') return undefined;
-    // The questions of an entry stand already.
-    if (asked.as !== undefined || !open.includes(reasonOf(error))) throw error;
-    const { leaveQuestion } = await import('../asking/standing-question.ts');
-    leaveQuestion(asked, command);
-    throw standing(error, again);
+    // An entry has said it already.
+    throw asked.as !== undefined || !open.includes(reasonOf(error)) ? error : standing(error, again);
   }
 }
 
-async function asking(asked: Asked, { command, again }: Bounds, left: number): Promise<Credential> {
+async function asking(asked: Asked, { again }: Bounds, left: number): Promise<Credential> {
   const { as: name, params } = asked;
   if (name === undefined || params.interaction === 'never') return credentialFor(asked, left);
   const { resource, scope, account } = params;
   const connection = await startEntry(
     { name, resource, scope, account },
-    { command, wait: Math.max(0, Math.floor(left) - toTell), again, refusesOpen: true },
+    { wait: Math.max(0, Math.floor(left) - toTell), again, refusesOpen: true },
   );
   try {
     return await connection.getCredential({ ...params, interaction: 'never' });

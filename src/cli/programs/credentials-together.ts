@@ -5,7 +5,7 @@
  * and the others age meanwhile.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import type { Asked } from '../asking/asked.ts';
+import type { Asked } from './asked.ts';
 import type { Credential } from './credential-within.ts';
 
 /** Without a credential: the server wants none. */

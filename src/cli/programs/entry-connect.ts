@@ -6,13 +6,11 @@
  */
 import { renameSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { exitCodes, KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
 import { freePath } from '../../base/private-folder.ts';
-import { locate } from '../../client/connect.ts';
+import { connect as connectAsProgram, locate } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
 import { clientKeyFile, readKeyFile } from '../../client/key-file.ts';
-import { pollInterval } from '../../client/takeover.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import type { ResultOf } from '../../ipc/protocol/methods.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
@@ -24,25 +22,22 @@ import { choiceOptions, choiceQuestion } from '../words/choice-words.ts';
 import { keyPlaceWords } from '../words/key-rows.ts';
 import { say } from '../terminal/output.ts';
 import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
-import { type Asked, kinds } from '../asking/asked.ts';
-import { askPerson, maxAsking } from '../asking/asker.ts';
-import { AskingFiles } from '../asking/asking-files.ts';
+import { kinds } from './asked.ts';
 import type { Entry } from './entry.ts';
-import { forgetRefusal, isPaired } from '../asking/pairing.ts';
+import { forgetRefusal, isPaired, pairEntry } from './pairing.ts';
+
+/** Milliseconds: as long as a card stays. */
+const maxAsking = 600_000;
 
 /** Throws what a request for a token throws. */
-export async function connectEntry({ name, resource, account }: Entry): Promise<void> {
-  const asked: Asked = {
-    as: name,
-    params: { resource, kinds, account },
-  };
+export async function connectEntry(entry: Entry): Promise<void> {
+  const { name, resource } = entry;
   forgetRefusal(name);
-  if (forwardedSocket(process.env)) return connectForwarded(asked, name);
+  if (forwardedSocket(process.env)) return connectForwarded(entry);
   const owner = await connect();
   const interrupted = (): never => process.exit(exitCodes.interrupted);
   process.once('SIGINT', interrupted);
   process.once('SIGTERM', interrupted);
-  const files = AskingFiles.of(locate().paths, asked);
   const over = AbortSignal.timeout(maxAsking);
   const done = new AbortController();
   try {
@@ -51,8 +46,7 @@ export async function connectEntry({ name, resource, account }: Entry): Promise<
     endpointOf(resource, { allowInsecureLoopback: status.insecureLoopback });
     await moveForgottenKey(owner, name, status);
     const told = tellQuestions(owner, { name, resource }, done.signal);
-    const release = await othersDone(files, over, told.code);
-    await untilAllowed(asked, told.code, over).finally(release);
+    await untilAllowed(entry, told.code, over);
     if (process.stderr.isTTY) say(`keyturn: ${name} may use ${resource}.`);
   } catch (error) {
     if (over.aborted) throw unanswered(name);
@@ -71,65 +65,54 @@ export async function connectEntry({ name, resource, account }: Entry): Promise<
  */
 async function moveForgottenKey(owner: Connection, name: string, { unreadable }: Status): Promise<void> {
   if (!isPaired(name) || unreadable.some(({ file }) => path.basename(file) === 'clients.json')) return;
-  const { paths } = locate();
-  const release = await AskingFiles.ofPairing(paths, name).tryLock();
-  if (!release) return;
-  try {
-    const file = clientKeyFile(paths, name);
-    const { clientId } = readKeyFile(file);
-    const { clients } = await call(owner, 'client.list', {});
-    if (clients.some((known) => known.clientId === clientId)) return;
-    const kept = freePath(`${file}.old`);
-    renameSync(file, kept);
-    say(`keyturn: the broker does not know the key of ${name}, which is now ${kept}; it is paired anew.`);
-  } finally {
-    release();
-  }
+  const file = clientKeyFile(locate().paths, name);
+  const { clientId } = readKeyFile(file);
+  const { clients } = await call(owner, 'client.list', {});
+  if (clients.some((known) => known.clientId === clientId)) return;
+  const kept = freePath(`${file}.old`);
+  renameSync(file, kept);
+  say(`keyturn: the broker does not know the key of ${name}, which is now ${kept}; it is paired anew.`);
 }
 
 /** Where the broker is elsewhere, its owner's questions are too: this terminal shows the code of a pairing only. */
-async function connectForwarded(asked: Asked, name: string): Promise<void> {
+async function connectForwarded(entry: Entry): Promise<void> {
+  const { name, resource } = entry;
   const over = AbortSignal.timeout(maxAsking);
   try {
-    await untilAllowed(asked, (code) => sayCode(name, code), over);
-    if (process.stderr.isTTY) say(`keyturn: ${name} may use ${asked.params.resource}.`);
+    await untilAllowed(entry, (code) => sayCode(name, code), over);
+    if (process.stderr.isTTY) say(`keyturn: ${name} may use ${resource}.`);
   } catch (error) {
     throw over.aborted ? unanswered(name) : error;
   }
 }
 
-/** A server that wants no token wants no sign-in either. */
-async function untilAllowed(asked: Asked, onCode: (code: string) => void, over: AbortSignal): Promise<void> {
-  await askPerson(asked, onCode, over).catch((error: unknown) => {
+/** Pairs where that is missing, then has the broker ask for the permission and sign in. */
+async function untilAllowed(
+  { name, ...params }: Entry,
+  onCode: (code: string) => void,
+  over: AbortSignal,
+): Promise<void> {
+  await pairEntry(name, onCode, over);
+  const connection = await connectAsProgram({ name });
+  const end = (): void => connection.close();
+  over.addEventListener('abort', end, { once: true });
+  try {
+    // Without `getToken`: that one would look for the next broker where this one ends. As a bridge asks: they share it.
+    const asked = { ...params, kinds, interaction: 'allow', detached: true, timeout: maxAsking / 1000 };
+    await connection.request('token.get', asked);
+  } catch (error) {
+    // A server that wants no token wants no sign-in either.
     if (reasonOf(error) !== 'authorization_not_required') throw error;
-  });
+  } finally {
+    over.removeEventListener('abort', end);
+    connection.close();
+  }
 }
 
 /** Shows what the owner has to compare. */
 export function sayCode(name: string, code: string): void {
   say(`keyturn: ${quoted(name)} asks to be paired. Its code is ${code}.`);
   say('  Answer on the machine where the broker runs, if it shows the same code.');
-}
-
-/**
- * A process that a client's start left may ask already: its question is the one to answer. Resolves with the lock's
- * release.
- */
-async function othersDone(
-  files: AskingFiles,
-  signal: AbortSignal,
-  onCode: (code: string) => void,
-): Promise<() => void> {
-  let shown: string | undefined;
-  for (;;) {
-    signal.throwIfAborted();
-    const release = await files.tryLock();
-    if (release) return release;
-    const { code } = await files.read();
-    if (code !== undefined && code !== shown) onCode(code);
-    shown = code;
-    await sleep(pollInterval);
-  }
 }
 
 type Status = ResultOf<'status'>;

@@ -2,7 +2,7 @@
  * An entry of a client's configuration: a program with a name and a key of its own, which a command of ours runs as.
  *
  * Invariant: a named entry uses its own key and nothing else; without a key it gets no token. It waits for the person
- * for seconds, and the questions outlive it (standing-question.ts).
+ * for seconds, and the broker keeps its questions for the next start.
  */
 import { KeyturnError, quoted, reasonOf, shellOption, shellWord } from '../../base/errors.ts';
 import type { Reason } from '../../base/errors.ts';
@@ -11,7 +11,7 @@ import type { Connection } from '../../client/connection.ts';
 import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
 import { connect, connectIfRunning, requireBroker, throughRestart } from '../broker/connection.ts';
-import { type Asked, kinds } from '../asking/asked.ts';
+import { type Asked, kinds } from './asked.ts';
 
 /** Starts a broker where none runs, at later requests of an entry too. Throws `unpaired` where the entry has no key. */
 export async function connectAs(name: string | undefined): Promise<Connection> {
@@ -25,6 +25,12 @@ export async function connectAs(name: string | undefined): Promise<Connection> {
 /** What a person can mend by an answer or a sign-in. */
 const askable: readonly Reason[] = ['unpaired', 'consent_required', 'account_required', 'login_required'];
 
+/** The question is open, or the sign-in. */
+const pending: readonly Reason[] = ['consent_pending', 'login_pending'];
+
+/** What the broker answers when the time is over. */
+const late: readonly Reason[] = [...pending, 'authorization_server_unreachable'];
+
 export interface Entry {
   readonly name: string;
   /** Of the protected server. */
@@ -34,8 +40,6 @@ export interface Entry {
 }
 
 interface Start {
-  /** Of this program, which the process that asks runs. */
-  readonly command?: readonly string[];
   /** Milliseconds. */
   readonly wait?: number;
   /** What the person does after the answer. */
@@ -56,7 +60,6 @@ const defaultWait = 20_000;
 export async function startEntry(
   entry: Entry,
   {
-    command = ['bridge', '--connect'],
     wait = defaultWait,
     again = 'restart this server in your client',
     waits,
@@ -64,49 +67,55 @@ export async function startEntry(
   }: Start = {},
 ): Promise<Connection> {
   const { name, resource, scope, account } = entry;
-  const asked: Asked = {
-    as: name,
-    params: {
-      resource,
-      kinds,
-      interaction: 'never',
-      scope,
-      account,
-    },
-  };
-  let first = await ready(asked);
+  const params = { resource, kinds, scope, account };
+  let first = await ready({ as: name, params });
   // Another process of the entry may have paired it meanwhile.
-  if ('refusal' in first && (await isPairedNow(entry, first.refusal))) first = await ready(asked);
+  if ('refusal' in first && (await isPairedNow(entry, first.refusal)))
+    first = await ready({ as: name, params });
   if ('connection' in first) return first.connection;
-  if (!askable.includes(first.refusal.reason)) throw first.refusal;
-  await refuseRemembered(entry, first.refusal);
+  const { refusal } = first;
+  if (!askable.includes(refusal.reason)) throw refusal;
+  await refuseRemembered(entry, refusal);
   // Nobody is asked without a broker; an entry without a key has not started one yet.
   await requireBroker();
   waits?.();
-  const signal = AbortSignal.timeout(wait);
-  const { untilAnswered } = await import('../asking/standing-question.ts');
-  let isLate = false;
-  for (let isOver = false; !isOver;) {
-    isOver = true;
-    try {
-      await untilAnswered(asked, command, signal);
-    } catch (error) {
-      isLate = error === signal.reason;
-      // The server wants no token: what the bridge sends it needs none.
-      if (reasonOf(error) === 'authorization_not_required') {
-        if (refusesOpen) throw error;
-        return connectAs(name);
-      }
-      isOver = isLate;
-      if (!isLate && reasonOf(error) !== 'broker_unreachable') throw error;
-      // The broker ended under its question: the next one asks it.
-      if (!isLate) await requireBroker();
+  const over = AbortSignal.timeout(wait);
+  const end = performance.now() + wait;
+  let code: string | undefined;
+  try {
+    if (refusal.reason === 'unpaired') {
+      const { pairEntry } = await import('./pairing.ts');
+      await pairEntry(name, (shown) => (code = shown), over);
     }
+    return await allowed({ as: name, params }, { end, refusesOpen });
+  } catch (error) {
+    if (error === over.reason) throw await unanswered(entry, refusal, { again, code });
+    const isOpen = error instanceof KeyturnError && pending.includes(error.reason);
+    throw isOpen ? await unanswered(entry, error, { again }) : error;
   }
-  const second = await ready(asked);
-  if ('connection' in second) return second.connection;
-  if (isLate) throw await unanswered(entry, second.refusal, again);
-  throw askable.includes(second.refusal.reason) ? overAgain(second.refusal, again) : second.refusal;
+}
+
+/** Asks the person, until `end` (of `performance.now`). The broker goes on alone from the first moment. */
+async function allowed(
+  { as, params }: Asked,
+  { end, refusesOpen }: { readonly end: number; readonly refusesOpen: boolean },
+): Promise<Connection> {
+  const connection = await connectAs(as);
+  const ask = async (timeout: number): Promise<unknown> =>
+    connection.getCredential({ ...params, interaction: 'allow', detached: true, timeout });
+  try {
+    // A client may end this process at any moment: then the question must not end with it.
+    await ask(0).catch(async (error: unknown) => {
+      if (!late.includes(reasonOf(error))) throw error;
+      return ask(Math.max(0, Math.floor((end - performance.now()) / 1000)));
+    });
+    return connection;
+  } catch (error) {
+    // The server wants no token: what the bridge sends it needs none.
+    if (!refusesOpen && reasonOf(error) === 'authorization_not_required') return connection;
+    connection.close();
+    throw error;
+  }
 }
 
 type Outcome = { readonly connection: Connection } | { readonly refusal: KeyturnError };
@@ -118,7 +127,7 @@ async function ready({ as, params }: Asked): Promise<Outcome> {
     try {
       connection = await connectAs(as);
       reached();
-      await connection.getCredential(params);
+      await connection.getCredential({ ...params, interaction: 'never' });
       return { connection };
     } catch (error) {
       if (connection && reasonOf(error) === 'authorization_not_required') return { connection };
@@ -131,13 +140,13 @@ async function ready({ as, params }: Asked): Promise<Outcome> {
 
 async function isPairedNow({ name }: Entry, { reason }: KeyturnError): Promise<boolean> {
   if (reason !== 'unpaired') return false;
-  const { isPaired } = await import('../asking/pairing.ts');
+  const { isPaired } = await import('./pairing.ts');
   return isPaired(name);
 }
 
 async function refuseRemembered({ name }: Entry, { reason }: KeyturnError): Promise<void> {
   if (reason !== 'unpaired') return;
-  const { isPaired, refusedBefore, wasRefused } = await import('../asking/pairing.ts');
+  const { isPaired, refusedBefore, wasRefused } = await import('./pairing.ts');
   if (wasRefused(name)) throw refusedBefore(name);
   if (!isPaired(name)) return;
   throw new KeyturnError('unpaired', `The broker does not know the key of ${quoted(name)}.`, {
@@ -145,29 +154,20 @@ async function refuseRemembered({ name }: Entry, { reason }: KeyturnError): Prom
   });
 }
 
+/** `refusal`: of the broker; before the pairing of an entry that has no key. */
 async function unanswered(
   { name, resource, account }: Entry,
   { reason, message }: KeyturnError,
-  again: string,
+  { again, code }: { readonly again: string; readonly code?: string | undefined },
 ): Promise<KeyturnError> {
   const isElsewhere = forwardedSocket(process.env) !== undefined;
   const isDesk = !isElsewhere && (await isAtDesk());
-  const code = reason === 'unpaired' ? await codeOf({ name }) : undefined;
   const compare = code === undefined ? '' : `, if it shows the code ${code}`;
   const question =
-    reason === 'unpaired'
-      ? `Nobody has said yet that ${quoted(name)} may be paired.`
-      : reason === 'login_required'
-        ? `The sign-in for ${quoted(resource)} is not finished.`
-        : reason === 'account_required'
-          ? message
-          : `Nobody has said yet that ${quoted(name)} may reach ${quoted(resource)}.`;
-  const reached = `keyturn bridge --connect ${shellWord(resource)} --as ${shellWord(name)}`;
-  const connectCommand =
-    account === undefined
-      ? reached
-      : `keyturn bridge --connect ${shellWord(resource)} --as ${shellWord(name)} ${shellOption('account', account)}`;
-  return new KeyturnError(reason === 'login_required' ? 'login_pending' : 'consent_pending', question, {
+    reason === 'unpaired' ? `Nobody has said yet that ${quoted(name)} may be paired.` : message;
+  const named = account === undefined ? '' : ` ${shellOption('account', account)}`;
+  const connectCommand = `keyturn bridge --connect ${shellWord(resource)} --as ${shellWord(name)}${named}`;
+  return new KeyturnError(reason === 'login_pending' ? reason : 'consent_pending', question, {
     hint: isElsewhere
       ? `Answer on the machine where the broker runs${compare}. Then ${again}.`
       : isDesk
@@ -176,25 +176,8 @@ async function unanswered(
   });
 }
 
-async function codeOf(entry: Pick<Entry, 'name'>): Promise<string | undefined> {
-  const { AskingFiles } = await import('../asking/asking-files.ts');
-  const { locate } = await import('../../client/connect.ts');
-  return (await AskingFiles.ofPairing(locate().paths, entry.name).read()).code;
-}
-
 async function isAtDesk(): Promise<boolean> {
   const connection = await connectIfRunning().catch(() => undefined);
   connection?.close();
   return connection?.capabilities.includes(deskCapability) ?? false;
-}
-
-/** The process that asked has ended, and with it a yes for one token or one run. */
-function overAgain({ reason, message, rule }: KeyturnError, again: string): KeyturnError {
-  return new KeyturnError(reason, message, {
-    hint:
-      reason === 'unpaired'
-        ? `The question ended without an answer. To be asked anew, ${again}.`
-        : 'A yes for one token or for one run does not reach this program: allow it for a time, or until you end it.',
-    rule,
-  });
 }

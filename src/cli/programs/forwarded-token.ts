@@ -6,7 +6,7 @@
 import { connect } from '../../client/connect.ts';
 import type { Connection } from '../../client/connection.ts';
 import { sayCode } from './entry-connect.ts';
-import { forgetRefusal, isPaired, pairEntry } from '../asking/pairing.ts';
+import { forgetRefusal, isPaired, pairEntry } from './pairing.ts';
 
 /** At the desk it is shown as `token@LABEL`. */
 const name = 'token';

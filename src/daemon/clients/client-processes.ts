@@ -73,12 +73,12 @@ export class ClientProcesses {
 }
 
 /** The asker of a pairing, which has one connection and no key yet. */
-export function attested({ peerNow, signal }: Pick<PairRequest, 'peerNow' | 'signal'>): ClientProcessView {
+export function attested({ peerNow, isOpen }: Pick<PairRequest, 'peerNow' | 'isOpen'>): ClientProcessView {
   const seen = readAgain({ peerNow });
   return {
     run: 'pairing',
     ...factsOf(seen.peer),
-    standing: () => (signal.aborted ? 'gone' : standingOf(seen, readAgain({ peerNow }))),
+    standing: () => (isOpen() ? standingOf(seen, readAgain({ peerNow })) : 'gone'),
   };
 }
 

@@ -7,6 +7,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Broker } from '../../broker/broker.ts';
+import { isSameOrigin } from '../../broker/records/local-client.ts';
 import type { ForwardOrigin } from '../../broker/records/local-client.ts';
 import { wholeSeconds } from '../../base/clock.ts';
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
@@ -17,7 +18,7 @@ import { requireSocketLength } from '../../ipc/wire/socket-path.ts';
 import { farDispatch } from './far-access.ts';
 
 export interface ForwardsParts {
-  readonly broker: Pick<Broker, 'canonical' | 'parts'>;
+  readonly broker: Pick<Broker, 'canonical' | 'parts' | 'withdrawAllOf'>;
   readonly homeId: string;
   /** The path for a socket of this name in a folder of the user's. Throws `socket_unsafe`. */
   readonly socketFor: (name: string) => string;
@@ -160,6 +161,9 @@ export class Forwards {
   async #end(forward: Open, why: End): Promise<void> {
     if (forward.over.signal.aborted) return;
     forward.over.abort();
+    const { broker } = this.#parts;
+    const programs = broker.parts.clients.all().filter((one) => isSameOrigin(one.forward, forward.origin));
+    for (const { id } of programs) broker.withdrawAllOf(id);
     this.#open.delete(forward.origin.label);
     await forward.server.close().catch(() => undefined);
     if (forward.opener.isOpen) forward.opener.notify('forward.ended', { id: forward.id, why });

@@ -99,6 +99,7 @@ export async function removeClient(
   const { clients, permissions, leases, audit } = broker.parts;
   const name = clients.nameOf(id);
   leases.endAllOf(id);
+  broker.withdrawAllOf(id);
   await permissions.endAllOf(id);
   await clients.remove(id);
   await audit.record({ event: 'client', outcome: 'removed', client: name });

@@ -65,6 +65,7 @@ export function interactionAnswer(
         card: onCard,
         client: question.clientName,
         ...askerAnswer(question),
+        ...(question.isDetached ? { detached: true as const } : {}),
         ...(question.forward === undefined ? {} : { forward: question.forward }),
         resource: question.endpoint + (question.query ?? ''),
         ...(question.key === undefined ? {} : { key: shownKey(question.key) }),

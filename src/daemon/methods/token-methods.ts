@@ -41,12 +41,14 @@ export const tokenMethods: Pick<
       // Unattended requests wait for nobody: opening a page or a question is asked for in so many words.
       interaction: params.interaction ?? 'never',
       timeout: (params.timeout ?? defaultTimeout) * 1000,
+      isDetached: params.detached,
       signal: caller.signal,
     };
+    const { kinds } = params;
     // A program that doesn't name keys gets none, whatever it may have.
-    return params.kinds?.includes('key')
-      ? keyOrToken(broker, request, params.kinds)
-      : tokenFor(broker, request);
+    const ask = (asked: TokenRequest): Soon<Answer> =>
+      kinds?.includes('key') ? keyOrToken(broker, asked, kinds) : tokenFor(broker, asked);
+    return params.detached ? broker.detached.ask(request, ask) : ask(request);
   },
 
   'token.prove': ({ broker }, caller, { nonce, ...request }) => {

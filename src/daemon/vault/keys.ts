@@ -2,7 +2,7 @@
  * Which key opens the socket for whom, and how a program gets one.
  *
  * Invariant: no client's key is stored: it is derived from the master secret, the client's id and its
- * generation, and given away once, to the connection that the user said yes to. It opens the socket that it was made
+ * generation, and given to the program that the user said yes to: to its connection, or to who shows its ticket. It opens the socket that it was made
  * on: the home's own, or those of one forward. The owner's key opens the home's own alone.
  */
 import type { KeyObject } from 'node:crypto';
@@ -52,8 +52,8 @@ export class Keys {
     return deriveClientKey(await this.#parts.master.key(), home.homeId, client.id, client.generation);
   }
 
-  /** Asks the user; resolves with the new client's key, or throws `pairing_denied`. */
-  async pair(request: PairRequest, forward?: ForwardOrigin): Promise<Paired> {
+  /** Asks the user; resolves with what makes the new client and its key, or throws `pairing_denied`. */
+  async pair(request: PairRequest, forward?: ForwardOrigin): Promise<() => Promise<Paired>> {
     const { home, clients, interactions, clock, audit } = this.#parts;
     const clientName = shownName({ name: request.name, forward });
     clients.refuseTaken(clientName, clock.wall());
@@ -72,11 +72,13 @@ export class Keys {
         hint: 'Ask again when the user expects it.',
       });
     }
-    const master = await this.#parts.master.key();
     // The path of a forwarded program is one of another machine, or of another view of the disk.
     const from = forward === undefined ? executableOf(asker) : { forward };
-    const client = await clients.add(request.name, clock.wall(), from);
-    return { clientId: client.id, key: deriveClientKey(master, home.homeId, client.id, client.generation) };
+    return async () => {
+      const master = await this.#parts.master.key();
+      const client = await clients.add(request.name, clock.wall(), from);
+      return { clientId: client.id, key: deriveClientKey(master, home.homeId, client.id, client.generation) };
+    };
   }
 
   /** For the process of the proxies, which asks for this program. */

@@ -1,14 +1,15 @@
 /**
  * The queue in which programs without a key wait for the owner's answer.
  *
- * Invariant: at most three wait, none longer than two minutes, and a program that leaves withdraws
- * its card. After a refusal nobody may ask for a while, under any name: names prove nothing.
+ * Invariant: at most three wait. A program that leaves withdraws its card, after two minutes at the latest. With a ticket
+ * the card stays for ten minutes without it, and the owner's answer for ten more, for who shows that ticket. After a
+ * refusal nobody may ask for a while, under any name: names prove nothing.
  */
 import { type KeyObject, randomInt } from 'node:crypto';
 
 import { untilAborted } from '../../base/abort.ts';
 import { doubled } from '../../base/backoff.ts';
-import { KeyturnError } from '../../base/errors.ts';
+import { KeyturnError, reasonOf } from '../../base/errors.ts';
 import type { PeerFacts } from '../peer/peer.ts';
 import type { After } from '../wire/timer.ts';
 
@@ -20,8 +21,19 @@ export interface PairRequest {
   readonly peer: PeerFacts;
   /** Reads the peer again: a card whose asker has changed is void. */
   readonly peerNow: () => PeerFacts;
+  /** False once the asker's connection has ended: with a ticket, the card stays then. */
+  readonly isOpen: () => boolean;
   readonly signal: AbortSignal;
 }
+
+type Asker = Omit<PairRequest, 'code' | 'signal'> & {
+  /**
+   * The hash of the asker's ticket. It sets the asker apart from programs that reach this socket and no file of the
+   * home, such as one in a sandbox: they know its name, and can't take its answer. It protects from nobody who reads
+   * those files: the key of the pairing is written beside the ticket, and who reads one reads the other.
+   */
+  readonly ticket?: string | undefined;
+};
 
 export interface Paired {
   readonly clientId: string;
@@ -29,11 +41,28 @@ export interface Paired {
 }
 
 export interface PairingDeps {
-  /** Resolves when the owner said yes; rejects with `pairing_denied` when they said no. */
-  readonly pair: (request: PairRequest) => Promise<Paired>;
+  /**
+   * Resolves when the owner said yes, with what then makes the pairing: its key has to be used soon. Rejects with
+   * `pairing_denied` when they said no.
+   */
+  readonly pair: (request: PairRequest) => Promise<() => Promise<Paired>>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly after: After;
+}
+
+interface Card {
+  readonly code: string;
+  readonly answer: Promise<() => Promise<Paired>>;
+}
+
+/** A card that stays without its asker. */
+interface DetachedCard extends Card {
+  readonly name: string;
+  /** One pairing, for all who show the ticket. */
+  readonly paired: () => Promise<Paired>;
+  /** When its answer is forgotten. */
+  until: number;
 }
 
 /** Cards waiting at once: more would be a nuisance, not a choice. */
@@ -41,6 +70,9 @@ const maxWaiting = 3;
 
 /** Milliseconds a card stays: time to find the window, compare six digits and decide. */
 const cardLifetime = 2 * 60_000;
+
+/** Milliseconds that a card stays without its asker, and then its answer: as long as any other question. */
+const detachedLifetime = 10 * 60_000;
 
 /** Milliseconds of the first pause; it doubles each time. */
 const firstPause = 1000;
@@ -50,6 +82,9 @@ const maxPause = 5 * 60_000;
 
 export class PairingQueue {
   readonly #deps: PairingDeps;
+  readonly #over = new AbortController();
+  /** By ticket. */
+  readonly #detached = new Map<string, DetachedCard>();
   #waiting = 0;
   #refusals = 0;
   #pausedUntil = 0;
@@ -59,30 +94,72 @@ export class PairingQueue {
   }
 
   /** Throws `rate_limited` where nobody may ask now; else takes a place, and calls `showCode` at once. */
-  async ask(
-    asker: Omit<PairRequest, 'code' | 'signal'>,
-    gone: AbortSignal,
-    showCode: (code: string) => void,
-  ): Promise<Paired> {
+  async ask(asker: Asker, gone: AbortSignal, showCode: (code: string) => void): Promise<Paired> {
+    if (asker.ticket === undefined) {
+      const { code, answer } = this.#open(asker, [gone], cardLifetime);
+      showCode(code);
+      return (await answer)();
+    }
+    const card = this.#cardOf(asker.ticket, asker);
+    showCode(card.code);
+    return untilAborted(card.paired(), gone);
+  }
+
+  /** Withdraws the cards that stay without their askers. */
+  end(): void {
+    this.#over.abort();
+  }
+
+  #cardOf(ticket: string, asker: Asker): DetachedCard {
+    const now = this.#deps.now();
+    for (const [other, { until }] of this.#detached) if (until <= now) this.#detached.delete(other);
+    const known = this.#detached.get(ticket);
+    if (known?.name === asker.name) return known;
+    const card = this.#open(asker, [], detachedLifetime);
+    let made: Promise<Paired> | undefined;
+    const detached: DetachedCard = {
+      ...card,
+      name: asker.name,
+      paired: async () => (made ??= card.answer.then(async (make) => make())),
+      until: Infinity,
+    };
+    this.#detached.set(ticket, detached);
+    card.answer.then(
+      () => (detached.until = this.#deps.now() + detachedLifetime),
+      (error: unknown) => {
+        // Only the owner's word is kept: what hindered the question is asked again.
+        if (reasonOf(error) === 'pairing_denied') detached.until = this.#deps.now() + detachedLifetime;
+        else this.#detached.delete(ticket);
+      },
+    );
+    return detached;
+  }
+
+  #open(asker: Asker, ends: readonly AbortSignal[], lifetime: number): Card {
     this.#admit();
+    const { name, peer, peerNow, isOpen } = asker;
     const code = String(randomInt(1_000_000)).padStart(6, '0');
-    showCode(code);
     this.#waiting += 1;
     const late = new AbortController();
-    const cancel = this.#deps.after(cardLifetime, () => late.abort());
-    const signal = AbortSignal.any([gone, late.signal]);
-    try {
-      // Never waits for an answer that nobody needs any more, even if the asked side ignores its signal.
-      const paired = await untilAborted(this.#deps.pair({ ...asker, code, signal }), signal);
-      this.#refusals = 0;
-      return paired;
-    } catch (error) {
-      this.#pause();
-      throw signal.aborted ? unanswered() : error;
-    } finally {
-      cancel();
-      this.#waiting -= 1;
-    }
+    const cancel = this.#deps.after(lifetime, () => late.abort());
+    const signal = AbortSignal.any([...ends, late.signal, this.#over.signal]);
+    // Never waits for an answer that nobody needs any more, even if the asked side ignores its signal.
+    const answer = untilAborted(this.#deps.pair({ name, code, peer, peerNow, isOpen, signal }), signal)
+      .then(
+        (make) => {
+          this.#refusals = 0;
+          return make;
+        },
+        (error: unknown) => {
+          this.#pause();
+          throw signal.aborted ? unanswered(lifetime) : error;
+        },
+      )
+      .finally(() => {
+        cancel();
+        this.#waiting -= 1;
+      });
+    return { code, answer };
   }
 
   #admit(): void {
@@ -100,8 +177,10 @@ export class PairingQueue {
   }
 }
 
-function unanswered(): KeyturnError {
-  return new KeyturnError('pairing_denied', 'nobody allowed the pairing within two minutes', {
+function unanswered(lifetime: number): KeyturnError {
+  const [reason, time] =
+    lifetime === cardLifetime ? (['pairing_denied', 'two'] as const) : (['consent_pending', 'ten'] as const);
+  return new KeyturnError(reason, `nobody allowed the pairing within ${time} minutes`, {
     hint: 'Ask again when you are at the machine, and compare the six digits.',
   });
 }

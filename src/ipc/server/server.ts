@@ -50,8 +50,8 @@ export interface ServerDeps {
   readonly keyFor: (clientId: string) => Promise<KeyObject | undefined>;
   /** The result, or a promise of it where something has to be waited for. Throws, or rejects with, the refusal. */
   readonly dispatch: (caller: Caller, method: string, params: unknown) => unknown;
-  /** Resolves when the owner said yes; rejects with `pairing_denied`. See PairRequest. */
-  readonly pair: (request: PairRequest) => Promise<Paired>;
+  /** See PairingDeps. */
+  readonly pair: (request: PairRequest) => Promise<() => Promise<Paired>>;
   /**
    * Called at every hello that a local client proved, before it is answered. The first one, within
    * 60 s of the pairing, makes the key count; throw `unpaired` where it came too late.
@@ -238,6 +238,7 @@ class Reception {
   }
 
   close(): void {
+    this.#host.pairings.end();
     for (const session of this.#sessions) session.leave();
   }
 

@@ -297,7 +297,13 @@ export class Session {
     if (!isPairParams(params)) throw handshakeRefusal('a pairing lacks a field, or one is malformed');
     requireAppName(params.name);
     refuseOtherAddress(params, this.#host.endpoint);
-    const asker = { name: params.name, peer: this.peer, peerNow: () => this.#peerNow() };
+    const asker = {
+      name: params.name,
+      ticket: params.ticket,
+      peer: this.peer,
+      peerNow: () => this.#peerNow(),
+      isOpen: () => !this.#socket.destroyed,
+    };
     const paired = await this.#host.pairings.ask(asker, this.#gone.signal, (code) => {
       this.#phase = { at: 'pairing' };
       this.#host.onAdmitted(this);

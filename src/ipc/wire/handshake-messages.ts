@@ -40,6 +40,8 @@ export interface PairParams {
   readonly versions: readonly number[];
   readonly name: string;
   readonly endpoint: string;
+  /** SHA-256 of the program's ticket, base64url: the question stays without the program, and the answer for it. */
+  readonly ticket?: string;
 }
 
 /** Who a local client is. `key`: 32 bytes, base64url. Also the content of a key file, as JSON. */
@@ -92,7 +94,8 @@ export function isPairParams(value: unknown): value is PairParams {
     isObject(value) &&
     isVersions(value['versions']) &&
     isText(value['name'], maxLength.account) &&
-    isText(value['endpoint'], maxLength.account)
+    isText(value['endpoint'], maxLength.account) &&
+    (value['ticket'] === undefined || isBase64url(value['ticket'], 32))
   );
 }
 

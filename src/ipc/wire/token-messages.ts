@@ -41,6 +41,8 @@ export interface TokenGetParams {
   readonly operation?: string;
   readonly interaction?: 'never' | 'allow';
   readonly timeout?: number;
+  /** When `timeout` is over, the broker goes on without you, for ten minutes: ask again for what came of it. */
+  readonly detached?: boolean;
 }
 
 /** The kinds that the program can use. If both are named, the endpoint's API key is the answer where it has one. */

@@ -1,6 +1,6 @@
 /** Several credentials for one command: what ages while the person answers for another one. */
 import { describe, expect, it } from 'vitest';
-import { type Asked, kinds } from '../../../src/cli/asking/asked.ts';
+import { type Asked, kinds } from '../../../src/cli/programs/asked.ts';
 import type { Credential } from '../../../src/cli/programs/credential-within.ts';
 import { credentialsTogether } from '../../../src/cli/programs/credentials-together.ts';
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 import { KeyturnError } from '../../../src/base/errors.ts';
 import type { Paired, PairRequest } from '../../../src/ipc/server/pairing.ts';
-import { homeId, RawClient, type Rig, startRig } from '../rig.ts';
+import { homeId, RawClient, startRig } from '../rig.ts';
 
 interface Card {
   readonly request: PairRequest;
@@ -14,23 +14,31 @@ interface Card {
 }
 
 /** A rig whose owner answers cards by hand. */
-async function rigWithCards(): Promise<{ rig: Rig; cards: Card[]; client: (name?: string) => RawClient }> {
+async function rigWithCards() {
   const cards: Card[] = [];
+  let made = 0;
   const rig = await startRig({
     pair: async (request) => {
-      const { promise, resolve, reject } = Promise.withResolvers<Paired>();
-      cards.push({ request, yes: resolve, no: () => reject(new KeyturnError('pairing_denied', 'no')) });
+      const { promise, resolve, reject } = Promise.withResolvers<() => Promise<Paired>>();
+      const yes = (paired: Paired) =>
+        resolve(async () => {
+          made += 1;
+          return paired;
+        });
+      cards.push({ request, yes, no: () => reject(new KeyturnError('pairing_denied', 'no')) });
       return promise;
     },
   });
-  const client = (name = 'editor') => {
+  const client = (name = 'editor', ticket?: string) => {
     const raw = new RawClient(rig.socket);
-    const params = { versions: [1], name, endpoint: rig.server.endpoint };
+    const params = { versions: [1], name, endpoint: rig.server.endpoint, ticket };
     raw.send({ jsonrpc: '2.0', id: 1, method: 'pair', params });
     return raw;
   };
-  return { rig, cards, client };
+  return { rig, cards, client, made: () => made };
 }
+
+const newTicket = (): string => randomBytes(32).toString('base64url');
 
 const paired = (): Paired => ({ clientId: 'abc', key: createSecretKey(randomBytes(32)) });
 
@@ -105,6 +113,78 @@ describe('a pairing', () => {
     await program.next();
     cards.at(-1)?.yes(paired());
     expect(await program.next()).toHaveProperty('result');
+  });
+
+  test('a pairing with a ticket keeps its card and its code when the program leaves, for all who show that ticket', async () => {
+    const { rig, cards, client, made } = await rigWithCards();
+    const [ticket, other] = [newTicket(), newTicket()];
+    const first = client('editor', ticket);
+    const { params } = { ...(await first.next()) };
+    first.socket.destroy();
+    await rig.seen(({ event }) => event === 'closed');
+    rig.clock.turn(599_000);
+    expect(cards[0]?.request.signal.aborted).toBe(false);
+    expect(cards[0]?.request.isOpen()).toBe(false);
+
+    const waiting = [client('editor', ticket), client('editor', ticket)];
+    for (const program of waiting) expect(await program.next()).toMatchObject({ params });
+    cards[0]?.yes(paired());
+    const answers = await Promise.all(waiting.map((program) => program.next()));
+    expect(answers[0]).toHaveProperty('result.clientId', 'abc');
+    expect(answers[1]).toEqual(answers[0]);
+
+    // The answer is kept for who shows the ticket, for a while.
+    rig.clock.turn(599_000);
+    const late = client('editor', ticket);
+    await late.next();
+    expect(await late.next()).toEqual(answers[0]);
+    expect([cards.length, made()]).toEqual([1, 1]);
+    for (const [name, shown] of [
+      ['editor', other],
+      ['editor', undefined],
+      ['another', ticket],
+    ] as const)
+      expect(await client(name, shown).next()).toMatchObject({ method: 'pair.code' });
+    expect(cards).toHaveLength(4);
+  });
+
+  test('a pairing with a ticket keeps a refusal, which the next broker does not know, and forgets it after ten minutes', async () => {
+    const { rig, cards, client } = await rigWithCards();
+    const ticket = newTicket();
+    const first = client('editor', ticket);
+    await first.next();
+    first.socket.destroy();
+    cards[0]?.no();
+    const second = client('editor', ticket);
+    await second.next();
+    expect(await second.refusal()).toBe('pairing_denied');
+    rig.clock.turn(600_000);
+    await client('editor', ticket).next();
+    expect(cards).toHaveLength(2);
+    await rig.stop();
+    expect(cards[1]?.request.signal.aborted).toBe(true);
+    await rig.start();
+    await client('editor', ticket).next();
+    expect(cards).toHaveLength(3);
+  });
+
+  test('a pairing with a ticket ends after ten minutes, and takes a place of three till then', async () => {
+    const { rig, cards, client } = await rigWithCards();
+    const tickets = [newTicket(), newTicket(), newTicket()];
+    for (const ticket of tickets) {
+      const program = client('editor', ticket);
+      await program.next();
+      program.socket.destroy();
+    }
+    expect(await client().refusal()).toBe('rate_limited');
+    const waiting = client('editor', tickets[0]);
+    await waiting.next();
+    rig.clock.turn(600_000);
+    expect(await waiting.refusal()).toBe('consent_pending');
+    expect(cards.every(({ request }) => request.signal.aborted)).toBe(true);
+    rig.clock.turn(60_000);
+    await client('editor', tickets[0]).next();
+    expect(cards).toHaveLength(4);
   });
 
   test.each([

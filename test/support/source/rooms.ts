@@ -73,7 +73,6 @@ export const rooms: Readonly<Record<string, string>> = {
   'src/cli/words': 'says what it is handed, whoever asked the broker for it',
   'src/cli/broker': 'reaches the broker, for every command',
   'src/cli/waiting': 'watches the broker over a connection that is there',
-  'src/cli/asking': 'asks and waits, whatever the answer is for',
   'src/cli/programs': 'asks the broker in place of a program, for several commands',
   'src/cli/doctor': 'looks at what the broker says, beside the disk and the machine',
   'src/cli/setup': 'shows at a terminal what would change in files of clients, and asks',

@@ -73,6 +73,8 @@ export const interaction = z.object({
   asker: asker.optional(),
   /** The app is a proxy's address: any program that knows it uses it, and no `asker` is known. */
   proxied: z.literal(true).optional(),
+  /** Of `allow`: the process that asked may have ended, so that a yes can't be for one token or for its run. */
+  detached: z.literal(true).optional(),
   /** Of `allow` and `pair`: the program runs elsewhere. Of a forward that would be opened: its other end. */
   forward: forwardOrigin.optional(),
   /** Of a forward that would be opened: what its programs could ask for. */

@@ -63,6 +63,8 @@ export const tokenGet = z.object({
   operation: z.string().max(maxLength.operation).optional(),
   interaction: z.literal(['never', 'allow']).optional(),
   timeout: seconds.optional(),
+  /** When the timeout is over, the broker goes on with the question and the sign-in, for ten minutes. */
+  detached: z.boolean().optional(),
 });
 
 /** What the program gives up there. */

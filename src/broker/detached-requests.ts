@@ -1,0 +1,66 @@
+/**
+ * Requests that the broker goes on with once their time is over, because their program can't wait as long as the person
+ * takes: from the question to the sign-in. The program asks again, and finds what came of it.
+ *
+ * Invariants: who asks has proved a key, and what is allowed is allowed to that key alone. A request ends after ten
+ * minutes, or with its program's pairing. A program that leaves before its time is over withdraws its question.
+ */
+import { reasonOf } from '../base/errors.ts';
+import type { Reason } from '../base/errors.ts';
+import { questionTimeout } from './questions/interaction.ts';
+import type { TokenRequest } from './questions/token-request.ts';
+import type { Soon } from './soon.ts';
+
+/** What a request whose time is over is answered with. */
+const late: readonly Reason[] = ['consent_pending', 'login_pending', 'authorization_server_unreachable'];
+
+/** Of one program: as many as it may have cards. One more ends when its time is over. */
+const maxPerClient = 8;
+
+interface Detached {
+  readonly clientId: string;
+  readonly over: AbortController;
+}
+
+type Ask<Answer> = (request: TokenRequest) => Soon<Answer>;
+
+export class DetachedRequests {
+  /** By what is asked for: processes of one program that ask for the same have one. */
+  readonly #open = new Map<string, Detached>();
+
+  async ask<Answer>(request: TokenRequest, ask: Ask<Answer>): Promise<Answer> {
+    try {
+      return await ask(request);
+    } catch (error) {
+      const isLate = request.interaction === 'allow' && late.includes(reasonOf(error));
+      if (isLate && !request.signal.aborted) this.#goOn(request, ask);
+      throw error;
+    }
+  }
+
+  endAllOf(clientId: string): void {
+    for (const one of this.#open.values()) if (one.clientId === clientId) one.over.abort();
+  }
+
+  #goOn(request: TokenRequest, ask: Ask<unknown>): void {
+    const { clientId, asker, resource, scope = [], account = '' } = request;
+    const key = JSON.stringify([clientId, resource, scope.toSorted(), account]);
+    const own = [...this.#open.values()].filter((one) => one.clientId === clientId);
+    if (this.#open.has(key) || own.length >= maxPerClient) return;
+    const over = new AbortController();
+    this.#open.set(key, { clientId, over });
+    // The process may be gone at the next card, which shows what it was.
+    const seen = asker?.look();
+    const without: TokenRequest = {
+      ...request,
+      asker: asker && seen && { run: asker.run, look: () => seen },
+      timeout: questionTimeout,
+      isLeft: true,
+      signal: over.signal,
+    };
+    const run = async (): Promise<unknown> => ask(without);
+    run()
+      .catch(() => undefined)
+      .finally(() => this.#open.delete(key));
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * The pairing of an entry, and the memory of a refusal.
+ *
+ * Invariant: the processes of an entry show one ticket, so they share one question and one key; a process that starts
+ * later finds the answer. An entry that the person refused asks no more by itself; a person who starts
+ * `keyturn bridge --connect` begins anew.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { linkSync, lstatSync, renameSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
+import { readPrivate, replaceFileAtOnce } from '../../base/private-file.ts';
+import { makeFolder } from '../../base/private-folder.ts';
+import { systemCode } from '../../base/system-error.ts';
+import { locate } from '../../client/connect.ts';
+import { clientKeyFile } from '../../client/key-file.ts';
+import { pair } from '../../client/pair.ts';
+import { forwardedSocket } from '../../ipc/wire/forwarded.ts';
+import { requireBroker } from '../broker/connection.ts';
+
+/** Milliseconds. */
+const retryTime = 500;
+
+const isThere = (file: string): boolean => lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+
+export const isPaired = (name: string): boolean => isThere(clientKeyFile(locate().paths, name));
+
+export const wasRefused = (name: string): boolean => isThere(besideKey(name, '.refused'));
+
+export function forgetRefusal(name: string): void {
+  rmSync(besideKey(name, '.refused'), { force: true });
+}
+
+/** Of this entry, in the folder of the keys. */
+function besideKey(name: string, ending: string): string {
+  return clientKeyFile(locate().paths, name).replace(/\.key$/, ending);
+}
+
+/**
+ * Asks until the person answers or the signal aborts; the question then stays. `onCode` may be called with several codes.
+ * Throws what `pair` throws.
+ */
+export async function pairEntry(
+  name: string,
+  onCode: (code: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const shown = new Set<string>();
+  const showNew = (code: string): void => {
+    if (!shown.has(code)) onCode(code);
+    shown.add(code);
+  };
+  while (!isPaired(name)) {
+    const ticket = createHash('sha256')
+      .update(await ticketOf(name))
+      .digest('base64url');
+    try {
+      await pair({ name, ticket, onCode: showNew, signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      // Another process of the entry was faster.
+      if (!isPaired(name)) await afterRefusal(name, error, signal);
+    }
+  }
+  forgetTicket(name);
+}
+
+const forgetTicket = (name: string): void => rmSync(besideKey(name, '.ticket'), { force: true });
+
+/** Made by the first process, and whole once it is there. */
+async function ticketOf(name: string): Promise<Buffer> {
+  const file = besideKey(name, '.ticket');
+  for (;;) {
+    const ticket = await readPrivate(file);
+    if (ticket?.length === 64) return ticket;
+    forgetTicket(name);
+    makeFolder(path.dirname(file));
+    const own = `${file}-${process.pid}`;
+    replaceFileAtOnce(own, randomBytes(32).toString('hex'));
+    try {
+      linkSync(own, file);
+    } catch (error) {
+      // Not every file system has links: the last process wins there.
+      if (systemCode(error) !== 'EEXIST') renameSync(own, file);
+    } finally {
+      rmSync(own, { force: true });
+    }
+  }
+}
+
+/** Resolves where it may be asked again. */
+async function afterRefusal(name: string, error: unknown, signal: AbortSignal): Promise<void> {
+  const reason = reasonOf(error);
+  if (reason === 'pairing_denied') {
+    // In this order: no process asks again in between.
+    replaceFileAtOnce(besideKey(name, '.refused'), '');
+    forgetTicket(name);
+    throw refusedBefore(name);
+  }
+  // A place may be free any moment.
+  if (reason === 'rate_limited')
+    return sleep(retryTime, undefined, { signal }).catch(() => signal.throwIfAborted());
+  const isBrokersEnd = reason === 'broker_unreachable' || reason === 'broker_stopping';
+  // Another start begins anew, unless the same broker may come back.
+  if (!isBrokersEnd) forgetTicket(name);
+  if (!isBrokersEnd || forwardedSocket(process.env) !== undefined) throw error;
+  await requireBroker();
+}
+
+export function refusedBefore(name: string): KeyturnError {
+  return new KeyturnError('pairing_denied', `You refused to pair ${quoted(name)}, and that is remembered.`, {
+    hint: `If you changed your mind, run in a terminal: keyturn bridge --connect URL --as ${shellWord(name)}`,
+  });
+}

@@ -1,0 +1,68 @@
+/** Attack: a program leaves its questions behind, and tries to gain by them what one that waits could not. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Connection } from '../../src/client/index.ts';
+import { refusal } from '../broker/rig.ts';
+import { until } from '../support/home.ts';
+import { askBroker, questionOf, questionsAt } from '../support/homes/ask-broker.ts';
+import { commonHome } from '../support/homes/common-home.ts';
+import * as owner from '../support/homes/owner-acts.ts';
+import { connected, paired, pairedProgram } from '../support/processes/program.ts';
+
+const there = commonHome();
+beforeAll(() => owner.signIn(there.home, there.resource));
+
+/** Asks so that the broker goes on alone at once. */
+const leave = async (program: Connection, params: object = {}) =>
+  refusal(
+    program.request('token.get', {
+      resource: there.resource,
+      interaction: 'allow',
+      detached: true,
+      timeout: 0,
+      ...params,
+    }),
+  );
+
+const unattended = async (name: string) =>
+  (await connected(there.home, name)).getToken({ resource: there.resource }).then(
+    () => 'token',
+    ({ reason }: { readonly reason: string }) => reason,
+  );
+
+describe('a question that its program left', () => {
+  it('is about the program’s key: a yes counts though the process has ended, for the next one and for no other program', async () => {
+    const { home } = there;
+    const program = await pairedProgram(home, 'a-leaver');
+    await paired(home, 'a-bystander');
+    expect(await leave(program)).toMatchObject({ reason: 'consent_pending' });
+    program.close();
+    await owner.answer(home, (await questionOf(home, 'allow')).id, 'yes');
+    await until('it is allowed', async () => (await unattended('a-leaver')) === 'token');
+    expect(await unattended('a-bystander')).toBe('consent_required');
+  });
+
+  it('ends with the program’s pairing: no yes can come after it, and its name paired anew has nothing', async () => {
+    const { home } = there;
+    const program = await pairedProgram(home, 'an-unpaired-one');
+    await leave(program);
+    program.close();
+    const { id } = await questionOf(home, 'allow');
+    await askBroker(home, 'client.remove', { client: 'an-unpaired-one' });
+    expect(await owner.nothingIsAsked(home)).toBe(true);
+    const answer = askBroker(home, 'interaction.answer', { id, answer: 'yes' });
+    await expect(answer).rejects.toMatchObject({ reason: 'not_found' });
+    await paired(home, 'an-unpaired-one');
+    expect(await unattended('an-unpaired-one')).toBe('consent_required');
+  });
+
+  it('counts among the eight of its program', async () => {
+    const { home } = there;
+    const program = await pairedProgram(home, 'a-flooder');
+    for (let i = 1; i <= 8; i += 1)
+      expect(await leave(program, { scope: `notes:${i}` })).toMatchObject({ reason: 'consent_pending' });
+    expect(await leave(program, { scope: 'notes:9' })).toMatchObject({ reason: 'rate_limited' });
+    expect(await questionsAt(home)).toHaveLength(8);
+    await askBroker(home, 'client.remove', { client: 'a-flooder' });
+    expect(await owner.nothingIsAsked(home)).toBe(true);
+  });
+});
