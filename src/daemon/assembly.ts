@@ -6,17 +6,16 @@
 import path from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Audit } from '../audit/audit.ts';
-import { HomeAuthority, MemoryAuthority } from '../store/authority.ts';
-import type { Authority } from '../store/authority.ts';
-import { epochItem } from '../store/authority-epochs.ts';
-import { apiKeyRules, ApiKeys, apiKeySchema } from '../broker/records/api-key.ts';
+import { listOf, openDocument } from '../store/authority.ts';
+import type { AuthorityDocument } from '../store/document.ts';
+import { ApiKeys, apiKeySchema } from '../broker/records/api-key.ts';
 import { AuthorizationServers } from '../broker/tokens/authorization-servers.ts';
 import { Grants, grantSchema } from '../broker/records/grant.ts';
 import { Interactions } from '../broker/questions/interaction.ts';
 import { Leases } from '../broker/consent/lease.ts';
-import { localClientRules, LocalClients, localClientSchema } from '../broker/records/local-client.ts';
+import { LocalClients, localClientSchema } from '../broker/records/local-client.ts';
 import type { Loopback } from '../broker/loopback/loopback.ts';
-import { OverrideBook, overrideSchema } from '../broker/records/override.ts';
+import { OverrideBook, overrideRules, overrideSchema } from '../broker/records/override.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import type { AccessPause } from '../broker/refusals/access-pause.ts';
 import { permissionRules, Permissions, permissionSchema } from '../broker/records/permission.ts';
@@ -25,7 +24,11 @@ import { proxyRules, proxySchema } from '../broker/records/proxy.ts';
 import { RecordLog } from '../store/record-log.ts';
 import { ServerRests } from '../broker/tokens/server-rests.ts';
 import { Refresher } from '../broker/tokens/refresher.ts';
-import { registrationRecordSchema, Registrations } from '../broker/records/registrations.ts';
+import {
+  registrationRecordSchema,
+  registrationRules,
+  Registrations,
+} from '../broker/records/registrations.ts';
 import type { TokenCache } from '../broker/tokens/token-cache.ts';
 import type { Http } from '../oauth/base/http.ts';
 import type { Vault } from '../vault/base/vault.ts';
@@ -44,33 +47,27 @@ export interface RecordParts {
   readonly log: (line: string) => void;
 }
 
-/** The records, and who verifies those that confer authority. */
-export function openRecords({ home, vault, master, log }: RecordParts): {
-  readonly records: Records;
-  readonly authority: Authority;
-} {
+/** Reads nothing yet. */
+export function openRecords({ home, vault, master, log }: RecordParts): Records {
   const folder = home.paths.state;
-  const authority: Authority =
-    vault.kind === 'memory'
-      ? new MemoryAuthority()
-      : new HomeAuthority({
-          folder,
-          homeId: home.homeId,
-          master: () => master.key(),
-          epochs: epochItem(vault),
-        });
-  return { authority, records: recordsOf(folder, authority, log) };
+  const document = openDocument({ folder, homeId: home.homeId, vault, master: () => master.key() });
+  return recordsOf(folder, document, log);
 }
 
-export function recordsOf(folder: string, authority: Authority, log?: (line: string) => void): Records {
+export function recordsOf(
+  folder: string,
+  document: AuthorityDocument,
+  log?: (line: string) => void,
+): Records {
   return {
+    document,
     grants: new RecordLog(path.join(folder, 'grants.jsonl'), grantSchema, log),
-    registrations: authority.records('registrations', registrationRecordSchema),
-    clients: authority.records('clients', localClientSchema, localClientRules),
-    permissions: authority.records('permissions', permissionSchema, permissionRules),
-    overrides: authority.records('overrides', overrideSchema),
-    proxies: authority.records('proxies', proxySchema, proxyRules),
-    keys: authority.records('keys', apiKeySchema, apiKeyRules),
+    registrations: listOf(document, 'registrations', registrationRecordSchema, registrationRules),
+    clients: listOf(document, 'clients', localClientSchema),
+    permissions: listOf(document, 'permissions', permissionSchema, permissionRules),
+    overrides: listOf(document, 'overrides', overrideSchema, overrideRules),
+    proxies: listOf(document, 'proxies', proxySchema, proxyRules),
+    keys: listOf(document, 'keys', apiKeySchema),
   };
 }
 

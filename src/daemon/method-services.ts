@@ -28,8 +28,7 @@ export interface ListeningParts {
 /** What a request over the socket needs. */
 export function servicesOf(runtime: Runtime, shutdown: Shutdown, listening: ListeningParts): Services {
   const { server, proxies, forwards } = listening;
-  const { options, opened, broker, records, authority, subscribers, vaultLock, homeCheck, pause, display } =
-    runtime;
+  const { options, opened, broker, records, subscribers, vaultLock, homeCheck, pause, display } = runtime;
   const { log } = options;
   const { home, book } = opened;
   const { trail, master } = runtime.secrets;
@@ -47,7 +46,7 @@ export function servicesOf(runtime: Runtime, shutdown: Shutdown, listening: List
     proxies,
     forwards,
     shutdown,
-    authority,
+    document: records.document,
     network: async (endpoint) =>
       handedNetwork(await runtime.net.agentFor(endpoint, (url) => parts.overrides.isPrivate(url))),
     status: () => statusOf({ ...runtime, ...opened, ...listening, parts, trail, log }),

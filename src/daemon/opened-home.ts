@@ -7,7 +7,7 @@
 import { shieldGaps } from '../base/shield.ts';
 import type { ShieldGap } from '../base/shield.ts';
 import { syncFolder } from '../base/private-file.ts';
-import { openHome } from './home/home.ts';
+import { openHome, refuseEarlier } from './home/home.ts';
 import type { Home } from './home/home.ts';
 import { clearLeftovers } from './home/leftovers.ts';
 import type { DaemonOptions } from './options.ts';
@@ -29,6 +29,7 @@ export interface OpenedHome {
 /** The caller holds the home's lock. Throws `file_unreadable`, `invalid_request`. */
 export async function openLockedHome(options: DaemonOptions): Promise<OpenedHome> {
   const { paths, env, log } = options;
+  await refuseEarlier(paths);
   await clearLeftovers(paths, log.write);
   const unshielded = await options.shield();
   for (const gap of unshielded) log.write(`not shielded: ${shieldGaps[gap]}`, 'warn');

@@ -20,7 +20,7 @@ type Needed = Pick<Services, 'closeConnectionsOf' | 'removeKeyOf'> & { readonly 
 
 /** Starts nothing yet. `socket`: where the broker listens; undefined before it does. */
 export function proxiesOf(runtime: Runtime, needed: Needed, socket: () => string): ProxiesOfBroker {
-  const { options, broker, proxies, keys, net, vaultLock, authority, homeCheck } = runtime;
+  const { options, broker, proxies, keys, net, vaultLock, records, homeCheck } = runtime;
   const { changed } = needed;
   const remove = (id: string): Promise<void> => removeClient({ broker, ...needed }, id);
   const apps = new ProxiedApps({
@@ -35,7 +35,7 @@ export function proxiesOf(runtime: Runtime, needed: Needed, socket: () => string
       homeCheck.refuseMismatch();
       vaultLock.refuseIfLocked();
       await homeCheck.verify();
-      await authority.verify();
+      await records.document.verify();
     },
   });
   const process = new ProxyProcess({

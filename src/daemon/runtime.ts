@@ -4,7 +4,7 @@
  * Invariants: nothing here opens the vault. Its first use verifies the home before anything else, then the files that
  * confer authority, and then the grants.
  */
-import type { Authority } from '../store/authority.ts';
+import type { AuthorityDocument } from '../store/document.ts';
 import { Broker } from '../broker/broker.ts';
 import type { BrokerParts } from '../broker/parts.ts';
 import { Loopback } from '../broker/loopback/loopback.ts';
@@ -41,7 +41,6 @@ export interface Runtime {
   readonly opened: OpenedHome;
   readonly secrets: Secrets;
   readonly records: Records;
-  readonly authority: Authority;
   readonly homeCheck: HomeCheck;
   readonly pause: KeptPause;
   readonly net: DaemonFetch;
@@ -83,7 +82,7 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
     listener: () => listener,
   });
   const { vault, master } = secrets;
-  const { records, authority } = openRecords({ home, vault, master, log: log.write });
+  const records = openRecords({ home, vault, master, log: log.write });
   const subscribers = new Subscribers();
   const statusChanged = (): void => subscribers.tell('status.changed');
   const stopping = new AbortController();
@@ -95,19 +94,19 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
     wall: clock.wall,
     changed: statusChanged,
     log: log.write,
-    renewAuthority: () => authority.renew(),
+    renewAuthority: () => records.document.renew(),
     parts: () => parts,
     over: stopping.signal,
   });
   const built = { options, opened, secrets, records, net, subscribers, display: new BrowserDisplay(env) };
   const assembled = partsOf(built, gates);
   parts = assembled;
-  addSteps(authority, homeCheck, assembled);
+  addSteps(records.document, homeCheck, assembled);
   await startRecords(records, parts, { log: log.write, isMismatched: mismatch !== undefined });
 
   const background = backgroundOf(parts);
   listener = inOrder(
-    { answered: () => verifySoon(authority), failed: () => undefined },
+    { answered: () => verifySoon(records.document), failed: () => undefined },
     background.sweep,
     background.revocations,
   );
@@ -124,17 +123,17 @@ export async function buildRuntime(options: DaemonOptions, opened: OpenedHome): 
   const keys = new Keys({ home, master, ...parts });
   const pause = new KeptPause({ ...assembled, homeCheck, ended: statusChanged });
   const proxies = new Proxies(records.proxies);
-  return { ...built, authority, proxies, stopping, ...background, homeCheck, pause, broker, vaultLock, keys };
+  return { ...built, proxies, stopping, ...background, homeCheck, pause, broker, vaultLock, keys };
 }
 
 /** What the first verification does besides, in this order. */
-function addSteps(authority: Authority, homeCheck: HomeCheck, { refresher, keys }: BrokerParts): void {
+function addSteps(document: AuthorityDocument, homeCheck: HomeCheck, { refresher, keys }: BrokerParts): void {
   // First: in a home that may be another vault's, nothing else is verified.
-  authority.beside(() => homeCheck.verify());
-  authority.beside(() => refresher.secrets.open());
-  authority.afterwards((renew) => homeCheck.mark(renew));
+  document.beside(() => homeCheck.verify());
+  document.beside(() => refresher.secrets.open());
+  document.afterwards(() => homeCheck.mark(() => document.renewVerified()));
   // What can't be removed now stays in the vault's list, and is removed later.
-  authority.afterwards(() => keys.tidy().catch(() => undefined));
+  document.afterwards(() => keys.tidy().catch(() => undefined));
 }
 
 function backgroundOf(parts: BrokerParts): Pick<Runtime, 'revocations' | 'sweep' | 'upkeep'> {
@@ -168,7 +167,10 @@ function partsOf(
   });
 }
 
-/** The vault answered somebody. Each request that needs what it says verifies again, and gets the error. */
-function verifySoon(authority: Authority): void {
-  void authority.verify().catch(() => undefined);
+/** The vault answered somebody. Each request that needs the document verifies it again, and gets the error. */
+function verifySoon(document: AuthorityDocument): void {
+  void document
+    .verify()
+    .then(() => document.settle())
+    .catch(() => undefined);
 }

@@ -79,10 +79,9 @@ export class Shutdown {
   async #finish(): Promise<void> {
     await this.drain();
     const { broker, server, close, unlock, log } = this.#parts;
-    const { audit, clients, refresher } = broker.parts;
+    const { audit, refresher } = broker.parts;
     await this.#step('the socket', async () => server()?.close());
     await this.#step('the last rows of the audit log', () => audit.flush());
-    await this.#step('when programs were last used', () => clients.flush());
     // A request that was too late for the first step may have set off one more.
     await this.#step('the last refreshes', () => refresher.settled());
     await this.#step('vault and network', close);

@@ -1,170 +1,94 @@
 /**
- * The files of authority of a home, and the proof that this home wrote them.
+ * The document of a home, and the typed lists in it.
  *
- * Invariants: the keys of their MACs derive from the home's master secret, which is in the vault. The start reads the
- * files without the vault. They are verified once, when their content is first needed. A file without a MAC is refused.
- * The vault also has the files' epochs (authority-epochs.ts), so that an older copy is refused too.
+ * Invariant: the document's key derives from the home's master secret, which is in the vault.
  */
-import { createHmac, createSecretKey } from 'node:crypto';
+import { createSecretKey, hkdfSync } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import path from 'node:path';
 import type { z } from 'zod';
-import { Epochs } from './authority-epochs.ts';
-import type { EpochItem } from './authority-epochs.ts';
-import { AuthorityFile } from './authority-file.ts';
-import type { ChangeRules } from './narrowing.ts';
+import type { Vault } from '../vault/base/vault.ts';
+import { AuthorityDocument } from './document.ts';
+import type { DocumentParts } from './document.ts';
+import { newestIn } from './newest.ts';
+import { rulesOf } from './list-rules.ts';
+import type { RecordRules } from './list-rules.ts';
 import type { AuthorityStore, FileTrouble } from './record-store.ts';
 
-export interface AuthorityParts {
+export interface AuthorityParts extends Pick<DocumentParts, 'homeId'> {
   /** The home's state folder. */
   readonly folder: string;
-  readonly homeId: string;
-  /** The master secret. Called for each use; the result is never kept. Throws the vault's errors. */
+  readonly vault: Pick<Vault, 'kind' | 'find' | 'write'>;
+  /** The master secret. Throws the vault's errors. */
   readonly master: () => Promise<KeyObject>;
-  /** The epochs in the vault. */
-  readonly epochs: EpochItem;
 }
 
-/** The stores of a home's records of authority. */
-export interface Authority {
-  /** The records of `NAME.json`. `rules`: which changes narrow, besides the removal and the change of a record. */
-  records<Item>(name: string, schema: z.ZodType<Item>, rules?: ChangeRules<Item>): AuthorityStore<Item>;
-  /** Runs `check` in every verification, after the master secret was read and before any record counts. */
-  beside(check: () => Promise<void>): void;
-  /**
-   * Runs `step` once, after the records were verified and before they are used. `step` must call the `renew` that it
-   * gets: the method `renew` would wait for `step`.
-   */
-  afterwards(step: (renew: () => Promise<void>) => Promise<void>): void;
-  /** Resolves once every file was verified or is in trouble. Throws the vault's errors. */
-  verify(): Promise<void>;
-  /** True once `verify` would do nothing. */
-  readonly isVerified: boolean;
-  /**
-   * Makes a new edition of each file, so that no earlier copy counts. Throws as `verify`, and the trouble of a file.
-   */
-  renew(): Promise<void>;
+/** The document's file in the state folder. */
+export const documentName = 'authority.json';
+
+/** Reads no file and no vault yet. With a memory vault, whose master secret is new at each start, there is no file. */
+export function openDocument({ folder, homeId, vault, master }: AuthorityParts): AuthorityDocument {
+  return new AuthorityDocument({
+    file: vault.kind === 'memory' ? undefined : path.join(folder, documentName),
+    homeId,
+    key: async () => {
+      const key = hkdfSync('sha256', await master(), homeId, 'keyturn/1 document', 32);
+      return createSecretKey(Buffer.from(key));
+    },
+    newest: newestIn(vault),
+  });
 }
 
-export class HomeAuthority implements Authority {
-  readonly #parts: AuthorityParts;
-  readonly #epochs: Epochs;
-  readonly #files: Pick<AuthorityFile<unknown>, 'judge' | 'renew'>[] = [];
-  readonly #beside: (() => Promise<void>)[] = [];
-  readonly #afterwards: Parameters<Authority['afterwards']>[0][] = [];
-  #running: Promise<void> | undefined;
-  isVerified = false;
-
-  constructor(parts: AuthorityParts) {
-    this.#parts = parts;
-    this.#epochs = new Epochs(parts.epochs);
-  }
-
-  records<Item>(name: string, schema: z.ZodType<Item>, rules: ChangeRules<Item> = {}): AuthorityStore<Item> {
-    const macKeys = {
-      verify: () => this.verify(),
-      key: (of: string) => this.#key(of),
-      epochs: this.#epochs,
-    };
-    const file = path.join(this.#parts.folder, `${name}.json`);
-    const records = new AuthorityFile({ file, name, schema, rules, macKeys });
-    this.#files.push(records);
-    return records;
-  }
-
-  beside(check: () => Promise<void>): void {
-    this.#beside.push(check);
-  }
-
-  afterwards(step: (renew: () => Promise<void>) => Promise<void>): void {
-    this.#afterwards.push(step);
-  }
-
-  async renew(): Promise<void> {
-    await this.verify();
-    await this.#renewFiles();
-  }
-
-  /**
-   * After a success it does nothing, so that a token from memory never waits for the vault. After a failure it tries
-   * again.
-   */
-  async verify(): Promise<void> {
-    if (this.isVerified) return;
-    this.#running ??= this.#verify().finally(() => (this.#running = undefined));
-    await this.#running;
-  }
-
-  async #verify(): Promise<void> {
-    // The master secret first: in another keyring it is missing, which says more than the missing epochs.
-    await this.#parts.master();
-    for (const check of this.#beside) await check();
-    await this.#epochs.load();
-    for (const file of this.#files) await file.judge();
-    for (const step of this.#afterwards) await step(() => this.#renewFiles());
-    this.isVerified = true;
-  }
-
-  async #renewFiles(): Promise<void> {
-    for (const file of this.#files) await file.renew();
-  }
-
-  async #key(name: string): Promise<KeyObject> {
-    const label = `keyturn/1 records\n${this.#parts.homeId}\n${name}`;
-    return createSecretKey(
-      createHmac('sha256', await this.#parts.master())
-        .update(label)
-        .digest(),
-    );
-  }
+/** One list of the document. */
+export function listOf<Item>(
+  document: AuthorityDocument,
+  name: string,
+  schema: z.ZodType<Item>,
+  rules: RecordRules<Item> = {},
+): DocumentList<Item> {
+  document.define(name, rulesOf(schema, rules));
+  return new DocumentList<Item>(document, name);
 }
 
-/**
- * For the memory vault, which has another master secret at each start, so that no later broker could verify a file. The
- * records are kept in memory and end with the broker, like its pairings. The home's files are not touched.
- */
-export class MemoryAuthority implements Authority {
-  readonly isVerified = true;
+export class DocumentList<Item> implements AuthorityStore<Item> {
+  readonly #document: AuthorityDocument;
+  readonly #name: string;
 
-  records<Item>(): AuthorityStore<Item> {
-    return new MemoryRecords<Item>();
+  constructor(document: AuthorityDocument, name: string) {
+    this.#document = document;
+    this.#name = name;
   }
 
-  beside(): void {
-    // This vault has nothing that an earlier broker wrote.
+  get items(): readonly Item[] {
+    return this.#in(this.#document.state);
   }
-
-  afterwards(): void {
-    // No record of this broker remains after it ends.
-  }
-
-  async verify(): Promise<void> {
-    // There is nothing that an earlier broker wrote.
-  }
-
-  async renew(): Promise<void> {
-    // There are no copies.
-  }
-}
-
-class MemoryRecords<Item> implements AuthorityStore<Item> {
-  readonly isLoaded = true;
-  readonly trouble: FileTrouble | undefined;
-  items: readonly Item[] = [];
 
   get shown(): readonly Item[] {
-    return this.items;
+    return this.#in(this.#document.shown);
   }
 
-  async load(): Promise<void> {
-    // There is nothing to read.
+  get isLoaded(): boolean {
+    return this.#document.isLoaded;
   }
 
-  async verify(): Promise<void> {
-    // This broker's own records need no proof.
+  get trouble(): FileTrouble | undefined {
+    return this.#document.trouble;
   }
 
-  async change(edit: (items: readonly Item[]) => readonly Item[]): Promise<void> {
-    this.items = edit(this.items);
+  load(): Promise<void> {
+    return this.#document.load();
+  }
+
+  verify(): Promise<void> {
+    return this.#document.verify();
+  }
+
+  change(edit: (items: readonly Item[]) => readonly Item[]): Promise<void> {
+    return this.#document.change((state) => new Map(state).set(this.#name, edit(this.#in(state))));
+  }
+
+  /** Records of one name are of one type: the schema of `define` checked those that were read. */
+  #in(state: ReadonlyMap<string, readonly unknown[]>): readonly Item[] {
+    return (state.get(this.#name) ?? []) as readonly Item[];
   }
 }

@@ -33,20 +33,20 @@ export interface RecordStore<Item> {
   load(): Promise<void>;
 }
 
-/** Records that confer authority: they count only once they were verified. */
+/** One list of the document: its records decide only once the document was verified. */
 export interface AuthorityStore<Item> extends RecordStore<Item> {
   /** The records as read, verified or not. Only for lists; nothing may act upon them. Throws `file_unreadable`. */
   readonly shown: readonly Item[];
   /**
-   * Call it before using `items`. Resolves once all files of authority of the home were verified or are in trouble,
-   * which `items` then throws. Later calls return at once. Throws the vault's errors.
+   * Call it before using `items`. Resolves once the document was verified or is refused, which `items` then throws.
+   * Later calls return at once. Throws the vault's errors.
    */
   verify(): Promise<void>;
   /**
-   * Replaces the records by the result of `edit`, which runs once, on the newest records. Resolves when the change is
-   * on the disk and, if it narrows, the vault has the new edition. Throws the errors of `edit` and of the vault, and
-   * `file_unreadable`; then nothing has changed. One exception: if the vault fails and then the disk too, the change
-   * stays, and the next change or start writes the edition into the vault.
+   * Replaces the records by the result of `edit`, which must have no effect beside its result: it may run again on newer
+   * records. What takes away takes effect at once, what gives when it is stored. Resolves when the change is on the disk.
+   * Throws the errors of `edit` and of the vault, and `file_unreadable`; nothing has changed then, but what takes away
+   * holds until the broker ends.
    */
   change(edit: (items: readonly Item[]) => readonly Item[]): Promise<void>;
 }

@@ -36,15 +36,23 @@ async function scene() {
 }
 
 describe('another program’s version', () => {
-  it('keys.json: another program’s version of the list of keys sends a key nowhere else', async () => {
+  it('authority.json: another program’s version of the list of keys sends a key nowhere else', async () => {
     const { vault, attacker, key, restart } = await scene();
     attacker.writes(
-      'keys.json',
-      JSON.stringify({ version: 3, items: [{ ...key, endpoint: evil }], mac: '' }),
+      'authority.json',
+      JSON.stringify({
+        version: 1,
+        home: '',
+        number: 9,
+        id: 'x',
+        after: ['x'],
+        records: [['keys', { ...key, endpoint: evil }]],
+        mac: '',
+      }),
     );
     const restarted = await restart();
-    expect(() => keysOf(restarted, vault).for(evil)).toThrow(/keys\.json/);
-    expect(restarted.troubles()).toEqual([expect.stringContaining('keys.json')]);
+    expect(() => keysOf(restarted, vault).for(evil)).toThrow(/authority\.json/);
+    expect(restarted.troubles()).toEqual([expect.stringContaining('authority.json')]);
   });
 
   it.each([
@@ -67,18 +75,18 @@ describe('another program’s version', () => {
     },
   );
 
-  it('keys.json: another program’s version of an older copy brings no removed key back, and gives nobody a later one', async () => {
+  it('authority.json: another program’s version of an older copy brings no removed key back, and gives nobody a later one', async () => {
     const { vault, broker, keys, key, attacker, restart } = await scene();
-    attacker.keeps('keys.json', 'permissions.json');
+    attacker.keeps('authority.json');
     await broker.permissions.endAllFor(keySubject(key));
     await keys.remove(key);
     const later = await keys.set({ ...place, header: 'Authorization' }, 'ak_a-later-one', { setAt: now });
     await keys.tidy();
     expect(await vault.find(apiKeyVaultId(key.id))).toBeUndefined();
-    attacker.restores('keys.json', 'permissions.json');
+    attacker.restores('authority.json');
     const next = await restart();
-    expect(() => keysOf(next, vault).for(endpoint)).toThrow(/older copy/);
-    expect(() => next.permissions.find('editor', keySubject(later), now)).toThrow(/older copy/);
+    expect(() => keysOf(next, vault).for(endpoint)).toThrow(/not the newest one/);
+    expect(() => next.permissions.find('editor', keySubject(later), now)).toThrow(/not the newest one/);
   });
 
   it('another program’s version of the permissions alone gives nobody a key that was set after they were ended', async () => {
@@ -93,12 +101,12 @@ describe('another program’s version', () => {
 });
 
 describe('a list of keys', () => {
-  it('keys.json: a list of keys that is deleted hides no key: the home says so', async () => {
+  it('authority.json: a list of keys that is deleted hides no key: the home says so', async () => {
     const { vault, attacker, restart } = await scene();
-    attacker.deletes('keys.json');
+    attacker.deletes('authority.json');
     const next = await restart();
-    expect(() => keysOf(next, vault).for(endpoint)).toThrow(/keys\.json/);
-    expect(next.troubles()).toEqual([expect.stringContaining('keys.json')]);
+    expect(() => keysOf(next, vault).for(endpoint)).toThrow(/authority\.json/);
+    expect(next.troubles()).toEqual([expect.stringContaining('authority.json')]);
   });
 });
 

@@ -22,40 +22,47 @@ function copied(home: TestHome): TestHome {
 }
 
 describe('a headless broker on a copy of the home', () => {
-  it('a headless broker on a copy of the home that runs since before the app opened the vault widens nothing from then on, and takes back no mark', async () => {
+  it('a headless broker on a copy of the home that runs since before the app changed the home gives nothing from then on, and takes back no mark', async () => {
     const home = newHome({ vault: 'keychain' });
     const early = await openHeadless(home);
     await early.line.request('permission.set', allowed('early'));
     await early.stop();
     const other = await openHeadless(copied(home));
-    await other.line.request('permission.set', allowed('copy'));
+    await other.line.request('proxy.list');
     const desk = await openDesk(home);
     await desk.owner.call('permission.set', allowed('desk'));
     const closed = { reason: 'not_permitted', message: expect.stringContaining('desk is closed') };
     await expect(other.line.request('permission.set', evil)).rejects.toMatchObject(closed);
     await expect(other.line.request('settings.set', proxy)).rejects.toMatchObject(closed);
     expect(await other.line.request('settings.get')).toMatchObject({ desk: 'closed' });
+    const deny = { client: 'cli', resource: 'https://server.invalid/early', decision: 'deny' };
+    await expect(other.line.request('permission.set', deny)).rejects.toMatchObject({
+      message: expect.stringContaining('another broker'),
+    });
     await desk.stop();
     const { line } = await openHeadless(home);
     await expect(line.request('permission.set', evil)).rejects.toMatchObject(closed);
   });
 
-  it('permissions.json: adds nothing that counts at the desk, whenever its file is put back', async () => {
+  it('authority.json: adds nothing that counts at the desk, whenever its file is put back', async () => {
     const home = newHome({ vault: 'keychain' });
     const early = await openHeadless(home);
     await early.line.request('permission.set', allowed('early'));
     await early.stop();
     const copy = copied(home);
-    const other = await openHeadless(copy);
-    await other.line.request('permission.set', evil);
-    await other.stop();
     const desk = await openDesk(home);
     await desk.owner.call('permission.set', allowed('desk'));
     await desk.stop();
-    const permissions = path.join('state', 'permissions.json');
-    cpSync(path.join(copy.folder, permissions), path.join(home.folder, permissions));
+    const document = path.join('state', 'authority.json');
+    // A broker on the copy does not get beyond the number that the vault has.
+    const other = await openHeadless(copy);
+    await expect(other.line.request('permission.set', evil)).rejects.toMatchObject({
+      message: expect.stringMatching(/not the newest one|desk is closed/),
+    });
+    await other.stop();
+    cpSync(path.join(copy.folder, document), path.join(home.folder, document));
     const next = await openDesk(home);
-    const older = { reason: 'file_unreadable', message: expect.stringContaining('permissions.json') };
+    const older = { reason: 'file_unreadable', message: expect.stringContaining('authority.json') };
     await expect(next.owner.call('permission.set', allowed('next'))).rejects.toMatchObject(older);
   });
 });

@@ -12,7 +12,8 @@ import type { HomePaths } from '../../src/base/paths.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { intruder, lastingVault, startOn } from '../support/homes/authority-home.ts';
 
-const forged = (items: object[]): string => JSON.stringify({ version: 3, items });
+const forged = (...records: [string, object][]): string =>
+  JSON.stringify({ version: 1, home: '', number: 1, id: 'x', after: ['x'], records, mac: '' });
 
 const client = { id: 'mine', name: 'mine', generation: 1, pairedAt: 0, confirmed: true };
 const permission = {
@@ -63,20 +64,16 @@ describe('home.json that says no master secret was ever made', () => {
     expect(await emptied.find('master')).toBeUndefined();
   });
 
-  it('clients.json home.json: lets no file without a MAC count where the vault was emptied too', async () => {
+  it('authority.json home.json: lets no file that Keyturn did not write count where the vault was emptied too', async () => {
     const { folder, attacker, forget } = await usedHome();
     forget();
-    attacker.writes('clients.json', forged([client]));
-    attacker.writes('permissions.json', forged([permission]));
-    const broker = await startOn(folder, lastingVault());
-    expect(() => broker.clients.usable('mine', 0)).toThrow("can't be read");
-    expect(() => broker.permissions.find('mine', permission.endpoint, 0)).toThrow("can't be read");
-    expect(broker.troubles()).toHaveLength(2);
+    attacker.writes('authority.json', forged(['clients', client], ['permissions', permission]));
+    await expect(startOn(folder, lastingVault())).rejects.toMatchObject({ reason: 'vault_unreadable' });
   });
 });
 
-describe('files without a MAC', () => {
-  it('permissions.json: do not count where the broker was killed right after it made the master secret', async () => {
+describe('a document that Keyturn did not write', () => {
+  it('authority.json: does not count where the broker was killed right after it made the master secret', async () => {
     const [folder, vault] = [temporaryFolder(), lastingVault()];
     const made = Promise.withResolvers<void>();
     const write = async (id: string, secret: string): Promise<void> => {
@@ -88,19 +85,19 @@ describe('files without a MAC', () => {
     void startOn(folder, { ...vault, write });
     await made.promise;
     const attacker = intruder(folder);
-    attacker.writes('permissions.json', forged([{ ...permission, clientId: 'cli' }]));
+    attacker.writes('authority.json', forged(['permissions', { ...permission, clientId: 'cli' }]));
     const broker = await startOn(folder, vault);
     expect(() => broker.permissions.find('cli', permission.endpoint, 0)).toThrow("can't be read");
   });
 
-  it('home.json: do not count where home.json could not be written after the master secret was made', async () => {
+  it('home.json: does not count where home.json could not be written after the master secret was made', async () => {
     const [folder, vault] = [temporaryFolder(), lastingVault()];
     await openHome(homeOf(folder));
     mkdirSync(path.join(folder, 'state', 'home.json.new'));
     await expect(startOn(folder, vault)).rejects.toThrow(/home\.json/);
     rmdirSync(path.join(folder, 'state', 'home.json.new'));
     const attacker = intruder(folder);
-    attacker.writes('permissions.json', forged([{ ...permission, clientId: 'cli' }]));
+    attacker.writes('authority.json', forged(['permissions', { ...permission, clientId: 'cli' }]));
     const broker = await startOn(folder, vault);
     expect(() => broker.permissions.find('cli', permission.endpoint, 0)).toThrow("can't be read");
   });

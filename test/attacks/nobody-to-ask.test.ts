@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { Interactions, questionTimeout } from '../../src/broker/questions/interaction.ts';
 import type { Question } from '../../src/broker/questions/interaction.ts';
 import { signInTimeout } from '../../src/broker/sign-in/page-sign-in.ts';
-import { MemoryAuthority } from '../../src/store/authority.ts';
 import { Proxies } from '../../src/broker/records/proxy.ts';
 import { Approvals } from '../../src/daemon/methods/approvals.ts';
 import type { ClientProcesses } from '../../src/daemon/clients/client-processes.ts';
@@ -17,7 +16,7 @@ import { PairingQueue } from '../../src/ipc/server/pairing.ts';
 import { methods } from '../../src/ipc/protocol/methods.ts';
 import type { Caller } from '../../src/ipc/server/server.ts';
 import type { BentAuthorizationServer } from '../support/bent/authorization-server.ts';
-import { type Rig, refusal, turnOfEvents } from '../broker/rig.ts';
+import { looseRecords, type Rig, refusal, turnOfEvents } from '../broker/rig.ts';
 import { ground } from '../rules/ground.ts';
 
 type Kind = Question['kind'];
@@ -159,7 +158,7 @@ async function choice(rig: Rig, server: BentAuthorizationServer): Promise<unknow
 function command({ broker }: Rig): Promise<unknown> {
   const approvals = new Approvals({
     broker,
-    proxies: new Proxies(new MemoryAuthority().records()),
+    proxies: new Proxies(looseRecords()),
     forwards: { refuse: () => undefined },
     // Who asks is told by the socket, and there is none here.
     processes: { of: () => ({ run: 'r', look: () => facts }) } as unknown as ClientProcesses,

@@ -1,5 +1,5 @@
 /**
- * Another program of the same user puts back, mixes or deletes the files of authority while no broker runs,
+ * Another program of the same user puts back or deletes the document while no broker runs,
  * so that what the person took away would count again.
  */
 import { chmodSync, cpSync } from 'node:fs';
@@ -47,121 +47,106 @@ function isAllowed({ clients, permissions }: AuthorityBroker, program: string): 
   }
 }
 
-describe('an older copy of a file of authority', () => {
-  it('clients.json: does not bring a removed program back', async () => {
+describe('an older copy of the document', () => {
+  it('authority.json: does not bring a removed program back', async () => {
     const { broker, program, attacker, restart } = await scene();
-    attacker.keeps('clients.json', 'permissions.json');
+    attacker.keeps('authority.json');
     await broker.permissions.endAllOf(program);
     await broker.clients.remove(program);
-    attacker.restores('clients.json', 'permissions.json');
+    attacker.restores('authority.json');
     const next = await restart();
     expect(() => next.clients.usable(program, now)).toThrow(
       expect.objectContaining({
         reason: 'file_unreadable',
-        message: expect.stringContaining('it is an older copy (epoch 0; the vault knows epoch 1)'),
-        hint: expect.stringContaining('Put its newest copy back'),
+        message: expect.stringContaining('is not the newest one that your vault knows'),
+        hint: expect.stringContaining('Put the newest one back'),
       }),
     );
-    expect(next.troubles()).toEqual([
-      expect.stringContaining('clients.json'),
-      expect.stringContaining('permissions.json'),
-    ]);
+    expect(next.troubles()).toEqual([expect.stringContaining('authority.json')]);
   });
 
-  it('permissions.json: does not undo a denial', async () => {
+  it('authority.json: does not undo a denial', async () => {
     const { broker, program, attacker, restart } = await scene();
-    attacker.keeps('permissions.json');
+    attacker.keeps('authority.json');
     await broker.permissions.set({ clientId: program, endpoint, decision: 'deny', createdAt: now });
-    attacker.restores('permissions.json');
+    attacker.restores('authority.json');
     expect(isAllowed(await restart(), program)).toBe(false);
   });
 
-  it('permissions.json: does not make a denied question come back', async () => {
+  it('authority.json: does not make a denied question come back', async () => {
     const { broker, program, attacker, restart } = await scene();
     const other = 'https://other.example/mcp';
-    attacker.keeps('permissions.json');
+    attacker.keeps('authority.json');
     await broker.permissions.set({ clientId: program, endpoint: other, decision: 'deny', createdAt: now });
-    attacker.restores('permissions.json');
+    attacker.restores('authority.json');
     const next = await restart();
-    expect(() => next.permissions.find(program, other, now)).toThrow(/older copy/);
+    expect(() => next.permissions.find(program, other, now)).toThrow(/not the newest one/);
   });
 
-  it('permissions.json: does not make a refused scope be asked about again', async () => {
+  it('authority.json: does not make a refused scope be asked about again', async () => {
     const { broker, program, attacker, restart } = await scene();
-    attacker.keeps('permissions.json');
+    attacker.keeps('authority.json');
     const read = broker.permissions.find(program, endpoint, now);
     if (!read) throw new Error('there is none');
     await broker.permissions.replace(read, { ...read, scope: ['read'], refused: ['write'] });
-    attacker.restores('permissions.json');
+    attacker.restores('authority.json');
     expect(isAllowed(await restart(), program)).toBe(false);
   });
 
-  it('permissions.json: does not bring an ended permission back', async () => {
+  it('authority.json: does not bring an ended permission back', async () => {
     const { broker, program, attacker, restart } = await scene();
-    attacker.keeps('permissions.json');
+    attacker.keeps('authority.json');
     await broker.permissions.end(program, endpoint);
-    attacker.restores('permissions.json');
+    attacker.restores('authority.json');
     expect(isAllowed(await restart(), program)).toBe(false);
   });
 
-  it('overrides.json: does not switch an override on again', async () => {
+  it('authority.json: does not switch an override on again', async () => {
     const { broker, attacker, restart } = await scene();
     await broker.overrides.set(endpoint, 'no-resource', true);
-    attacker.keeps('overrides.json');
+    attacker.keeps('authority.json');
     await broker.overrides.set(endpoint, 'no-resource', false);
-    attacker.restores('overrides.json');
+    attacker.restores('authority.json');
     const next = await restart();
-    expect(() => next.overrides.for(endpoint)).toThrow(/older copy/);
+    expect(() => next.overrides.for(endpoint)).toThrow(/not the newest one/);
   });
 
-  it('proxies.json: does not bring back a removed proxy, nor the path of before', async () => {
+  it('authority.json: does not bring back a removed proxy, nor the path of before', async () => {
     const { broker, attacker, restart } = await scene();
     const proxies = new Proxies(broker.records.proxies);
     const { id } = await proxies.add({ name: 'notes', endpoint, port: 20_000, createdAt: now });
     for (const change of [() => proxies.rotate(id), () => proxies.remove(id)]) {
-      attacker.keeps('proxies.json');
+      attacker.keeps('authority.json');
       await change();
-      attacker.restores('proxies.json');
+      attacker.restores('authority.json');
       const next = new Proxies((await restart()).records.proxies);
-      expect(() => next.all()).toThrow(/older copy/);
+      expect(() => next.all()).toThrow(/not the newest one/);
     }
   });
 
-  it('registrations.json: does not bring back a client that was removed at an issuer', async () => {
+  it('authority.json: does not bring back a client that was removed at an issuer', async () => {
     const { broker, vault, attacker, restart } = await scene();
     const registrations = new Registrations(broker.records.registrations, vault);
     const record = await registrations.add(registrationAt('https://i.example'), undefined);
-    attacker.keeps('registrations.json');
+    attacker.keeps('authority.json');
     await registrations.remove(record);
-    attacker.restores('registrations.json');
+    attacker.restores('authority.json');
     const next = new Registrations((await restart()).records.registrations, vault);
-    expect(() => next.for('https://i.example', 0)).toThrow(/older copy/);
+    expect(() => next.for('https://i.example', 0)).toThrow(/not the newest one/);
   });
 
-  it('clients.json: does not count beside newer files', async () => {
-    const { broker, program, attacker, restart } = await scene();
-    attacker.keeps('clients.json');
-    await broker.clients.remove(program);
-    attacker.keeps('permissions.json');
-    await broker.permissions.end(program, endpoint);
-    attacker.restores('clients.json', 'permissions.json');
-    const next = await restart();
-    expect(isAllowed(next, program)).toBe(false);
-    expect(next.troubles()).toHaveLength(2);
-  });
-
-  it('permissions.json: does not count where the broker was killed between its two steps, and the file before was put back', async () => {
+  it('authority.json: does not count where the broker was killed between its two steps, and the file before was put back', async () => {
     const { folder, vault, program, attacker, restart } = await scene();
-    // It has something harmless denied, and kills the broker once the file has the next epoch and the vault has not.
-    attacker.keeps('permissions.json');
+    // It has something harmless denied, and kills the broker once the file is written and the vault has not got its number.
+    attacker.keeps('authority.json');
     await startAndDie(folder, vault);
     const branch = intruder(folder);
-    branch.keeps('permissions.json');
-    attacker.restores('permissions.json');
+    branch.keeps('authority.json');
+    attacker.restores('authority.json');
     const honest = await restart();
     expect(isAllowed(honest, program)).toBe(true);
     await honest.permissions.end(program, endpoint);
-    branch.restores('permissions.json');
+    branch.restores('authority.json');
     expect(isAllowed(await restart(), program)).toBe(false);
   });
 });
@@ -185,15 +170,15 @@ async function startAndDie(folder: string, vault: Vault): Promise<void> {
   await Promise.race([broker.permissions.set(harmless), reached.promise]);
 }
 
-describe('a file of authority that is gone', () => {
-  it('permissions.json: is refused, not taken for empty, once something was taken away in it', async () => {
+describe('a document that is gone', () => {
+  it('authority.json: is refused, not taken for empty, and no other one is made', async () => {
     const { broker, program, attacker, restart } = await scene();
     await broker.permissions.set({ clientId: program, endpoint, decision: 'deny', createdAt: now });
-    attacker.deletes('permissions.json');
+    attacker.deletes('authority.json');
     const next = await restart();
     expect(() => next.permissions.find(program, endpoint, now)).toThrow(
       expect.objectContaining({
-        message: expect.stringContaining('it is gone, though the vault has recorded it (epoch 1)'),
+        message: expect.stringContaining('is gone, and your vault knows that there was one'),
         hint: expect.stringContaining('keyturn reset'),
       }),
     );
@@ -201,30 +186,25 @@ describe('a file of authority that is gone', () => {
     expect(await refusal(set)).toMatchObject({ reason: 'file_unreadable' });
     expect(next.troubles()).toHaveLength(1);
   });
-
-  it('permissions.json: counts as empty where it only ever grew', async () => {
-    const { program, attacker, restart } = await scene();
-    attacker.deletes('permissions.json');
-    const next = await restart();
-    expect(next.permissions.find(program, endpoint, now)).toBeUndefined();
-    expect(next.troubles()).toEqual([]);
-  });
 });
 
 describe('a copy of the whole home, in which another broker runs,', () => {
-  it('permissions.json: does not make the vault forget what was taken away in the home', async () => {
+  it('authority.json: takes nothing back that was taken away in the home, and ends what the home serves instead', async () => {
     const { folder, vault, broker, program, attacker, restart } = await scene();
     const { id: decoy } = await broker.clients.add('decoy', now);
     const copy = temporaryFolder();
     cpSync(folder, copy, { recursive: true });
     for (const name of ['config', 'state']) chmodSync(path.join(copy, name), 0o700);
     const other = await startOn(copy, vault);
-    attacker.keeps('permissions.json');
+    attacker.keeps('authority.json');
     await broker.permissions.set({ clientId: program, endpoint, decision: 'deny', createdAt: now });
     // It only takes away, which the owner's key may do everywhere.
-    await other.clients.remove(decoy);
-    attacker.restores('permissions.json');
-    cpSync(path.join(copy, 'state', 'clients.json'), path.join(folder, 'state', 'clients.json'));
-    expect(isAllowed(await restart(), program)).toBe(false);
+    expect(await refusal(other.clients.remove(decoy))).toMatchObject({ reason: 'vault_unreadable' });
+    expect(isAllowed(other, program)).toBe(false);
+    for (const file of [path.join(copy, 'state', 'authority.json'), undefined]) {
+      if (file) cpSync(file, path.join(folder, 'state', 'authority.json'));
+      else attacker.restores('authority.json');
+      expect(isAllowed(await restart(), program)).toBe(false);
+    }
   });
 });

@@ -126,11 +126,11 @@ describe('an older copy of vault.sealed', () => {
     const { id } = await broker.clients.add('editor', 0);
     await broker.clients.confirm(id);
     const other = intruder(folder);
-    other.keeps('clients.json');
+    other.keeps('authority.json');
     keep(file);
     await broker.clients.remove(id);
     await vault.close();
-    other.restores('clients.json');
+    other.restores('authority.json');
     putBack(file);
     await expect(startOn(folder, open())).rejects.toMatchObject({ reason: 'vault_unreadable' });
   });

@@ -2,13 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import { LocalClients, localClientSchema } from '../../src/broker/records/local-client.ts';
 import { RawClient, startRig } from '../ipc/rig.ts';
-import { testAuthority } from '../broker/rig.ts';
+import { listOf } from '../../src/store/authority.ts';
+import { testDocument } from '../broker/rig.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const forward = { label: 'box' };
 
 async function paired(): Promise<LocalClients> {
-  const records = testAuthority(temporaryFolder()).records('clients', localClientSchema);
+  const records = listOf(testDocument(temporaryFolder()), 'clients', localClientSchema);
   await records.verify();
   const clients = new LocalClients(records);
   for (const name of ['editor', 'Ledger', 'agent-10']) await clients.add(name, 0);

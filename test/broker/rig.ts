@@ -8,8 +8,10 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { createSecretKey } from 'node:crypto';
 import { onTestFinished } from 'vitest';
-import { HomeAuthority } from '../../src/store/authority.ts';
+import { openDocument } from '../../src/store/authority.ts';
 import type { AuthorityParts } from '../../src/store/authority.ts';
+import type { AuthorityDocument } from '../../src/store/document.ts';
+import type { AuthorityStore } from '../../src/store/record-store.ts';
 import { AuditFile } from '../../src/audit/audit.ts';
 import { Broker } from '../../src/broker/broker.ts';
 import type { LoginRequest } from '../../src/broker/broker.ts';
@@ -19,6 +21,7 @@ import { anyPort } from '../../src/broker/loopback/port-listener.ts';
 import { AccessPause } from '../../src/broker/refusals/access-pause.ts';
 import { Loopback } from '../../src/broker/loopback/loopback.ts';
 import type { BrokerParts } from '../../src/broker/parts.ts';
+import { storesOf } from '../../src/broker/records/records.ts';
 import { TokenCache } from '../../src/broker/tokens/token-cache.ts';
 import type { Token, TokenRequest } from '../../src/broker/questions/token-request.ts';
 import { assemble, recordsOf } from '../../src/daemon/assembly.ts';
@@ -29,6 +32,7 @@ import type { TestWorld } from '../support/world.ts';
 import { HandClock } from './hand-clock.ts';
 import { watchedVault } from './watched-vault.ts';
 import type { WatchedVault } from './watched-vault.ts';
+import { lastingVault } from '../support/homes/authority-home.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 /** Where a rig's broker lives: the network it reaches, and who sits at the browser. */
@@ -99,15 +103,42 @@ export interface Rig {
 /** The master secret of every test home. */
 const testMaster = createSecretKey(Buffer.alloc(32, 7));
 
-/** Verifies the records of a folder; a home that has written MACs before, unless told otherwise. */
-export function testAuthority(folder: string, parts: Partial<AuthorityParts> = {}): HomeAuthority {
-  return new HomeAuthority({
+/** By folder: what the vault of its home knows of the document. */
+const vaults = new Map<string, Vault>();
+
+function vaultOf(folder: string): Vault {
+  const known = vaults.get(folder) ?? lastingVault();
+  vaults.set(folder, known);
+  return known;
+}
+
+/** The document of a folder, in a home with a vault that lasts. */
+export function testDocument(folder: string, parts: Partial<AuthorityParts> = {}): AuthorityDocument {
+  return openDocument({
     folder,
     homeId: 'A'.repeat(22),
+    vault: vaultOf(folder),
     master: async () => testMaster,
-    epochs: { read: async () => undefined, write: async () => undefined },
     ...parts,
   });
+}
+
+/** A list without a document. */
+export function looseRecords<Item>(): AuthorityStore<Item> {
+  let items: readonly Item[] = [];
+  return {
+    get items() {
+      return items;
+    },
+    get shown() {
+      return items;
+    },
+    isLoaded: true,
+    trouble: undefined,
+    load: async () => undefined,
+    verify: async () => undefined,
+    change: async (edit) => void (items = edit(items)),
+  };
 }
 
 export const inWorld = (world: TestWorld): Surroundings => ({
@@ -242,9 +273,9 @@ interface Stage {
 async function partsOn(stage: Stage): Promise<BrokerParts> {
   const { folder, clock, options } = stage;
   const { allowInsecureLoopback = false, clientMetadataUrl, protocolVersion, deadline } = options;
-  const authority = testAuthority(folder);
-  const records = recordsOf(folder, authority);
-  for (const store of Object.values(records)) await store.load();
+  const document = testDocument(folder);
+  const records = recordsOf(folder, document);
+  for (const store of storesOf(records)) await store.load();
   const parts = assemble({
     clock,
     settings: {
@@ -271,8 +302,8 @@ async function partsOn(stage: Stage): Promise<BrokerParts> {
     questionsChanged: stage.changed,
     grantsChanged: () => undefined,
   });
-  authority.beside(() => parts.refresher.secrets.open());
-  await authority.verify();
+  document.beside(() => parts.refresher.secrets.open());
+  await document.verify();
   return parts;
 }
 

@@ -1,10 +1,9 @@
 /** A permission to which a command adds an account alone: its scopes and its end are those that the card showed. */
 import { describe, expect, it } from 'vitest';
-import { MemoryAuthority } from '../../src/store/authority.ts';
 import { Proxies } from '../../src/broker/records/proxy.ts';
 import { Approvals } from '../../src/daemon/methods/approvals.ts';
 import type { ClientProcesses } from '../../src/daemon/clients/client-processes.ts';
-import { brokerRig, refusal } from '../broker/rig.ts';
+import { brokerRig, refusal, looseRecords } from '../broker/rig.ts';
 import { asOwner } from '../rules/wire.ts';
 
 const endpoint = 'https://notes.example/mcp';
@@ -41,7 +40,7 @@ async function ground() {
   const look = () => ({ run: 'r', verified: true, pid: 7, executable: '/x', standing: () => 'same' });
   const approvals = new Approvals({
     broker,
-    proxies: new Proxies(new MemoryAuthority().records()),
+    proxies: new Proxies(looseRecords()),
     forwards: { refuse: () => undefined },
     // Who asks is told by the socket, and there is none here.
     processes: { of: () => ({ run: 'r', look }) } as unknown as ClientProcesses,
@@ -96,10 +95,13 @@ describe('an account that a command adds to a permission', () => {
 
   it('an account that a command adds to a permission is not added, without a desk, where the permission is ended before it is written', async () => {
     const rig = await ground();
-    const ending = asOwner(rig)('permission.end', place);
+    const { permissions } = rig.parts;
+    const write = permissions.set.bind(permissions);
+    permissions.set = async (...change) => {
+      await asOwner(rig)('permission.end', place);
+      await write(...change);
+    };
     const set = asOwner(rig)('permission.set', adding);
-    set.catch(() => undefined);
-    await ending;
     expect(await refusal(set)).toMatchObject({ reason: 'conflict' });
     expect(rig.standing()).toEqual([]);
   });

@@ -11,7 +11,7 @@ const nowhere = {
   visit: () => Promise.reject(new Error('no page is opened here')),
 };
 
-const steps = ['quiet', 'end', 'socket', 'audit', 'clients', 'refreshes', 'close', 'unlock'];
+const steps = ['quiet', 'end', 'socket', 'audit', 'refreshes', 'close', 'unlock'];
 
 /** A shutdown that records its steps, and then fails those in `fails`. */
 async function endingThat(fails: readonly string[]) {
@@ -25,7 +25,6 @@ async function endingThat(fails: readonly string[]) {
   const step = (name: string) => async (): Promise<void> => take(name);
   vi.spyOn(broker, 'end').mockImplementation(step('end'));
   vi.spyOn(broker.parts.audit, 'flush').mockImplementation(step('audit'));
-  vi.spyOn(broker.parts.clients, 'flush').mockImplementation(step('clients'));
   vi.spyOn(broker.parts.refresher, 'settled').mockImplementation(step('refreshes'));
   const shutdown = new Shutdown({
     broker,

@@ -99,12 +99,7 @@ describe('the state files of SECURITY.md', () => {
     const named = cells.map(([file = '']) => file.replaceAll('`', ''));
     expect(named).toEqual([
       'grants.jsonl',
-      'clients.json',
-      'permissions.json',
-      'overrides.json',
-      'proxies.json',
-      'keys.json',
-      'registrations.json',
+      'authority.json',
       'settings.json',
       'preferences.json',
       'home.json',

@@ -76,7 +76,7 @@ const troubled: Lists = {
     audit: { state: 'failing', reason: 'disk_full' },
     log: { level: 'info', file: '/state/daemon.log', ok: false },
     index: differingIndex,
-    unreadable: [{ file: '/state/clients.json', why: 'Its MAC is wrong.' }],
+    unreadable: [{ file: '/state/authority.json', why: 'Its MAC is wrong.' }],
   },
 };
 

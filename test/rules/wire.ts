@@ -57,7 +57,7 @@ function servicesOf(broker: Services['broker'], person: Pick<Services, 'approve'
     },
     shutdown: { run: (request) => request() },
     noteFailure: () => undefined,
-    authority: { verify: () => broker.parts.registrations.verify(), isVerified: false },
+    document: { verify: () => broker.parts.registrations.verify(), isVerified: false, isOwed: false },
     get proxies() {
       return missing();
     },

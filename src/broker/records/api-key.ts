@@ -11,7 +11,6 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
 import { mutex } from '../../base/mutex.ts';
-import type { ChangeRules } from '../../store/narrowing.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
 import { VaultError } from '../../vault/base/trouble.ts';
 import type { Vault } from '../../vault/base/vault.ts';
@@ -41,9 +40,6 @@ export const apiKeySchema = z.object({
 });
 
 export type ApiKey = z.infer<typeof apiKeySchema>;
-
-/** Every change begins a new edition: an older copy would bring back a key that the owner removed, or hide one. */
-export const apiKeyRules: ChangeRules<ApiKey> = { isDenial: () => true };
 
 const itemSchema = z.object({ version: z.literal(1), ...placeFields, value: z.string().min(1) });
 

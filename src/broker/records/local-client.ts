@@ -8,7 +8,6 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { KeyturnError, quoted, shellWord } from '../../base/errors.ts';
 import type { ProxyRecord } from './proxy.ts';
-import type { ChangeRules } from '../../store/narrowing.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
 
 export const localClientSchema = z.object({
@@ -24,10 +23,15 @@ export const localClientSchema = z.object({
   proxy: z.string().optional(),
   /** It was paired through a forward, and its key opens that forward's socket alone. */
   forward: z.object({ label: z.string(), hostKey: z.string().optional() }).optional(),
-  lastUsedAt: z.number().optional(),
 });
 
 export type LocalClient = z.infer<typeof localClientSchema>;
+
+/** For a list. */
+export type ListedClient = LocalClient & {
+  /** When it last got a token or an API key from this broker, in milliseconds. */
+  readonly lastUsedAt?: number;
+};
 
 /**
  * Where a forwarded program runs: the label that the owner chose and, for another machine, the fingerprint of its host
@@ -46,14 +50,6 @@ export const shownName = ({
 }: Pick<LocalClient, 'name'> & { readonly forward?: ForwardOrigin | undefined }): string =>
   forward === undefined ? name : `${name}@${forward.label}`;
 
-/**
- * An older copy of the file without these two fields allows nothing more: the time of last use is for lists only, and
- * an unconfirmed client is void after a minute.
- */
-export const localClientRules: ChangeRules<LocalClient> = {
-  essence: ({ lastUsedAt: _at, confirmed: _is, ...rest }) => rest,
-};
-
 /** `keyturn token` asks under this name; its key is owner.key, so it needs no pairing. */
 export const cliClientId = 'cli';
 
@@ -68,7 +64,7 @@ const confirmWithin = 60_000;
 
 export class LocalClients {
   readonly #file: AuthorityStore<LocalClient>;
-  /** Kept in memory and written with the next change: a token request does no disk I/O. */
+  /** In memory: it decides nothing, and a token request does no disk I/O. */
   readonly #lastUsed = new Map<string, number>();
 
   constructor(file: AuthorityStore<LocalClient>) {
@@ -76,12 +72,12 @@ export class LocalClients {
   }
 
   /** To list: verified or not. */
-  all(): LocalClient[] {
+  all(): ListedClient[] {
     return this.#file.shown.map((client) => this.#withLastUse(client));
   }
 
   /** The paired ones, after the CLI. */
-  withCli(): LocalClient[] {
+  withCli(): ListedClient[] {
     return [this.#withLastUse(cli), ...this.all()];
   }
 
@@ -200,7 +196,7 @@ export class LocalClients {
   }
 
   /** The same, verified or not, with its last use. */
-  shownOfProxy(proxy: string): LocalClient | undefined {
+  shownOfProxy(proxy: string): ListedClient | undefined {
     return this.#file.isLoaded ? this.all().find((client) => client.proxy === proxy) : undefined;
   }
 
@@ -239,14 +235,8 @@ export class LocalClients {
     return this.#lastUsed.get(id);
   }
 
-  /** Writes the times of last use; called when the broker stops. Doesn't touch the vault if no paired program came. */
-  async flush(): Promise<void> {
-    if (!this.#file.isLoaded || !this.#file.shown.some(({ id }) => this.#lastUsed.has(id))) return;
-    await this.#file.change((items) => items.map((client) => this.#withLastUse(client)));
-  }
-
-  #withLastUse(client: LocalClient): LocalClient {
-    const lastUsedAt = this.#lastUsed.get(client.id) ?? client.lastUsedAt;
+  #withLastUse(client: LocalClient): ListedClient {
+    const lastUsedAt = this.#lastUsed.get(client.id);
     return lastUsedAt === undefined ? client : { ...client, lastUsedAt };
   }
 }

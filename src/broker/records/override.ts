@@ -7,6 +7,7 @@
  */
 import { z } from 'zod';
 import type { Overrides } from '../../oauth/base/overrides.ts';
+import type { RecordRules } from '../../store/list-rules.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
 
 /** The names that people type, and what each waives of the specification. */
@@ -37,6 +38,12 @@ export const overrideSchema = z.object({
 });
 
 export type OverrideRecord = z.infer<typeof overrideSchema>;
+
+/** Fewer rules are waived. */
+export const overrideRules: RecordRules<OverrideRecord> = {
+  keyOf: ({ server }) => server,
+  isLess: ({ names }, before) => names.every((name) => before?.names.includes(name)),
+};
 
 export class OverrideBook {
   readonly #file: AuthorityStore<OverrideRecord>;

@@ -7,8 +7,8 @@
  */
 import { z } from 'zod';
 import { KeyturnError } from '../../base/errors.ts';
-import type { ChangeRules } from '../../store/narrowing.ts';
 import { isWithin, union } from '../../oauth/base/scope.ts';
+import type { RecordRules } from '../../store/list-rules.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
 
 export const permissionSchema = z.object({
@@ -46,10 +46,33 @@ export const permissionSchema = z.object({
 
 export type Permission = z.infer<typeof permissionSchema>;
 
-/** A denial takes something away as long as its record exists. */
-export const permissionRules: ChangeRules<Permission> = {
-  isDenial: ({ decision, refused = [], refusedGrants = [] }) =>
-    decision === 'deny' || refused.length > 0 || refusedGrants.length > 0,
+/** There is one permission of a program for an endpoint. */
+const keyOf = ({ clientId, endpoint }: PermissionKey): string => JSON.stringify([clientId, endpoint]);
+
+const contains = (one: readonly string[] = [], other: readonly string[] = []): boolean =>
+  other.every((each) => one.includes(each));
+
+const isHeld = ({ decision, refused = [], refusedGrants = [] }: Permission): boolean =>
+  decision === 'deny' || refused.length > 0 || refusedGrants.length > 0;
+
+/**
+ * A denial takes away, unless it ends before the refusal that it replaces. So does a permission for no more scopes, grants
+ * and time than before, with every refusal of before.
+ */
+export const permissionRules: RecordRules<Permission> = {
+  keyOf,
+  isLess: (after, before) => {
+    const [ends, ended] = [after.until ?? Infinity, before?.until ?? Infinity];
+    if (after.decision === 'deny') return !before || !isHeld(before) || ends >= ended;
+    if (before?.decision !== 'allow' || ends > ended || after.account !== before.account) return false;
+    const hasScopes = before.scope === undefined || (after.scope && isWithin(after.scope, before.scope));
+    const hasGrants = !isBound(before) || contains(before.grants, after.grants);
+    const isOpen = after.scope === undefined && before.fixAtFirstToken !== after.fixAtFirstToken;
+    const hasResource = before.resource === undefined || before.resource === after.resource;
+    const isStillRefused =
+      contains(after.refused, before.refused) && contains(after.refusedGrants, before.refusedGrants);
+    return Boolean(hasScopes) && hasGrants && !isOpen && hasResource && isStillRefused;
+  },
 };
 
 /** The permission as a request read it. A change made from it counts only if the stored one is still the same. */
@@ -117,14 +140,13 @@ export class Permissions {
    * the stored one.
    */
   async end(clientId: string, endpoint: string, from?: AsRead): Promise<boolean> {
-    let wasThere = false;
+    const key = { clientId, endpoint };
+    const before = recordAt(this.#file.items, key);
     await this.#file.change((items) => {
-      refuseOther(items, { clientId, endpoint }, from);
-      const rest = others(items, { clientId, endpoint });
-      wasThere = rest.length < items.length;
-      return rest;
+      refuseOther(items, key, from);
+      return others(items, key);
     });
-    return wasThere;
+    return before !== undefined;
   }
 
   /** Ends what stands under this endpoint, of every program, denials too. */
@@ -195,7 +217,6 @@ export function carriedOver(
   };
 }
 
-/** There is one permission of a program for an endpoint. */
 export type PermissionKey = Pick<Permission, 'clientId' | 'endpoint'>;
 
 function recordAt(

@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import type { ChangeRules } from '../../store/narrowing.ts';
+import type { RecordRules } from '../../store/list-rules.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
 
 /** `status` shows the list unverified, so that its texts are as the wire takes them (ipc/protocol/schemas/proxy-schema.ts). */
@@ -36,8 +36,12 @@ const pathBytes = 24;
 /** A person has a handful; each is a listening port. */
 const maxProxies = 32;
 
-/** Its ports are opened before the list is verified. */
-export const proxyRules: ChangeRules<ProxyRecord> = { atMost: maxProxies };
+/** Its ports are opened before the document is verified. A new path takes the old one away. */
+export const proxyRules: RecordRules<ProxyRecord> = {
+  keyOf: ({ id }) => id,
+  isLess: (after, before) => before?.endpoint === after.endpoint && before.port === after.port,
+  atMost: maxProxies,
+};
 
 const unguessable = (): string => randomBytes(pathBytes).toString('base64url');
 
@@ -130,7 +134,8 @@ export class Proxies {
   /** The same port with another path: the address of before is nobody's. */
   async rotate(id: string): Promise<ProxyRecord> {
     const path = unguessable();
-    await this.#file.change((items) => items.map((proxy) => (proxy.id === id ? { ...proxy, path } : proxy)));
+    const rotated = (proxy: ProxyRecord): ProxyRecord => (proxy.id === id ? { ...proxy, path } : proxy);
+    await this.#file.change((items) => items.map(rotated));
     return this.resolve(id);
   }
 

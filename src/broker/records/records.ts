@@ -1,6 +1,7 @@
-/** The files of records that one home has, by name. */
+/** The records that one home has, by name. */
 import type { ApiKey } from './api-key.ts';
 import type { RecordLog } from '../../store/record-log.ts';
+import type { AuthorityDocument } from '../../store/document.ts';
 import type { AuthorityStore, RecordStore } from '../../store/record-store.ts';
 import type { Grant } from './grant.ts';
 import type { LocalClient } from './local-client.ts';
@@ -11,6 +12,8 @@ import type { RegistrationRecord } from './registrations.ts';
 
 export interface Records {
   readonly grants: RecordLog<Grant>;
+  /** It has all lists below. */
+  readonly document: AuthorityDocument;
   readonly registrations: AuthorityStore<RegistrationRecord>;
   readonly clients: AuthorityStore<LocalClient>;
   readonly permissions: AuthorityStore<Permission>;
@@ -19,4 +22,8 @@ export interface Records {
   readonly keys: AuthorityStore<ApiKey>;
 }
 
-export const storesOf = (records: Records): RecordStore<unknown>[] => Object.values(records);
+/** The files. */
+export const storesOf = ({ grants, document }: Records): Omit<RecordStore<unknown>, 'items'>[] => [
+  grants,
+  document,
+];

@@ -6,11 +6,13 @@
  * registration is in the vault only while the vault's list (vault-roster.ts) has its id.
  */
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { registrationSchema } from '../../oauth/client/registration.ts';
 import type { Registration } from '../../oauth/client/registration.ts';
 import { mutex } from '../../base/mutex.ts';
 import type { Vault } from '../../vault/base/vault.ts';
+import type { RecordRules } from '../../store/list-rules.ts';
 import type { AuthorityStore } from '../../store/record-store.ts';
 import { type KnownIds, knownIds, registrationRosterItem, VaultRoster } from './vault-roster.ts';
 
@@ -36,6 +38,20 @@ export const registrationRecordSchema = z.object({
 });
 
 export type RegistrationRecord = z.infer<typeof registrationRecordSchema>;
+
+/** A client that is rejected, or may ask for less. */
+export const registrationRules: RecordRules<RegistrationRecord> = {
+  keyOf: ({ id }) => id,
+  isLess: (after, before) =>
+    isDeepStrictEqual(withoutMarks(after), before && withoutMarks(before)) &&
+    (before?.isRejected !== true || after.isRejected === true),
+};
+
+/** Without what only takes away. */
+function withoutMarks({ isRejected: _is, registration, ...rest }: RegistrationRecord): unknown {
+  const { refusedScope: _scope, ...fields } = registration;
+  return { ...rest, ...fields };
+}
 
 /** The vault's item with the secret of a registration. */
 export const registrationVaultId = (id: string): string => `registration.${id}`;

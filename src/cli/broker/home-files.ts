@@ -17,7 +17,7 @@ const named = (names: string): RegExp => new RegExp(`^(?:${names})${draft}$`);
 
 /** Before the home's own two files. */
 const stateNames = [
-  named(String.raw`(?:grants|registrations|clients|permissions|overrides|proxies|keys|folders)\.json`),
+  named(String.raw`(?:authority|folders)\.json`),
   named(String.raw`setup-\d+\.sealed`),
   named(String.raw`broker\.path`),
   named(String.raw`audit(?:-\d+)?\.jsonl`),

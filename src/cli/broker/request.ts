@@ -9,6 +9,7 @@ import type { MethodName, methods, ParamsOf } from '../../ipc/protocol/methods.t
 import type { Connection } from '../../client/connection.ts';
 import { deskCapability } from '../../ipc/wire/capabilities.ts';
 import { connect, interruptible, throughRestart, throughTakeover } from './connection.ts';
+import { say } from '../terminal/output.ts';
 import { sayIfSlow } from '../terminal/progress.ts';
 import { explained, VersionDifference, wantsRestart } from './versions.ts';
 
@@ -35,8 +36,10 @@ export async function call<M extends MethodName>(
 const waits = 'keyturn: the question waits in Keyturn’s window.';
 
 async function checked<M extends MethodName>(method: M, answer: unknown): Promise<Answer<M>> {
-  const { methods } = await import('../../ipc/protocol/methods.ts');
+  const { methods, warned } = await import('../../ipc/protocol/methods.ts');
   const parsed = methods[method].result.safeParse(answer);
+  const { warning } = warned.safeParse(answer).data ?? {};
+  if (warning !== undefined) say(`keyturn: ${warning}`);
   // The schema looked up by M parses to M's answer; the compiler can't follow the lookup.
   if (parsed.success) return parsed.data as Answer<M>;
   throw new KeyturnError('frame_invalid', `The broker's answer to ${method} has an unknown shape.`, {

@@ -19,12 +19,12 @@ export const command = defineCommand(
     const clients = await withLastUse((await ask('client.list', {})).clients);
     if (options.json) printJson({ clients });
     else {
-      const refused = (await ask('status', {})).unreadable;
+      const refused = (await ask('status', {})).unreadable.find(isDocument);
       printTable(
         ['CLIENT', 'ID', 'SERVER', 'DECISION', 'ACCOUNT', 'SCOPES', 'UNTIL', 'LAST USED'],
-        clients.flatMap((client) => rows(client, new Set(refused.map(({ file }) => path.basename(file))))),
+        clients.flatMap((client) => rows(client, refused !== undefined)),
       );
-      for (const { why } of refused.filter(isShownHere)) say(`keyturn: marked entries do not count: ${why}`);
+      if (refused) say(`keyturn: marked entries do not count: ${refused.why}`);
     }
     return exitCodes.ok;
   },
@@ -35,37 +35,33 @@ type Client = Awaited<ReturnType<typeof ask<'client.list'>>>['clients'][number];
 /** Rows of the log that are looked through. */
 const searched = 1000;
 
-/** The broker keeps that time for paired programs. For the command line the audit log has it, over restarts too. */
+/** A broker knows only its own run. The audit log has the runs before. */
 async function withLastUse(clients: readonly Client[]): Promise<readonly Client[]> {
-  const cli = clients.find(({ clientId, lastUsedAt }) => clientId === 'cli' && lastUsedAt === undefined);
-  if (!cli) return clients;
+  if (clients.every(({ lastUsedAt }) => lastUsedAt !== undefined)) return clients;
   const { rows: log } = await ask('audit.tail', { count: searched });
-  const used = log.filter(
-    ({ client, event }) => client === cli.name && (event === 'token' || event === 'key'),
-  );
-  if (used.length === 0) return clients;
-  const lastUsedAt = Math.floor(Math.max(...used.map(({ time }) => time)) / 1000);
-  return clients.map((client) => (client === cli ? { ...cli, lastUsedAt } : client));
+  const uses = log.filter(({ event }) => event === 'token' || event === 'key');
+  const times = new Map(uses.map(({ client, time }) => [client, Math.floor(time / 1000)]));
+  return clients.map((client) => {
+    const lastUsedAt = client.lastUsedAt ?? times.get(client.name);
+    return lastUsedAt === undefined ? client : { ...client, lastUsedAt };
+  });
 }
 
-const files = { clients: 'clients.json', permissions: 'permissions.json' } as const;
+const isDocument = ({ file }: { readonly file: string }): boolean => path.basename(file) === 'authority.json';
 
-const isShownHere = ({ file }: { readonly file: string }): boolean =>
-  Object.values<string>(files).includes(path.basename(file));
-
-/** `refused`: names of files that count for nothing. What stands in them is listed all the same, and marked. */
-function rows(client: Client, refused: ReadonlySet<string>): string[][] {
-  const mark = (file: string): string => (refused.has(file) ? ' (does not count)' : '');
+/** `isRefused`: the document is not accepted. Its entries are listed all the same, and marked. */
+function rows(client: Client, isRefused: boolean): string[][] {
+  const mark = isRefused ? ' (does not count)' : '';
   // The command line is in no file.
   const isPaired = client.clientId !== 'cli';
-  const name = `${client.name}${isPaired ? mark(files.clients) : ''}`;
+  const name = `${client.name}${isPaired ? mark : ''}`;
   const used = client.lastUsedAt === undefined ? '-' : when(client.lastUsedAt);
   if (client.permissions.length === 0) return [[name, client.clientId, '-', '-', '-', '-', '-', used]];
   return client.permissions.map((permission) => [
     name,
     client.clientId,
     permission.resource,
-    `${permission.decision}${permission.run === undefined ? mark(files.permissions) : ''}`,
+    `${permission.decision}${permission.run === undefined ? mark : ''}`,
     accountsIn(permission),
     permission.key ? `API key, ${keyPlaceWords(permission.key)}` : (permission.scope ?? 'any'),
     untilOf(permission),

@@ -64,7 +64,7 @@ export async function connectEntry(entry: Entry): Promise<void> {
  * broker can't read its list of programs, or another process pairs this one, nothing is moved.
  */
 async function moveForgottenKey(owner: Connection, name: string, { unreadable }: Status): Promise<void> {
-  if (!isPaired(name) || unreadable.some(({ file }) => path.basename(file) === 'clients.json')) return;
+  if (!isPaired(name) || unreadable.some(({ file }) => path.basename(file) === 'authority.json')) return;
   const file = clientKeyFile(locate().paths, name);
   const { clientId } = readKeyFile(file);
   const { clients } = await call(owner, 'client.list', {});

@@ -9,7 +9,9 @@ import type { KeyObject } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
+import { documentName } from '../../store/authority.ts';
 import { formats, jsonOf, refuseOtherFormat, shaped } from '../../store/record-formats.ts';
+import { KeyturnError } from '../../base/errors.ts';
 import { prepareFolder } from '../../base/private-folder.ts';
 import { ownerId } from '../../ipc/wire/handshake-messages.ts';
 import type { HomePaths } from '../../base/paths.ts';
@@ -89,6 +91,23 @@ export async function readHome(
   paths: HomePaths,
 ): Promise<{ readonly vault?: string | undefined } | undefined> {
   return readJson(homeFile(paths), homeSchema, formats.home);
+}
+
+/** Files of the builds before authority.json. */
+const earlierFiles = ['registrations', 'clients', 'permissions', 'overrides', 'proxies', 'keys'];
+
+/** Throws `file_unreadable` for a home of an earlier build. Nothing is changed. */
+export async function refuseEarlier({ state }: Pick<HomePaths, 'state'>): Promise<void> {
+  const names = await readdir(state);
+  if (!earlierFiles.some((name) => names.includes(`${name}.json`))) return;
+  throw new KeyturnError('file_unreadable', `An earlier build made this home (${state}).`, {
+    hint: 'Run `keyturn reset` with that build, then sign in again. Or use another KEYTURN_HOME.',
+  });
+}
+
+/** Whether authority.json is there, whatever is in it. Throws `file_unreadable`. */
+export async function documentExists({ state }: Pick<HomePaths, 'state'>): Promise<boolean> {
+  return (await readPrivate(path.join(state, documentName))) !== undefined;
 }
 
 /** Opens or creates the home. The caller holds the lock. Throws `file_unreadable`. */

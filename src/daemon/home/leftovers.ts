@@ -10,7 +10,7 @@ import type { HomePaths } from '../../base/paths.ts';
 
 /** Drafts of ours, of Keyturn 0.1 (`NAME.json.123`), of the settings, and of the socket's record. */
 const drafts = [
-  /^(home|grants|registrations|clients|permissions|overrides|proxies|keys)\.json(\.new|\.\d+)$/,
+  /^(home|authority)\.json(\.new|\.\d+)$/,
   /^grants\.jsonl\.new$/,
   /\.torn-[0-9a-f]{8}\.new$/,
   /^owner\.key(\.new|\.\d+)$/,

@@ -3,11 +3,10 @@
  *
  * Invariant: such a home answers no request and adopts no file, and every refusal says so. Other programs can write
  * every file of a home, so only this can be known before the vault is asked: a home that once had a master secret keeps
- * it outside memory, and a file with a MAC was written when there was one (home-traces.ts). If a vault lacks that
- * secret, master.ts refuses.
+ * it outside memory, and a document was written when there was one. If a vault lacks that secret, master.ts refuses.
  */
 import { KeyturnError, quoted } from '../../base/errors.ts';
-import { provenFile } from './home-traces.ts';
+import { documentExists } from './home.ts';
 import type { Home } from './home.ts';
 import type { Settings } from '../settings/settings.ts';
 import { wrappedBy } from '../settings/settings.ts';
@@ -15,11 +14,8 @@ import { wrappedBy } from '../settings/settings.ts';
 /** True once a vault of this home was opened, as far as its files tell. Start-up only: reads files, and no vault. */
 export async function wasOpened({ hasMaster, paths }: Pick<Home, 'hasMaster' | 'paths'>): Promise<boolean> {
   if (hasMaster) return true;
-  // A file that can't be read is no sign that there never was one.
-  return provenFile(paths.state).then(
-    (file) => file !== undefined,
-    () => true,
-  );
+  // One that can't be read is no sign that there never was one.
+  return documentExists(paths).catch(() => true);
 }
 
 /** Undefined if the home's files belong together, as far as they tell. */

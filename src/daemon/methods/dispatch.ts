@@ -104,14 +104,17 @@ function handle(
   if (!changesLists(method)) return result;
   return whenThere(result, (changed) => {
     services.changed();
-    return changed;
+    return services.document.isOwed ? { ...Object(changed), warning: numberOwed } : changed;
   });
 }
 
+const numberOwed =
+  'This is in effect. Your vault could not note it yet: until it can, Keyturn only takes access away.';
+
 /** Before records of the home give anybody anything. Throws what the vault throws. Nothing is waited for once it has succeeded. */
-export function recordsVerified({ homeCheck, authority }: Services): Soon<void> {
-  if (homeCheck.isVerified && authority.isVerified) return undefined;
-  return homeCheck.verify().then(() => authority.verify());
+export function recordsVerified({ homeCheck, document }: Services): Soon<void> {
+  if (homeCheck.isVerified && document.isVerified) return undefined;
+  return homeCheck.verify().then(() => document.verify());
 }
 
 type AnyHandler = (

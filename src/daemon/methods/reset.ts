@@ -6,7 +6,7 @@
  * are written before the secrets go, and the files go last.
  */
 import type { Broker } from '../../broker/broker.ts';
-import { recordsItem } from '../../store/authority-epochs.ts';
+import { newestItem } from '../../store/newest.ts';
 import { rosterItem } from '../../broker/grants/grant-roster.ts';
 import { grantVaultId } from '../../broker/records/grant.ts';
 import type { Grant } from '../../broker/records/grant.ts';
@@ -131,7 +131,7 @@ async function emptyVault({
     ...registrations.ids.map(registrationVaultId),
     ...keys.ids.map(apiKeyVaultId),
     anchorItem,
-    recordsItem,
+    newestItem,
     rosterItem,
     keyRosterItem,
     registrationRosterItem,

@@ -11,7 +11,7 @@ import type { AuditTrail } from '../vault/audit-trail.ts';
 import type { VaultLock } from '../vault/vault-lock.ts';
 import type { HomeCheck } from '../home/home-check.ts';
 import type { KeptPause } from '../home/kept-pause.ts';
-import type { Authority } from '../../store/authority.ts';
+import type { AuthorityDocument } from '../../store/document.ts';
 import type { SettingsBook } from '../settings/settings-book.ts';
 import type { SignInAccess } from '../clients/sign-in-access.ts';
 import type { PermissionChange } from '../clients/widening.ts';
@@ -36,7 +36,7 @@ export interface Services {
   readonly trail: Pick<AuditTrail, 'about' | 'activity' | 'tail' | 'verify'>;
   readonly homeCheck: Pick<HomeCheck, 'verify' | 'isVerified' | 'refuseMismatch' | 'requireOpen'>;
   /** Verifies the records of the home; a memory vault has none to verify. */
-  readonly authority: Pick<Authority, 'verify' | 'isVerified'>;
+  readonly document: Pick<AuthorityDocument, 'verify' | 'isVerified' | 'isOwed'>;
   /** Runs a request, unless the broker is about to stop (shutdown.ts). */
   readonly shutdown: { run(request: () => unknown): unknown };
   readonly proxies: ProxyMethods;

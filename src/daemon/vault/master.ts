@@ -6,11 +6,11 @@
  */
 import { createSecretKey, randomBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { beginEpochs, epochItem } from '../../store/authority-epochs.ts';
 import { quoted } from '../../base/errors.ts';
+import { documentName } from '../../store/authority.ts';
 import { VaultError } from '../../vault/base/trouble.ts';
 import type { Vault } from '../../vault/base/vault.ts';
-import { provenFile } from '../home/home-traces.ts';
+import { documentExists } from '../home/home.ts';
 import type { Home } from '../home/home.ts';
 
 /** The vault's item. */
@@ -55,10 +55,8 @@ export class Master {
 
   async #make(): Promise<string> {
     // Another program could write into home.json that no secret was ever made.
-    const proven = this.#vault.kind === 'memory' ? undefined : await provenFile(this.#home.paths.state);
-    if (proven !== undefined) throw lost(proven);
-    // First: where there is a master secret, missing epochs then mean that the vault lost them.
-    if (this.#vault.kind !== 'memory') await beginEpochs(epochItem(this.#vault));
+    const hasDocument = this.#vault.kind !== 'memory' && (await documentExists(this.#home.paths));
+    if (hasDocument) throw lost(documentName);
     const secret = randomBytes(32).toString('base64url');
     await this.#vault.write(masterItem, secret);
     return secret;

@@ -5,7 +5,7 @@
  * Invariants: a request reaches the broker only as the output of its `params` schema. Every text is bounded. Unknown
  * fields are dropped, so that a newer client can speak to an older broker.
  */
-import type * as z from 'zod';
+import * as z from 'zod';
 
 import { clientMethods } from './client-methods.ts';
 import { grantMethods } from './grant-methods.ts';
@@ -64,6 +64,9 @@ export function changesLists(method: MethodName): boolean {
   const { effect, changesNoList } = methodRow(method);
   return (effect === 'narrows' || isWidening(method)) && !changesNoList;
 }
+
+/** Any answer to a change may have one: the change is in effect, and something is left to do. */
+export const warned = z.object({ warning: z.string() });
 
 /** The notifications that a subscriber gets. Each says only that a list should be read again. */
 export const notifications = ['grant.changed', 'interaction.changed', 'status.changed'] as const;

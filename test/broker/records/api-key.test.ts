@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { ApiKeys, apiKeyVaultId } from '../../../src/broker/records/api-key.ts';
 import type { ApiKey } from '../../../src/broker/records/api-key.ts';
-import { MemoryAuthority } from '../../../src/store/authority.ts';
+import { looseRecords } from '../rig.ts';
 import type { Vault } from '../../../src/vault/base/vault.ts';
 import { memoryVault } from '../../../src/vault/memory.ts';
 
@@ -26,7 +26,7 @@ async function scene() {
     destroy: (ids) => vault.destroy(ids),
     close: () => vault.close(),
   };
-  const records = new MemoryAuthority().records<ApiKey>();
+  const records = looseRecords<ApiKey>();
   const keys = new ApiKeys(records, slow);
   const key = await keys.set(place, 'first', { setAt: 1 });
   const holds = (): (() => void) => {

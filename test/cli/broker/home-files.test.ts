@@ -22,14 +22,8 @@ const ours = identity('b'.repeat(22));
 const state = [
   'home.json',
   'home.json.1234567',
-  'grants.json',
-  'grants.json.987',
-  'registrations.json',
-  'clients.json',
-  'permissions.json',
-  'overrides.json',
-  'proxies.json',
-  'keys.json',
+  'authority.json',
+  'authority.json.new',
   'audit.jsonl',
   'audit-000012.jsonl',
   'daemon.log',
@@ -78,12 +72,12 @@ describe('the files of a home', () => {
       'config/clients/other.key': identity('c'.repeat(22)),
       'config/clients/broken.key': 'no key',
     });
-    const kept = path.join(paths.state, 'grants.json');
+    const kept = path.join(paths.state, 'authority.json');
     const left = removeHomeFiles(paths, [kept]).map((file) => path.relative(folder, file));
     expect(left.toSorted()).toEqual([
       'config/clients/broken.key',
       'config/clients/other.key',
-      'state/grants.json',
+      'state/authority.json',
       'state/notes.txt',
       'state/vault.sealed.torn-mine',
     ]);

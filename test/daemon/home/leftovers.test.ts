@@ -17,8 +17,8 @@ function newPaths() {
 const drafts = {
   config: ['owner.key.new', 'owner.key.2863311530', 'settings.json.tmp-17000000000a1b2c3'],
   state: [
-    'permissions.json.new',
-    'clients.json.12345',
+    'authority.json.new',
+    'home.json.12345',
     'grants.jsonl.new',
     'grants.jsonl.torn-0a0a0a0a.new',
     'broker.path.4711',
@@ -27,7 +27,7 @@ const drafts = {
 const kept = {
   config: ['settings.json', 'owner.key', 'settings.json.old', 'owner.key.new.mine'],
   state: [
-    'permissions.json',
+    'authority.json',
     'grants.jsonl',
     'grants.json.bak',
     'vault.sealed',
@@ -52,7 +52,7 @@ it('drafts are removed, everything else stays, and torn ends are reported', asyn
 
 it('a draft that can’t be removed is reported, and does not prevent the start', async () => {
   const paths = newPaths();
-  mkdirSync(path.join(paths.state, 'clients.json.new'));
+  mkdirSync(path.join(paths.state, 'authority.json.new'));
   const told: string[] = [];
   await clearLeftovers(paths, (line) => told.push(line));
   expect(told).toEqual([expect.stringContaining('could not be removed')]);

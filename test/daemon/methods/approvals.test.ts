@@ -2,12 +2,11 @@
 import { describe, expect, it } from 'vitest';
 import type { ProcessState } from '../../../src/broker/questions/client-process.ts';
 import { questionTimeout } from '../../../src/broker/questions/interaction.ts';
-import { MemoryAuthority } from '../../../src/store/authority.ts';
 import { Proxies } from '../../../src/broker/records/proxy.ts';
 import { Approvals } from '../../../src/daemon/methods/approvals.ts';
 import type { ClientProcesses } from '../../../src/daemon/clients/client-processes.ts';
 import type { Caller } from '../../../src/ipc/server/server.ts';
-import { brokerRig, refusal, turnOfEvents } from '../../broker/rig.ts';
+import { brokerRig, refusal, turnOfEvents, looseRecords } from '../../broker/rig.ts';
 
 /** Nothing here is fetched, and no page is opened. */
 const nowhere = {
@@ -25,7 +24,7 @@ async function rig() {
   };
   const approvals = new Approvals({
     broker,
-    proxies: new Proxies(new MemoryAuthority().records()),
+    proxies: new Proxies(looseRecords()),
     forwards: { refuse: () => undefined },
     // Who asks is told by the socket, and there is none here.
     processes: processes as unknown as ClientProcesses,

@@ -6,7 +6,8 @@ import { ProxiedApps } from '../../../src/daemon/proxy/proxied-apps.ts';
 import { ProxyDesk } from '../../../src/daemon/proxy/proxy-desk.ts';
 import { ProxyProcess } from '../../../src/daemon/proxy/proxy-process.ts';
 import type { ProxyEntry, ProxyOrder } from '../../../src/proxy/messages.ts';
-import { brokerRig, testAuthority } from '../../broker/rig.ts';
+import { listOf } from '../../../src/store/authority.ts';
+import { brokerRig, testDocument } from '../../broker/rig.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const endpoint = 'https://notes.example/mcp';
@@ -23,10 +24,8 @@ const diskFull = new KeyturnError('file_unreadable', 'the disk is full');
 /** A desk whose process opens each port that it is told, and notes the paths that it was told. */
 async function newDesk() {
   const { broker, parts, clock } = await brokerRig(nowhere);
-  const authority = testAuthority(temporaryFolder());
-  const file = authority.records('proxies', proxySchema, proxyRules);
-  await file.load();
-  await authority.verify();
+  const file = listOf(testDocument(temporaryFolder()), 'proxies', proxySchema, proxyRules);
+  await file.verify();
   const proxies = new Proxies(file);
   const served: string[][] = [];
   let hear: (message: unknown) => void = () => undefined;

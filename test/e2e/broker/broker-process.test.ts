@@ -173,6 +173,6 @@ describe('started by a command', () => {
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 0 });
     // The registration's proof was in that vault, too.
     expect(world.counts().authorizationServer).toMatchObject({ signIns: 2, registrations: 2 });
-    expect(filesBelow(home.paths.state).map((file) => path.basename(file))).not.toContain('permissions.json');
+    expect(filesBelow(home.paths.state).map((file) => path.basename(file))).not.toContain('authority.json');
   });
 });

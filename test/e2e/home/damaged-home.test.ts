@@ -68,9 +68,7 @@ describe('a file that can’t be read', () => {
 
   it('unreadable files of all records stop every token, and each stays as it is', async () => {
     const home = await usedHome();
-    const files = ['grants.jsonl', 'registrations.json', 'clients.json', 'permissions.json'].map((name) =>
-      path.join(home.paths.state, name),
-    );
+    const files = ['grants.jsonl', 'authority.json'].map((name) => path.join(home.paths.state, name));
     for (const file of files) writeFileSync(file, garbage, { mode: 0o600 });
     expect(await home.keyturn(['token', resource])).toMatchObject({ code: 7, stdout: '' });
     const refused = { reason: 'file_unreadable' };
@@ -83,9 +81,9 @@ describe('a file that can’t be read', () => {
     for (const file of files) expect(readFileSync(file, 'utf8'), file).toBe(garbage);
   });
 
-  it('a file of permissions that somebody wrote in, or of another format, gives nobody a token, and is shown for what it is', async () => {
+  it('a document that somebody wrote in, of another format, or gone gives nobody a token, and is shown for what it is', async () => {
     const home = await usedHome();
-    const file = path.join(home.paths.state, 'permissions.json');
+    const file = path.join(home.paths.state, 'authority.json');
     const forged = readFileSync(file, 'utf8').replaceAll('notes.example', 'bank.example');
     writeFileSync(file, forged);
     // Lists show what stands there; nothing needs the keychain for that.
@@ -93,11 +91,11 @@ describe('a file that can’t be read', () => {
     expect((await askBroker(home, 'status', {})).unreadable).toEqual([]);
     const run = await home.keyturn(['token', 'https://bank.example/mcp']);
     expect(run).toMatchObject({ code: 7, stdout: '' });
-    expect(run.stderr).toContain('its MAC is wrong');
+    expect(run.stderr).toContain('Keyturn did not write it');
     expect(await home.keyturn(['deny', 'cli', resource])).toMatchObject({ code: 7 });
     const shown = await home.ok(['status']);
     expect(shown).toContain(`UNREADABLE ${file}`);
-    expect(shown).toMatch(/UNREADABLE .*\n +hint: Something changed it, so it gives no access\./);
+    expect(shown).toMatch(/UNREADABLE .*\n +hint: Restore it, or begin again: `keyturn reset`\./);
     const listed = await home.keyturn(['clients']);
     expect(listed.stdout).toMatch(/^cli +cli +https:\/\/bank.example\/mcp +allow \(does not count\) /m);
     expect(listed.stderr).toContain(`marked entries do not count: ${file} can't be read`);
@@ -106,16 +104,16 @@ describe('a file that can’t be read', () => {
 
     rmSync(file);
     const without = await home.keyturn(['token', resource, '--no-interaction']);
-    expect(without).toMatchObject({ code: 3, stdout: '' });
+    expect(without).toMatchObject({ code: 7, stdout: '' });
+    expect(without.stderr).toContain('is gone');
     await stopBroker(home);
 
     // The same file in another format is refused, and left as it is.
-    const { items } = JSON.parse(forged) as { items: unknown[] };
-    const otherFormat = JSON.stringify({ version: 1, items }, undefined, 1);
+    const otherFormat = forged.replace('"version":1', '"version":2');
     writeFileSync(file, otherFormat, { mode: 0o600 });
     const old = await home.keyturn(['token', resource]);
     expect(old).toMatchObject({ code: 7, stdout: '' });
-    expect(old.stderr).toContain('its format is 1');
+    expect(old.stderr).toContain('its format is 2');
     expect(await home.ok(['reset', '--yes'])).toContain(file);
     expect(readFileSync(file, 'utf8')).toBe(otherFormat);
     rmSync(file);

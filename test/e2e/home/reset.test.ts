@@ -68,14 +68,15 @@ describe('keyturn reset', () => {
       mode: 0o600,
     });
     const { grants } = await askBroker(home, 'grant.list', {});
-    const records = JSON.parse(readFileSync(path.join(home.paths.state, 'registrations.json'), 'utf8')) as {
-      items: { id: string; hasSecret: boolean }[];
+    const { records } = JSON.parse(readFileSync(path.join(home.paths.state, 'authority.json'), 'utf8')) as {
+      records: [string, { id: string; hasSecret?: boolean }][];
     };
-    const secret = records.items.find(({ hasSecret }) => hasSecret);
+    const secret = records.map(([, record]) => record).find(({ hasSecret }) => hasSecret);
     const items = rawItems(`keyturn/${homeId}`);
     onTestFinished(() => items.close());
     const heads = [
       'master',
+      'newest',
       'audit-anchor',
       'grants',
       ...grants.map(({ id }) => `grant.${id}`),
@@ -114,7 +115,7 @@ describe('keyturn reset', () => {
 
   it('keyturn reset removes each API key, though the list of keys is an older copy that does not name it', async () => {
     const home = newHome({ vault: 'keychain' });
-    const list = path.join(home.paths.state, 'keys.json');
+    const list = path.join(home.paths.state, 'authority.json');
     const value = 'ak_of-this-server';
     keepSecret('API key', value);
     const setKey = (resource: string) =>
@@ -129,10 +130,10 @@ describe('keyturn reset', () => {
     await setKey('https://tickets.example/mcp');
     const older = readFileSync(list);
     await setKey('https://maps.example/mcp');
-    const { items: records } = JSON.parse(readFileSync(list, 'utf8')) as { items: { id: string }[] };
+    const { records } = JSON.parse(readFileSync(list, 'utf8')) as { records: [string, { id: string }][] };
     const items = rawItems(`keyturn/${homeIdOf(home)}`);
     onTestFinished(() => items.close());
-    const heads = records.flatMap(({ id }) => [`key.${id}/a/head`, `key.${id}/b/head`]);
+    const heads = records.flatMap(([, { id }]) => [`key.${id}/a/head`, `key.${id}/b/head`]);
     const present = async (): Promise<unknown[]> =>
       (await Promise.all(heads.map((account) => items.get(account)))).filter((text) => text !== undefined);
     expect(await present()).toHaveLength(2);

@@ -395,7 +395,7 @@ describe('the vault', () => {
     await owner.unlock(home, passphrase);
     const fetch = createFetch(program, { resource: url, kinds, fetch: its.fetch });
     expect((await fetch(url)).status).toBe(200);
-    const file = readFileSync(path.join(home.paths.state, 'keys.json'), 'utf8');
+    const file = readFileSync(path.join(home.paths.state, 'authority.json'), 'utf8');
     expect(file).toContain(url);
     expect(file).not.toContain(key);
     await home.ok(['reset', '--yes']);

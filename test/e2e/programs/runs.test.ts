@@ -33,8 +33,9 @@ describe('a permission for this run', () => {
     expect(await home.ok(['clients'])).toMatch(
       new RegExp(`this run of ${question.asker?.executable} \\(pid ${process.pid}\\), until \\d`),
     );
-    expect(readFileSync(path.join(home.paths.state, 'clients.json'), 'utf8')).toContain('editor');
-    expect(() => readFileSync(path.join(home.paths.state, 'permissions.json'))).toThrow('ENOENT');
+    const document = readFileSync(path.join(home.paths.state, 'authority.json'), 'utf8');
+    expect(document).toContain('editor');
+    expect(document).not.toContain('["permissions"');
 
     first.close();
     expect((await second.getToken({ resource })).tokenId).toBe(token.tokenId);

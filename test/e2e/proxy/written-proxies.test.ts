@@ -9,22 +9,23 @@ import * as owner from '../../support/homes/owner-acts.ts';
 import { allowedProxy, call } from './proxy-rig.ts';
 
 interface Listed {
-  readonly items: readonly { readonly port: number }[];
+  readonly records: readonly (readonly [string, object])[];
 }
 
 const withMore = (...more: readonly object[]) => {
-  return ({ items, ...list }: Listed): object => ({
-    ...list,
-    items: [...items, ...more.map((one, at) => ({ ...items[0], id: `more-${at}`, ...one }))],
-  });
+  return ({ records, ...list }: Listed): object => {
+    const [, first = {}] = records.find(([name]) => name === 'proxies') ?? [];
+    const added = more.map((one, at) => ['proxies', { ...first, id: `more-${at}`, ...one }]);
+    return { ...list, records: [...records, ...added] };
+  };
 };
 
 type Written = readonly [how: string, change: (list: Listed) => object, words: string];
 
 const lists: readonly [Written, ...Written[]] = [
-  ['a port that there is not', withMore({ port: 70_000 }), '"items.1.port"'],
-  ['a path that anybody guesses', withMore({ path: 'mcp' }), '"items.1.path"'],
-  ['a name that nobody can type', withMore({ name: 'two words' }), '"items.1.name"'],
+  ['a port that there is not', withMore({ port: 70_000 }), '"proxies.1.port"'],
+  ['a path that anybody guesses', withMore({ path: 'mcp' }), '"proxies.1.path"'],
+  ['a name that nobody can type', withMore({ name: 'two words' }), '"proxies.1.name"'],
   [
     'more proxies than Keyturn keeps',
     withMore(...Array.from({ length: 32 }, (_, at) => ({ name: `more-${at}`, port: 20_000 + at }))),
@@ -32,15 +33,15 @@ const lists: readonly [Written, ...Written[]] = [
   ],
 ];
 
-it('proxies.json: a list that Keyturn can’t have written is refused whole: status says why, and no port is opened', async () => {
+it('authority.json: a list that Keyturn can’t have written is refused whole: status says why, and no port is opened', async () => {
   const { home, proxy } = await allowedProxy({ vault: 'keychain' });
-  const file = path.join(home.paths.state, 'proxies.json');
+  const file = path.join(home.paths.state, 'authority.json');
   await owner.stopBroker(home);
   const before = readFileSync(file, 'utf8');
   const [[how, change, words], ...others] = lists;
   writeFileSync(file, JSON.stringify(change(JSON.parse(before))));
   // Starts a broker.
-  expect((await home.keyturn(['proxy', 'list'])).stderr, how).toContain('proxies.json');
+  expect((await home.keyturn(['proxy', 'list'])).stderr, how).toContain('authority.json');
   const { stdout } = await home.keyturn(['status']);
   expect(stdout, how).toContain(words);
   expect(stdout, how).not.toContain('proxies  ');
@@ -53,7 +54,7 @@ it('proxies.json: a list that Keyturn can’t have written is refused whole: sta
     writeFileSync(file, JSON.stringify(written(JSON.parse(before))));
     const daemon = await brokerOf(home, { log: terminalLog((line) => void log.push(line)) });
     try {
-      await expect(askBroker(home, 'proxy.list', {}), other).rejects.toThrow('proxies.json');
+      await expect(askBroker(home, 'proxy.list', {}), other).rejects.toThrow('authority.json');
       const { proxies, unreadable } = await askBroker(home, 'status', {});
       expect(unreadable, other).toMatchObject([{ file, why: expect.stringContaining(why) }]);
       expect(proxies, other).toEqual([]);

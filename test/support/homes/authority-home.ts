@@ -7,6 +7,7 @@ import path from 'node:path';
 import { LocalClients } from '../../../src/broker/records/local-client.ts';
 import { OverrideBook } from '../../../src/broker/records/override.ts';
 import { Permissions } from '../../../src/broker/records/permission.ts';
+import { storesOf } from '../../../src/broker/records/records.ts';
 import type { Records } from '../../../src/broker/records/records.ts';
 import { openRecords } from '../../../src/daemon/assembly.ts';
 import { openHome, prepareFolders } from '../../../src/daemon/home/home.ts';
@@ -48,10 +49,15 @@ export async function startOn(folder: string, vault: Vault): Promise<AuthorityBr
   prepareFolders(paths);
   const home = await openHome(paths);
   const master = new Master(vault, home);
-  const { records, authority } = openRecords({ home, vault, master, log: () => undefined });
-  const stores = Object.values(records);
+  const records = openRecords({
+    home,
+    vault,
+    master,
+    log: () => undefined,
+  });
+  const stores = storesOf(records);
   for (const store of stores) await store.load().catch(() => undefined);
-  await authority.verify();
+  await records.document.verify();
   return {
     records,
     clients: new LocalClients(records.clients),

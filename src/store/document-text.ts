@@ -1,0 +1,111 @@
+/**
+ * The text of authority.json: a head, one record a line, and an HMAC-SHA256 of all bytes before it on the last line.
+ *
+ * Invariant: only the exact bytes that were written verify. Reading never repairs anything.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { z } from 'zod';
+import { unreadableFile } from '../base/private-file.ts';
+import type { ListRules } from './list-rules.ts';
+import { formats, jsonOf, refuseOtherFormat, shaped } from './record-formats.ts';
+
+const version = formats.document;
+
+/** Which document it is. */
+export interface Mark {
+  /** Rises by one with each change. */
+  readonly number: number;
+  /** Random, so that two documents of one number differ. */
+  readonly id: string;
+}
+
+/** The records of each list, by its name. The records and lists of a state never change. */
+export type State = ReadonlyMap<string, readonly unknown[]>;
+
+const headSchema = z.strictObject({
+  version: z.literal(version),
+  home: z.string(),
+  number: z.int().positive(),
+  id: z.string().min(1),
+  /** The ids that the vault may have had when this was written. */
+  after: z.array(z.string()),
+  records: z.array(z.tuple([z.string(), z.unknown()])),
+  mac: z.string(),
+});
+
+export interface ReadDocument extends Mark {
+  readonly home: string;
+  readonly after: readonly string[];
+  readonly state: State;
+  /** True if this key made the HMAC. */
+  isGenuine(key: KeyObject): boolean;
+}
+
+/** The line of each record that was written. A record never changes, so only new records are serialized. */
+const lines = new WeakMap<object, string>();
+
+export function documentText(
+  { home, after, number, id }: Mark & { readonly home: string; readonly after: readonly string[] },
+  state: State,
+  key: KeyObject,
+): string {
+  const head = JSON.stringify({ version, home, number, id, after });
+  const records = [...state].flatMap(([list, items]) => items.map((item) => lineOf(list, item)));
+  const covered = `${head.slice(0, -1)},"records":[\n${records.join(',\n')}\n],\n`;
+  return `${covered}"mac":"${macOf(covered, key).toString('base64url')}"}\n`;
+}
+
+function lineOf(list: string, item: unknown): string {
+  if (typeof item !== 'object' || item === null) return JSON.stringify([list, item]);
+  const known = lines.get(item);
+  if (known !== undefined) return known;
+  const line = JSON.stringify([list, item]);
+  lines.set(item, line);
+  return line;
+}
+
+/** Checks everything but the HMAC. Throws `file_unreadable`, which repeats no value. */
+export function readDocument(
+  file: string,
+  bytes: Buffer,
+  lists: ReadonlyMap<string, ListRules>,
+): ReadDocument {
+  const text = bytes.toString('utf8');
+  const json = jsonOf(file, text);
+  refuseOtherFormat(file, json, version);
+  const { records, mac, version: _, ...head } = shaped(file, headSchema, json);
+  const byList = new Map<string, unknown[]>([...lists.keys()].map((list) => [list, []]));
+  for (const [list, record] of records) {
+    const items = byList.get(list);
+    if (!items) throw unreadableFile(file, 'it has records of an unknown kind');
+    items.push(record);
+  }
+  const state = new Map([...byList].map(([list, items]) => [list, checked(file, list, items, lists)]));
+  const last = Buffer.from(`"mac":"${mac}"}\n`);
+  const covered = bytes.subarray(0, -last.length);
+  const isWhole = bytes.subarray(-last.length).equals(last);
+  return { ...head, state, isGenuine: (key) => isWhole && isMacOf(covered, mac, key) };
+}
+
+function checked(
+  file: string,
+  list: string,
+  items: unknown[],
+  lists: ReadonlyMap<string, ListRules>,
+): readonly unknown[] {
+  const { schema = z.unknown(), atMost = Number.POSITIVE_INFINITY } = lists.get(list) ?? {};
+  const expected = z.array(schema).max(atMost, `it has more than the ${atMost} records that Keyturn keeps`);
+  return shaped(file, z.record(z.string(), expected), { [list]: items })[list] ?? [];
+}
+
+function isMacOf(covered: Buffer, mac: string, key: KeyObject): boolean {
+  const [expected, found] = [macOf(covered, key), Buffer.from(mac, 'base64url')];
+  // Base64url has several spellings of the same bytes.
+  if (found.toString('base64url') !== mac) return false;
+  return expected.length === found.length && timingSafeEqual(expected, found);
+}
+
+function macOf(covered: string | Buffer, key: KeyObject): Buffer {
+  return createHmac('sha256', key).update(covered).digest();
+}

@@ -1,0 +1,340 @@
+/**
+ * The document: every fact that decides or is listed, in one signed file (authority.json) that is replaced whole.
+ *
+ * The vault's item `newest` has number and id of the newest document, so an older copy is refused. A change:
+ *
+ *   1. read `newest`: it must be ours           if this fails: giving is refused, taking away goes on
+ *   2. what takes away takes effect in memory   (at once, before its turn)
+ *   3. replace the file                         after a crash here, the next start accepts the new file
+ *   4. set `newest`                             if this fails: the change is in effect, and the number is owed
+ *   5. what gives takes effect
+ *
+ * Invariants: nothing decides before the document is verified; it can be listed before. A document that is refused is
+ * never replaced. All changes that wait share one write. While the number is owed, only taking away is accepted, and
+ * replaces the same number. If the file can't be written, what takes away holds until the broker ends. If another broker
+ * has set `newest`, nothing decides any more.
+ */
+import { randomBytes } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { KeyturnError } from '../base/errors.ts';
+import { readPrivate, replaceFile, unreadableFile } from '../base/private-file.ts';
+import {
+  isOtherBroker,
+  notStored,
+  otherBroker,
+  refusalOf,
+  unreadable,
+  withoutNumber,
+} from './document-refusals.ts';
+import { documentText, readDocument } from './document-text.ts';
+import type { Mark, ReadDocument, State } from './document-text.ts';
+import { takesAway } from './list-rules.ts';
+import type { ListRules } from './list-rules.ts';
+import type { Newest } from './newest.ts';
+import type { FileTrouble } from './record-store.ts';
+import { troubleWith } from './record-store.ts';
+
+export interface DocumentParts {
+  /** Absolute path of authority.json; undefined: the document ends with the broker, as a memory vault does. */
+  readonly file: string | undefined;
+  readonly homeId: string;
+  /** The key of the HMAC. Called once. Throws the vault's errors. */
+  readonly key: () => Promise<KeyObject>;
+  readonly newest: Newest;
+}
+
+/** A state made of another one. It has no effect beside its result: it may run again on a newer state. */
+export type Change = (state: State) => State;
+
+/** A change that waits for its write. */
+interface Waiting extends PromiseWithResolvers<void> {
+  readonly change: Change;
+  /** It is in effect already. */
+  readonly takes: boolean;
+}
+
+const randomId = (): string => randomBytes(16).toString('base64url');
+
+const emptyState: State = new Map();
+
+export class AuthorityDocument {
+  readonly path: string;
+  readonly #parts: DocumentParts;
+  readonly #lists = new Map<string, ListRules>();
+  readonly #before: (() => Promise<void>)[] = [];
+  readonly #afterwards: (() => Promise<void>)[] = [];
+  /** The file as read; `absent` if there is none. */
+  #read: ReadDocument | 'absent' | undefined;
+  #trouble: KeyturnError | undefined;
+  #key: KeyObject | undefined;
+  #verifying: Promise<void> | undefined;
+  /** The state that decides; undefined until it is verified. */
+  #inEffect: State | undefined;
+  /** The document on the disk. */
+  #mark: Mark = { number: 0, id: randomId() };
+  /** The vault has this one. */
+  #noted: Mark | undefined;
+  /** The ids that the vault may have instead: setting them failed, and may have been done. */
+  #perhaps: string[] = [];
+  /** Every id that this broker has seen in the vault or written. */
+  readonly #ours = new Set<string>();
+  #waiting: Waiting[] = [];
+  /** What takes away and is not on the disk, also after its write failed. */
+  #unsaved: Waiting[] = [];
+  #turn: Promise<void> | undefined;
+  isVerified = false;
+
+  constructor(parts: DocumentParts) {
+    this.#parts = parts;
+    this.path = parts.file ?? 'memory';
+  }
+
+  /** Before the file is read: which lists there are. */
+  define(name: string, rules: ListRules): void {
+    this.#lists.set(name, rules);
+  }
+
+  /** Runs `check` in each verification, after the key was read and before any record decides. */
+  beside(check: () => Promise<void>): void {
+    this.#before.push(check);
+  }
+
+  /** Runs `step` once after the verification. `step` may change the document. */
+  afterwards(step: () => Promise<void>): void {
+    this.#afterwards.push(step);
+  }
+
+  /** The state that decides. Throws `file_unreadable` before the verification, and if the document is refused. */
+  get state(): State {
+    if (this.#inEffect && !this.#trouble) return this.#inEffect;
+    throw this.#trouble ?? unreadableFile(this.path, 'it was not verified yet', 'Try again.');
+  }
+
+  /** Verified or not: only for lists. Throws `file_unreadable`. */
+  get shown(): State {
+    if (this.#inEffect) return this.#inEffect;
+    if (this.#read === undefined)
+      throw this.#trouble ?? unreadableFile(this.path, 'it was not loaded', 'Try again.');
+    return this.#read === 'absent' ? emptyState : this.#read.state;
+  }
+
+  get isLoaded(): boolean {
+    return this.#read !== undefined;
+  }
+
+  get trouble(): FileTrouble | undefined {
+    return this.#trouble && troubleWith(this.path, this.#trouble);
+  }
+
+  /** True while the vault doesn't have the number of the document on the disk. */
+  get isOwed(): boolean {
+    return this.#inEffect !== undefined && this.#mark.number > 0 && this.#noted?.id !== this.#mark.id;
+  }
+
+  /** Reads the file once; after a failure each call tries again. Throws `file_unreadable`. */
+  async load(): Promise<void> {
+    if (this.#read) return;
+    const { file } = this.#parts;
+    try {
+      const bytes = file === undefined ? undefined : await readPrivate(file);
+      this.#read = bytes ? this.#parsed(bytes) : 'absent';
+      this.#trouble = undefined;
+    } catch (error) {
+      if (error instanceof KeyturnError) this.#trouble = error;
+      throw error;
+    }
+  }
+
+  #parsed(bytes: Buffer): ReadDocument {
+    try {
+      return readDocument(this.path, bytes, this.#lists);
+    } catch (error) {
+      throw unreadable(this.path, error);
+    }
+  }
+
+  /**
+   * Resolves once the document is verified or refused, which `state` then throws. After a success it does nothing, so
+   * that a token from memory never waits for the vault. Throws the vault's errors.
+   */
+  async verify(): Promise<void> {
+    if (this.isVerified) return;
+    this.#verifying ??= this.#verify().finally(() => (this.#verifying = undefined));
+    await this.#verifying;
+  }
+
+  /** Writes the number that the vault lacks. Never rejects. */
+  async settle(): Promise<void> {
+    if (this.isOwed) await this.#next();
+  }
+
+  /**
+   * Resolves when the change is in effect and on the disk. Throws the errors of `change` and of the vault, and
+   * `file_unreadable`; what takes away is then in effect until the broker ends.
+   */
+  async change(change: Change): Promise<void> {
+    // What takes away waits for nothing.
+    if (!this.isVerified) await this.verify();
+    await this.changeVerified(change);
+  }
+
+  /** The same for a step of `afterwards`: `change` would wait for that step. */
+  async changeVerified(change: Change): Promise<void> {
+    const before = this.state;
+    const after = change(before);
+    const takes = takesAway(before, after, this.#lists);
+    if (takes) this.#inEffect = after;
+    await this.#queued(change, takes);
+  }
+
+  async #queued(change: Change, takes: boolean): Promise<void> {
+    const mine = { ...Promise.withResolvers<void>(), change, takes };
+    this.#waiting.push(mine);
+    if (takes) this.#unsaved.push(mine);
+    void this.#next();
+    await mine.promise;
+  }
+
+  /** Writes the same records as a new document, so that no earlier copy is accepted. Throws as `change`. */
+  async renew(): Promise<void> {
+    await this.verify();
+    await this.renewVerified();
+  }
+
+  async renewVerified(): Promise<void> {
+    await this.#queued((state) => new Map(state), false);
+  }
+
+  async #verify(): Promise<void> {
+    await this.load().catch(() => undefined);
+    // The key first: in another keyring it is missing, which says more than a missing number.
+    this.#key ??= await this.#parts.key();
+    for (const check of this.#before) await check();
+    if (this.#read && !this.#inEffect && !this.#trouble) await this.#judge(this.#read, this.#key);
+    if (this.#inEffect) for (const step of this.#afterwards) await step();
+    this.isVerified = true;
+  }
+
+  async #judge(read: ReadDocument | 'absent', key: KeyObject): Promise<void> {
+    const { homeId, newest } = this.#parts;
+    const known = await newest.read();
+    const found = read === 'absent' ? undefined : read;
+    const isOurs = found?.home === homeId && found.isGenuine(key);
+    if (isOurs && !known) throw withoutNumber();
+    this.#trouble = refusalOf(this.path, { found, isOurs, known });
+    if (this.#trouble) return;
+    const { number, id } = found ?? known ?? this.#mark;
+    this.#mark = { number, id };
+    if (known) this.#has(known);
+    this.#inEffect = found?.state ?? emptyState;
+    // A broker ended between its two writes: the vault follows.
+    if (this.isOwed) await this.#note().catch(() => undefined);
+  }
+
+  /** Runs one turn after another. Never rejects. */
+  #next(): Promise<void> {
+    this.#turn ??= this.#turns().finally(() => (this.#turn = undefined));
+    return this.#turn;
+  }
+
+  async #turns(): Promise<void> {
+    do {
+      const batch = this.#waiting;
+      this.#waiting = [];
+      await this.#write(batch).catch((error: unknown) => {
+        for (const { takes, reject } of batch) reject(takes ? notStored(error) : error);
+      });
+    } while (this.#waiting.length > 0);
+  }
+
+  /** One document for all of these. Throws `file_unreadable`, and that another broker works on a copy. */
+  async #write(batch: readonly Waiting[]): Promise<void> {
+    const owed = await this.#readNewest().then(() => undefined, asIs);
+    if (isOtherBroker(owed)) throw (this.#trouble = owed);
+    const refusal = owed ?? (await this.#notedFirst());
+    let next = this.state;
+    for (const one of batch.filter(({ takes }) => !takes)) next = applied(one, next, refusal);
+    if (next !== this.state || this.#unsaved.length > 0) {
+      // Before the first document, so that the next start doesn't refuse it.
+      if (!this.#noted) await this.#note();
+      const saved = [...this.#unsaved];
+      const isDurable = await this.#replace(next);
+      this.#unsaved = this.#unsaved.filter((one) => !saved.includes(one));
+      if (isDurable && owed === undefined) await this.#note().catch(() => undefined);
+      this.#inEffect = this.#unsaved.reduce((state, one) => applied(one, state), next);
+    }
+    for (const { resolve } of batch) resolve();
+  }
+
+  /** Step 1. Throws the vault's errors. */
+  async #readNewest(): Promise<void> {
+    const known = await this.#parts.newest.read();
+    if (known && !this.#ours.has(known.id)) throw otherBroker();
+    if (known) this.#has(known);
+    else if (this.#noted) throw withoutNumber();
+  }
+
+  /** Why the vault can't have the number of the document on the disk. */
+  async #notedFirst(): Promise<unknown> {
+    return this.isOwed ? this.#note().then(() => undefined, asIs) : undefined;
+  }
+
+  /** Step 3. False if a power cut could still undo it. Throws `file_unreadable`; then nothing was stored. */
+  async #replace(state: State): Promise<boolean> {
+    const { file, homeId } = this.#parts;
+    const mark = { number: (this.#noted?.number ?? 0) + 1, id: randomId() };
+    let isDurable = true;
+    if (file !== undefined && this.#key) {
+      const after = [this.#noted?.id ?? '', ...this.#perhaps];
+      const text = documentText({ home: homeId, after, ...mark }, state, this.#key);
+      isDurable = await replaced(file, text);
+    }
+    this.#mark = mark;
+    this.#ours.add(mark.id);
+    return isDurable;
+  }
+
+  /** Step 4. Throws the vault's errors. */
+  async #note(): Promise<void> {
+    const mark = this.#mark;
+    this.#ours.add(mark.id);
+    try {
+      await this.#parts.newest.write(mark);
+    } catch (error) {
+      this.#perhaps.push(mark.id);
+      throw error;
+    }
+    this.#has(mark);
+  }
+
+  #has(mark: Mark): void {
+    this.#noted = mark;
+    this.#perhaps = [];
+    this.#ours.add(mark.id);
+  }
+}
+
+const asIs = (error: unknown): unknown => error;
+
+/** The state after this change; the same one if it is refused, which its caller learns. */
+function applied({ change, reject }: Waiting, state: State, refusal?: unknown): State {
+  try {
+    if (refusal !== undefined) throw refusal;
+    return change(state);
+  } catch (error) {
+    reject(error);
+    return state;
+  }
+}
+
+/** False if only the sync of the folder failed: the new file is there, and a power cut could undo it. */
+async function replaced(file: string, text: string): Promise<boolean> {
+  try {
+    await replaceFile(file, text);
+    return true;
+  } catch (error) {
+    const found = await readPrivate(file).catch(() => undefined);
+    if (found?.equals(Buffer.from(text)) !== true) throw error;
+    return false;
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * The rules of the document's lists: what their records look like, and which changes only take away.
+ *
+ * Invariant: what isn't clearly less gives. A record that is removed takes away; one that is added or changed gives,
+ * unless its list says otherwise.
+ */
+import { z } from 'zod';
+import type { State } from './document-text.ts';
+
+/** What a list says about its records. */
+export interface RecordRules<Item> {
+  /** Two records with one key are the same one, before and after a change. */
+  readonly keyOf?: (item: Item) => string;
+  /** True if `after` allows nothing that `before` didn't. `before` is undefined for a record that is added. */
+  readonly isLess?: (after: Item, before: Item | undefined) => boolean;
+  /** The most records that Keyturn writes. A document with more is of another program. */
+  readonly atMost?: number;
+}
+
+/** The rules of a list, for records that its schema has checked. */
+export interface ListRules {
+  readonly schema: z.ZodType;
+  readonly atMost: number;
+  readonly takesAway: (before: readonly unknown[], after: readonly unknown[]) => boolean;
+}
+
+export function rulesOf<Item>(
+  schema: z.ZodType<Item>,
+  { keyOf = () => '', isLess = () => false, atMost = Number.POSITIVE_INFINITY }: RecordRules<Item>,
+): ListRules {
+  const onlyTakes = (before: readonly Item[], after: readonly Item[]): boolean => {
+    const [old, left] = [new Set(before), new Set(after)];
+    const gone = new Map(before.filter((item) => !left.has(item)).map((item) => [keyOf(item), item]));
+    return after.filter((item) => !old.has(item)).every((item) => isLess(item, gone.get(keyOf(item))));
+  };
+  // Records of one list are of one type.
+  return { schema, atMost, takesAway: onlyTakes as ListRules['takesAway'] };
+}
+
+/** True if the change only takes away. */
+export function takesAway(before: State, after: State, lists: ReadonlyMap<string, ListRules>): boolean {
+  return [...lists].every(([name, rules]) => {
+    const [was, is] = [before.get(name) ?? [], after.get(name) ?? []];
+    return was === is || rules.takesAway(was, is);
+  });
+}

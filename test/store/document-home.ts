@@ -1,0 +1,114 @@
+/** A document with one list, over a vault whose item `newest` answers as the test says. */
+import { createSecretKey } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { DocumentList, listOf, openDocument } from '../../src/store/authority.ts';
+import type { AuthorityParts } from '../../src/store/authority.ts';
+import type { AuthorityDocument } from '../../src/store/document.ts';
+import { KeyturnError } from '../../src/base/errors.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+export const itemSchema = z.object({ name: z.string(), denies: z.boolean().optional() });
+export type Item = z.infer<typeof itemSchema>;
+
+type Answer = 'works' | 'fails' | 'keeps and fails' | 'hangs';
+
+/** The vault of a home, which outlives its brokers. */
+export class VaultDouble {
+  readonly kind = 'keychain';
+  readonly items = new Map<string, string>();
+  reads: Answer = 'works';
+  writes: Answer = 'works';
+  readonly calls: string[] = [];
+
+  async find(id: string): Promise<string | undefined> {
+    this.calls.push('read');
+    await answered(this.reads);
+    return this.items.get(id);
+  }
+
+  async write(id: string, text: string): Promise<void> {
+    this.calls.push('write');
+    if (this.writes === 'works' || this.writes === 'keeps and fails') this.items.set(id, text);
+    await answered(this.writes);
+  }
+
+  set away(isAway: boolean) {
+    this.reads = isAway ? 'fails' : 'works';
+    this.writes = isAway ? 'fails' : 'works';
+  }
+
+  get number(): number | undefined {
+    const text = this.items.get('newest');
+    return text === undefined ? undefined : (JSON.parse(text) as { number: number }).number;
+  }
+}
+
+async function answered(how: Answer): Promise<void> {
+  if (how === 'hangs') await new Promise<never>(() => undefined);
+  if (how !== 'works') throw new KeyturnError('vault_unavailable', 'the vault is out of order');
+}
+
+export interface Opened {
+  readonly document: AuthorityDocument;
+  readonly list: DocumentList<Item>;
+}
+
+export class DocumentHome {
+  readonly folder = temporaryFolder();
+  readonly vault = new VaultDouble();
+  readonly file = path.join(this.folder, 'authority.json');
+
+  /** A broker that starts here. */
+  async open(parts: Partial<AuthorityParts> = {}): Promise<Opened> {
+    const document = openDocument({
+      folder: this.folder,
+      homeId: 'A'.repeat(22),
+      vault: this.vault,
+      master: async () => createSecretKey(Buffer.alloc(32, 7)),
+      ...parts,
+    });
+    const list = listOf(document, 'items', itemSchema, {
+      keyOf: ({ name }) => name,
+      isLess: ({ denies }) => denies === true,
+    });
+    await document.load().catch(() => undefined);
+    return { document, list };
+  }
+
+  /** One that starts here and verifies. */
+  async start(parts?: Partial<AuthorityParts>): Promise<Opened> {
+    const opened = await this.open(parts);
+    await opened.document.verify();
+    return opened;
+  }
+
+  get text(): string {
+    return readFileSync(this.file, 'utf8');
+  }
+
+  set text(text: string) {
+    writeFileSync(this.file, text, { mode: 0o600 });
+  }
+}
+
+export const namesOf = ({ list }: Opened): string[] => list.items.map(({ name }) => name);
+
+export const add =
+  (...items: Item[]) =>
+  (before: readonly Item[]): readonly Item[] => [...before, ...items];
+
+export const without =
+  (name: string) =>
+  (items: readonly Item[]): readonly Item[] =>
+    items.filter((item) => item.name !== name);
+
+/** A home whose document has `a` and `b`, and a broker that runs there. */
+export async function savedHome() {
+  const home = new DocumentHome();
+  const broker = await home.start();
+  await broker.list.change(add({ name: 'a' }));
+  await broker.list.change(add({ name: 'b' }));
+  return { home, broker };
+}
