@@ -8,13 +8,16 @@ import { quotedWithheld } from '../../base/errors.ts';
 import type { HttpReply } from './http.ts';
 import { parseJsonObject } from './json-object.ts';
 
-/** The fields of an answer's body: a JSON object or a form, which some servers send for errors. */
+/** The fields of an answer's body: a JSON object or a form, which some servers send for errors, or as plain text. */
 export function responseFields(reply: HttpReply): Readonly<Record<string, unknown>> | undefined {
   if (reply.text === undefined) return undefined;
   const json = parseJsonObject(reply.text);
   if (json !== undefined) return json;
   const type = reply.headers.get('content-type') ?? '';
-  if (!/^application\/x-www-form-urlencoded\b/i.test(type)) return undefined;
+  const isForm =
+    /^application\/x-www-form-urlencoded\b/i.test(type) ||
+    (/^text\/plain\b|^$/i.test(type) && /^(?:[\w.-]+=[^&\s]*(?:&|$))+$/.test(reply.text));
+  if (!isForm) return undefined;
   return Object.fromEntries(new URLSearchParams(reply.text));
 }
 

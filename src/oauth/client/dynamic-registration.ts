@@ -77,9 +77,12 @@ export async function registerDynamically(
       return processRegistration(server, { redirectUri, ...answered }, reply, http.wall());
     }
     last = reply;
+    // What fails at a redirect URI with 500 may be well with another one.
     if (!mayRefuseRedirect(reply)) throw registrationFailed(server, describe(reply));
     refused.push(redirectUri);
   }
+  if (last?.status === 500)
+    throw unreachableReply(http, last, { ...registering, url: endpoint }, unreachable);
   const offered = refused.map(quoted).join(', ');
   throw registrationFailed(server, `it accepts none of the redirect URIs ${offered}: ${describe(last)}`);
 }
@@ -151,12 +154,15 @@ function preferredAuthMethod(server: AuthorizationServer): (typeof dynamicAuthMe
   return dynamicAuthMethods.find((method) => offered.includes(method)) ?? 'none';
 }
 
+const registering = { what: 'the registration endpoint' } as const;
+const unreachable = 'authorization_server_unreachable';
+
 async function sendRegistration(url: string, body: string, http: Http): Promise<HttpReply> {
-  const outgoing = { url, what: 'the registration endpoint', signal: deadline(http, requestTimeout) };
+  const outgoing = { ...registering, url, signal: deadline(http, requestTimeout) };
   const headers = { accept: 'application/json', 'content-type': 'application/json' };
-  const reason = 'authorization_server_unreachable';
-  const reply = await send(http, { ...outgoing, method: 'POST', headers, body }, reason);
-  if (isTransient(reply.status)) throw unreachableReply(http, reply, outgoing, reason);
+  const reply = await send(http, { ...outgoing, method: 'POST', headers, body }, unreachable);
+  if (isTransient(reply.status) && reply.status !== 500)
+    throw unreachableReply(http, reply, outgoing, unreachable);
   return reply;
 }
 

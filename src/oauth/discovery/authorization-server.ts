@@ -105,7 +105,7 @@ export async function publishedMetadata(
   http: Http,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<FoundDocument | undefined> {
-  const found = await firstMetadata(locations, http, 'authorization_server_unreachable', headers);
+  const found = await firstMetadata(locations, 'issuer', http, 'authorization_server_unreachable', headers);
   if (found === 'page') throw onlyPages(identifier);
   return found === 'absent' ? undefined : found;
 }

@@ -45,9 +45,12 @@ const maxRedirects = 3;
 /** 16 levels: the documents of RFC 8414, RFC 9728 and OpenID Connect need three; extensions may need more. */
 const maxNesting = 16;
 
-/** A list of texts. Other entries are left out, so that one malformed entry doesn't make the document invalid. */
+/**
+ * A list of texts. Other entries are left out, so that one malformed entry doesn't make the document invalid. Some servers
+ * write one text, with spaces or commas between the entries.
+ */
 export const textList = z
-  .array(z.unknown())
+  .union([z.array(z.unknown()), z.string().transform((text): unknown[] => text.split(/[\s,]+/))])
   .transform((entries) =>
     entries.filter((entry) => typeof entry === 'string').filter((entry) => entry !== ''),
   );
@@ -91,23 +94,27 @@ export async function fetchMetadata(
 }
 
 /**
- * The first document that exists at `urls`, in order. If each location is absent or a page: `page` if there was one, else
+ * The first document at `urls`, in order, that has the field `needed`; else the first one without it: web applications
+ * answer unknown paths with JSON of their own. If each location is absent or a page: `page` if there was one, else
  * `absent`. After any other answer the next location is tried, and if no document is found, the error is thrown: first
  * one that may be temporary.
  */
 export async function firstMetadata(
   urls: readonly string[],
+  needed: string,
   http: Http,
   reason: UnreachableReason,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<FoundDocument | 'absent' | 'page'> {
+  let other: FoundDocument | undefined;
   let none: 'absent' | 'page' = 'absent';
   let refused: KeyturnError | undefined;
   let trouble: Unreachable | undefined;
   for (const url of urls) {
     try {
       const answer = await fetchMetadata(url, http, reason, headers);
-      if (answer.kind === 'found') return answer;
+      if (answer.kind === 'found' && needed in answer.json) return answer;
+      if (answer.kind === 'found') other ??= answer;
       if (answer.kind === 'page') none = 'page';
     } catch (error) {
       if (error instanceof Unreachable) trouble ??= error;
@@ -115,9 +122,9 @@ export async function firstMetadata(
       else throw error;
     }
   }
-  const error = trouble ?? refused;
+  const error = trouble ?? (other ? undefined : refused);
   if (error !== undefined) throw error;
-  return none;
+  return other ?? none;
 }
 
 function isRedirect(status: number): boolean {

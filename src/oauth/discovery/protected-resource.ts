@@ -55,7 +55,7 @@ export async function discoverProtectedResource(
   const named = challenge?.resourceMetadata;
   const found =
     named === undefined
-      ? await firstMetadata(protectedResourceLocations(endpoint), http, unreachable)
+      ? await firstMetadata(protectedResourceLocations(endpoint), 'authorization_servers', http, unreachable)
       : await namedDocument(named, http);
   // Web applications answer unknown paths with a page.
   return typeof found === 'string' ? undefined : processProtectedResource(endpoint, found, http);

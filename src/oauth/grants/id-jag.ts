@@ -46,7 +46,7 @@ const defaultLifetime = 300;
  */
 export async function discoverIdentityProvider(issuer: string, http: Http): Promise<TokenServer> {
   const locations = authorizationServerLocations(requireIssuer(issuer, http));
-  const found = await firstMetadata(locations, http, 'authorization_server_unreachable');
+  const found = await firstMetadata(locations, 'issuer', http, 'authorization_server_unreachable');
   if (typeof found === 'string') throw incomplete(issuer, 'it publishes none');
   requireExpectedIssuer({ identifier: issuer, issuers: [issuer] }, found.json, {});
   return { issuer, tokenEndpoint: tokenEndpointOf(issuer, found.json, http), metadata: found.json };

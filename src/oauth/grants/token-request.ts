@@ -133,7 +133,8 @@ export function requireTokenFields(outcome: TokenOutcome): TokenFields {
 
 /** The person who signed in, if the response had an ID token, and that token. */
 export function subjectOf({ claims, fields }: TokenOutcome): { subject?: Subject; idToken?: string } {
-  if (claims === undefined) return {};
+  // Some servers write "" for nobody: that names no account.
+  if (claims === undefined || claims.sub === '') return {};
   const idToken = fields?.id_token ? { idToken: fields.id_token } : {};
   // OpenID Connect Core §5.1: both claims are optional, and neither identifies a person for certain. The next sign-in
   // sends the name as `login_hint` (§3.1.2.1).

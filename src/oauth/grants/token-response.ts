@@ -69,8 +69,9 @@ const answerSchema = z.object({
   /** Of a token exchange (RFC 8693 §2.2.1). */
   issued_token_type: optionalText,
   expires_in: z.unknown().optional(),
-  /** Some servers write the instant too, or only that: seconds since the epoch. */
+  /** Some servers write the instant too, or only that: seconds since the epoch, or a date. */
   expires_at: z.unknown().optional(),
+  expires_on: z.unknown().optional(),
   refresh_token: optionalText,
   scope: z.unknown().optional(),
   id_token: optionalText,
@@ -174,7 +175,7 @@ export function processAccessToken(...answer: Parameters<typeof processTokenFiel
  */
 function requireType(fields: TokenFields, expected: ExpectedTokens): void {
   const wanted = expected.proofKey ? 'DPoP' : 'Bearer';
-  const type = fields.token_type || (expected.proofKey ? '' : wanted);
+  const type = fields.token_type?.trim() || (expected.proofKey ? '' : wanted);
   if (type.toLowerCase() === wanted.toLowerCase()) return;
   const rule = expected.proofKey ? 'RFC 9449 §5' : 'RFC 6749 §7.1';
   throw unusable(expected, `its type is ${shownText(type, fields.secrets)}, not ${wanted}`, rule);
@@ -216,7 +217,10 @@ function requireListable(scope: readonly string[], expected: ExpectedTokens): vo
     );
 }
 
-/** The lifetime in whole seconds; undefined if the server states none. Some servers write the number as a string. */
+/**
+ * The lifetime in whole seconds; undefined if the server states none, or a negative one, as some do for a token without
+ * an end. Some servers write the number as a string.
+ */
 export function statedLifetime(
   fields: TokenFields,
   expected: Pick<ExpectedTokens, 'issuer'>,
@@ -224,7 +228,8 @@ export function statedLifetime(
   const stated = fields.expires_in;
   if (stated === undefined || stated === null || stated === '') return undefined;
   const seconds = typeof stated === 'number' ? stated : decimal(stated);
-  if (Number.isNaN(seconds) || seconds < 0) {
+  if (seconds < 0) return undefined;
+  if (Number.isNaN(seconds)) {
     const shown = typeof stated === 'string' ? stated : JSON.stringify(stated);
     throw unusable(
       expected,
@@ -253,12 +258,12 @@ function lifetimeOf(
       1000,
   );
   const until = (instant: unknown, start: number): number => {
-    const seconds = typeof instant === 'number' ? instant : decimal(instant);
+    const seconds = typeof instant === 'number' ? instant : (dateSeconds(instant) ?? decimal(instant));
     // Some servers count milliseconds.
     return Math.floor(seconds > maxSeconds ? seconds / 1000 : seconds) - start;
   };
   const issuedAt = until(claims?.iat, 0);
-  const ends = [statedLifetime(fields, expected), until(fields.expires_at, now)];
+  const ends = [statedLifetime(fields, expected), until(fields.expires_at ?? fields.expires_on, now)];
   const byClaim = until(claims?.exp, now);
   // Ended before it came: the clocks differ more than the server's answers show. Then its own two instants decide.
   ends.push(byClaim > 0 ? byClaim : until(claims?.exp, issuedAt));
@@ -268,6 +273,11 @@ function lifetimeOf(
 
 /** Seconds since the epoch, in the year 5138: a larger number counts milliseconds. */
 const maxSeconds = 1e11;
+
+/** An ISO 8601 date and time, in seconds since the epoch. */
+function dateSeconds(value: unknown): number | undefined {
+  return typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) / 1000 : undefined;
+}
 
 /** Number() itself would accept "", "0x10" and "Infinity", and turn true and [] into numbers. */
 function decimal(value: unknown): number {

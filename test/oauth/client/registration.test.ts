@@ -101,7 +101,7 @@ describe('registerDynamically', () => {
       'http://localhost:4711/p4th/callback',
     ],
     ['nothing', [], used],
-    ['what is no list', 'http://127.0.0.1', used],
+    ['what is no list', 7, used],
   ])('R-7: uses the registered redirect URI in the response: %s', async (_what, uris, expected) => {
     site.lay('/register', { status: 201, body: { client_id: 'c1', redirect_uris: uris } });
     expect((await register([used])).registration.redirectUri).toBe(expected);

@@ -227,7 +227,7 @@ describe('a document', () => {
     expect(hint).toContain('keyturn override ISSUER no-pkce-metadata on, then: keyturn login RESOURCE');
   });
 
-  it.each([{ token_endpoint: undefined }, { authorization_endpoint: 7 }, { scopes_supported: 'a' }])(
+  it.each([{ token_endpoint: undefined }, { authorization_endpoint: 7 }, { scopes_supported: 7 }])(
     'refuses a document with %j',
     async (changes) => {
       site.lay(oauthLocation, document(changes));

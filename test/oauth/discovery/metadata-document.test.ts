@@ -208,6 +208,7 @@ describe('a list of locations', () => {
   const first = (...paths: string[]) =>
     firstMetadata(
       paths.map((path) => site.origin + path),
+      'a',
       site.http,
       reason,
     );
@@ -216,6 +217,13 @@ describe('a list of locations', () => {
     site.lay('/one', { headers: { 'content-type': 'text/html' }, body: '<html>' });
     site.lay('/three', { body: { a: 1 } });
     expect(await first('/one', '/two', '/three')).toMatchObject({ json: { a: 1 } });
+  });
+
+  it('prefers a later document to one without the field that it is for', async () => {
+    site.lay('/one', { body: { error: 'not found' } });
+    expect(await first('/one', '/two')).toMatchObject({ json: { error: 'not found' } });
+    site.lay('/two', { body: { a: 1 } });
+    expect(await first('/one', '/two')).toMatchObject({ json: { a: 1 } });
   });
 
   it('reports an invalid document if no location has a valid one', async () => {

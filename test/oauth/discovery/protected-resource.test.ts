@@ -183,10 +183,9 @@ describe('discoverProtectedResource', () => {
   it.each([
     { authorization_servers: [] },
     { authorization_servers: undefined },
-    { authorization_servers: 'https://issuer.example' },
     { authorization_servers: [7] },
     { resource: 7 },
-    { scopes_supported: 'a b' },
+    { scopes_supported: 7 },
   ])('D-4: refuses a document with %j', async (changes) => {
     site.lay(pathSpecific, document(changes));
     expect((await refusalOf(() => discover())).reason).toBe('metadata_invalid');

@@ -86,7 +86,7 @@ describe('the exchange at the identity provider', () => {
     { issued_token_type: undefined },
     { token_type: 'Bearer' },
     { token_type: null },
-    { expires_in: -1 },
+    { expires_in: 'soon' },
   ])('P-2: refuses an answer with %j', async (changes) => {
     site.lay('/token', { body: { ...good, ...changes } });
     const refusal = await refusalOf(exchange);

@@ -60,7 +60,15 @@ describe('the lifetime', () => {
     expect(await refreshed()).toMatchObject({ expiresAt: now + 31_536_000_000 });
   });
 
-  it.each([-1, '-1', 'NaN', 'Infinity', '0x10', '1e3', 'soon', true, [], {}, [60]])(
+  it.each([-1, '-1', -3600.5])(
+    'A-4: takes the negative lifetime %j for a token without an end',
+    async (stated) => {
+      site.lay('/token', { body: { ...good, expires_in: stated } });
+      expect(await refreshed()).toMatchObject({ expiresAt: Infinity });
+    },
+  );
+
+  it.each(['NaN', 'Infinity', '0x10', '1e3', 'soon', true, [], {}, [60]])(
     'A-4: refuses the lifetime %j, and keeps a rotated refresh token',
     async (stated) => {
       site.lay('/token', { body: { ...good, refresh_token: 'n3xt', expires_in: stated } });

@@ -133,7 +133,6 @@ describe('an answer', () => {
 
   it.each([
     ['another token type', { token_type: 'DPoP' }],
-    ['a negative lifetime', { expires_in: -1 }],
     ['a lifetime that is no number', { expires_in: 'soon' }],
     ['a token with a line break', { access_token: 'acc3ss\r\nx: y' }],
   ])('A-3 P-5: refuses a token response with %s, without repeating it', async (_what, changes) => {
