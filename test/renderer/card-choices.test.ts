@@ -204,6 +204,7 @@ describe('how long it is allowed', () => {
             { ...question, id: 'cli', client: 'cli' },
             { ...question, id: 'nobody', asker: undefined },
             { ...question, id: 'other' },
+            { ...question, id: 'left', detached: true },
           ],
         },
         'client.list': { clients: [{ ...client, executable: '/opt/editor' }] },
@@ -224,6 +225,10 @@ describe('how long it is allowed', () => {
     expect(await card.innerText()).not.toContain('Another file');
     await page.evaluate('location.hash = "card/other"');
     await page.getByText('Another file than when it was connected: /opt/editor').waitFor();
+    expect(await choices.allInnerTexts()).toContain('This session');
+    // The process may have ended.
+    await page.evaluate('location.hash = "card/left"');
+    await expect.poll(async () => choices.allInnerTexts()).toEqual(['1 hour', 'Until revoked']);
   });
 
   it('is as long as before, and no longer, where it asks for more', async () => {

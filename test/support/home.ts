@@ -277,20 +277,15 @@ export class TestHome {
    */
   brokers(): number[] {
     const holder = lockHolder(path.join(this.paths.state, 'daemon.lock'));
-    return pidsOf(
-      ({ argv, environ }, pid) =>
-        argv.includes('daemon') && (pid === holder || environ.includes(`KEYTURN_HOME=${this.folder}`)),
-    );
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+      .filter((pid) => {
+        const { argv, environ } = processFacts(pid);
+        const isOurs = pid === holder || environ.includes(`KEYTURN_HOME=${this.folder}`);
+        return argv.includes('daemon') && isOurs && isAlive(pid);
+      });
   }
-}
-
-function pidsOf(
-  isMeant: (facts: { readonly argv: string[]; readonly environ: string[] }, pid: number) => boolean,
-): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => isMeant(processFacts(pid), pid) && isAlive(pid));
 }
 
 /** The newest lines of a log; empty where there is none. */

@@ -63,7 +63,7 @@ async function connectSoon(): Promise<Connection | undefined> {
 
 /** Resolves when a broker is up, ours or one that was faster; `killed`: a signal ended ours before. */
 async function spawnBroker(): Promise<'up' | 'killed'> {
-  const child = spawnDetached(['daemon', '--auto-started'], ['ignore', 'pipe', 'pipe']);
+  const child = spawnDetached();
   const slow = setTimeout(() => say('keyturn: starting the broker…'), 1000);
   try {
     const outcome = await readiness(child);
@@ -89,20 +89,14 @@ const bin = fileURLToPath(
  */
 export const nodeFlags: readonly string[] = ['--disable-sigusr1', '--max-semi-space-size=2'];
 
-/**
- * A command of ours that outlives this process: in a session and a folder of its own, with the allow-list's
- * environment. `folder`: where it works; outside every project unless given.
- */
-export function spawnDetached(
-  args: readonly string[],
-  stdio: 'ignore' | ['ignore', 'pipe', 'pipe'],
-  further: NodeJS.ProcessEnv = {},
-) {
+/** It outlives this process: in a session and a folder of its own, with the allow-list's environment. */
+function spawnDetached() {
+  const args = ['daemon', '--auto-started'];
   return spawn(process.execPath, isSingle ? args : [...nodeFlags, bin, ...args], {
     cwd: workingFolder(process.env),
-    env: { ...environmentFor(process.env), ...further },
+    env: environmentFor(process.env),
     detached: true,
-    stdio,
+    stdio: ['ignore', 'pipe', 'pipe'],
     windowsHide: true,
   });
 }
