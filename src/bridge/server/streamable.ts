@@ -46,6 +46,7 @@ class Streamable implements Carrier {
   readonly #pauses = new Pauses();
   #version: string | undefined;
   #hasListened = false;
+  #hasAnswered = false;
   sessionId: string | undefined;
 
   constructor(options: CarrierOptions) {
@@ -152,7 +153,7 @@ class Streamable implements Carrier {
     let retry: number = firstPause;
     const hooks = {
       ready: this.#options.ready,
-      onEvent: (event: ServerEvent) => heard(event, hear),
+      onEvent: (event: ServerEvent) => this.#heard(event, hear),
       onId: (id: string) => (last = id),
       onRetry: (ms: number) => (retry = ms),
     };
@@ -182,8 +183,16 @@ class Streamable implements Carrier {
   async #whole(response: Response, { hear }: Sending): Promise<void> {
     const text = await wholeText(response, this.#options.ready);
     // Events under another type.
-    if (/^(?:event|data|id):/.test(text)) eventsIn(text, { onEvent: (event) => heard(event, hear) });
-    else hear(text);
+    if (/^(?:event|data|id):/.test(text)) eventsIn(text, { onEvent: (event) => this.#heard(event, hear) });
+    else this.#heard({ name: 'message', data: text }, hear);
+  }
+
+  /** The older transport begins its stream with an address. A server that has answered is of the newer one. */
+  #heard({ name, data }: Pick<ServerEvent, 'name' | 'data'>, hear: (text: string) => void): void {
+    if (name === 'endpoint' && !this.#hasAnswered && this.sessionId === undefined) throw new OlderStream();
+    if (name !== 'message') return;
+    this.#hasAnswered = true;
+    hear(data);
   }
 
   async #get(last: string, signal: AbortSignal): Promise<Response> {
@@ -210,11 +219,6 @@ class Streamable implements Carrier {
 
 /** A stream broke and could not be taken up again. */
 export class StreamLost extends Error {}
-
-function heard({ name, data }: ServerEvent, hear: (text: string) => void): void {
-  if (name === 'endpoint') throw new OlderStream();
-  if (name === 'message') hear(data);
-}
 
 const isBreak = (error: unknown): boolean =>
   error instanceof TypeError || (error instanceof Error && 'code' in error);

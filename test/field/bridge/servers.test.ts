@@ -222,6 +222,25 @@ describe('the older transport', () => {
     expect((await (await client(newer.url, 'sse-first')).hello()).result).toBeDefined();
   });
 
+  it.each([true, false])(
+    'is not taken for one by an event of a newer server that has answered (a session: %s)',
+    async (hasSession) => {
+      const { url, log } = await serve((request, response, message) => {
+        if (hasSession && message.method === 'initialize') response.setHeader('mcp-session-id', 's');
+        if (message.id === undefined) return plain(request, response, message);
+        const address = 'event: endpoint\ndata: /mcp\n\n';
+        const answer = data(result(message));
+        if (message.method === 'initialize' && !hasSession) events(response, answer, address);
+        else events(response, address, answer);
+        response.end();
+      });
+      const { begin, call } = await client(url);
+      expect((await begin()).result).toBeDefined();
+      expect((await call(1)).result).toBeDefined();
+      expect(count(log, 'POST initialize')).toBe(1);
+    },
+  );
+
   it('names an address for messages that is elsewhere', async () => {
     const { url } = await serve((request, response) =>
       request.method === 'GET'
