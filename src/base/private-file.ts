@@ -7,7 +7,17 @@
  * of a file.
  */
 import type { BigIntStats } from 'node:fs';
-import { closeSync, constants, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { lstat, open, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
@@ -218,6 +228,36 @@ export function replaceFileAtOnce(file: string, content: string): void {
   } catch (error) {
     rmSync(draft, { force: true });
     throw unwritableFile(file, error);
+  }
+}
+
+/**
+ * Makes a file (0600), durably, that is whole once it is there. False if there is one already. Throws the system's
+ * error.
+ */
+export function makeFileAtOnce(file: string, content: string): boolean {
+  const draft = `${file}-${process.pid}`;
+  rmSync(draft, { force: true });
+  try {
+    synced(openSync(draft, 'wx', 0o600), (descriptor) => writeFileSync(descriptor, content));
+    place(draft, file);
+    return true;
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') return false;
+    throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** Throws `EEXIST` where there is one. */
+function place(draft: string, file: string): void {
+  try {
+    linkSync(draft, file);
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') throw error;
+    // Not every file system has links.
+    copyFileSync(draft, file, constants.COPYFILE_EXCL);
   }
 }
 

@@ -12,7 +12,7 @@ import { belowFile, hasFileAbove, makeFolder } from '../base/private-folder.ts';
 import { requireAppName } from '../ipc/wire/app-name.ts';
 import { type Identity, isIdentity } from '../ipc/wire/handshake-messages.ts';
 import type { HomePaths } from '../base/paths.ts';
-import { checkPrivate } from '../base/private-file.ts';
+import { checkPrivate, makeFileAtOnce } from '../base/private-file.ts';
 import { systemCode } from '../base/system-error.ts';
 
 /** Bytes of a key file: an identity takes 150. */
@@ -91,23 +91,15 @@ function isThere(file: string): boolean {
 /** Writes a new key file, durably. Throws `conflict` where one exists, `file_unreadable` on failure. */
 export function writeKeyFile(file: string, identity: Identity): void {
   const { clientId, key, brokerId } = identity;
-  const folder = path.dirname(file);
-  let fd: number | undefined;
+  let isNew: boolean;
   try {
-    makeFolder(folder);
-    fd = fs.openSync(file, 'wx', 0o600);
-    fs.writeFileSync(fd, `${JSON.stringify({ clientId, key, brokerId })}\n`);
-    fs.fsyncSync(fd);
+    makeFolder(path.dirname(file));
+    // Whole at once: other processes of the program look for it.
+    isNew = makeFileAtOnce(file, `${JSON.stringify({ clientId, key, brokerId })}\n`);
   } catch (error) {
-    if (fd === undefined && systemCode(error) === 'EEXIST') {
-      throw exists(file);
-    }
-    // Half a key is worse than none: it would block the next pairing.
-    if (fd !== undefined) fs.rmSync(file, { force: true });
     throw new KeyturnError('file_unreadable', `${quoted(file)} can't be written`, { cause: error });
-  } finally {
-    if (fd !== undefined) fs.closeSync(fd);
   }
+  if (!isNew) throw exists(file);
 }
 
 /** Removes a key that never worked. */

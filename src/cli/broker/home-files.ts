@@ -51,7 +51,7 @@ export function removeHomeFiles(
   };
   const clients = path.join(paths.config, 'clients');
   for (const file of ownKeys(paths, clients)) unlinkSync(file);
-  removeNamed(clients, [/^[\w.-]{1,64}\.(?:refused|ticket(?:-\d+)?)(?:\.new)?$/]);
+  removeNamed(clients, [/^[\w.-]{1,64}\.(?:refused(?:\.new)?|ticket|(?:ticket|key)-\d+)$/]);
   removeSocket(paths);
   removeNamed(paths.state, stateNames);
   removeNamed(paths.config, [named(String.raw`owner\.key`)]);

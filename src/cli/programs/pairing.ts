@@ -6,13 +6,12 @@
  * `keyturn bridge --connect` begins anew.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { linkSync, lstatSync, renameSync, rmSync } from 'node:fs';
+import { lstatSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyturnError, quoted, reasonOf, shellWord } from '../../base/errors.ts';
-import { readPrivate, replaceFileAtOnce } from '../../base/private-file.ts';
+import { makeFileAtOnce, readPrivate, replaceFileAtOnce } from '../../base/private-file.ts';
 import { makeFolder } from '../../base/private-folder.ts';
-import { systemCode } from '../../base/system-error.ts';
 import { locate } from '../../client/connect.ts';
 import { clientKeyFile } from '../../client/key-file.ts';
 import { pair } from '../../client/pair.ts';
@@ -76,16 +75,7 @@ async function ticketOf(name: string): Promise<Buffer> {
     if (ticket?.length === 64) return ticket;
     forgetTicket(name);
     makeFolder(path.dirname(file));
-    const own = `${file}-${process.pid}`;
-    replaceFileAtOnce(own, randomBytes(32).toString('hex'));
-    try {
-      linkSync(own, file);
-    } catch (error) {
-      // Not every file system has links: the last process wins there.
-      if (systemCode(error) !== 'EEXIST') renameSync(own, file);
-    } finally {
-      rmSync(own, { force: true });
-    }
+    makeFileAtOnce(file, randomBytes(32).toString('hex'));
   }
 }
 
