@@ -46,6 +46,7 @@ import { proxyFrom } from './system/proxy.ts';
 import { watchScreenLock } from './system/screen-lock.ts';
 import { MissingTray, showsTray } from './tray/missing-tray.ts';
 import type { MissingTrayParts } from './tray/missing-tray.ts';
+import { untilTrayIsShown } from './tray/tray-host.ts';
 import { SignInPages } from './tray/sign-in-pages.ts';
 import { forbiddenSwitches, hiddenSwitch } from './base/switches.ts';
 import { startSoleDaemon } from './system/sole-daemon.ts';
@@ -57,19 +58,27 @@ import { englishLocale } from '../words/locale.ts';
 /** As electron-builder.yml has it: Windows shows a notification only of what its start menu knows by this name. */
 const appId = 'io.keyturn.desktop';
 
+/**
+ * By which Windows starts the app for a click on its notification. Chosen once, at random: without it Electron makes up
+ * another at each start, and each stays in the registry.
+ */
+const toastActivator = '{A5966309-F74D-49DC-A385-97FA2EB1647E}';
+
 export interface DesktopOptions {
   /** The command line without the program. */
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   /** The real clock's unless given. */
   readonly after?: After;
+  /** Whether anything draws the tray's icons; asks the desktop unless given. */
+  readonly showsTray?: () => Promise<boolean>;
 }
 
 /** Resolves once the app is up, or is about to end. */
 export async function startDesktop(options: DesktopOptions): Promise<void> {
   const forbidden = forbiddenSwitches(options.args);
   if (forbidden.length > 0) {
-    sayRefusedSwitches(forbidden);
+    await sayRefusedSwitches(forbidden, options.env);
     app.exit(2);
     return;
   }
@@ -113,7 +122,9 @@ function claimInstance(paths: HomePaths): boolean {
 /** What each system has to be told of this app before it is ready. */
 function setAppId(): void {
   // From a clone it would put Electron into the start menu.
-  if (process.platform === 'win32' && app.isPackaged) app.setAppUserModelId(appId);
+  if (process.platform !== 'win32' || !app.isPackaged) return;
+  app.setAppUserModelId(appId);
+  app.setToastActivatorCLSID(toastActivator);
 }
 
 async function open(options: DesktopOptions, paths: HomePaths): Promise<TrayController> {
@@ -154,10 +165,24 @@ async function open(options: DesktopOptions, paths: HomePaths): Promise<TrayCont
   const command = commandOf({ env: options.env, isPackaged: app.isPackaged });
   // Without it the command line says that the app doesn't run, and can't offer to start it.
   await noteCommand(paths, command).catch(() => log.write('desk: its own command could not be noted'));
-  const isHidden = startsHidden(options.args) && controller.hasTray && !wantsWindow(paths);
   sayEarlierFault();
-  if (!isHidden) await controller.perform({ type: 'open' });
+  await appear(controller, options, startsHidden(options.args) && !wantsWindow(paths));
   return controller;
+}
+
+/** Shows the icon, and the window unless it is hidden: then only if there is no icon, or none that anybody sees. */
+async function appear(
+  controller: TrayController,
+  { env, after = realAfter, showsTray: isShown = () => showsTray(env) }: DesktopOptions,
+  isHidden: boolean,
+): Promise<void> {
+  const show = async (isSeen: boolean): Promise<void> => {
+    const isMade = await controller.makeTray();
+    if (isHidden && !(isMade && isSeen)) await controller.perform({ type: 'open' });
+  };
+  if (!isHidden) await controller.perform({ type: 'open' });
+  if (await isShown()) return show(true);
+  void untilTrayIsShown(isShown, after).then(show);
 }
 
 /** Shows the window when the app is started again, also while it still waits for another broker to stop. */
@@ -240,7 +265,7 @@ function connectDesktop({ options, paths, daemon, owner, pages, log }: DesktopPa
     preferencesChanged: () => controller.noteChange('preferences.changed'),
   });
   answerWindows(ipcMain, windows, handlers);
-  tellOfMissingTray(options.env, {
+  tellOfMissingTray(options, {
     preferences,
     loginItem: atLogin,
     preferencesChanged: () => controller.noteChange('preferences.changed'),
@@ -292,10 +317,13 @@ function newWindows({ after = realAfter }: DesktopOptions, preferences: Preferen
 
 type MissingTrayNeeds = Omit<MissingTrayParts, 'showsTray' | 'ask'> & { readonly log: Log };
 
-function tellOfMissingTray(env: NodeJS.ProcessEnv, { log, ...needs }: MissingTrayNeeds): void {
+function tellOfMissingTray(
+  { env, showsTray: isShown = () => showsTray(env) }: DesktopOptions,
+  { log, ...needs }: MissingTrayNeeds,
+): void {
   const missingTray = new MissingTray({
     ...needs,
-    showsTray: () => showsTray(env),
+    showsTray: isShown,
     ask: askOfTray,
   });
   app.on('window-all-closed', () => {

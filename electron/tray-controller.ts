@@ -50,7 +50,7 @@ const nothing: Summary = {
 
 export class TrayController {
   readonly #parts: TrayControllerParts;
-  readonly #tray: TrayIcon | undefined;
+  #tray: TrayIcon | undefined;
   readonly #notifications: Notifications;
   readonly #timer: NodeJS.Timeout;
   #last = nothing;
@@ -61,24 +61,22 @@ export class TrayController {
 
   constructor(parts: TrayControllerParts) {
     this.#parts = parts;
-    this.#tray = this.#newTray();
-    this.#notifications = new Notifications((action) => void this.perform(action));
+    this.#notifications = new Notifications((action) => void this.perform(action), parts.log);
     this.#timer = setInterval(() => void this.refresh(), refreshInterval);
     this.#timer.unref();
   }
 
-  /** Undefined where the system can't show one: the app goes on with its windows. */
-  #newTray(): TrayIcon | undefined {
+  /** Answers false where the system can't show an icon: the app goes on with its windows. */
+  async makeTray(): Promise<boolean> {
+    if (this.#isClosed) return false;
     try {
-      return new TrayIcon({ ...nothing, startsAtLogin: false }, (action) => void this.perform(action));
+      this.#tray = new TrayIcon({ ...nothing, startsAtLogin: false }, (action) => void this.perform(action));
     } catch (error) {
       this.#failed(error);
-      return undefined;
+      return false;
     }
-  }
-
-  get hasTray(): boolean {
-    return this.#tray !== undefined;
+    await this.refresh();
+    return true;
   }
 
   /** The broker, or this app, changed something: every page reads again, and so do we. */
@@ -217,6 +215,7 @@ export class TrayController {
     this.#isClosed = true;
     clearInterval(this.#timer);
     this.#tray?.remove();
+    this.#notifications.close();
     this.#parts.screenLock.close();
     this.#parts.owner.close();
   }

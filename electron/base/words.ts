@@ -40,7 +40,8 @@ function written(character: string): string {
 const maxSwitches = 5;
 
 export function refusedSwitches(given: readonly string[]): string {
-  return words().switches({ switches: given.slice(0, maxSwitches).map(quotedName).join(', ') });
+  const said = words().switches({ switches: given.slice(0, maxSwitches).map(quotedName).join(', ') });
+  return given.includes('--no-sandbox') ? `${said} ${words().noSandbox}` : said;
 }
 
 /** A server by the address that the person typed. */

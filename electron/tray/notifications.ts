@@ -28,8 +28,12 @@ export class Notifications {
   /** By what it is about. A notification that nobody holds may be collected, and its click with it. */
   readonly #shown = new Map<string, Notification>();
 
-  constructor(onAction: (action: TrayAction) => void) {
+  readonly #log: (line: string) => void;
+
+  /** `log`: takes one line. */
+  constructor(onAction: (action: TrayAction) => void, log: (line: string) => void) {
     this.#onAction = onAction;
+    this.#log = log;
   }
 
   show({ cards, signedOut }: Changes): void {
@@ -62,6 +66,12 @@ export class Notifications {
     }
   }
 
+  /** For the end of the app: nobody would hear a click any more. */
+  close(): void {
+    for (const notification of this.#shown.values()) notification.close();
+    this.#shown.clear();
+  }
+
   #open(name: string, { title, body, action, stays = false }: NotificationContent): void {
     if (!Notification.isSupported()) return;
     this.#shown.get(name)?.close();
@@ -76,7 +86,10 @@ export class Notifications {
     // On Windows one that timed out is still in the Action Center, where a click or its end can reach it.
     notification.on('close', ({ reason }) => reason === 'timedOut' || forget());
     // macOS shows none of an unsigned app. The icon and the card say the same.
-    notification.on('failed', forget);
+    notification.on('failed', () => {
+      this.#log('desk: the system did not show a notification');
+      forget();
+    });
     notification.show();
   }
 }

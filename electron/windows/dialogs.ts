@@ -3,6 +3,7 @@
  *
  * Invariant: whoever closes a dialog has agreed to nothing.
  */
+import { spawn } from 'node:child_process';
 import { app, dialog } from 'electron';
 import type { MessageBoxOptions } from 'electron';
 import { KeyturnError } from '../../src/base/errors.ts';
@@ -41,9 +42,40 @@ export async function askOfTray(message: string, detail: string, buttons: string
   return (await dialog.showMessageBox(asked)).response;
 }
 
-/** Before the app is ready Linux has no dialogs: there Electron writes it to stderr. */
-export function sayRefusedSwitches(switches: readonly string[]): void {
-  dialog.showErrorBox(words().startFailed, refusedSwitches(switches));
+/** Before the app is ready Linux has no dialogs: there Electron writes it to stderr, and a program of the desktop shows it. */
+export async function sayRefusedSwitches(switches: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
+  const said = refusedSwitches(switches);
+  dialog.showErrorBox(words().startFailed, said);
+  if (process.platform !== 'linux' || !(env['DISPLAY'] || env['WAYLAND_DISPLAY'])) return;
+  for (const command of messageCommands(words().startFailed, said)) {
+    if (await starts(command, env)) return;
+  }
+}
+
+/** In this order: a desktop has one of the first three, any other X display the last. */
+function messageCommands(title: string, text: string): readonly (readonly [string, ...string[]])[] {
+  return [
+    ['zenity', '--error', '--no-markup', '--title', title, '--text', text],
+    ['kdialog', '--title', title, '--error', text],
+    ['notify-send', '--urgency=critical', title, text],
+    ['xmessage', '-center', `${title}\n${text}`],
+  ];
+}
+
+/** It outlives this process. An AppImage's libraries are not for programs of the system. */
+async function starts(
+  [program, ...args]: readonly [string, ...string[]],
+  env: NodeJS.ProcessEnv,
+): Promise<boolean> {
+  const child = spawn(program, args, {
+    env: { ...env, LD_LIBRARY_PATH: undefined },
+    stdio: 'ignore',
+    detached: true,
+  });
+  child.unref();
+  return new Promise((resolve) => {
+    child.once('spawn', () => resolve(true)).once('error', () => resolve(false));
+  });
 }
 
 /** Resolves when the person has closed it. The box for errors would stop this process meanwhile. */

@@ -165,13 +165,36 @@ describe('the open menu', () => {
 });
 
 describe('a notification', () => {
+  it('goes with the app, also one that waits for nothing, and one that the system refuses is logged', async () => {
+    double.reset();
+    double.isReady = true;
+    const lines: string[] = [];
+    const shown = new Notifications(
+      () => undefined,
+      (line) => lines.push(line),
+    );
+    const news = { cards: [], signedOut: [server('loginRequired')] };
+    shown.show(news);
+    expect(double.notifications).toHaveLength(1);
+    shown.close();
+    expect([double.notifications, lines]).toEqual([[], []]);
+    double.showsNotifications = 'fails';
+    shown.show(news);
+    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(lines).toEqual(['desk: the system did not show a notification']);
+  });
+
   it('has nothing in it that a desktop reads as markup', () => {
     const text = '"<a href=x>&amp;" asks';
     expect(inNotification(text, 'linux')).toBe('"‹a href=x›＆amp;" asks');
     expect(inNotification(text, 'win32')).toBe(text);
     double.reset();
     double.isReady = true;
-    const shown = new Notifications(() => undefined);
+    const shown = new Notifications(
+      () => undefined,
+      () => undefined,
+    );
     shown.show({ cards: [[{ ...question('pair'), client: '<b>editor</b>' }]], signedOut: [] });
     const [{ options } = {}] = double.notifications;
     expect(options?.body).toBe(inNotification('“<b>editor</b>” wants to connect'));
@@ -346,7 +369,10 @@ describe('several questions of one card', () => {
     expect(row).toMatchObject({ label: both, action: { type: 'card', id: 'q1' } });
     double.reset();
     double.isReady = true;
-    const shown = new Notifications(() => undefined);
+    const shown = new Notifications(
+      () => undefined,
+      () => undefined,
+    );
     shown.show(changesSince(fine, { ...fine, questions: several.slice(0, 1) }));
     expect(double.notifications.map(({ options }) => options.body)).toEqual([
       'editor wants access to notes.example/mcp',

@@ -30,16 +30,16 @@ it('waits for an Electron that is ready late, and then shows the window that a s
 });
 
 it.each([
-  [true, 'io.keyturn.desktop'],
-  // Else Electron itself would stand in the start menu.
-  [false, ''],
-])('begins on Windows for a click on its notification (package: %s)', (isPackaged, appId) => {
+  [true, 'io.keyturn.desktop', '{A5966309-F74D-49DC-A385-97FA2EB1647E}'],
+  // Else Electron itself would be in the start menu.
+  [false, '', ''],
+])('begins on Windows for a click on its notification (package: %s)', (isPackaged, appId, toastActivator) => {
   // Only as far as it gets before the app is ready: nothing else of Windows is here.
   const { platform } = process;
   Object.defineProperty(process, 'platform', { value: 'win32' });
   onTestFinished(() => void Object.defineProperty(process, 'platform', { value: platform }));
   void startInDouble(newHome(), ['-Embedding'], { isPackaged, starting: new Promise(() => undefined) });
-  expect(double).toMatchObject({ appId, exitCode: undefined, errors: [] });
+  expect(double).toMatchObject({ appId, toastActivator, exitCode: undefined, errors: [] });
 });
 
 it('goes on without an icon that can’t be made, and shows its window, also in a hidden start', async () => {

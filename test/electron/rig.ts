@@ -137,7 +137,7 @@ export async function startInDouble(
   home: TestHome,
   args: readonly string[] = [],
   set: Partial<typeof double> = {},
-  clock: Pick<DesktopOptions, 'after'> = {},
+  given: Pick<DesktopOptions, 'after' | 'showsTray'> = {},
   atEnd: AtEnd = onTestFinished,
 ): Promise<void> {
   double.reset();
@@ -147,7 +147,8 @@ export async function startInDouble(
   atEnd(async () => {
     if (double.exitCode === undefined && double.isPrimary) await overDouble.quit();
   });
-  await startDesktop({ args, env: home.env, ...clock });
+  // The bus of the throw-away keyring has no tray.
+  await startDesktop({ args, env: home.env, showsTray: async () => true, ...given });
 }
 
 type Item = (typeof double)['menu'][number];

@@ -1,7 +1,11 @@
 /** The switches the app refuses to start with. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { forbiddenSwitches } from '../../electron/base/switches.ts';
-import { newHome } from '../support/home.ts';
+import { newHome, until } from '../support/home.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startInDouble } from './rig.ts';
 import { double } from '../support/electron/electron-double.ts';
 
@@ -46,9 +50,35 @@ describe('the command line', () => {
     expect(double).toMatchObject({ exitCode: 2, isReady: false });
     const [said = ''] = double.errors;
     expect(said).toContain('It was started with “--no-sandbox”, “--\\u{1b}]0;x\\u{7}\\u{202e}aaa');
-    expect(said.length).toBeLessThan(300);
+    expect(said.length).toBeLessThan(500);
     expect((await home.keyturn(['daemon', '--stop'])).stderr).toContain('no broker runs');
   });
+});
+
+it.each([
+  ['zenity', ['--error', '--no-markup', '--title', 'Keyturn could not start', '--text']],
+  ['notify-send', ['--urgency=critical', 'Keyturn could not start']],
+])('a refused start is said on the screen by %s', async (program, words) => {
+  const folder = temporaryFolder();
+  const file = path.join(folder, 'said');
+  const script = `#!/bin/sh\nprintf '%s\\n' "$LD_LIBRARY_PATH" "$@" > '${file}.new'\n/bin/mv '${file}.new' '${file}'\n`;
+  writeFileSync(path.join(folder, program), script, { mode: 0o755 });
+  const PATH = `${folder}:/nowhere`;
+  const home = newHome({ env: { DISPLAY: ':9', LD_LIBRARY_PATH: '/an/image', PATH } });
+  await startInDouble(home, ['--no-sandbox']);
+  const said = await until('it says it', () => (existsSync(file) ? readFileSync(file, 'utf8') : undefined));
+  expect(said.split('\n').slice(0, words.length + 1)).toEqual(['', ...words]);
+  expect(said).toContain('install the deb or the rpm');
+  expect(double.exitCode).toBe(2);
+});
+
+it('a start from a clone without user namespaces says how the sandbox’s helper is set up', () => {
+  const folder = temporaryFolder();
+  writeFileSync(path.join(folder, 'unshare'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+  const script = path.join(import.meta.dirname, '..', '..', 'scripts', 'app.mjs');
+  const env = { PATH: folder, ELECTRON_OVERRIDE_DIST_PATH: folder };
+  const { status, stderr } = spawnSync(process.execPath, [script], { env, encoding: 'utf8' });
+  expect([status, stderr]).toEqual([1, expect.stringContaining(`chmod 4755 '${folder}/chrome-sandbox'`)]);
 });
 
 describe('an environment that the app refuses to start with', () => {

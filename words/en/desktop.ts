@@ -125,6 +125,8 @@ export const desktop = {
   removeService: 'Remove the service',
   startFailed: 'Keyturn could not start',
   switches: 'It was started with {switches}, which it does not take. docs/app.md says why.',
+  noSandbox:
+    'An AppImage adds --no-sandbox if the system forbids user namespaces: install the deb or the rpm instead.',
   faulted: 'Keyturn stopped',
   report: 'Something went wrong inside Keyturn. Please report it.',
 } as const;

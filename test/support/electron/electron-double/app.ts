@@ -25,6 +25,7 @@ function fresh() {
     isSandboxed: false,
     /** By which Windows knows the app. */
     appId: '',
+    toastActivator: '',
     isPrimary: true,
     isOnline: true,
     proxy: 'DIRECT',
@@ -128,6 +129,10 @@ class App extends EventEmitter {
   }
   setAppUserModelId(id: string): void {
     double.appId = id;
+  }
+  setToastActivatorCLSID(id: string): void {
+    failNext(double.isReady, 'the activator is named before the app is ready');
+    double.toastActivator = id;
   }
   requestSingleInstanceLock(): boolean {
     return double.isPrimary;
