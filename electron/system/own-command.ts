@@ -39,6 +39,12 @@ function imageOf({ APPIMAGE: image, APPDIR: mount }: CommandOptions['env'], prog
   return image !== undefined && mount !== undefined && program.startsWith(`${mount}/`) ? image : undefined;
 }
 
+/** On Windows, below the app's folder. */
+const broughtFile = String.raw`resources\keyturn.exe`;
+
+/** What ends the broker before the app's files change: the installer is made of it. */
+export const endBrought = [broughtFile, 'daemon', '--stop'] as const;
+
 /** The `keyturn` in the packed app's folder of resources. Undefined in an AppImage: it would go away with the mount. */
 export function broughtCommand(
   { env, isPackaged, program = process.execPath }: CommandOptions,
@@ -46,7 +52,7 @@ export function broughtCommand(
   platform = process.platform,
 ): string | undefined {
   if (!isPackaged || imageOf(env, program) !== undefined) return undefined;
-  const file = path.join(resources, platform === 'win32' ? 'keyturn.exe' : 'keyturn');
+  const file = path.join(resources, platform === 'win32' ? path.win32.basename(broughtFile) : 'keyturn');
   return existsSync(file) ? file : undefined;
 }
 

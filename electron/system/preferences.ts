@@ -4,7 +4,7 @@
  * Invariant: no secret and nothing that confers authority. What doesn't fit its schema counts as the
  * default for a size, and as an error for the person's own choices: a file that can't be read is kept.
  */
-import Store from 'electron-store';
+import Conf from 'conf';
 import * as z from 'zod';
 import { KeyturnError } from '../../src/base/errors.ts';
 
@@ -29,7 +29,7 @@ export type Size = z.infer<typeof sizeSchema>;
 
 export class PreferenceFile {
   readonly #folder: string;
-  #store: Store | undefined;
+  #store: Conf | undefined;
 
   /** `folder`: the home's config folder. Nothing is read yet. */
   constructor(folder: string) {
@@ -77,11 +77,11 @@ export class PreferenceFile {
     }
   }
 
-  #open(): Store {
+  #open(): Conf {
     try {
-      return (this.#store ??= new Store({
+      return (this.#store ??= new Conf({
         cwd: this.#folder,
-        name: 'preferences',
+        configName: 'preferences',
         configFileMode: 0o600,
         clearInvalidConfig: false,
       }));

@@ -1,4 +1,4 @@
-/** Loads the double wherever a module imports `electron`, electron-store's included. */
+/** Loads the double wherever a module imports `electron`. */
 import { registerHooks } from 'node:module';
 
 const double = new URL('electron-double.ts', import.meta.url).href;
