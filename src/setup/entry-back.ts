@@ -6,6 +6,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { BackedUpFile } from './backup.ts';
+import { commandWords } from './entry.ts';
 import { applied, type Format, NotUnderstood, type Place } from './formats/edit.ts';
 import { jsonFormat } from './formats/json-format.ts';
 import { tomlFormat } from './formats/toml-format.ts';
@@ -27,7 +28,7 @@ export function entryBack(
   if (!place) return { standing: 'left', text };
   const before = membersIn(kind, entry.before, entry.way);
   const after = membersIn(kind, entry.after, entry.way);
-  if (text.slice(place.from, place.to) === entry.after || (after && saysAll(place.members, after)))
+  if (text.slice(place.from, place.to) === entry.after || (after && saysSame(place.members, after)))
     return { standing: 'reversed', text: reversed(format, text, place, { entry, before, after }) };
   const isBack = before !== undefined && saysAll(place.members, before);
   return { standing: isBack ? 'back' : 'left', text };
@@ -54,6 +55,20 @@ const saysAll = (found: Members, written: Members): boolean =>
   Object.entries(written).every(
     ([name, value]) => isDeepStrictEqual(found[name], value) || (isEmpty(value) && isEmpty(found[name])),
   );
+
+/** The same bridge, also where another Node or another place of Keyturn starts it by now. */
+function saysSame(found: Members, written: Members): boolean {
+  if (saysAll(found, written)) return true;
+  const [there, ours] = [behindBridge(found), behindBridge(written)];
+  const { command: _command, args: _args, ...others } = written;
+  return ours.length > 0 && isDeepStrictEqual(there, ours) && saysAll(found, others);
+}
+
+function behindBridge(members: Members): readonly string[] {
+  const words = commandWords(members);
+  const at = words.indexOf('bridge');
+  return at === -1 ? [] : words.slice(at);
+}
 
 const isEmpty = (value: unknown): boolean =>
   value === undefined || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);

@@ -9,10 +9,11 @@
 import type { LeftCause, WhyLeft } from './left.ts';
 import { KeyturnError, quoted } from '../base/errors.ts';
 import { endpointUrl } from '../client/endpoint-url.ts';
+import { isAppName } from '../ipc/wire/app-name.ts';
 import { exposedIn, isSecretHeader, isSecretUrl, reference } from './exposed.ts';
 import { headerPattern, schemePattern, tokenPattern } from '../ipc/wire/values.ts';
 import { translated } from './mcp-remote.ts';
-import type { OwnCommand } from './own-command.ts';
+import { type KeyturnStart, keyturnStart, type OwnCommand } from './own-command.ts';
 import { changesPrograms } from '../base/system/program-variables.ts';
 
 /** An entry as its file has it. */
@@ -25,15 +26,22 @@ export interface FoundKey {
   readonly value: string;
 }
 
+/** It starts a Keyturn of which this is not there any more. */
+export interface Gone {
+  readonly gone?: string | undefined;
+}
+
 export type Reading =
   /** It starts something else, or nothing at all. */
   | { readonly kind: 'other' }
-  /** It starts the bridge already. */
-  | { readonly kind: 'bridge'; readonly endpoint?: string; readonly as?: string }
-  | (WhyLeft & { readonly kind: 'left'; readonly exposed: readonly string[] })
-  | {
+  /** It starts the bridge already. `other`: that of another Keyturn. */
+  | { readonly kind: 'bridge'; readonly endpoint?: string; readonly as?: string; readonly other?: string }
+  | (WhyLeft & Gone & { readonly kind: 'left'; readonly exposed: readonly string[] })
+  | (Gone & {
       readonly kind: 'switch';
       readonly endpoint: string;
+      /** The name under which it pairs already. */
+      readonly as?: string | undefined;
       /** Of the bridge, behind the URL. */
       readonly args: readonly string[];
       readonly key?: FoundKey;
@@ -43,7 +51,7 @@ export type Reading =
       readonly anchor: string;
       /** Variables of the entry that a kept header names. */
       readonly env: Readonly<Record<string, string>>;
-    };
+    });
 
 /** Members that hold a URL, as the clients call them. */
 const urlNames = ['url', 'serverUrl', 'httpUrl'];
@@ -69,13 +77,13 @@ export function readEntry(entry: Members, own: OwnCommand): Reading {
   return reading.kind === 'left' ? { ...reading, exposed: exposedIn(entry) } : reading;
 }
 
-type Unlisted = Exclude<Reading, { readonly kind: 'left' }> | (WhyLeft & { readonly kind: 'left' });
+type Unlisted = Exclude<Reading, { readonly kind: 'left' }> | (WhyLeft & Gone & { readonly kind: 'left' });
 
 function readOnly(entry: Members, own: OwnCommand): Unlisted {
   const url = urlNames.find((name) => typeof entry[name] === 'string');
   const words = commandWords(entry);
-  const bridge = wordsBehind(words, own);
-  if (bridge?.[0] === 'bridge') return bridged(entry, bridge, own);
+  const start = keyturnStart(words, own);
+  if (start?.behind[0] === 'bridge') return started(entry, start, own);
   const remote = words.findIndex((word) => /^mcp-remote(?:@[\w.^~-]+)?$/.test(word.split('/').at(-1) ?? ''));
   if (remote !== -1 && url !== undefined) return left('servers', 'it has a URL and a command');
   if (remote !== -1) return readRemote(entry, words.slice(remote + 1), words.slice(0, remote));
@@ -104,10 +112,30 @@ function readOnly(entry: Members, own: OwnCommand): Unlisted {
 /** A program in the place of the bridge: it is told a server's URL. */
 const startsBridge = (words: readonly string[]): boolean => words.some((word) => /^https?:\/\//i.test(word));
 
-/** What stands behind Keyturn's own command. Undefined for another program, whatever its arguments look like. */
-function wordsBehind(words: readonly string[], own: OwnCommand): readonly string[] | undefined {
-  const isOwn = own.words.every((word, index) => words[index] === word);
-  return isOwn ? words.slice(own.words.length) : words[0] === 'keyturn' ? words.slice(1) : undefined;
+function started(entry: Members, { by, program, behind }: KeyturnStart, own: OwnCommand): Unlisted {
+  const reading = bridged(entry, behind, own);
+  if (by === 'own') return reading;
+  if (by === 'other') return reading.kind === 'bridge' ? { ...reading, other: program } : reading;
+  const again = reading.kind === 'bridge' ? madeNew(entry, behind) : reading;
+  return again.kind === 'left' || again.kind === 'switch' ? { ...again, gone: program } : again;
+}
+
+const account = /^--account=(?!$)/;
+
+/** An entry whose Keyturn is gone. Its words are read as those of mcp-remote: they may be a stranger's. */
+function madeNew(entry: Members, behind: readonly string[]): Unlisted {
+  const at = behind.indexOf('--as');
+  const as = at === -1 || !isAppName(behind[at + 1] ?? '') ? undefined : behind[at + 1];
+  const words = behind.filter(
+    (_, index) => index > 0 && (as === undefined || (index !== at && index !== at + 1)),
+  );
+  const reading = readRemote(
+    entry,
+    words.filter((word) => !account.test(word)),
+    [],
+  );
+  if (reading.kind !== 'switch') return reading;
+  return { ...reading, as, args: [...words.filter((word) => account.test(word)), ...reading.args] };
 }
 
 /** As setup writes it: `bridge URL --as NAME`. Other orders are left unread. */

@@ -25,7 +25,9 @@ export async function leaveOpenServers(
     return answer;
   };
   const look = async (finding: Finding): Promise<Finding> => {
-    if (finding.kind !== 'switch' || finding.key || !(await ask(finding.endpoint))) return finding;
+    // One that started the bridge stays with it.
+    const isAsked = finding.kind === 'switch' && !finding.key && finding.gone === undefined;
+    if (!isAsked || !(await ask(finding.endpoint))) return finding;
     const { entry, way } = finding;
     return { entry, way, kind: 'left', cause: 'openServer', why: 'it needs no sign-in', exposed: [] };
   };

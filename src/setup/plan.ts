@@ -10,14 +10,14 @@ import { maxNameLength } from '../ipc/wire/limits.ts';
 import type { ConfigFile } from './clients.ts';
 import { applied, type Edit, type Format, NotUnderstood, type Place } from './formats/edit.ts';
 import { exposedIn } from './exposed.ts';
-import { commandWords, type FoundKey, readEntry, type Reading } from './entry.ts';
+import { commandWords, type FoundKey, type Gone, readEntry, type Reading } from './entry.ts';
 import { jsonFormat } from './formats/json-format.ts';
 import type { WhyLeft } from './left.ts';
 import type { OwnCommand } from './own-command.ts';
 import { tomlFormat } from './formats/toml-format.ts';
 import { changesPrograms } from '../base/system/program-variables.ts';
 
-interface Standing {
+interface Standing extends Gone {
   /** The name of the entry in its client. */
   readonly entry: string;
   readonly way: readonly string[];
@@ -34,7 +34,7 @@ export interface Switch extends Standing {
   /** The name under which the bridge pairs. */
   readonly as: string;
   readonly endpoint: string;
-  readonly key?: FoundKey;
+  readonly key?: FoundKey | undefined;
   readonly edits: readonly Edit[];
   /** The lines of the entry before and after, as they may be shown. */
   readonly shown: readonly string[];
@@ -45,6 +45,8 @@ export interface Bridged extends Standing {
   /** What it reaches and the name under which it pairs, where it is written as setup writes it. */
   readonly endpoint?: string;
   readonly as?: string;
+  /** The program of another Keyturn. */
+  readonly other?: string;
 }
 
 export type Finding = Left | Switch | Bridged;
@@ -76,14 +78,13 @@ function findingAt(config: ConfigFile, text: string, place: Place, own: OwnComma
   const reading = readEntry(place.members, own);
   if (reading.kind === 'other') return undefined;
   if (reading.kind !== 'switch') return { ...standing, ...reading };
-  const as = nameOf(config, place.way);
+  const { endpoint, key, gone, as = nameOf(config, place.way) } = reading;
   const members = membersFor(config, place, reading, as, own);
   const edits = formatOf(config).edit(text, place, { anchor: reading.anchor, members });
   if (!edits) {
     const why = 'it is written in a form that Keyturn doesn’t change';
-    return { ...standing, kind: 'left', cause: 'form', why, exposed: exposedIn(place.members) };
+    return { ...standing, kind: 'left', cause: 'form', why, exposed: exposedIn(place.members), gone };
   }
-  const { endpoint, key } = reading;
   const written = members['args'] ?? members['command'];
   const words = Array.isArray(written) ? written.map(String) : [];
   const urls = Object.entries(place.members).flatMap(([name, value]) =>
@@ -91,7 +92,7 @@ function findingAt(config: ConfigFile, text: string, place: Place, own: OwnComma
   );
   const plain = [...words.filter((_, index) => words[index - 1] !== '--header'), ...urls.filter(isUrl)];
   const shown = shownChange(text, place, edits, [...plain, ...own.words, ...Object.values(own.env)]);
-  return { ...standing, kind: 'switch', as, endpoint, ...(key ? { key } : {}), edits, shown };
+  return { ...standing, kind: 'switch', as, endpoint, key, gone, edits, shown };
 }
 
 function membersFor(

@@ -19,6 +19,7 @@ it.each([
   ['its own white space', after, before],
   ['another order', Object.fromEntries(Object.entries(after).toReversed()), before],
   ['a member that it added', { ...after, disabled: true }, { ...before, disabled: true }],
+  ['another path of Keyturn', { ...after, command: '/lib/node', args: ['/k.js', ...after.args] }, before],
   ['an empty env, which means nothing beside a URL', { ...after, env: {} }, before],
 ])('an entry goes back though the client saved it with %s', (_what, saved, expected) => {
   expect(back(saved)).toEqual({ standing: 'reversed', notes: expected });

@@ -79,7 +79,11 @@ async function examine(env: NodeJS.ProcessEnv): Promise<Reported> {
     isFarEnd: forward !== undefined,
     now: Date.now(),
   });
-  const findings = distinct(byImportance([...home.findings, ...broker.findings, ...machine.findings]));
+  const { checkClients } = await import('../doctor/client-checks.ts');
+  const clients = await checkClients();
+  const findings = distinct(
+    byImportance([...home.findings, ...broker.findings, ...machine.findings, ...clients]),
+  );
   return { findings, settings, status: broker.status, keychain: machine.keychain, env };
 }
 

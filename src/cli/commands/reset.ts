@@ -5,7 +5,6 @@
  * Invariant: nothing is ended or removed before the person said yes, on the terminal or by --yes.
  */
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { takeLock } from '../../daemon/home/single-instance.ts';
 import { exitCodes, KeyturnError, quoted, reasonOf } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
@@ -80,9 +79,11 @@ interface ClientEntry {
 /** They would begin a new home at the client's next start. A project's own are its owner's matter. */
 async function entriesLeft(): Promise<ClientEntry[]> {
   const { standingEntries } = await import('../../setup/standing.ts');
-  const { absoluteCommand } = await import('../programs/configured-entry.ts');
-  const place = { home: process.env['HOME'] ?? homedir(), own: absoluteCommand() };
-  return (await standingEntries(place)).map(({ entry, file }) => ({ entry, file }));
+  const { clientsHere } = await import('../programs/configured-entry.ts');
+  return (await standingEntries({ ...clientsHere(), project: undefined })).map(({ entry, file }) => ({
+    entry,
+    file,
+  }));
 }
 
 const nothing: ResetAnswer = { revoked: [], registrations: [], unreadable: [] };

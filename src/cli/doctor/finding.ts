@@ -42,6 +42,7 @@ export const kinds = {
   'browser.missing': problem('The browser command is not there.'),
   'clock.behind': problem('The clock of this machine is behind.'),
   'clock.server': problem('The clock of an authorization server is far from ours.'),
+  'entry.gone': problem('An entry of a client starts a Keyturn that is gone.'),
   'registration.rejected': problem('An issuer no longer accepts the client that is registered there.'),
   'versions.differ': problem('Broker and command are of different versions.'),
   'key.unusable': warning('A key of a paired program can not be used.'),
@@ -63,6 +64,7 @@ export const kinds = {
   'forward.used': note('KEYTURN_SOCKET names a forward: the broker runs elsewhere.'),
   'desktop.other': note('The broker opens pages at another desktop session than this one.'),
   'desktop.absent': note('There is no desktop session in which a browser could open.'),
+  'entry.standing': note('Entries of clients start Keyturn.'),
   'broker.absent': note('No broker runs.'),
 } as const satisfies Record<string, Kind>;
 

@@ -4,13 +4,12 @@
  * Invariant: what is printed starts this very Keyturn, in this home, also where the client finds no `keyturn` by
  * itself. It holds no secret.
  */
-import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { quoted } from '../../base/errors.ts';
 import { printJson, say } from '../terminal/output.ts';
 import { isSingle } from '../../base/system/single.ts';
-import { neededVariables, type OwnCommand } from '../../setup/own-command.ts';
+import { neededVariables, type OwnCommand, realOf, stablePath } from '../../setup/own-command.ts';
 import type { Entry } from './entry.ts';
 
 interface Configured {
@@ -43,6 +42,20 @@ export function absoluteCommand(env = process.env): OwnCommand {
   return { words: own === undefined ? ownCommand(env) : startOf(own), env: neededVariables(env) };
 }
 
+/** Whose files, and which folder's; that may have been removed under this terminal. */
+export function clientsHere(): {
+  readonly home: string;
+  readonly project?: string;
+  readonly own: OwnCommand;
+} {
+  const place = { home: process.env['HOME'] || homedir(), own: absoluteCommand() };
+  try {
+    return { ...place, project: process.cwd() };
+  } catch {
+    return place;
+  }
+}
+
 /** For a script with `isForScript`; else for a person at a terminal, who copies it. */
 export async function tellEntry(entry: Entry, isForScript: boolean): Promise<void> {
   const configured = configuredEntry(entry);
@@ -60,11 +73,7 @@ export async function tellEntry(entry: Entry, isForScript: boolean): Promise<voi
 /** Loaded only here: a script, and a client, need no reader of configurations. */
 async function standingIn(entry: Entry): Promise<readonly string[]> {
   const { filesWith } = await import('../../setup/standing.ts');
-  return filesWith(entry, {
-    home: process.env['HOME'] ?? homedir(),
-    project: process.cwd(),
-    own: absoluteCommand(),
-  });
+  return filesWith(entry, clientsHere());
 }
 
 /** `keyturn` where that is found as this program; else Node and the file that runs. */
@@ -80,12 +89,7 @@ function ownCommand({ PATH = '' }: NodeJS.ProcessEnv): [string, ...string[]] {
 /** The file that runs: of JavaScript, or an executable of its own. */
 const ownFile = (): string | undefined => realOf(isSingle ? process.execPath : (process.argv[1] ?? ''));
 
-const startOf = (own: string): [string, ...string[]] => (isSingle ? [own] : [process.execPath, own]);
-
-function realOf(file: string): string | undefined {
-  try {
-    return realpathSync(file);
-  } catch {
-    return undefined;
-  }
+function startOf(own: string): [string, ...string[]] {
+  const file = stablePath(own, 'keyturn');
+  return isSingle ? [file] : [stablePath(process.execPath, path.basename(process.execPath)), file];
 }

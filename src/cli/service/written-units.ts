@@ -1,5 +1,5 @@
 /** The units that `keyturn service install` writes for this program and this home. */
-import { existsSync, mkdirSync, realpathSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { KeyturnError, quoted } from '../../base/errors.ts';
 import { deskCommandFile, homePaths } from '../../base/paths.ts';
@@ -8,16 +8,17 @@ import { socketPlaces } from '../../ipc/wire/socket-path.ts';
 import { isOurs, mark, unitFile } from '../../service/user-units.ts';
 import type { UnitName } from '../../service/user-units.ts';
 import { nodeFlags } from '../broker/auto-start.ts';
+import { absoluteCommand } from '../programs/configured-entry.ts';
 import { serviceUnit, socketUnit } from './units.ts';
 
 /** Returns the topmost folder that had to be made, if any. Throws `conflict` for a unit of somebody else's. */
 export function writeUnits(withSocket: boolean): string | undefined {
   const paths = homePaths();
   const home = process.env['KEYTURN_HOME'] || undefined;
-  const own = realpathSync(isSingle ? process.execPath : (process.argv[1] ?? ''));
+  const [program, ...script] = absoluteCommand().words;
   const command: [string, ...string[]] = isSingle
-    ? [own, 'daemon']
-    : [process.execPath, ...nodeFlags, own, 'daemon'];
+    ? [program, 'daemon']
+    : [program, ...nodeFlags, ...script, 'daemon'];
   const made = write('keyturn.service', serviceUnit({ command, home }));
   if (withSocket)
     write('keyturn.socket', socketUnit({ path: socketPlaces(paths)[0], deskFile: deskCommandFile(paths) }));

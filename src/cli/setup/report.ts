@@ -15,12 +15,15 @@ export function surveyLines(files: readonly Surveyed[], withChange: boolean): re
     ...(left === undefined ? [] : [`  left: ${left.why}`]),
     ...findings.flatMap((finding) => {
       const head = `  ${finding.entry}: `;
-      if (finding.kind === 'bridge') return [`${head}starts the bridge`];
-      if (finding.kind === 'left') return [`${head}left: ${finding.why}${exposedWords(finding.exposed)}`];
+      const gone = finding.gone === undefined ? '' : `; the program that it starts is gone: ${finding.gone}`;
+      if (finding.kind === 'bridge')
+        return [`${head}starts the bridge${finding.other === undefined ? '' : ` of ${finding.other}`}`];
+      if (finding.kind === 'left')
+        return [`${head}left: ${finding.why}${exposedWords(finding.exposed)}${gone}`];
       const exposed = exposedWords(exposedOf(finding));
       const change = withChange && left === undefined ? finding.shown.map((line) => `    ${line}`) : [];
       const condition = finding.key && change.length > 0 ? [keyCondition] : [];
-      return [`${head}${finding.endpoint}, as ${finding.as}${exposed}`, ...condition, ...change];
+      return [`${head}${finding.endpoint}, as ${finding.as}${exposed}${gone}`, ...condition, ...change];
     }),
   ]);
 }
@@ -39,16 +42,16 @@ export function surveyJson(files: readonly Surveyed[]): unknown {
     scope: file.config.scope,
     ...(file.left === undefined ? {} : { left: file.left.why }),
     entries: file.findings.map((finding) => {
-      const { entry, kind } = finding;
-      if (finding.kind === 'bridge') return { entry, kind };
-      if (finding.kind === 'left') return { entry, kind, why: finding.why, exposed: finding.exposed };
+      const { entry, kind, gone } = finding;
+      if (finding.kind === 'bridge') return { entry, kind, other: finding.other };
+      if (finding.kind === 'left') return { entry, kind, why: finding.why, exposed: finding.exposed, gone };
       const { endpoint, as } = finding;
-      return { entry, kind, endpoint, as, exposed: exposedOf(finding) };
+      return { entry, kind, endpoint, as, exposed: exposedOf(finding), gone };
     }),
   }));
 }
 
-/** True where something is left to do: an entry to switch, or a secret in plain text, also in a file that stays. */
+/** True where something is left to do, also in a file that stays: an entry to switch, a secret in plain text, a program that is gone. */
 export function hasWork(files: readonly Surveyed[]): boolean {
   return files.some(
     (file) => switchesIn(file).length > 0 || file.findings.some((finding) => exposedOf(finding).length > 0),

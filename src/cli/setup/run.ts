@@ -3,13 +3,12 @@
  *
  * Invariant: nothing is changed before the person said yes, at the terminal or by --yes. Nothing printed is a secret.
  */
-import { homedir } from 'node:os';
 import { exitCodes, KeyturnError, shellWord } from '../../base/errors.ts';
 import { homePaths } from '../../base/paths.ts';
 import { bridgeFetch } from '../../bridge/network.ts';
 import { connectIfRunning } from '../broker/connection.ts';
 import { ask } from '../broker/request.ts';
-import { absoluteCommand } from '../programs/configured-entry.ts';
+import { clientsHere } from '../programs/configured-entry.ts';
 import { print, printJson, refuse, say } from '../terminal/output.ts';
 import { confirmed, isAtTerminal } from '../terminal/standard-input.ts';
 import { applySetup } from '../../setup/apply.ts';
@@ -38,9 +37,7 @@ interface SetupChoice {
 export async function runSetup({ check, isDry, yes, json, project, connects }: SetupChoice): Promise<number> {
   const files = await withoutOpenServers(
     await survey({
-      home: process.env['HOME'] ?? homedir(),
-      project: process.cwd(),
-      own: absoluteCommand(),
+      ...clientsHere(),
       withVersioned: project,
     }),
   );
@@ -97,16 +94,25 @@ async function connectAll(
   return { open, code: codes[0] ?? exitCodes.ok };
 }
 
-/** `open`: entries that have no access yet. */
+/** `open`: entries that were not connected now. */
 async function sayWhatFollows(open: readonly Applied[]): Promise<void> {
   if ((await ask('status', {})).vault === 'memory')
     say('keyturn: the vault of this home is memory, so --undo works until the broker ends.');
-  if (open.length === 0) say('keyturn: restart these clients.');
+  const { clients } = await ask('client.list', {});
+  const without = open.filter(
+    ({ as, endpoint }) =>
+      !clients.some(
+        ({ name, permissions }) =>
+          name === as &&
+          permissions.some(({ resource, decision }) => resource === endpoint && decision === 'allow'),
+      ),
+  );
+  if (without.length === 0) say('keyturn: restart these clients.');
   else
     say(
       'keyturn: restart these clients. An entry without access asks for it at its first start; to give it before that:',
     );
-  for (const { endpoint, as } of open)
+  for (const { endpoint, as } of without)
     say(`  keyturn bridge --connect ${shellWord(endpoint)} --as ${shellWord(as)}`);
   say('keyturn: `keyturn setup --undo` puts everything back.');
 }

@@ -7,9 +7,11 @@ import { KeyturnError, quoted } from '../../base/errors.ts';
 
 const pattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
+export const isAppName = (name: string): boolean => pattern.test(name);
+
 /** Throws `invalid_request` for other characters. */
 export function requireAppName(name: string): void {
-  if (pattern.test(name)) return;
+  if (isAppName(name)) return;
   throw new KeyturnError('invalid_request', `${quoted(name)} can't be the name of an app`, {
     hint: 'Use up to 64 letters, digits, dots, dashes and underscores (A–Z a–z 0–9 . - _), beginning with a letter or digit.',
   });

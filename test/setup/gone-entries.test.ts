@@ -1,0 +1,61 @@
+/** Entries of clients that start a Keyturn which is gone, or another one. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { applied } from '../../src/setup/formats/edit.ts';
+import { findingsIn } from '../../src/setup/plan.ts';
+
+const own = { words: ['/bin/node', '/lib/keyturn.js'], env: {} } as const;
+const endpoint = 'https://notes.example/mcp';
+const config = {
+  client: 'cursor',
+  title: 'Cursor',
+  scope: 'user',
+  file: '/home/ada/.cursor/mcp.json',
+  ways: [['mcpServers']],
+  dialect: 'usual',
+} as const;
+
+function read(text: string) {
+  const findings = findingsIn(config, text, own) ?? [];
+  const edits = findings.flatMap((finding) => (finding.kind === 'switch' ? finding.edits : []));
+  return { findings, after: applied(text, edits) };
+}
+
+const entryOf = (notes: object): string => JSON.stringify({ mcpServers: { notes } });
+
+const behind = ['bridge', endpoint, '--as', 'mine', '--account=work', '--header', 'X-Team: blue'];
+it.each([
+  ['/gone/v22.1.0/bin/node', ['/lib/keyturn/dist/cli/bin.js', ...behind]],
+  [process.execPath, ['/gone/lib/node_modules/keyturn/dist/cli/bin.js', ...behind]],
+  ['/gone/keyturn-0.1.0-linux-x64', behind],
+  ['keyturn', behind],
+])('lets an entry whose program is gone start this Keyturn, under the same name: %s', (command, args) => {
+  const { findings, after } = read(entryOf({ command, args }));
+  expect(findings).toMatchObject([{ kind: 'switch', as: 'mine' }]);
+  expect([command, ...args]).toContain(findings[0]?.gone);
+  const written = { command: '/bin/node', args: ['/lib/keyturn.js', ...behind] };
+  expect(JSON.parse(after)).toEqual({ mcpServers: { notes: written } });
+});
+
+it('names the Keyturn that an entry starts if it is another one, and leaves the entry', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'kt-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const other = path.join(folder, 'keyturn');
+  writeFileSync(other, '', { mode: 0o755 });
+  const { findings } = read(entryOf({ command: other, args: behind }));
+  expect(findings).toMatchObject([{ kind: 'bridge', other }]);
+});
+
+it.each([
+  ['a file as header', { args: [...behind, '--header-file', '/home/ada/.ssh/id'] }],
+  ['another home', { args: behind, env: { KEYTURN_HOME: '/evil' } }],
+  ['another folder', { args: behind, cwd: '/evil' }],
+  ['a secret in its URL', { args: ['bridge', `${endpoint}?api_key=x`] }],
+])('leaves an entry whose program is gone as it is with %s', (_what, more) => {
+  const text = entryOf({ command: '/gone/keyturn', ...more });
+  const { findings, after } = read(text);
+  expect(findings).toMatchObject([{ kind: 'left', gone: '/gone/keyturn' }]);
+  expect(after).toBe(text);
+});
